@@ -10,9 +10,9 @@ from typing import Any
 
 from conftest import DAY, NOW
 
-from theorex_lab.design import Item, Log, Probe, SessionLine
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab import Event, Item, new_event
+from theorex_lab.core.ids import derived_event_id
+from theorex_lab.eval.adapters.protocol import Log, Probe, SessionLine
 
 LETTERS = "abcdefghijklmnopqrst"
 

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 import hypothesis
 import pytest
 
-from theorex_lab.clock import FixedClock
-from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import FIELDS, UPCASTERS, VERSIONS, Event, new_event
+from theorex_lab import Event, FixedClock, HashedNgramEmbedder, new_event
+from theorex_lab.core.ids import concept_id
+from theorex_lab.journal.event import FIELDS, UPCASTERS, VERSIONS
 from theorex_lab.journal.snapshot import drop_snapshots
 from theorex_lab.journal.sqlite import erase as erasing
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 # The gate draws the same examples each time, so that it says yes or no of the change
 # alone; runs by hand explore. No
@@ -95,7 +94,7 @@ def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
     """Run a command in this process, in a home of its own."""
-    from theorex_lab import cli
+    from theorex_lab.app import cli
 
     monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("THEOREX_AGENT", raising=False)

@@ -18,7 +18,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.text.masking import mask
+from theorex_lab.text.redact.masking import mask
 
 _SAMPLES, _AROUND = int(os.environ.get("SAMPLES", "5")), 60
 _SUFFIXES = {

@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from theorex_lab.eval.datasets.dataset_files import read_files
+from theorex_lab.eval.datasets.dataset_table import DATASETS
 from theorex_lab.evolution.failure_signs import RunStep
-from theorex_lab.experiments.data.dataset_files import read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
 
 READING = (
     "get_user_details search_direct_flight search_onestop_flight calculate think"

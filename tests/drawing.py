@@ -16,7 +16,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from theorex_lab.experiments.draw.explorer import to_png
+from theorex_lab.eval.widgets.explorer import to_png
 
 Drawing = Callable[..., Axes]
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.eval.datasets.parsing import FailedRun
+from theorex_lab.eval.metrics.failures import half_of, run_steps
 from theorex_lab.evolution import failure_signs
-from theorex_lab.experiments.data.parsing import FailedRun
-from theorex_lab.experiments.scores.failures import half_of, run_steps
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def fit_choice(
 
 
 if __name__ == "__main__":
-    from theorex_lab.experiments.data.datasets import fetch_whoandwhen
+    from theorex_lab.eval.datasets.recorded_runs import fetch_whoandwhen
 
     print(
         {

@@ -20,20 +20,24 @@ from typing import Any
 
 from conftest import AS_DOCUMENTED, DAY, NOW, observation
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import (
+    Event,
+    FixedClock,
+    HashedNgramEmbedder,
+    Lab,
+    View,
+    installed,
+    new_event,
+)
 from theorex_lab.core.settings import check_settings
-from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.dispatch.tasks import Tasks
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
-from theorex_lab.home import item_view
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import item_view
 from theorex_lab.memory.evidence import EvidenceView
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 ITEMS = item_view(installed())
 VIEWS: tuple[type[View], ...] = (

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab import Lab
-from theorex_lab.ingest import apart
-from theorex_lab.ingest.text import read_document
+from theorex_lab.files.ingest import isolated
+from theorex_lab.files.ingest.text import read_document
 from theorex_lab.memory.documents import Part
 
 
@@ -99,9 +99,9 @@ def ids(lab: Lab, query: str, **how: Any) -> dict[str, str]:
 
 def ending_apart() -> None:
     """End the process in which files of others are parsed."""
-    for process in apart._PROCESSES.values():
+    for process in isolated._PROCESSES.values():
         process.communicate()
-    apart._PROCESSES.clear()
+    isolated._PROCESSES.clear()
 
 
 atexit.register(ending_apart)

@@ -17,21 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.clock import FixedClock
-from theorex_lab.design import Log, Probe
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.scores.retrieval import kept_embedder, remembering
-from theorex_lab.ingest.code import CODE, read_code
-from theorex_lab.ingest.documents import files_below
-from theorex_lab.ingest.text import TextBlock, sections
-from theorex_lab.journal.event import new_event
-from theorex_lab.lab import Lab
+from theorex_lab import Embedder, FixedClock, Hits, InvalidInput, Lab, new_event
+from theorex_lab.eval.adapters.protocol import Log, Probe
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.metrics.retrieval import kept_embedder, remembering
+from theorex_lab.files.ingest.code import CODE, read_code
+from theorex_lab.files.ingest.documents import files_below
+from theorex_lab.files.ingest.text import TextBlock, sections
+from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.memory.documents import Part, document_body
-from theorex_lab.memory.filling import count_tokens
 from theorex_lab.memory.intervals import bootstrap_mean
-from theorex_lab.memory.retrieve import Hits
-from theorex_lab.search.embed import Embedder
 from theorex_lab.search.lexical import tokenize
 
 _LEAST_WORDS, _FIRST, _BUDGETS = 5, 10, (300, 600, 1_200)

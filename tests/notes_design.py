@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import click
 
-from theorex_lab import design
-from theorex_lab.console import command, emit, open_lab
 from theorex_lab.core.settings import SettingsRecord, setting
-from theorex_lab.memory.context import marked_up
+from theorex_lab.files.command_line import command, emit, open_lab
+from theorex_lab.memory import contract
+from theorex_lab.memory.briefing.context import marked_up
 from theorex_lab.memory.observation import TRUST
 
 
@@ -20,7 +20,7 @@ class NoteSettings(SettingsRecord):
     )
 
 
-class Notes(design.Face):
+class Notes(contract.Face):
     def write(
         self, entity: str, text: str, agent_id: str | None = None
     ) -> dict[str, str]:
@@ -74,17 +74,17 @@ def list_notes():
     emit({"notes": notes}, "\n".join(notes.values()))
 
 
-NOTES = design.Design(
+NOTES = contract.Design(
     "notes",
     face=Notes,
     kinds={"note": 1, "note_slept": 1},
     settings=NoteSettings,
     items=(
-        design.ItemKind(
+        contract.ItemKind(
             "note",
             {
                 "note": lambda each: [
-                    design.ItemText(each.body["entity"], each.body["text"])
+                    contract.ItemText(each.body["entity"], each.body["text"])
                 ]
             },
             hides={"note": lambda each: [each.body["entity"]]},
@@ -92,26 +92,26 @@ NOTES = design.Design(
         ),
     ),
     sections=(
-        design.Section(
+        contract.Section(
             lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}
         ),
     ),
     steps=(
-        design.NightStep("notes", lambda home, agent: Notes(home).fall_asleep(agent)),
+        contract.NightStep("notes", lambda home, agent: Notes(home).fall_asleep(agent)),
     ),
     evidence={
         "note": lambda each: [
-            design.EvidenceRun("entity/" + each.body["entity"], each.agent, True)
+            contract.EvidenceRun("entity/" + each.body["entity"], each.agent, True)
         ]
     },
-    audit=design.AuditPart(
+    audit=contract.AuditPart(
         {"note": ("note",)},
         lambda: lambda each: [("note", each.agent, {"entity": each.body["entity"]})],
     ),
     status=lambda home, agent: {"notes": len(newest(home, agent))},
     commands=lambda: click.Group(commands=[list_notes]),
     tools=lambda: [
-        design.AgentTool(
+        contract.AgentTool(
             "note", "Note what holds of an entity.", Notes.write, changes=True
         )
     ],

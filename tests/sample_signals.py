@@ -20,7 +20,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from theorex_lab.experiments.data.logs import load_logs
+from theorex_lab.eval.datasets.logs import load_logs
 
 SETS = ("locomo", "qmsum", "coding_sessions")
 SEED, LONGEST = 23, 600

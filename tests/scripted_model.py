@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from theorex_lab import ModelUnavailable
 from theorex_lab.dispatch.llm import Completion
-from theorex_lab.errors import ModelUnavailable
 
 
 class ScriptedModel:

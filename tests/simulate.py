@@ -20,10 +20,10 @@ from simulate_sessions import save_sessions, simulate_sessions
 from simulation_draws import HOUR, SECOND, START, Dice, topic_weights, write_stored
 from simulation_words import Aspect, Failure, lines, own, topics
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
-from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.experiments.data.log_sets.simulated_facts import FACTS
-from theorex_lab.experiments.data.sources import Activity, SourceKind
+from theorex_lab import InvalidInput, TheorexError
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_datetime
+from theorex_lab.eval.datasets.log_sets.simulated_facts import FACTS
+from theorex_lab.eval.datasets.sources import Activity, SourceKind
 
 AGENTS = ("main", "qwen-sage", "secretarius")
 MAX_DAYS = 3_650

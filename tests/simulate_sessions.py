@@ -18,9 +18,9 @@ from typing import Any
 from simulation_draws import HOUR, SECOND, START, Dice, topic_weights, write_stored
 from simulation_words import Aspect, Failure, lines, own, topics
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
-from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import derived_event_id
+from theorex_lab import InvalidInput
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_datetime
+from theorex_lab.core.ids import derived_event_id
 
 Line = dict[str, Any]
 PROJECT = "delivery-planner"

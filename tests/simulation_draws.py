@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from theorex_lab.clock import to_microseconds
-from theorex_lab.journal.files import write_atomically, writing
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.core.files import write_atomically, writing
 
 START = to_microseconds("2026-01-05T00:00:00Z")  # a Monday
 SECOND = 1_000_000

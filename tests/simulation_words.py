@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from theorex_lab.text.sections import read_sections
+from theorex_lab.core.sections import read_sections
 
 _LAYOUT = {
     "py": ("src/{folder}/{stem}.py", "tests/{folder}/test_{stem}.py"),

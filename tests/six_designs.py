@@ -16,9 +16,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.replay.trials import ScoredAnswer, Trial
-from theorex_lab.experiments.scores.compare import Comparison, compare
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.metrics.compare import Comparison, compare
+from theorex_lab.eval.replay.trials import ScoredAnswer, Trial
 
 SETS = (
     "coding_sessions simulated_sessions simulated_team taubench_airline whoandwhen"

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from theorex_lab import Lab
-from theorex_lab.search.embed import HashedNgramEmbedder
+from theorex_lab import HashedNgramEmbedder, Lab
 
 MINUTES = float(os.environ.get("THEOREX_SOAK_MINUTES", "10"))
 WARM_UP = 0.25  # of the time, in which caches fill

@@ -21,8 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import InvalidInput
-from theorex_lab.clock import to_microseconds
-from theorex_lab.experiments.scores.access import (
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.eval.metrics.access import (
     Access,
     Commit,
     Tuning,
@@ -34,8 +34,8 @@ from theorex_lab.experiments.scores.access import (
     log_of_commits,
     tune,
 )
-from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.fitting import Fit, LawScore
+from theorex_lab.eval.metrics.access_log import AccessLog
+from theorex_lab.eval.metrics.fitting import Fit, LawScore
 
 TOUCHES = (
     "\x01bbb 1700000600\n\nM\tsrc/a.py\nD\tsrc/b\tc.py\n\x01aaa"

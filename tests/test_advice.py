@@ -7,12 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from theorex_lab.experiments.scores.routing import (
-    BestSingle,
-    Queries,
-    TaskMatrix,
-    Training,
-)
+from theorex_lab.eval.metrics.routing import BestSingle, Queries, TaskMatrix, Training
 
 POLICIES: list[Callable[[], TaskMatrix]] = [BestSingle, TaskMatrix]
 

@@ -18,10 +18,9 @@ from conftest import DAY, NOW, erase, observation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from theorex_lab.clock import FixedClock
+from theorex_lab import CorruptJournal, Event, FixedClock, StorageError, new_event
 from theorex_lab.designs.theorex.flash import Flash, flushed_upto
-from theorex_lab.errors import CorruptJournal, StorageError
-from theorex_lab.journal.event import RAW_KINDS, Event, new_event
+from theorex_lab.journal.event import RAW_KINDS
 from theorex_lab.journal.sqlite import archive as archiving
 from theorex_lab.journal.sqlite.archive import Archiving, archive, erase_from_segments
 from theorex_lab.journal.sqlite.check import check_rows
@@ -294,7 +293,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from theorex_lab.designs.theorex.flash import flushed_upto
-from theorex_lab.clock import FixedClock
+from theorex_lab.core.clock import FixedClock
 from theorex_lab.journal.sqlite import archive as archiving
 from theorex_lab.journal import segments
 from theorex_lab.journal.sqlite.store import SqliteJournal

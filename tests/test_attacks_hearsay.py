@@ -17,20 +17,19 @@ from hostile_server import HostileServer, completion, status
 from hypothesis import given as given_texts
 from hypothesis import strategies as st
 
-from theorex_lab import Lab, hook
-from theorex_lab.clock import FixedClock
-from theorex_lab.core.settings import Settings, check_settings
+from theorex_lab import Entry, FixedClock, Lab, Settings, new_event
+from theorex_lab.app import hook
+from theorex_lab.core.ids import concept_id
+from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.files import import_files
 from theorex_lab.designs.theorex.stages import SharedWeb
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.evolution.cases import Panel, judge
 from theorex_lab.evolution.failures import HeuristicReviewer
-from theorex_lab.exchange.home_files import export_home, import_home
-from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import new_event
+from theorex_lab.files.formats.home_files import export_home, import_home
 from theorex_lab.memory.evidence import EvidenceView
-from theorex_lab.memory.observation import TRUST, Entry
+from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.corroboration import refused_concepts
 from theorex_lab.text.extract import extract
 from theorex_lab.text.visible import visible

@@ -13,11 +13,11 @@ from conftest import DAY, NOW, Run, observation
 from test_exchange import export, home, take
 
 from theorex_lab import Lab
-from theorex_lab.clock import to_iso
+from theorex_lab.core.clock import to_iso
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.files import _folder_agent
-from theorex_lab.exchange.files import file_name, portable
-from theorex_lab.exchange.flat_files import MOST_SHOWN, merged
+from theorex_lab.files.formats.flat_files import MOST_SHOWN, merged
+from theorex_lab.files.formats.reports import file_name, portable
 
 MINUTE = DAY // 1_440
 AHEAD = NOW + 10 * 365 * DAY

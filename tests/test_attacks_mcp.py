@@ -31,9 +31,8 @@ from test_mcp import (
     started,
 )
 
-from theorex_lab import Lab
-from theorex_lab.errors import InvalidInput
-from theorex_lab.serve.auth import check_token_file, token_file
+from theorex_lab import InvalidInput, Lab
+from theorex_lab.app.server.auth import check_token_file, token_file
 
 SECRET = "the harbour alarm code is a private matter"
 

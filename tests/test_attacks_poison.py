@@ -18,16 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_failures import GOOD, events, failed, log_of, models, saying, traced
 
-from theorex_lab import Entry, InvalidInput, Lab
-from theorex_lab.design import Line
+from theorex_lab import Entry, Event, InvalidInput, Lab, Line, new_event
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import said
 from theorex_lab.evolution.cases import Case, Panel, ReviewVerdict
 from theorex_lab.evolution.failures import ModelReviewer
 from theorex_lab.evolution.fix_words import problem_with
-from theorex_lab.journal.event import Event, new_event, upcast
-from theorex_lab.memory import captured
-from theorex_lab.memory.filling import Room, count_tokens
+from theorex_lab.journal.event import upcast
+from theorex_lab.memory import hook_payloads
+from theorex_lab.memory.briefing.token_budget import Room, count_tokens
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.paths import shown_path
 
@@ -52,7 +51,7 @@ def section(context: str, title: str) -> str:
 
 def used(given: Any, answer: str, *, cwd: str = "/home/me/shop", day: int = 0) -> Event:
     """What the hook appends after a tool call."""
-    body = captured.tool_used(
+    body = hook_payloads.tool_used(
         {"tool_name": "Bash", "tool_input": given, "tool_response": answer, "cwd": cwd}
     )
     return new_event(
@@ -174,7 +173,7 @@ def test_any_input_and_any_answer_has_its_parts(given: str, answer: str) -> None
 )
 def test_only_paths_of_the_project_are_shown(path: object, shown: str) -> None:
     assert shown_path(path, "/home/me/shop") == shown
-    body = captured.tool_used(
+    body = hook_payloads.tool_used(
         {"tool_name": "Read", "tool_input": {"file_path": path}, "cwd": "/home/me/shop"}
     )
     assert body["paths"] == {"read": [shown] if shown else [], "edited": []}
@@ -197,7 +196,7 @@ def test_only_paths_of_the_project_are_shown(path: object, shown: str) -> None:
 def test_an_odd_path_is_kept_as_it_is_and_shown_in_quotes(
     path: str, shown: str
 ) -> None:
-    body = captured.tool_used(
+    body = hook_payloads.tool_used(
         {"tool_name": "Read", "tool_input": {"file_path": path}, "cwd": "/home/me/shop"}
     )
     assert body["paths"] == {"read": [path], "edited": []}
@@ -662,7 +661,7 @@ def test_the_readme_without_a_model(
 
 def test_the_hook_imports_no_paths_where_there_are_none() -> None:
     program = (
-        "import sys; from theorex_lab.memory import captured;"
+        "import sys; from theorex_lab.memory import hook_payloads as captured;"
         " captured.tool_used({'tool_input': {'command':"
         " 'ls'}});print('theorex_lab.text.paths' in sys.modules)"
     )

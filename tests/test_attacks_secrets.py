@@ -16,16 +16,18 @@ import pytest
 from click.testing import CliRunner
 from secret_lines import HARMLESS, LINES, VENDORS, drawn, encoded, filled, parted
 
-from theorex_lab import Lab, hook
-from theorex_lab.cli import theorex
+from theorex_lab import Lab
+from theorex_lab.app import hook
+from theorex_lab.app.cli import theorex
 from theorex_lab.dispatch.llm import ChainAnswer
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
-from theorex_lab.exchange.home_files import export_home, import_home
+from theorex_lab.files.formats.home_files import export_home, import_home
 from theorex_lab.journal.event import encode
-from theorex_lab.text import secret_names, secret_programs, secret_vendors, secret_words
-from theorex_lab.text.doors import door, kept_text, kept_value
-from theorex_lab.text.hints import MASK
-from theorex_lab.text.masking import mask, masked_value
+from theorex_lab.text import secret_programs, secret_vendors, secret_words
+from theorex_lab.text.redact import secret_names
+from theorex_lab.text.redact.hints import MASK
+from theorex_lab.text.redact.masking import mask, masked_value
+from theorex_lab.text.redact.redaction_scope import door, kept_text, kept_value
 from theorex_lab.text.secret_hints import HINTS
 
 SECRET_LINES = LINES.strip("\n").split("\n")

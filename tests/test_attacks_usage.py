@@ -15,9 +15,16 @@ import pytest
 from conftest import Run, observation
 from faults import opened
 
-from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.cli.groups import COMMANDS
-from theorex_lab.console import options
+from theorex_lab import (
+    ConfigError,
+    FixedClock,
+    HashedNgramEmbedder,
+    InvalidInput,
+    Lab,
+    Settings,
+)
+from theorex_lab.app.cli.groups import COMMANDS
+from theorex_lab.core.ids import CONCEPT_BITS
 from theorex_lab.core.settings import (
     LAW_PARAMETERS,
     check_settings,
@@ -25,11 +32,9 @@ from theorex_lab.core.settings import (
     save_settings,
 )
 from theorex_lab.dispatch.tasks import MAX_LEASE_SECONDS
-from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.ids import CONCEPT_BITS
+from theorex_lab.files.command_line import options
 from theorex_lab.memory.decay import LAWS
 from theorex_lab.memory.retrieve import MAX_RESULTS
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 PRIVATE = "alice keeps the harbour code to herself"
 
@@ -170,7 +175,7 @@ def test_an_empty_agent_is_nobody(
 
 
 def test_every_command_that_takes_an_agent_is_tried() -> None:
-    from theorex_lab.cli import theorex
+    from theorex_lab.app.cli import theorex
 
     commands = {name: theorex.get_command(None, name) for name in COMMANDS}  # type: ignore[arg-type]
     takers = {

@@ -13,15 +13,14 @@ from conftest import DAY, NOW, observation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab import FixedClock, Lab
-from theorex_lab.clock import to_iso
+from theorex_lab import Event, FixedClock, Lab, new_event
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.ids import concept_id
 from theorex_lab.designs.theorex.answers import reading
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.design import READ_FROM
 from theorex_lab.designs.theorex.upkeep import Checked, Drift, check_context, drift
 from theorex_lab.evolution.audit import AuditEntry, audit, kinds_of
-from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KINDS = (

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from conftest import Ended
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.bench import __main__ as command
-from theorex_lab.experiments.bench import table
-from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round
-from theorex_lab.experiments.bench.table import BenchLine
+from benchmarks import __main__ as command
+from benchmarks import table
+from benchmarks.measure import Amounts, BenchRow, Ground, Round
+from benchmarks.table import BenchLine
+from theorex_lab import InvalidInput
 
 TINY = 40
 ROWS = table.rows()
@@ -139,10 +139,7 @@ def test_the_command_imports_no_peer() -> None:
     modules = sorted(
         {name.split(".")[0] for row in ROWS.values() for name in row.needs}
     )
-    code = (
-        "from theorex_lab.experiments.bench import table; table.rows(); import sys;"
-        " print(*sys.modules)"
-    )
+    code = "from benchmarks import table; table.rows(); import sys; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout

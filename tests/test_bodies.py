@@ -15,24 +15,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from notes_design import NOTES
 
-from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.designs import installed
+from theorex_lab import Event, FixedClock, InvalidInput, Lab, installed, new_event
+from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.project import check_project
 from theorex_lab.designs.theorex import KINDS as THEOREX_KINDS
 from theorex_lab.evolution.audit import audit
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import (
-    FIELDS,
-    VERSIONS,
-    Event,
-    body_problem,
-    new_event,
-    readable,
-)
+from theorex_lab.journal.event import FIELDS, VERSIONS, body_problem, readable
 from theorex_lab.journal.kinds import PROJECT, SOURCE
 from theorex_lab.journal.sqlite.store import INSERT, checksum
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
 from theorex_lab.memory.observation import TRUST
-from theorex_lab.project import check_project
 
 # A whole body of each kind, as real operations wrote them.
 BODIES: dict[str, dict[str, Any]] = json.loads(

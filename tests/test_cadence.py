@@ -11,9 +11,9 @@ import pytest
 from conftest import DAY, NOW, observation
 from faults import VIEWS, opened, quick_folder, tool_event
 
+from theorex_lab import Event
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.journal import view
-from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views
 

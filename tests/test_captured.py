@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from conftest import NOW
 
-from theorex_lab import FixedClock
+from theorex_lab import Event, FixedClock
+from theorex_lab.core.project import project_of
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Event
+from theorex_lab.journal.event import RAW_KINDS, VERSIONS
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views
-from theorex_lab.memory import captured
-from theorex_lab.project import project_of
+from theorex_lab.memory import hook_payloads
 
 GOLDEN = Path(__file__).parent / "golden" / "captures-0.2.jsonl"
 
@@ -33,7 +33,7 @@ def used(
         "cwd": cwd,
         **fields,
     }
-    return captured.tool_used(event)
+    return hook_payloads.tool_used(event)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_failed_call_shows_its_error_masked() -> None:
         error="Exit code 2: password=hunter2 " + "x" * 600,
     )
     assert body["response"].startswith("Exit code 2: password=[masked] xxx")
-    assert len(body["response"]) == captured.RESPONSE_CHARACTERS
+    assert len(body["response"]) == hook_payloads.RESPONSE_CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -200,10 +200,10 @@ def test_no_folder_stops_the_capture(cwd: object) -> None:
     assert body["project"] == expected
     assert body["paths"]["read"] == ["src/a.py"]
     for each in (
-        captured.prompt,
-        captured.turn_ended,
-        captured.compacting,
-        captured.session_ended,
+        hook_payloads.prompt,
+        hook_payloads.turn_ended,
+        hook_payloads.compacting,
+        hook_payloads.session_ended,
     ):
         assert each({"cwd": cwd})["project"] == expected
 
@@ -251,7 +251,7 @@ def test_the_end_of_a_turn_holds_the_last_message_masked_and_tells_whose_it_is()
         "last_assistant_message": "I set password=hunter2 " + "x" * 5_000,
         "cwd": "/srv/shop",
     }
-    turn = captured.turn_ended({"hook_event_name": "Stop", **said})
+    turn = hook_payloads.turn_ended({"hook_event_name": "Stop", **said})
     assert turn["message"].startswith("I set password=[masked] xx")
     assert len(turn["message"]) == 4_000
     assert (turn["source"], turn["subagent"], turn["project"]) == (
@@ -260,7 +260,9 @@ def test_the_end_of_a_turn_holds_the_last_message_masked_and_tells_whose_it_is()
         project_of("/srv/shop"),
     )
     assert (
-        captured.turn_ended({"hook_event_name": "SubagentStop", **said})["subagent"]
+        hook_payloads.turn_ended({"hook_event_name": "SubagentStop", **said})[
+            "subagent"
+        ]
         is True
     )
 
@@ -306,11 +308,11 @@ def test_the_end_of_a_turn_knows_how_large_the_transcript_is(tmp_path: Path) -> 
     transcript = tmp_path / "session.jsonl"
     transcript.write_bytes(b"x" * 77)
     said = {"hook_event_name": "Stop", "transcript_path": str(transcript)}
-    assert captured.turn_ended(said)["transcript_bytes"] == 77
+    assert hook_payloads.turn_ended(said)["transcript_bytes"] == 77
     for event in (
         {**said, "hook_event_name": "SubagentStop"},
         {**said, "transcript_path": str(tmp_path / "none")},
         {**said, "transcript_path": "relative"},
         {**said, "transcript_path": 7},
     ):
-        assert "transcript_bytes" not in captured.turn_ended(event)
+        assert "transcript_bytes" not in hook_payloads.turn_ended(event)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from theorex_lab.memory import captured
-from theorex_lab.project import project_of
+from theorex_lab.core.project import project_of
+from theorex_lab.memory import hook_payloads
 
 FOLDER = r"C:\Users\me\shop"
 
@@ -26,7 +26,7 @@ FOLDER = r"C:\Users\me\shop"
 )
 def test_paths_are_named_from_the_folder_with_slashes(path: str, shown: str) -> None:
     event = {"tool_name": "Edit", "tool_input": {"file_path": path}, "cwd": FOLDER}
-    body = captured.tool_used(event)
+    body = hook_payloads.tool_used(event)
     assert body["paths"]["edited"] == ([shown] if shown else [])
     assert body["project"] == project_of(FOLDER)
     assert body["project"].startswith("shop-")
@@ -35,8 +35,11 @@ def test_paths_are_named_from_the_folder_with_slashes(path: str, shown: str) -> 
 def test_a_command_names_the_folders_paths_from_it() -> None:
     command = r"python C:\Users\me\shop\tools\run.py D:\secret\a.txt"
     event = {"tool_name": "Bash", "tool_input": {"command": command}, "cwd": FOLDER}
-    assert captured.tool_used(event)["command"].split() == ["python", r"tools\run.py"]
+    assert hook_payloads.tool_used(event)["command"].split() == [
+        "python",
+        r"tools\run.py",
+    ]
 
 
 def test_a_folder_on_a_server_is_a_project_named_by_its_last_part() -> None:
-    assert captured.project({"cwd": r"\\server\share\x"}).startswith("x-")
+    assert hook_payloads.project({"cwd": r"\\server\share\x"}).startswith("x-")

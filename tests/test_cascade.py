@@ -13,12 +13,11 @@ from faults import opened
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.core.settings import ModelSettings, Settings
+from theorex_lab import InvalidInput, Lab, Settings
+from theorex_lab.core.settings import ModelSettings
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
-from theorex_lab.errors import InvalidInput
-from theorex_lab.lab import Lab
 from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.routing.cascade import cascade_in, cascade_of, checker
 from theorex_lab.routing.confidence import matrix

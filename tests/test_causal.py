@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import NOW, Run, observation
-from theorex_lab import Lab
-from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
-from theorex_lab.design import Wanted
+from theorex_lab import ConfigError, Event, FixedClock, InvalidInput, Lab, new_event
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.causal.advice import advice_from
 from theorex_lab.designs.causal.capture import infer_outcome_enhanced
 from theorex_lab.designs.causal.keys import (
@@ -28,12 +27,11 @@ from theorex_lab.designs.causal.keys import (
 )
 from theorex_lab.designs.causal.sections import advice_lines
 from theorex_lab.designs.causal.settings import CausalSettings
-from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.context import render
+from theorex_lab.memory.briefing.context import render
+from theorex_lab.memory.context_served import recalled_event
+from theorex_lab.memory.contract import Wanted
 from theorex_lab.memory.evidence import EvidenceTable, PartIndex, success_of
 from theorex_lab.memory.observation import FIX_TYPE
-from theorex_lab.memory.recalled import recalled_event
 
 SIGNALS = ["log_error", "errsig:TypeError: undefined"]
 DAY, HOUR = MICROSECONDS_PER_DAY, MICROSECONDS_PER_DAY // 24

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
-from theorex_lab.errors import InvalidInput
+from theorex_lab import FixedClock, InvalidInput, Lab
 
 ERROR = ["log_error", "errsig:TypeError: Cannot read /srv/app/x.js:10 at 0xFF"]
 AT = "2026-03-10T00:00:00Z"

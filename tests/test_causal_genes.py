@@ -15,10 +15,9 @@ from conftest import DAY, NOW, Run
 from hypothesis import given
 from hypothesis import strategies as draw
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.designs.causal.capture import asset_id
 from theorex_lab.designs.causal.genes import boost_after, checked_asset, tend_at_night
-from theorex_lab.errors import InvalidInput
 
 SIGNALS = ["log_error", "command:make"]
 GENE = {

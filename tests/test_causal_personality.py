@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as draw
 
+from theorex_lab import InvalidInput
 from theorex_lab.designs.causal.capture import (
     PARAMETERS,
     checked_mutation,
     checked_state,
     personality_key,
 )
-from theorex_lab.errors import InvalidInput
 
 GENE = {"id": "gene_a", "category": "repair"}
 ERRORS = ["log_error", "errsig:TypeError: undefined"]

@@ -21,9 +21,9 @@ from test_browser import (
     notebook,
 )
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.draw import causal_plots as plots
+from theorex_lab import InvalidInput
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.plots import causal as plots
 
 __all__ = ["browser", "jupyterlab"]  # fixtures
 pytestmark = pytest.mark.xdist_group("browser")

@@ -17,10 +17,10 @@ from conftest import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.design import EvidenceRun, Log
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.scores.causal import (
+from theorex_lab import InvalidInput
+from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.metrics.causal import (
     ADVICE,
     BASE,
     OF_GENE,
@@ -32,8 +32,9 @@ from theorex_lab.experiments.scores.causal import (
     score_advice,
     walk,
 )
-from theorex_lab.experiments.scores.causal import _score_log as score_tried
-from theorex_lab.experiments.scores.compare import compare
+from theorex_lab.eval.metrics.causal import _score_log as score_tried
+from theorex_lab.eval.metrics.compare import compare
+from theorex_lab.memory.contract import EvidenceRun
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"

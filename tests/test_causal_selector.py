@@ -15,7 +15,7 @@ from conftest import NOW
 from hypothesis import given, settings
 from hypothesis import strategies as draw
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.causal.genes import (
     Matcher,
@@ -24,7 +24,6 @@ from theorex_lab.designs.causal.genes import (
     failed_genes,
     match_score,
 )
-from theorex_lab.errors import InvalidInput
 
 SIGNALS = ["log_error", "errsig:TypeError: x is undefined", "slow_query"]
 

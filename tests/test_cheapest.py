@@ -14,10 +14,10 @@ from faults import opened
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.core.settings import ModelSettings, Settings
+from theorex_lab import InvalidInput, Settings
+from theorex_lab.core.settings import ModelSettings
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.llm import Attempt
-from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.evidence import (
     EvidenceTable,
     Option,

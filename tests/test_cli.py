@@ -16,10 +16,9 @@ import matplotlib.pyplot as plt
 import pytest
 from conftest import Run
 
-from theorex_lab import Lab
-from theorex_lab.cli.groups import COMMANDS, GROUPS, load, members
-from theorex_lab.memory.observation import Entry, new_observation
-from theorex_lab.search.embed import HashedNgramEmbedder
+from theorex_lab import Entry, HashedNgramEmbedder, Lab
+from theorex_lab.app.cli.groups import COMMANDS, GROUPS, load, members
+from theorex_lab.memory.observation import new_observation
 
 ROOT = Path(__file__).parents[1]
 
@@ -159,7 +158,7 @@ def test_a_search_prints_a_hit_a_line_and_says_why(
     run("write", "--keep-secrets", "The key is sk-ant-api03-" + "Ab3" * 30, *now)
     assert "Ab3Ab3" not in run("search", "key", *now).out
     monkeypatch.setattr(
-        "theorex_lab.home.Home.chosen_embedder",
+        "theorex_lab.memory.contract.Home.chosen_embedder",
         (HashedNgramEmbedder(), "it was handed in"),
     )
     told = run("embed", "--json").json
@@ -537,7 +536,7 @@ def test_route_routes_what_is_no_command_of_its_group(
 def test_lab_opens_the_notebooks_unless_a_command_of_its_group_follows(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from theorex_lab.cli import research
+    from theorex_lab.app.cli import research
 
     monkeypatch.setattr(research, "_become", lambda _: None)
     for words in (

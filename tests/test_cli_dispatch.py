@@ -13,7 +13,7 @@ import pytest
 from conftest import Ended, Run
 from hostile_server import HostileServer, completion, status
 
-from theorex_lab import hook
+from theorex_lab.app import hook
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 TASK = ["refactor", "the", "python", "function"]

@@ -13,8 +13,7 @@ import pytest
 from conftest import NOW, Run
 from hostile_server import HostileServer, completion, status
 
-from theorex_lab import FixedClock, Lab
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab import Event, FixedClock, Lab, new_event
 
 DEPLOY = (
     "--decision",

@@ -10,7 +10,8 @@ from conftest import NOW, Run
 from test_route import ended_call
 from test_traces import started
 
-from theorex_lab import FixedClock, Lab, cli
+from theorex_lab import FixedClock, Lab
+from theorex_lab.app import cli
 from theorex_lab.routing import energy
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from conftest import Run
 
-from theorex_lab.cli import routing as commands
+from theorex_lab.app.cli import routing as commands
 from theorex_lab.dispatch.tasks import STATES
 
 KEYS = [

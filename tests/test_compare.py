@@ -19,17 +19,15 @@ import pytest
 from compared_logs import Forgets, Misses, Remembers, asked_log, worked_log
 from conftest import DAY, NOW, Run
 
-from theorex_lab import InvalidInput
-from theorex_lab.design import Log, Probe
-from theorex_lab.designs import installed
-from theorex_lab.errors import StorageError
-from theorex_lab.experiments.data.logs import Recorder
-from theorex_lab.experiments.draw.comparison_plots import plot_comparison
-from theorex_lab.experiments.replay.baselines import Housed, names_of
-from theorex_lab.experiments.replay.trials import Plan, try_out
-from theorex_lab.experiments.scores import compare as module
-from theorex_lab.experiments.scores.compare import Comparison, compare
-from theorex_lab.journal.event import Event, new_event, register_kinds
+from theorex_lab import Event, InvalidInput, StorageError, installed, new_event
+from theorex_lab.eval.adapters.protocol import Log, Probe
+from theorex_lab.eval.datasets.logs import Recorder
+from theorex_lab.eval.metrics import compare as module
+from theorex_lab.eval.metrics.compare import Comparison, compare
+from theorex_lab.eval.plots.comparison import plot_comparison
+from theorex_lab.eval.replay.baselines import Housed, names_of
+from theorex_lab.eval.replay.trials import Plan, try_out
+from theorex_lab.journal.event import register_kinds
 
 RETRIEVED = ("retrieve", 500, "evidence_recall")
 
@@ -404,9 +402,7 @@ def test_a_log_without_probes_and_with_few_sessions_is_told_not_scored(
         True,
     )
     assert plot_comparison(compared).texts
-    monkeypatch.setattr(
-        "theorex_lab.experiments.data.logs.load_logs", lambda _: [empty]
-    )
+    monkeypatch.setattr("theorex_lab.eval.datasets.logs.load_logs", lambda _: [empty])
     ended = run("compare", "--log", "worked", "--design", "nothing")
     assert ended.code == 0
     assert "neither probes nor more than five sessions" in ended.out
@@ -432,7 +428,7 @@ def test_the_pictures_draw_each_design() -> None:
 def two_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"asked": asked_log(), "worked": worked_log()}
     monkeypatch.setattr(
-        "theorex_lab.experiments.data.logs.load_logs", lambda name: [known[name]]
+        "theorex_lab.eval.datasets.logs.load_logs", lambda name: [known[name]]
     )
 
 
@@ -531,9 +527,9 @@ def test_another_logs_memory_answers_no_question_of_this_one() -> None:
 
 _UNDER_A_SEED = """
 import json
-from theorex_lab.design import Log
-from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.scores.compare import compare
+from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.metrics.compare import compare
 log = load_logs("simulated_team")[0]
 log = Log(log.name, log.events[:400], log.probes[:20], log.lines[:400])
 print(json.dumps(compare([log], ["bm25", "oracle_lines", "short_files"], budgets=(60, 300)).to_dict()["designs"]))

@@ -13,20 +13,20 @@ from pathlib import Path
 import pytest
 
 from theorex_lab import InvalidInput, StorageError
-from theorex_lab.design import Log
-from theorex_lab.experiments.data import dataset_files, sources
-from theorex_lab.experiments.data.dataset_files import LicenceNotice
-from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.data.logs import GIVEN, LOGS, load_logs
-from theorex_lab.experiments.scores.session_scores import scenes
-from theorex_lab.ids import derived_event_id
+from theorex_lab.core.ids import derived_event_id
+from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.datasets import dataset_files, sources
+from theorex_lab.eval.datasets.dataset_files import LicenceNotice
+from theorex_lab.eval.datasets.dataset_table import DATASETS
+from theorex_lab.eval.datasets.logs import GIVEN, LOGS, load_logs
+from theorex_lab.eval.metrics.sessions import scenes
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE),
     reason=f"{sources.DATA_VARIABLE} names no folder with the public sets",
 )
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::theorex_lab.experiments.data.dataset_files.LicenceNotice"
+    "ignore::theorex_lab.eval.datasets.dataset_files.LicenceNotice"
 )
 
 

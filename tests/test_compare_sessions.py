@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from compared_logs import worked_log
 
-from theorex_lab.design import Log, SessionLine
-from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.replay.baselines import Maker
-from theorex_lab.experiments.replay.trials import Plan, try_out
-from theorex_lab.experiments.scores.session_scores import Ends, scenes
+from theorex_lab.eval.adapters.protocol import Log, SessionLine
+from theorex_lab.eval.datasets import sources
+from theorex_lab.eval.datasets.dataset_table import DATASETS
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.metrics.sessions import Ends, scenes
+from theorex_lab.eval.replay.baselines import Maker
+from theorex_lab.eval.replay.trials import Plan, try_out
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE),

@@ -17,7 +17,7 @@ from conftest import DAY, NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.experiments.data.sources import DATA_VARIABLE, data_folder
+from theorex_lab.eval.datasets.sources import DATA_VARIABLE, data_folder
 from theorex_lab.memory.evidence import QUERY_TYPES, EvidenceTable
 from theorex_lab.routing.confidence import Cell, MatrixResult, best, matrix
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic.alias_generators import to_camel as pydantic_to_camel
 
-from theorex_lab import ConfigError, Lab, Settings
+from theorex_lab import ConfigError, Lab, Settings, installed
 from theorex_lab.core.settings import (
     DEFAULT_MODELS,
     PRESETS,
@@ -32,7 +32,6 @@ from theorex_lab.core.settings import (
     to_camel,
     to_snake,
 )
-from theorex_lab.designs import installed
 
 GIVEN = {
     "halfLifeDays": 7,
@@ -61,7 +60,7 @@ def loaded_by(home: Path, *arguments: str) -> set[str]:
     code = """
 import sys
 sys.argv = ["theorex", *sys.argv[1:]]
-from theorex_lab.cli import main
+from theorex_lab.app.cli import main
 try:
     main()
 finally:

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 from test_routing_scoring import needs_data, small_set
 
-from theorex_lab.cli import theorex
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.routing_sets import RoutingSet
-from theorex_lab.experiments.scores import costs
-from theorex_lab.experiments.scores.routing import OURS, score_routing
+from theorex_lab import InvalidInput
+from theorex_lab.app.cli import theorex
+from theorex_lab.eval.datasets.routing_sets import RoutingSet
+from theorex_lab.eval.metrics import costs
+from theorex_lab.eval.metrics.routing import OURS, score_routing
 from theorex_lab.memory.intervals import bootstrap_ratio
 
 

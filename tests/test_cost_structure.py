@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 from conftest import NOW, Meanings, observation
 
-from theorex_lab import FixedClock, Lab, Settings
+from benchmarks.measure import GivenVectors
+from theorex_lab import Event, FixedClock, Lab, Settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.experiments.bench.measure import GivenVectors
-from theorex_lab.journal.event import Event
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.search.index import ItemIndex

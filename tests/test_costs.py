@@ -10,10 +10,10 @@ from conftest import DAY, NOW
 
 from theorex_lab import InvalidInput
 from theorex_lab.core.settings import check_settings
-from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.scores.access import COST, LOSS, fitted_thresholds, tune
-from theorex_lab.experiments.scores.access_log import AccessLog, split
+from theorex_lab.eval.metrics.access import COST, LOSS, fitted_thresholds, tune
+from theorex_lab.eval.metrics.access_log import AccessLog, split
+from theorex_lab.eval.replay.decay_replay import replay
+from theorex_lab.eval.replay.event_log import EventLog
 
 # Under this law hardly anything reaches the default thresholds: an importance of .3
 # needs fifteen mentions on one day.

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.experiments.replay.event_log import EventLog, Memory
-from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
+from theorex_lab.eval.metrics.access_log import AccessLog, LogReplay
+from theorex_lab.eval.replay.event_log import EventLog, Memory
 from theorex_lab.memory.counts import Counts
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS
 

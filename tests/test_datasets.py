@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from theorex_lab.experiments.data import dataset_files, datasets, sources
-from theorex_lab.experiments.data import parsing as runs
-from theorex_lab.experiments.data.dataset_files import Content, members_of, read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS, DataFile, DatasetInfo
-from theorex_lab.experiments.data.logs import LOGS
+from theorex_lab.eval.datasets import dataset_files, recorded_runs, sources
+from theorex_lab.eval.datasets import parsing as runs
+from theorex_lab.eval.datasets.dataset_files import Content, members_of, read_files
+from theorex_lab.eval.datasets.dataset_table import DATASETS, DataFile, DatasetInfo
+from theorex_lab.eval.datasets.logs import LOGS
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE),
@@ -194,7 +194,7 @@ def test_damaged_cache_is_renewed(server: Server, cache: Path) -> None:
 
 def test_import_loads_no_downloader_and_no_tables() -> None:
     code = (
-        "import sys, theorex_lab.experiments.data.datasets; print({'pooch', 'requests',"
+        "import sys, theorex_lab.eval.datasets.recorded_runs; print({'pooch', 'requests',"
         " 'pandas', 'yaml'} & set(sys.modules))"
     )
     done = subprocess.run(
@@ -220,7 +220,7 @@ def test_table_is_complete() -> None:
             assert file.name.endswith(".tar") == bool(file.members)
     fetched = {
         name.removeprefix("fetch_")
-        for name in vars(datasets)
+        for name in vars(recorded_runs)
         if name.startswith("fetch_")
     }
     pairs = {"stsb", "sick", "fever_symmetric"}
@@ -239,7 +239,7 @@ def test_address_of_a_member() -> None:
 
 
 def test_load_simulated_team_is_the_packaged_file() -> None:
-    assert datasets.load_simulated_team() == sources.load(
+    assert recorded_runs.load_simulated_team() == sources.load(
         sources.packaged("simulated_team.jsonl.gz")
     )
 
@@ -396,7 +396,7 @@ COUNTS: dict[str, Callable[[Any], dict[str, float]]] = {
 @needs_data
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_are_those_published(name: str) -> None:
-    found = getattr(datasets, f"fetch_{name}")()
+    found = getattr(recorded_runs, f"fetch_{name}")()
     assert COUNTS[name](found) == DATASETS[name].counts
     assert DATASETS[name].licence == (
         found.attrs["licence"] if hasattr(found, "attrs") else found.licence

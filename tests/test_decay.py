@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from theorex_lab import Law, make_law
 from theorex_lab.memory.decay import (
     COUNT_HALF_LIVES_DAYS,
     LAWS,
     Items,
-    Law,
     Tier,
     effective_link_strength,
     link_columns,
-    make_law,
     power_mixture,
     rank_order,
     stored_link_strength,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab import InvalidInput
 from theorex_lab.evolution.decisive import (
     LAST_CALL_SHARE,
     LAST_STEP_SHARE,

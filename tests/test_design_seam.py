@@ -20,18 +20,25 @@ import pytest
 from conftest import NOW
 
 import theorex_lab
-from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab
-from theorex_lab.clock import MICROSECONDS_PER_DAY as DAY
-from theorex_lab.clock import to_iso
-from theorex_lab.design import Log, Probe
-from theorex_lab.designs import installed
+from theorex_lab import (
+    ConfigError,
+    Event,
+    FixedClock,
+    HashedNgramEmbedder,
+    InvalidInput,
+    Lab,
+    installed,
+    new_event,
+)
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY as DAY
+from theorex_lab.core.clock import to_iso
+from theorex_lab.eval.adapters.protocol import Log, Probe
+from theorex_lab.eval.replay.baselines import Housed
+from theorex_lab.eval.replay.trials import Plan, try_out
 from theorex_lab.evolution.audit import audit
-from theorex_lab.experiments.replay.baselines import Housed
-from theorex_lab.experiments.replay.trials import Plan, try_out
-from theorex_lab.journal.event import Event, new_event, register_kinds
+from theorex_lab.journal.event import register_kinds
 from theorex_lab.memory.evidence import evidence_view
 from theorex_lab.memory.projects import known_projects
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 SOURCE = Path(notes_design.__file__)
 NOTES = notes_design.NOTES
@@ -138,9 +145,7 @@ def test_it_stands_in_the_context_the_status_the_evidence_and_the_audit_log(
 
 
 def test_no_room_below_the_designs_names_a_kind_of_theirs() -> None:
-    rooms = (
-        "journal text search memory routing dispatch evolution exchange console".split()
-    )
+    rooms = "core text journal search memory routing dispatch evolution files".split()
     sources = [
         file
         for room in rooms

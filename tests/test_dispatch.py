@@ -17,7 +17,8 @@ from faults import VIEWS, opened
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab import InvalidInput, Lab, Settings
+from theorex_lab import Event, InvalidInput, Lab, Settings, StorageError
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.settings import ModelSettings
 from theorex_lab.dispatch.bus import Start, ToolUse, check_trace_id, preview
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
@@ -27,9 +28,6 @@ from theorex_lab.dispatch.worker import (
     DispatchTask,
     this_place,
 )
-from theorex_lab.errors import StorageError
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
 from theorex_lab.memory.evidence import EvidenceView

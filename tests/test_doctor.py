@@ -15,10 +15,8 @@ from types import SimpleNamespace
 import pytest
 from conftest import Run
 
-from theorex_lab import Lab
-from theorex_lab.cli.hooks import install
-from theorex_lab.clock import SystemClock
-from theorex_lab.journal.event import new_event
+from theorex_lab import Lab, SystemClock, new_event
+from theorex_lab.app.cli.hooks import install
 
 DAY = 86_400_000_000
 Look = Callable[..., dict[str, tuple[str, str, str]]]

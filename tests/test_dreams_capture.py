@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import NOW, Meanings
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
-from theorex_lab.design import Wanted
+from theorex_lab import Event, FixedClock, Home, InvalidInput, Lab, new_event
 from theorex_lab.designs.dreams import Level
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.sections import strategy_lines
@@ -33,9 +31,7 @@ from theorex_lab.designs.dreams.strategies import (
     weighed,
 )
 from theorex_lab.designs.dreams.trajectories import Trajectories, Trajectory
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.contract import Wanted
 
 
 @pytest.fixture

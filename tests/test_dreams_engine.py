@@ -14,7 +14,7 @@ import pytest
 from conftest import NOW, Meanings
 from scripted_model import ScriptedModel
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import Event, FixedClock, Home, InvalidInput, Lab, UnusableAnswer
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.consolidate import (
@@ -32,9 +32,6 @@ from theorex_lab.designs.dreams.engine import (
 )
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory
-from theorex_lab.errors import InvalidInput, UnusableAnswer
-from theorex_lab.home import Home
-from theorex_lab.journal.event import Event
 
 DONE = [
     {"action": "make(target='all')", "ok": True},

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import NOW, Meanings
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import FixedClock, InvalidInput, Lab, new_event
 from theorex_lab.designs.dreams import sections
 from theorex_lab.designs.dreams.strategies import (
     Branch,
@@ -21,8 +20,6 @@ from theorex_lab.designs.dreams.strategies import (
     Step,
     Strategy,
 )
-from theorex_lab.errors import InvalidInput
-from theorex_lab.journal.event import new_event
 
 STEPS = (
     Step("look", 'get_user({"id": 1})', "Ann", "who it is", 3),

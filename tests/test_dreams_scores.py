@@ -23,12 +23,11 @@ from test_browser import (
     notebook,
 )
 
-from theorex_lab.design import Log
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.draw import dream_plots as plots
-from theorex_lab.experiments.scores.compare import compare
-from theorex_lab.experiments.scores.strategies import (
+from theorex_lab import InvalidInput, new_event
+from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.metrics.compare import compare
+from theorex_lab.eval.metrics.strategies import (
     beside_peers,
     commands_of,
     made_up,
@@ -38,7 +37,7 @@ from theorex_lab.experiments.scores.strategies import (
     score_taubench,
     survivors,
 )
-from theorex_lab.journal.event import new_event
+from theorex_lab.eval.plots import dreams as plots
 
 __all__ = ["browser", "jupyterlab"]  # fixtures
 pytestmark = pytest.mark.xdist_group("browser")

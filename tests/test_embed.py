@@ -19,12 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theorex_lab import ConfigError, Embedder, HashedNgramEmbedder, ModelUnavailable
 from theorex_lab.core.settings import check_settings
-from theorex_lab.errors import ConfigError, ModelUnavailable
 from theorex_lab.search.embed import (
     BUNDLED_MODEL_SHA256,
-    Embedder,
-    HashedNgramEmbedder,
     HttpEmbedder,
     OnnxEmbedder,
     bundled_embedder,

@@ -27,20 +27,20 @@ from faults import (
     tool_event,
 )
 
-from theorex_lab import Lab, StorageError
+from theorex_lab import Event, Lab, StorageError, new_event
+from theorex_lab.core.ids import concept_id
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
-from theorex_lab.ids import concept_id
 from theorex_lab.journal import snapshot, view
-from theorex_lab.journal.event import Event, encode, new_event
+from theorex_lab.journal.event import encode
 from theorex_lab.journal.sqlite import connection as connection_module
 from theorex_lab.journal.sqlite import erase as erasing
 from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
-from theorex_lab.memory import context_file
+from theorex_lab.memory.briefing import context_file
 from theorex_lab.search.vectors import VectorCache, text_key
 
 SECRET = "zq9secretcanary7"
@@ -199,7 +199,7 @@ class Erasing:
             self.committed.set()
             remove(*arguments)
 
-        monkeypatch.setattr("theorex_lab.lab.remove_contexts", removing)
+        monkeypatch.setattr("theorex_lab.store.lab.remove_contexts", removing)
 
     def _run(self) -> None:
         with opened(self.home) as lab:

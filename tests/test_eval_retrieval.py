@@ -12,10 +12,18 @@ import numpy as np
 import pytest
 from conftest import NOW, Run
 
-from theorex_lab import ConfigError, InvalidInput
+from theorex_lab import (
+    ConfigError,
+    Event,
+    HashedNgramEmbedder,
+    Hit,
+    Hits,
+    InvalidInput,
+    new_event,
+)
 from theorex_lab.core.settings import SIGNALS, check_settings
-from theorex_lab.design import Log, Probe
-from theorex_lab.experiments.scores.retrieval import (
+from theorex_lab.eval.adapters.protocol import Log, Probe
+from theorex_lab.eval.metrics.retrieval import (
     METRICS,
     SETS,
     KeptEmbedder,
@@ -26,10 +34,7 @@ from theorex_lab.experiments.scores.retrieval import (
     remembering,
     score_retrieval,
 )
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.retrieve import Hit, Hits
 from theorex_lab.search.blend import WEIGHTS, WORD_WEIGHTS
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 WORDS = HashedNgramEmbedder()
 SUBJECTS = (
@@ -219,7 +224,7 @@ class TestCommand:
     def test_a_picture_is_drawn_of_retrieval_alone(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        retrieval = "theorex_lab.experiments.scores.retrieval"
+        retrieval = "theorex_lab.eval.metrics.retrieval"
         monkeypatch.setattr(f"{retrieval}.retrieval_logs", lambda *_: [])
         score = Retrieval(9, {"default": np.full((9, len(METRICS)), 0.5)})
         monkeypatch.setattr(f"{retrieval}.score_retrieval", lambda *_, **__: score)

@@ -17,8 +17,7 @@ from conftest import DAY, NOW, erase
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab.clock import FixedClock
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab import Event, FixedClock, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 from theorex_lab.memory.evidence import EvidenceTable, EvidenceView

@@ -23,16 +23,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_views import AGENTS, LABELS, streams
 
-from theorex_lab import FixedClock, InvalidInput, Lab, Settings, StorageError
-from theorex_lab.clock import to_microseconds
+from theorex_lab import (
+    Event,
+    FixedClock,
+    InvalidInput,
+    Lab,
+    Settings,
+    StorageError,
+    new_event,
+)
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.core.ids import concept_id, derived_event_id
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.exchange.files import Exported, FileReport
-from theorex_lab.exchange.home_files import export_home, import_home
-from theorex_lab.ids import concept_id, derived_event_id
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.files.formats.home_files import export_home, import_home
+from theorex_lab.files.formats.reports import Exported, FileReport
 from theorex_lab.journal.sqlite import store
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.evidence import EvidenceView
@@ -653,7 +660,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[4])
 from test_exchange import home, take
-from theorex_lab.exchange import flat_files
+from theorex_lab.files.formats import flat_files
 from theorex_lab.journal.sqlite import store
 step, left = sys.argv[3], int(sys.argv[5])
 module = store if step == "insert" else flat_files

@@ -10,7 +10,7 @@ from test_exchange import export, home, take
 
 from theorex_lab import InvalidInput
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.exchange.home_files import OWN, layouts
+from theorex_lab.files.formats.home_files import OWN, layouts
 
 
 @pytest.fixture

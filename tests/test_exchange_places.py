@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 from conftest import DAY, NOW, Meanings, Run, observation
 
-from theorex_lab import FixedClock, InvalidInput, Lab, StorageError
+from theorex_lab import FilesThere, FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.errors import FilesThere
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.exchange.files import Exported, FileReport
-from theorex_lab.exchange.home_files import export_home, import_home
+from theorex_lab.files.formats.home_files import export_home, import_home
+from theorex_lab.files.formats.reports import Exported, FileReport
 from theorex_lab.memory.decay import Tier
 
 Open = Callable[[str], Lab]
@@ -203,7 +202,7 @@ def test_an_export_does_without_pydantic(tmp_path: Path) -> None:
     code = """
 import sys
 from theorex_lab import Lab
-from theorex_lab.exchange.home_files import export_home
+from theorex_lab.files.formats.home_files import export_home
 with Lab(sys.argv[1]) as lab:
     lab.agent("main").write("the lamp is out")
     export_home(lab.home, lab.searcher, lab.folder / "files")

@@ -11,17 +11,16 @@ import pytest
 from conftest import NOW, erase
 from test_exchange import contents, export, heard, home, runs, state, take
 
-from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.clock import to_iso
-from theorex_lab.design import Design, EventsPart
+from theorex_lab import Design, Event, FixedClock, InvalidInput, Lab, new_event
+from theorex_lab.core.clock import to_iso
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.dispatch.bus import End, Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.exchange.files import file_name
-from theorex_lab.exchange.home_files import import_runs
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.files.formats.home_files import import_runs
+from theorex_lab.files.formats.reports import file_name
+from theorex_lab.memory.contract import EventsPart
 from theorex_lab.memory.evidence import EvidenceView
 
 MINUTE = 60_000_000

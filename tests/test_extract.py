@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab.ids import concept_id
+from theorex_lab.core.ids import concept_id
 from theorex_lab.text.extract import Mention, extract, sentiment
 from theorex_lab.text.lexicon import ALIASES, STOP_NOUNS, singular
 

@@ -12,12 +12,10 @@ from conftest import DAY, NOW, Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab
 from theorex_lab.designs.facts.facts import Facts
 from theorex_lab.designs.facts.settings import FactSettings
 from theorex_lab.designs.facts.summaries import tier
-from theorex_lab.errors import ConfigError, InvalidInput
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import pytest
 from conftest import DAY, NOW, Run
 from faults import forked, opened, quick_folder
 
-from theorex_lab import FixedClock, Lab
-from theorex_lab.clock import to_iso
+from theorex_lab import Event, FixedClock, HashedNgramEmbedder, Lab, StorageError
+from theorex_lab.core.clock import to_iso
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.facts import commands, heartbeat
 from theorex_lab.designs.facts.heartbeat import (
@@ -27,11 +27,8 @@ from theorex_lab.designs.facts.heartbeat import (
     keep_watermark,
     watermark,
 )
-from theorex_lab.errors import StorageError
+from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
-from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.journal.event import Event
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 MONDAY = FixedClock.at("2026-03-02T09:00:00Z").now()
 LENGTH = 600_000_000  # µs that a lease lasts

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from theorex_lab import Lab
-from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
-from theorex_lab.design import Design
+from theorex_lab import Design, Event, FixedClock, Lab, new_event
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.facts.design import DESIGN
-from theorex_lab.experiments.replay.baselines import Housed
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.eval.replay.baselines import Housed
 from theorex_lab.search.items import OBSERVATION
 from theorex_lab.text.line import BYTES_PER_TOKEN
 

@@ -8,9 +8,9 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pytest
 
-from theorex_lab import Lab
-from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
-from theorex_lab.experiments.draw import facts_plots as plots
+from theorex_lab import FixedClock, Lab
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.eval.plots import facts as plots
 
 DAY, NOW = MICROSECONDS_PER_DAY, 100 * MICROSECONDS_PER_DAY
 

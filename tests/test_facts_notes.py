@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import NOW, Run
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.designs.facts import notes
 from theorex_lab.designs.facts.writing import check_flow
-from theorex_lab.errors import InvalidInput
 
 
 @pytest.fixture

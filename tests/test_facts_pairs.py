@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from conftest import Run
 
+from benchmarks.measure import texts
+from theorex_lab import InvalidInput, StorageError
 from theorex_lab.designs.facts import pairs as facts
 from theorex_lab.designs.facts.pairs import (
     CONTRADICTS,
@@ -22,11 +24,9 @@ from theorex_lab.designs.facts.pairs import (
     likeness_signs,
     marks_of,
 )
-from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.experiments.bench.measure import texts
-from theorex_lab.experiments.data import dataset_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.scores.labelled import (
+from theorex_lab.eval.datasets import dataset_files
+from theorex_lab.eval.datasets.dataset_table import DATASETS
+from theorex_lab.eval.metrics.labelled import (
     Pairs,
     auc,
     pearson,
@@ -35,13 +35,13 @@ from theorex_lab.experiments.scores.labelled import (
     sentence_pairs,
     threshold,
 )
-from theorex_lab.experiments.scores.retrieval import kept_embedder
+from theorex_lab.eval.metrics.retrieval import kept_embedder
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"
 )
 quiet = pytest.mark.filterwarnings(
-    "ignore::theorex_lab.experiments.data.dataset_files.LicenceNotice"
+    "ignore::theorex_lab.eval.datasets.dataset_files.LicenceNotice"
 )
 CONTRARY = [
     ("Ann uses tabs.", "Ann no longer uses tabs."),

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from conftest import Run
 
+from theorex_lab import InvalidInput
 from theorex_lab.designs.facts.signals import HIGH, facts_in, keywords, signal_of
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.data.sources import read_lines
-from theorex_lab.experiments.scores import labelled as scores
-from theorex_lab.experiments.scores.labelled import (
+from theorex_lab.eval.datasets import sources
+from theorex_lab.eval.datasets.sources import read_lines
+from theorex_lab.eval.metrics import labelled as scores
+from theorex_lab.eval.metrics.labelled import (
     SIGNALS,
     LabelledMessage,
     labelled_messages,

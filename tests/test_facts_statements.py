@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from theorex_lab import InvalidInput
 from theorex_lab.designs.facts.pairs import (
     fact_hash,
     normal_form,
@@ -18,9 +19,8 @@ from theorex_lab.designs.facts.pairs import (
 )
 from theorex_lab.designs.facts.statements import cue_of, read_statement
 from theorex_lab.designs.facts.superseding import Superseding
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.labelled import score_fact_updates
-from theorex_lab.experiments.scores.retrieval import kept_embedder
+from theorex_lab.eval.metrics.labelled import score_fact_updates
+from theorex_lab.eval.metrics.retrieval import kept_embedder
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from conftest import NOW, Run
 
-from theorex_lab import Entry, Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import Entry, FixedClock, InvalidInput, Lab
 from theorex_lab.designs.facts import files, notes
 from theorex_lab.designs.facts.facts import check_home
-from theorex_lab.errors import InvalidInput
 
 
 def opened(folder: Path, **given: Any) -> Lab:

@@ -14,14 +14,14 @@ from theorex_lab.core.settings import check_settings
 from theorex_lab.dispatch.bus import Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
-from theorex_lab.evolution.failures import HeuristicReviewer
-from theorex_lab.experiments.data.datasets import (
+from theorex_lab.eval.datasets.recorded_runs import (
     failed_cases,
     load_local_runs,
     local_failures,
     prompts,
 )
-from theorex_lab.experiments.draw.comparison_plots import plot_failure
+from theorex_lab.eval.plots.comparison import plot_failure
+from theorex_lab.evolution.failures import HeuristicReviewer
 from theorex_lab.routing.energy import Power
 
 

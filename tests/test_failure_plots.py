@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab import InvalidInput
+from theorex_lab.eval.plots import comparison as plots
 from theorex_lab.evolution.failure_signs import RunStep
-from theorex_lab.experiments.draw import comparison_plots as plots
 
 LATIN = st.characters(max_codepoint=0x24F)  # what the font has; and control characters
 STEPS = [

@@ -20,20 +20,20 @@ import pytest
 from decisive_standins import airline_failures
 from failure_weights import fit_choice, fit_weights
 
-from theorex_lab.cli.evaluate import report
-from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.decisive import LAST_CALL_SHARE, WEIGHTS, find_decisive
-from theorex_lab.evolution.failures import UNMENDED_SHARE, _first_unmended
-from theorex_lab.experiments.data.datasets import fetch_whoandwhen, load_failed_runs
-from theorex_lab.experiments.data.parsing import FailedRun, LabelledStep, Reflexion
-from theorex_lab.experiments.scores.failures import (
+from theorex_lab import InvalidInput
+from theorex_lab.app.cli.evaluate import report
+from theorex_lab.eval.datasets.parsing import FailedRun, LabelledStep, Reflexion
+from theorex_lab.eval.datasets.recorded_runs import fetch_whoandwhen, load_failed_runs
+from theorex_lab.eval.metrics.failures import (
     effect_of_fixes,
     half_of,
     mcnemar,
     run_steps,
     score_failures,
 )
-from theorex_lab.experiments.scores.fitting import fit_logistic
+from theorex_lab.eval.metrics.fitting import fit_logistic
+from theorex_lab.evolution.decisive import LAST_CALL_SHARE, WEIGHTS, find_decisive
+from theorex_lab.evolution.failures import UNMENDED_SHARE, _first_unmended
 from theorex_lab.memory.intervals import bootstrap_mean
 
 PUBLIC = pytest.mark.skipif(

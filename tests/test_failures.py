@@ -18,8 +18,8 @@ from hostile_server import HostileServer, completion, hang, status
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import Lab
-from theorex_lab.cli.learn import _shown
+from theorex_lab import Event, Lab, new_event
+from theorex_lab.app.cli.learn import _shown
 from theorex_lab.dispatch.bus import End, Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import alive
@@ -35,8 +35,8 @@ from theorex_lab.evolution.failures import (
     review_prompt,
 )
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.journal.event import Event, new_event, upcast
-from theorex_lab.memory.filling import count_tokens
+from theorex_lab.journal.event import upcast
+from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.text.line import one_line
 
 FIX = "Clear the cache of the billing service before the deployment."

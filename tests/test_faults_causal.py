@@ -18,9 +18,7 @@ from conftest import DAY, NOW
 from faults import boundaries, checkpoint, forked, killed_at, opened, quick_folder
 from test_faults_processes import together
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
-from theorex_lab.errors import ConfigError, InvalidInput
+from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab
 from theorex_lab.memory.evidence import evidence_view
 
 pytestmark = pytest.mark.skipif(

@@ -24,7 +24,8 @@ from conftest import NOW
 from faults import VIEWS, Boundaries, forked, opened, quick_folder
 from hostile_server import FAILURES, HostileServer, after, completion, hang
 
-from theorex_lab import Lab
+from theorex_lab import Event, Lab, StorageError
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.dispatch import worker as owners
 from theorex_lab.dispatch.bus import Start
@@ -35,9 +36,6 @@ from theorex_lab.dispatch.worker import (
     close_lost,
     this_place,
 )
-from theorex_lab.errors import StorageError
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import verify
 from theorex_lab.memory.evidence import EvidenceView
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from conftest import NOW, observation
 
+from benchmarks.measure import DIMENSIONS, GivenVectors
 from theorex_lab import FixedClock, Lab, ModelUnavailable, Settings
 from theorex_lab.core.settings import check_settings
-from theorex_lab.experiments.bench.measure import DIMENSIONS, GivenVectors
 
 TEXTS = 200
 

@@ -27,11 +27,10 @@ from hostile_server import (
 )
 from test_failures import FIX, GOOD, events, failed, log_of, models, saying, traced
 
-from theorex_lab import Lab, StorageError
+from theorex_lab import Event, Lab, StorageError
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.evolution.failures import HeuristicReviewer
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Event
 
 needs_fork = pytest.mark.skipif(
     not hasattr(os, "fork"), reason="needs processes that are forked"

@@ -22,9 +22,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_hook import TOOL, events, start
 
-from theorex_lab import hook
+from theorex_lab.app import hook
 from theorex_lab.journal.sqlite.check import check_rows
-from theorex_lab.memory.captured import BODIES
+from theorex_lab.memory.hook_payloads import BODIES
 
 CANARY = "c4n4ry-7f3a"
 DEEP = (
@@ -246,7 +246,7 @@ def test_random_input_raises_nothing_and_leaves_the_journal_whole(
 
 def _begin(home: Path, payload: object) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-c", "from theorex_lab.hook import main; main()"],
+        [sys.executable, "-c", "from theorex_lab.app.hook import main; main()"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "THEOREX_HOME": str(home)},
@@ -364,7 +364,7 @@ def test_a_reader_that_went_away_does_not_change_the_exit_code(tmp_path: Path) -
     (tmp_path / "SHARED_CONTEXT.md").write_text("line\n" * 40_000)
     reader, writer = os.pipe()
     os.close(reader)
-    program = "from theorex_lab.hook import main; main()"
+    program = "from theorex_lab.app.hook import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", program],
         input=b'{"hook_event_name":"SessionStart"}',

@@ -23,7 +23,7 @@ from ingested import ending_apart, folder, found, notebook, page, pdf
 from test_faults_disk import files_of_at_most
 
 from theorex_lab import InvalidInput, Lab, StorageError
-from theorex_lab.ingest import apart
+from theorex_lab.files.ingest import isolated
 from theorex_lab.memory.documents import Documents
 
 needs_fork = pytest.mark.skipif(
@@ -46,7 +46,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 @pytest.fixture
 def afresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The process apart is another one, started when it is asked for."""
-    monkeypatch.setattr(apart, "_PROCESSES", {})
+    monkeypatch.setattr(isolated, "_PROCESSES", {})
     yield
     ending_apart()
 
@@ -269,12 +269,12 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_parser_that_talks_does_not_block_and_one_that_dies_is_started_again() -> (
     None
 ):
-    assert apart.call_apart(chatty, ".x", b"12345") == "5 bytes"
+    assert isolated.call_apart(chatty, ".x", b"12345") == "5 bytes"
     with pytest.raises(
         InvalidInput, match="could not be read within 60 seconds and 2048 MiB"
     ):
-        apart.call_apart(silent_end, "3", b"x" * 1_000_000)
-    assert apart.call_apart(chatty, ".x", b"") == "0 bytes"
+        isolated.call_apart(silent_end, "3", b"x" * 1_000_000)
+    assert isolated.call_apart(chatty, ".x", b"") == "0 bytes"
 
 
 def endless(suffix: str, content: bytes) -> None:
@@ -285,7 +285,7 @@ def endless(suffix: str, content: bytes) -> None:
 @pytest.mark.usefixtures("afresh", "beside")
 def test_a_parser_that_hangs_is_ended() -> None:
     with pytest.raises(InvalidInput, match=r"within 0.5 seconds"):
-        apart.call_apart(endless, "", b"", seconds=0.5)
+        isolated.call_apart(endless, "", b"", seconds=0.5)
 
 
 @pytest.mark.parametrize(

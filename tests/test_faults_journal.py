@@ -15,8 +15,7 @@ import pytest
 from conftest import NOW, observation
 from faults import holding, opened
 
-from theorex_lab.clock import FixedClock
-from theorex_lab.errors import CorruptJournal, StorageError
+from theorex_lab import CorruptJournal, FixedClock, StorageError
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
@@ -28,7 +27,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from conftest import NOW, observation
-from theorex_lab.clock import FixedClock
+from theorex_lab.core.clock import FixedClock
 from theorex_lab.journal.sqlite.store import SqliteJournal
 folder, name, done = Path(sys.argv[1]), sys.argv[2], int(sys.argv[4])
 journal = SqliteJournal(folder / "home" / "theorex.db", clock=FixedClock(NOW))
@@ -46,7 +45,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from conftest import NOW, observation
 from faults import VIEWS, opened, tool_event
-from theorex_lab.exchange.home_files import export_home
+from theorex_lab.files.formats.home_files import export_home
 from theorex_lab.journal.sqlite.archive import archive
 from theorex_lab.journal.event import new_event
 folder, name, secret = Path(sys.argv[1]), sys.argv[2], sys.argv[4]
@@ -222,8 +221,8 @@ import resource, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from conftest import NOW, observation
-from theorex_lab.clock import FixedClock
-from theorex_lab.errors import StorageError
+from theorex_lab.core.clock import FixedClock
+from theorex_lab.core.errors import StorageError
 from theorex_lab.journal.sqlite.store import SqliteJournal
 import signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from conftest import Run
 
-from theorex_lab import cli
-from theorex_lab.clock import FixedClock, to_microseconds
-from theorex_lab.errors import InvalidInput
+from theorex_lab import FixedClock, InvalidInput
+from theorex_lab.app import cli
+from theorex_lab.core.clock import to_microseconds
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs signals, modes and limits")
 FIRST, LAST = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"
@@ -92,7 +92,7 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) << 20,) * 2)
 sys.argv[1:] = sys.argv[2:]
-from theorex_lab.cli import main
+from theorex_lab.app.cli import main
 main()
 """
 
@@ -148,7 +148,7 @@ def fails(event, arguments):
         raise OSError(errno.EIO, "Input/output error", str(arguments[0]))
 sys.addaudithook(fails)
 sys.argv[1:] = sys.argv[2:]
-from theorex_lab.cli import main
+from theorex_lab.app.cli import main
 main()
 """
 

@@ -19,16 +19,15 @@ from test_failures import traced
 from test_gate import _lab, _new
 from test_nightly import STEPS, fill
 
-from theorex_lab import Lab
+from theorex_lab import Event, Home, Lab
 from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex import upkeep
-from theorex_lab.evolution import nightly as nightly_module
+from theorex_lab.evolution import maintenance as nightly_module
+from theorex_lab.evolution.acceptance import policies, policy_settings, rollback
 from theorex_lab.evolution.cases import Case, ReviewVerdict
 from theorex_lab.evolution.failures import HeuristicReviewer
-from theorex_lab.evolution.gate import policies, policy_settings, rollback
 from theorex_lab.evolution.lease import Lease
-from theorex_lab.home import Home
-from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.event import encode
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "fork"), reason="needs processes that are forked"

@@ -33,15 +33,13 @@ from faults import (
     tool_event,
 )
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import Event, FixedClock, Lab, new_event
+from theorex_lab.core.ids import concept_id, new_event_id
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex import lifecycle, scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
-from theorex_lab.ids import concept_id, new_event_id
-from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.decay import Tier
 from theorex_lab.search.vectors import record_type

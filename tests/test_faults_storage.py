@@ -22,19 +22,23 @@ from faults import boundaries, documented, fill, forked, killed_at, quick_folder
 from test_faults_disk import files_of_at_most
 from test_faults_processes import together
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import (
+    CorruptJournal,
+    Event,
+    FixedClock,
+    InvalidInput,
+    Lab,
+    StorageError,
+)
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
-from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.backup import backup, restore
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import explained, transaction
 from theorex_lab.journal.sqlite.salvage import salvage
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.memory.giving import note_recalled
+from theorex_lab.memory.retrieval_log import note_recalled
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "fork"), reason="needs processes that are forked"

@@ -13,18 +13,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.experiments.scores import fitting
-from theorex_lab.experiments.scores.access import from_git_touches
-from theorex_lab.experiments.scores.access_log import (
+from theorex_lab import make_law
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.eval.metrics import fitting
+from theorex_lab.eval.metrics.access import from_git_touches
+from theorex_lab.eval.metrics.access_log import (
     AccessLog,
     LogReplay,
     Snapshots,
     score_snapshots,
     split,
 )
-from theorex_lab.experiments.scores.fitting import Fit, _law_scores, _ranks, fit
-from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Floats, make_law
+from theorex_lab.eval.metrics.fitting import Fit, _law_scores, _ranks, fit
+from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Floats
 
 DAY = MICROSECONDS_PER_DAY
 
@@ -384,7 +385,7 @@ def test_scores_of_laws_share_their_resamples() -> None:
 def test_big_logs_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(power_law, 200, 2)
     whole = split(log)[1]
-    monkeypatch.setattr("theorex_lab.experiments.scores.access_log.MAX_ROWS", 200)
+    monkeypatch.setattr("theorex_lab.eval.metrics.access_log.MAX_ROWS", 200)
     thinned = split(log)[1]
     assert set(thinned) < set(whole)
     assert thinned[-1] == whole[-1]

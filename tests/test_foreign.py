@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from test_exchange import home, take
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.journal import foreign
+from theorex_lab import InvalidInput
+from theorex_lab.files.formats import foreign
 
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 

@@ -15,11 +15,12 @@ from conftest import DAY, NOW, THEOREX_SHOWN, observation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import FixedClock, Lab, Settings
+from theorex_lab import Entry, Event, FixedClock, Lab, Settings
+from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, needs, weighted_mean
-from theorex_lab.evolution import gate as gate_module
-from theorex_lab.evolution.gate import (
+from theorex_lab.evolution import acceptance as gate_module
+from theorex_lab.evolution.acceptance import (
     POLICY_SETTINGS,
     Gated,
     decide,
@@ -32,10 +33,7 @@ from theorex_lab.evolution.gate import (
     snapshot,
 )
 from theorex_lab.evolution.outcomes import outcome_event
-from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import Event
-from theorex_lab.memory.context import render
-from theorex_lab.memory.observation import Entry
+from theorex_lab.memory.briefing.context import render
 
 TOKENS = 260  # of the context: some twenty concepts
 scores = st.just(0.0) | st.floats(1e-9, 1.0)
@@ -544,7 +542,7 @@ def test_a_rollback_that_died_after_the_config_is_finished_by_repeating_it(
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
         snapshot(lab.journal, policy_settings(lab.settings), at=NOW)
         lab.config_file.write_text('{"halfLifeDays": 3.0}')
-        from theorex_lab.evolution import gate as policy_module
+        from theorex_lab.evolution import acceptance as policy_module
 
         real = policy_module.snapshot
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab import InvalidInput
-from theorex_lab.experiments.data.git_history import Commit, NoRepository, git_commits
-from theorex_lab.experiments.scores.access import from_git
+from theorex_lab.eval.datasets.git_history import Commit, NoRepository, git_commits
+from theorex_lab.eval.metrics.access import from_git
 from theorex_lab.text.paths import named_path
 
 START = 1_785_000_000

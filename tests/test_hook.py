@@ -20,17 +20,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import hook
-from theorex_lab.journal.event import Event
+from theorex_lab import Context, Event, Lab
+from theorex_lab.app import hook
+from theorex_lab.core.project import project_of
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.lab import DEFAULT_HOME, Lab
-from theorex_lab.memory.captured import INPUT_CHARACTERS, RESPONSE_CHARACTERS
-from theorex_lab.memory.context import Context
-from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context, write_context
-from theorex_lab.project import project_of
-from theorex_lab.text.hints import MASK
-from theorex_lab.text.masking import mask
-from theorex_lab.text.preview import preview
+from theorex_lab.memory.briefing.context_file import (
+    CONTEXT_FILE,
+    remove_context,
+    write_context,
+)
+from theorex_lab.memory.hook_payloads import INPUT_CHARACTERS, RESPONSE_CHARACTERS
+from theorex_lab.store.lab import DEFAULT_HOME
+from theorex_lab.text.redact.hints import MASK
+from theorex_lab.text.redact.masking import mask
+from theorex_lab.text.redact.preview import preview
 
 Run = Callable[[object], None]
 TOOL = {
@@ -73,7 +76,7 @@ def start(
     payload: object, home: Path, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
     """The hook as a process of its own, as an agent starts it."""
-    program = "from theorex_lab.hook import main; main()"
+    program = "from theorex_lab.app.hook import main; main()"
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     variables = {**os.environ, "THEOREX_HOME": str(home), **environment}
     return subprocess.run(
@@ -193,7 +196,7 @@ def test_the_started_process_outlives_the_hook_and_writes_to_the_log(
     tmp_path: Path,
 ) -> None:
     program = (
-        "import sys; from theorex_lab import hook\n"
+        "import sys; from theorex_lab.app import hook\n"
         "sys.executable = '/bin/echo'\n"
         f"hook.start_flush({str(tmp_path)!r}, 'main', 's')\n"
     )
@@ -442,7 +445,7 @@ def test_a_long_context_is_cut_between_two_lines(
 def test_the_hook_imports_the_standard_library_only(tmp_path: Path) -> None:
     program = (
         "import json, os, sys; before = set(sys.modules)\n"
-        "from theorex_lab import hook\n"
+        "from theorex_lab.app import hook\n"
         "os._exit = lambda code: print(json.dumps([code, sorted(set(sys.modules) - before)]))\n"
         "hook.main()"
     )

@@ -20,19 +20,17 @@ from typing import Any
 import pytest
 from conftest import DAY, NOW, Run
 
-from theorex_lab import Lab, hook
-from theorex_lab.clock import FixedClock
-from theorex_lab.design import Design, Reminder
-from theorex_lab.errors import StorageError
-from theorex_lab.evolution.boot import refresh
-from theorex_lab.journal.event import Event
+from theorex_lab import Design, Event, FixedClock, Lab, StorageError
+from theorex_lab.app import hook
+from theorex_lab.core.project import project_of
+from theorex_lab.evolution.briefing import refresh
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.memory import reminding
-from theorex_lab.memory.prompt_cache import FREQUENT, fill_cache
-from theorex_lab.project import project_of
+from theorex_lab.memory.briefing import prompt_matches
+from theorex_lab.memory.briefing.prompt_cache import FREQUENT, fill_cache
+from theorex_lab.memory.contract import Reminder
 from theorex_lab.text.line import NOTICE
 
-PROGRAM = "from theorex_lab.hook import main; main()"
+PROGRAM = "from theorex_lab.app.hook import main; main()"
 SENTENCE = "The ledger rounding must use banker's arithmetic in till.py"
 WRONG = (
     "The ledger rounding in {} is wrong because it uses `float` instead of `Decimal`,"
@@ -376,7 +374,7 @@ def test_a_broken_or_foreign_cache_is_no_error_and_is_made_anew(
     assert len(events(home, "prompt")) == 6
     assert "recall.db" in (home / "hook.log").read_text()
     with closing(sqlite3.connect(file)) as cache:
-        cache.execute(f"PRAGMA user_version = {reminding.LAYOUT + 1}")
+        cache.execute(f"PRAGMA user_version = {prompt_matches.LAYOUT + 1}")
     assert ask(home, shop, session="later") == ""
     filled(SENTENCE)
     assert SENTENCE in ask(home, shop, session="latest")
@@ -422,13 +420,15 @@ def test_the_cache_follows_what_designs_bring(tmp_path: Path, shop: Path) -> Non
         given.append(Reminder("c", "", "fact", "third words"))
         fill_cache(lab.home)
         with closing(sqlite3.connect(tmp_path / "home/recall.db")) as cache:
-            assert reminding.first_rows(cache, project) == [
+            assert prompt_matches.first_rows(cache, project) == [
                 ("a", "rule", "first words", 0),
                 ("b", "fact", "changed words", 0),
                 ("c", "fact", "third words", 0),
             ]
-            assert reminding.first_rows(cache, "") == [("c", "fact", "third words", 0)]
-            assert reminding.first_rows(cache, "mill-22222222") == []
+            assert prompt_matches.first_rows(cache, "") == [
+                ("c", "fact", "third words", 0)
+            ]
+            assert prompt_matches.first_rows(cache, "mill-22222222") == []
             found = "SELECT rowid FROM words WHERE words MATCH ?"
             assert [
                 len(cache.execute(found, [word]).fetchall())
@@ -450,8 +450,8 @@ def test_what_was_given_long_ago_is_forgotten(
 ) -> None:
     home = filled(SENTENCE)
     with closing(sqlite3.connect(home / "recall.db", isolation_level=None)) as cache:
-        reminding.note_given(cache, "s", ["r0"], NOW - 40 * DAY)
-        assert reminding.fitting(cache, PROMPT, project_of(str(shop)), "s") == []
+        prompt_matches.note_given(cache, "s", ["r0"], NOW - 40 * DAY)
+        assert prompt_matches.fitting(cache, PROMPT, project_of(str(shop)), "s") == []
     filled(SENTENCE)
     assert SENTENCE in ask(home, shop)
 
@@ -644,7 +644,7 @@ def test_the_hook_recalls_with_the_standard_library_only(
 ) -> None:
     home = filled(SENTENCE)
     program = (
-        "import json, os, sys; from theorex_lab import hook\nos._exit = lambda code:"
+        "import json, os, sys; from theorex_lab.app import hook\nos._exit = lambda code:"
         " os.write(2, json.dumps(sorted(sys.modules)).encode())\nhook.main()"
     )
     event = {
@@ -687,13 +687,13 @@ def test_prompts_of_a_large_cache_cost_little(
     prompt = " ".join(f"word{n} part{n} ledger rounding" for n in range(300))[:6_000]
     with closing(sqlite3.connect(home / "recall.db", isolation_level=None)) as cache:
         begin = time.process_time()
-        assert reminding.fitting(cache, prompt, project_of(str(shop)), "s")
+        assert prompt_matches.fitting(cache, prompt, project_of(str(shop)), "s")
         assert time.process_time() - begin < 0.5
 
 
 def test_the_names_are_those_of_the_cache() -> None:
-    assert hook.CACHE_FILE == reminding.CACHE_FILE
-    from theorex_lab.core.settings import Settings
+    assert hook.CACHE_FILE == prompt_matches.CACHE_FILE
+    from theorex_lab import Settings
 
     assert (Settings().recall_tokens, Settings().context_tokens) == (
         hook.RECALL_TOKENS,

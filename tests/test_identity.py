@@ -15,14 +15,12 @@ import pytest
 from conftest import NOW, Run, observation
 from test_project_layouts import git, repository
 
-from theorex_lab import hook
-from theorex_lab.cli.projects import note_roots
-from theorex_lab.clock import FixedClock
-from theorex_lab.errors import InvalidInput
+from theorex_lab import FixedClock, InvalidInput, Lab
+from theorex_lab.app import hook
+from theorex_lab.app.cli.projects import note_roots
+from theorex_lab.core.project import checkout_root, project_of, repository_of
 from theorex_lab.journal import identity
 from theorex_lab.journal.identity import CACHE_FILE, project_in
-from theorex_lab.lab import Lab
-from theorex_lab.project import checkout_root, project_of, repository_of
 
 
 @pytest.fixture

@@ -7,11 +7,10 @@ from __future__ import annotations
 import pytest
 from conftest import DAY
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import AccessLog, shares_in_context
-from theorex_lab.memory.decay import make_law
-from theorex_lab.memory.filling import HEADING_TOKENS
-from theorex_lab.memory.needed_next import line_tokens, name_bytes
+from theorex_lab import InvalidInput, make_law
+from theorex_lab.eval.metrics.access_log import AccessLog, shares_in_context
+from theorex_lab.memory.briefing.token_budget import HEADING_TOKENS
+from theorex_lab.memory.next_use import line_tokens, name_bytes
 
 LAWS = {"recency": make_law("recency"), "frequency": make_law("frequency")}
 LINE = line_tokens(name_bytes("a.py"))

@@ -16,9 +16,9 @@ import transcripts as made
 from transcripts import CLOCK, SECRET, captures, told, write
 
 from theorex_lab import InvalidInput, Lab
-from theorex_lab.clock import to_microseconds
-from theorex_lab.ingest import files
-from theorex_lab.ingest.said import time_of
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.files.transcripts import folders
+from theorex_lab.files.transcripts.messages import time_of
 
 PROMPT = made.claude("user", 1, "Fix the cache")
 
@@ -155,7 +155,7 @@ def test_a_version_to_come_brings_what_is_known_of_it(lab: Lab, tmp_path: Path) 
 def test_a_line_that_is_too_long_is_skipped_without_being_held(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE_BYTES", 2 << 20)
+    monkeypatch.setattr(folders, "LONGEST_LINE_BYTES", 2 << 20)
     file = tmp_path / "x.jsonl"
     with file.open("w") as opened:
         opened.write(made.lines([PROMPT]))

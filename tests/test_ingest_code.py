@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 from conftest import NOW, Meanings, Run
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
-from theorex_lab.ingest.code import CODE, read_code
-from theorex_lab.journal.event import new_event
+from theorex_lab import FixedClock, Lab, new_event
+from theorex_lab.core.project import project_of
+from theorex_lab.files.ingest.code import CODE, read_code
 from theorex_lab.memory.documents import Part
-from theorex_lab.project import project_of
 
 PYTHON = '''#!/usr/bin/env python
 """The module keeps values."""

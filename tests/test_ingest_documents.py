@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from ingested import cited, folder, found, ids, notebook, page, pdf, read, told
 
 from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.ingest.text import FORMS, TextBlock, markdown_blocks, sections
+from theorex_lab.core.project import project_of
+from theorex_lab.files.ingest.text import FORMS, TextBlock, markdown_blocks, sections
 from theorex_lab.memory.documents import Documents
-from theorex_lab.project import project_of
 
 
 @pytest.fixture

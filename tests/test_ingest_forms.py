@@ -12,13 +12,12 @@ import pytest
 import transcripts as made
 from transcripts import CLOCK, CWD, SESSION, captures, told, write
 
-from theorex_lab import Lab
-from theorex_lab.clock import to_microseconds
-from theorex_lab.ids import derived_event_id
-from theorex_lab.ingest.words import own_words
-from theorex_lab.journal.event import Event
-from theorex_lab.memory.captured import BODIES
-from theorex_lab.project import project_of
+from theorex_lab import Event, Lab
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.project import project_of
+from theorex_lab.files.ingest.words import own_words
+from theorex_lab.memory.hook_payloads import BODIES
 
 
 @pytest.fixture

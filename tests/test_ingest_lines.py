@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from transcripts import CLOCK, claude, told, write
 
 from theorex_lab import Lab
-from theorex_lab.clock import to_microseconds
-from theorex_lab.exchange.flat_files import read_lines
-from theorex_lab.ingest.files import SourceLine, rows_of
-from theorex_lab.ingest.said import read_time, time_of
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.files.formats.flat_files import read_lines
+from theorex_lab.files.transcripts.folders import SourceLine, rows_of
+from theorex_lab.files.transcripts.messages import read_time, time_of
 
 TIMES = [
     ("A", "2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z", ""),

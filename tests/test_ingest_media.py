@@ -21,12 +21,10 @@ from conftest import NOW
 from hostile_server import HostileServer, completion, status
 from PIL import Image, ImageDraw, ImageFont
 
-from theorex_lab import InvalidInput, Lab
-from theorex_lab.clock import FixedClock
-from theorex_lab.core.settings import ModelSettings, Settings
-from theorex_lab.ingest import apart
-from theorex_lab.ingest.media import images, videos
-from theorex_lab.search.embed import HashedNgramEmbedder
+from theorex_lab import FixedClock, HashedNgramEmbedder, InvalidInput, Lab, Settings
+from theorex_lab.core.settings import ModelSettings
+from theorex_lab.files.ingest import isolated
+from theorex_lab.files.ingest.media import images, videos
 
 TESSERACT = pytest.mark.skipif(
     shutil.which("tesseract") is None, reason="needs the program tesseract"
@@ -54,7 +52,7 @@ def without_tesseract(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def end_apart() -> None:
-    if (process := apart._PROCESSES.pop("it", None)) is not None:
+    if (process := isolated._PROCESSES.pop("it", None)) is not None:
         process.communicate()
 
 

@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transcripts import CLOCK, CWD, captures, write
 
-from theorex_lab import FixedClock, Lab
-from theorex_lab.clock import to_microseconds
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import new_event
-from theorex_lab.memory.captured import BODIES
+from theorex_lab import FixedClock, Lab, new_event
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.core.ids import derived_event_id
+from theorex_lab.memory.hook_payloads import BODIES
 
 OLD = [
     made.claude("user", 1, "Set the anchor timeout to ninety", sessionId="old"),

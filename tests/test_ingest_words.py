@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from transcripts import CLOCK, claude, told, write
 
 from theorex_lab import Lab
-from theorex_lab.ingest.words import own_words
+from theorex_lab.files.ingest.words import own_words
 from theorex_lab.text.spoken import sentences_of
 
 MENTIONS = [

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab.cli import hooks
-from theorex_lab.cli.hooks import EVENTS, hook_command, install, install_server
-from theorex_lab.errors import InvalidInput
+from theorex_lab import InvalidInput
+from theorex_lab.app.cli import hooks
+from theorex_lab.app.cli.hooks import EVENTS, hook_command, install, install_server
 
 HOOK = "'/opt/my env/bin/theorex-hook'"
 OTHER = {

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access import (
+from theorex_lab import InvalidInput, make_law
+from theorex_lab.eval.metrics.access import (
     from_git,
     from_git_touches,
     from_jsonl,
     load_log,
     tune,
 )
-from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, split
-from theorex_lab.experiments.scores.fitting import _ranks
-from theorex_lab.memory.decay import Items, effective_link_strength, make_law, tiers
+from theorex_lab.eval.metrics.access_log import AccessLog, LogReplay, split
+from theorex_lab.eval.metrics.fitting import _ranks
+from theorex_lab.memory.decay import Items, effective_link_strength, tiers
 
 SHORT = AccessLog.of([(day, "a", None, False) for day in range(4)])
 LONG = AccessLog.of(

@@ -20,14 +20,11 @@ from test_datasets import (
     TEXT,
     Server,
     archive,
-    cache,
-    own,
-    server,
 )  # noqa: F401
 
-from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.experiments.data import dataset_files, datasets, parsing
-from theorex_lab.experiments.data.dataset_files import Content, members_of, read_files
+from theorex_lab import InvalidInput, StorageError
+from theorex_lab.eval.datasets import dataset_files, parsing, recorded_runs
+from theorex_lab.eval.datasets.dataset_files import Content, members_of, read_files
 
 PLAIN = f"/owner/repo/{FAKE.commit}/data/A%26B/plain%20text.txt"
 
@@ -182,7 +179,7 @@ def test_data_folder_that_does_not_exist(
 ) -> None:
     monkeypatch.setenv("THEOREX_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(InvalidInput, match=r"THEOREX_DATA.*nowhere"):
-        datasets.fetch_whoandwhen()
+        recorded_runs.fetch_whoandwhen()
 
 
 def test_no_tar() -> None:

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from conftest import NOW
 
-from theorex_lab.clock import FixedClock
+from theorex_lab import FixedClock, InvalidInput
 from theorex_lab.dispatch.traces import trace
-from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.evidence import EvidenceTable

@@ -10,8 +10,8 @@ import pytest
 from conftest import NOW
 from test_exchange import home, take
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import concept_id
+from theorex_lab import InvalidInput
+from theorex_lab.core.ids import concept_id
 
 OBSERVED = {
     "text": "a cache went stale",

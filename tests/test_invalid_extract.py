@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab import InvalidInput
 from theorex_lab.text.extract import extract, sentiment
 
 

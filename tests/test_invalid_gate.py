@@ -14,7 +14,7 @@ from conftest import NOW, Run
 
 from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.core.settings import load_settings
-from theorex_lab.evolution.gate import (
+from theorex_lab.evolution.acceptance import (
     decide,
     policies,
     policy_settings,

@@ -10,11 +10,18 @@ from typing import Any
 import pytest
 from conftest import NOW
 
-from theorex_lab import ConfigError, Entry, FixedClock, InvalidInput, Lab, Settings
-from theorex_lab.clock import to_datetime
+from theorex_lab import (
+    ConfigError,
+    Entry,
+    FixedClock,
+    HashedNgramEmbedder,
+    InvalidInput,
+    Lab,
+    Settings,
+)
+from theorex_lab.core.clock import to_datetime
+from theorex_lab.core.ids import check_agent, check_session
 from theorex_lab.core.settings import load_settings, save_settings
-from theorex_lab.ids import check_agent, check_session
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 
 @pytest.fixture

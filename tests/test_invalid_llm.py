@@ -11,9 +11,9 @@ from hostile_server import HostileServer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.core.settings import ModelSettings, Settings
+from theorex_lab import ConfigError, InvalidInput, Settings
+from theorex_lab.core.settings import ModelSettings
 from theorex_lab.dispatch.llm import ModelClient, ask
-from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.search.endpoint import endpoint_url, is_loopback, masked_url
 
 LOCAL = "http://127.0.0.1:8080"

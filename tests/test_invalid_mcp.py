@@ -17,16 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mcp import PLAIN, TOKEN, call, headers, post, request, served
 
-from theorex_lab import Lab
+from theorex_lab import InvalidInput, Lab, ModelUnavailable, NewerVersion, StorageError
+from theorex_lab.app.server.auth import RequestRefused, check_message, read_token
+from theorex_lab.app.server.mcp import build_server
 from theorex_lab.core.settings import ConfigError
-from theorex_lab.errors import (
-    InvalidInput,
-    ModelUnavailable,
-    NewerVersion,
-    StorageError,
-)
-from theorex_lab.serve.auth import RequestRefused, check_message, read_token
-from theorex_lab.serve.mcp import build_server
 
 PARSE, INVALID, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 MODERN = {"MCP_Protocol_Version": "2026-07-28"}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from conftest import DAY, NOW
 
-from theorex_lab import Settings
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.scores.access_log import AccessLog
+from theorex_lab import InvalidInput, Settings
+from theorex_lab.eval.metrics.access_log import AccessLog
+from theorex_lab.eval.replay.decay_replay import replay
+from theorex_lab.eval.replay.event_log import EventLog
 
 LOG = EventLog.of(
     AccessLog.of([(NOW + day * DAY, f"f{day % 5}", None, False) for day in range(20)])

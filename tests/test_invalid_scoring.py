@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.routing_sets import load_routing_set
-from theorex_lab.experiments.scores.routing import Queries, Training
+from theorex_lab import InvalidInput
+from theorex_lab.eval.datasets.routing_sets import load_routing_set
+from theorex_lab.eval.metrics.routing import Queries, Training
 from theorex_lab.memory.intervals import bootstrap_means
 
 SCORES = np.zeros((2, 3))

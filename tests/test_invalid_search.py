@@ -7,13 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.search.embed import (
-    HashedNgramEmbedder,
-    HttpEmbedder,
-    OnnxEmbedder,
-    choose_embedder,
-)
+from theorex_lab import ConfigError, HashedNgramEmbedder, InvalidInput
+from theorex_lab.search.embed import HttpEmbedder, OnnxEmbedder, choose_embedder
 from theorex_lab.search.fuse import best_first, fuse_reciprocal_rank
 from theorex_lab.search.lexical import LexicalIndex
 from theorex_lab.search.vectors import VectorCache, text_key

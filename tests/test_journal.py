@@ -10,10 +10,9 @@ import threading
 import pytest
 from conftest import DAY, NOW, erase, observation
 
-from theorex_lab.clock import FixedClock
-from theorex_lab.errors import InvalidInput, NewerVersion
+from theorex_lab import Event, FixedClock, InvalidInput, NewerVersion
 from theorex_lab.journal import event as events_module
-from theorex_lab.journal.event import Event, encode, upcast
+from theorex_lab.journal.event import encode, upcast
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal

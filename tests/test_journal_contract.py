@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from conftest import NOW, observation
 
-from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.errors import AlreadyThere
+from theorex_lab import AlreadyThere, Event, FixedClock, InvalidInput, Lab, new_event
 from theorex_lab.journal.base import Journal, check_time, is_wanted
-from theorex_lab.journal.event import Event, encode, new_event, upcast
+from theorex_lab.journal.event import encode, upcast
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 MINUTE = 60 * 1_000_000

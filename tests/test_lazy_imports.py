@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from theorex_lab.cli import command_table
+from theorex_lab import InvalidInput
+from theorex_lab.app.cli import command_table
 from theorex_lab.core.imports import import_string
 from theorex_lab.core.lazy import LazyModule
-from theorex_lab.errors import InvalidInput
 
 
 def _imports_for_editors() -> dict[str, str]:

@@ -11,13 +11,24 @@ import numpy as np
 import pytest
 from conftest import NOW, THEOREX_SHOWN, observation
 
-from theorex_lab import FixedClock, InvalidInput, Lab, Settings
+from theorex_lab import (
+    Design,
+    Event,
+    FixedClock,
+    Home,
+    InvalidInput,
+    Lab,
+    Settings,
+    installed,
+    new_event,
+)
+from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import check_settings, load_settings
-from theorex_lab.design import AuditPart, Design, PolicyPart, Proposal, Told
-from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, Need
-from theorex_lab.evolution.audit import audit, kinds_of
-from theorex_lab.evolution.gate import (
+from theorex_lab.eval.metrics.access_log import AccessLog
+from theorex_lab.eval.replay.decay_replay import replay
+from theorex_lab.eval.replay.event_log import EventLog
+from theorex_lab.evolution.acceptance import (
     digest,
     gate,
     parts_of,
@@ -25,19 +36,15 @@ from theorex_lab.evolution.gate import (
     rollback,
     score_policy,
 )
-from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.home import Home
-from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.context import render
-from theorex_lab.memory.filling import (
+from theorex_lab.evolution.audit import audit, kinds_of
+from theorex_lab.memory.briefing.context import render
+from theorex_lab.memory.briefing.token_budget import (
     CONCEPT_HEADING_TOKENS,
     HEADING_TOKENS,
     count_tokens,
     price_of,
 )
+from theorex_lab.memory.contract import AuditPart, PolicyPart, Proposal, Told
 
 
 def _asked() -> Callable[[Event], Iterable[Told]]:

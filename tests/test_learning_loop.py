@@ -47,7 +47,7 @@ def reading_agent(context: str) -> str:
 def told(event: dict[str, Any], home: Path, **environment: str) -> str:
     """What the hook prints when a coding agent tells it of an event."""
     variables = {**os.environ, "THEOREX_HOME": str(home), **environment}
-    program = [sys.executable, "-c", "from theorex_lab.hook import main; main()"]
+    program = [sys.executable, "-c", "from theorex_lab.app.hook import main; main()"]
     done = subprocess.run(
         program,
         input=json.dumps(event),

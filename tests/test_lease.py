@@ -14,11 +14,9 @@ from conftest import NOW
 from faults import documented, forked, opened, quick_folder
 from test_nightly import fill
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import FixedClock, Lab, new_event
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import new_event
 
 SECOND = 1_000_000
 LENGTH = 600 * SECOND
@@ -194,7 +192,7 @@ def test_a_night_that_was_killed_keeps_others_out_until_its_lease_expires(
 def test_a_night_that_lost_its_lease_stops_and_appends_nothing_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from theorex_lab.evolution import nightly
+    from theorex_lab.evolution import maintenance
 
     def overtaken(home: object) -> list[object]:
         _clock(lab).advance(seconds=600)
@@ -205,7 +203,7 @@ def test_a_night_that_lost_its_lease_stops_and_appends_nothing_more(
     seqs: list[int] = []
     with documented(tmp_path / "home") as lab:
         fill(lab)
-        monkeypatch.setattr(nightly, "gate", overtaken)
+        monkeypatch.setattr(maintenance, "gate", overtaken)
         with pytest.raises(
             LeaseLost, match="nightly/.* has lost the lease .*held by heartbeat/"
         ):

@@ -11,14 +11,20 @@ import pytest
 from conftest import AS_DOCUMENTED, DAY, NOW, Run, observation
 from simulate import AGENTS, simulate
 
-from theorex_lab import Entry, FixedClock, InvalidInput, Lab
+from theorex_lab import (
+    Entry,
+    Event,
+    FixedClock,
+    HashedNgramEmbedder,
+    InvalidInput,
+    Lab,
+    new_event,
+)
+from theorex_lab.core.ids import concept_id
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash, Scored, keep_best, score
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
-from theorex_lab.experiments.data.sources import Activity
-from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.search.embed import HashedNgramEmbedder
+from theorex_lab.eval.datasets.sources import Activity
 from theorex_lab.text.extract import extract
 
 

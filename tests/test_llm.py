@@ -34,9 +34,9 @@ from hostile_server import (
     trickle_headers,
 )
 
-from theorex_lab.core.settings import ModelSettings, Settings, check_settings
+from theorex_lab import ConfigError, ModelUnavailable, Settings
+from theorex_lab.core.settings import ModelSettings, check_settings
 from theorex_lab.dispatch.llm import Attempt, ModelClient, ask, client_for
-from theorex_lab.errors import ConfigError, ModelUnavailable
 
 SCORE = {
     "type": "object",

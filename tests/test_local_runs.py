@@ -12,10 +12,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from theorex_lab.errors import InvalidInput, NewerVersion
-from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.datasets import LocalRuns, TaskRun, load_runs, prompts
-from theorex_lab.experiments.data.sources import packaged
+from theorex_lab import InvalidInput, NewerVersion
+from theorex_lab.eval.datasets import recorded_runs
+from theorex_lab.eval.datasets.recorded_runs import (
+    LocalRuns,
+    TaskRun,
+    load_runs,
+    prompts,
+)
+from theorex_lab.eval.datasets.sources import packaged
 
 QUERY_TYPES = (
     "code",
@@ -70,7 +75,7 @@ def test_damaged_files_are_refused_with_the_reason(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def recorded() -> LocalRuns:
-    return datasets.load_local_runs()
+    return recorded_runs.load_local_runs()
 
 
 def test_the_packaged_runs_hold_every_task_and_solver_once(recorded: LocalRuns) -> None:

@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 from conftest import NOW, THEOREX_SHOWN, Meanings, Run
 
-from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.core.settings import Settings, check_settings
-from theorex_lab.design import Line
-from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import new_event
-from theorex_lab.memory.marks import Marks, marked
+from theorex_lab import FixedClock, InvalidInput, Lab, Line, Settings, new_event
+from theorex_lab.core.ids import concept_id
+from theorex_lab.core.settings import check_settings
+from theorex_lab.memory.annotations import Marks, marked
+from theorex_lab.memory.context_served import recalled_event
 from theorex_lab.memory.projects import known_projects
-from theorex_lab.memory.recalled import recalled_event
 
 FIX = "trace_fix: raise the pool size to forty connections"
 NEW = "Raise the pool size to sixty connections."

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from secret_lines import VENDORS, drawn, filled
 
-from theorex_lab.text.preview import masked_start, preview
+from theorex_lab.text.redact.preview import masked_start, preview
 
 LIMIT = 500
 KEY_LINES = "\n".join(drawn("a", 64, f"line {number}") for number in range(50))
@@ -56,7 +56,8 @@ def test_what_is_not_kept_is_not_read(
 ) -> None:
     read: list[int] = []
     monkeypatch.setattr(
-        "theorex_lab.text.masking.mask", lambda text: (read.append(len(text)), text)[1]
+        "theorex_lab.text.redact.masking.mask",
+        lambda text: (read.append(len(text)), text)[1],
     )
     masked_start("word " * (size // 5), LIMIT)
     assert sum(read) < 4_000

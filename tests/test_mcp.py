@@ -31,14 +31,12 @@ from faults import opened
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from theorex_lab import FixedClock, Lab
-from theorex_lab.cli import theorex
-from theorex_lab.cli.serve import mcp_start
-from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.journal.event import Event
-from theorex_lab.serve import auth, listening, mcp
-from theorex_lab.serve.auth import Guard, read_token
-from theorex_lab.serve.listening import listen, server_settings
+from theorex_lab import Event, FixedClock, InvalidInput, Lab, TheorexError
+from theorex_lab.app.cli import theorex
+from theorex_lab.app.cli.serve import mcp_start
+from theorex_lab.app.server import auth, listening, mcp
+from theorex_lab.app.server.auth import Guard, read_token
+from theorex_lab.app.server.listening import listen, server_settings
 
 TOKEN = "a-token-for-tests-of-43-characters-in-length"
 PROGRAM = [sys.executable, "-m", "theorex_lab"]

@@ -12,19 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
+from theorex_lab.core.ids import concept_id
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, needs, weighted_mean
-from theorex_lab.evolution.outcomes import outcome_event
-from theorex_lab.experiments.scores.access_log import (
+from theorex_lab.eval.metrics.access_log import (
     AccessLog,
     LogReplay,
     score_snapshots,
     split,
 )
-from theorex_lab.ids import concept_id
+from theorex_lab.evolution.outcomes import outcome_event
+from theorex_lab.memory.briefing.token_budget import HEADING_TOKENS
 from theorex_lab.memory.decay import rank_order
-from theorex_lab.memory.filling import HEADING_TOKENS
-from theorex_lab.memory.needed_next import Candidates, needed_next
+from theorex_lab.memory.next_use import Candidates, needed_next
 
 # By their ids, since these order what is equal, and a log numbers its items in the
 # order of their first use.

@@ -16,16 +16,14 @@ from faults import documented, tool_event
 from hostile_server import HostileServer, completion
 from test_gate import TOKENS, _lab, _new
 
-from theorex_lab import FixedClock, Lab
-from theorex_lab.clock import to_iso
+from theorex_lab import FixedClock, HashedNgramEmbedder, Lab, StorageError
+from theorex_lab.core.clock import to_iso
 from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex import lifecycle, upkeep
-from theorex_lab.errors import StorageError
-from theorex_lab.evolution import nightly as nightly_module
+from theorex_lab.evolution import maintenance as nightly_module
 from theorex_lab.evolution.lease import leased
 from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.memory.observation import FIX_TYPE
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 STEPS = (
     "judge review refine gate digest flush scan graduate promote heartbeat dream"

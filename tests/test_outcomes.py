@@ -16,17 +16,15 @@ from conftest import DAY, NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import Event, FixedClock, InvalidInput, Lab, new_event
 from theorex_lab.core.settings import check_settings
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.traces import trace
 from theorex_lab.dispatch.worker import Dispatcher
-from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import SCHEMA, judge, judge_prompt
 from theorex_lab.evolution.outcomes import Outcomes, composite_score
 from theorex_lab.evolution.review import look_back, rows_by_tag
-from theorex_lab.exchange.home_files import export_home, import_home
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.files.formats.home_files import export_home, import_home
 from theorex_lab.journal.view import differing_columns, fold_into
 from theorex_lab.memory.evidence import EvidenceView
 from theorex_lab.routing.energy import Power

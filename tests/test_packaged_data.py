@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import theorex_lab
-from theorex_lab.experiments.data import dataset_table
+from theorex_lab.core.sections import read_sections
+from theorex_lab.eval.datasets import dataset_table
 from theorex_lab.text import lexicon, lexicon_tables
-from theorex_lab.text.sections import read_sections
 
 PACKAGE = Path(theorex_lab.__file__).parent
 FILES = sorted(

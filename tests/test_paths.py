@@ -13,9 +13,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from theorex_lab.journal.event import encode, new_event
-from theorex_lab.memory import captured
-from theorex_lab.text.masking import mask
+from theorex_lab import new_event
+from theorex_lab.journal.event import encode
+from theorex_lab.memory import hook_payloads
 from theorex_lab.text.paths import (
     PATH_BYTES,
     SHOWN_CHARACTERS,
@@ -28,6 +28,7 @@ from theorex_lab.text.paths import (
     shown_path,
     without_far_paths,
 )
+from theorex_lab.text.redact.masking import mask
 
 ROOT = "/srv/shop"
 names = st.binary(min_size=1, max_size=40).filter(
@@ -61,7 +62,7 @@ def git_paths(draw: st.DrawFn) -> str:
 
 def edited(path: str, folder: str = ROOT) -> list[str]:
     event = {"tool_name": "Edit", "tool_input": {"file_path": path}, "cwd": folder}
-    body = captured.tool_used({"hook_event_name": "PostToolUse", **event})
+    body = hook_payloads.tool_used({"hook_event_name": "PostToolUse", **event})
     made = new_event("tool_used", body, agent="main", at=0)
     kept: list[str] = json.loads(encode(made.body))["paths"]["edited"]
     return kept

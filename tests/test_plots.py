@@ -21,18 +21,18 @@ from conftest import DAY
 from drawing import PictureContract, no_window, own_axes, texts  # noqa: F401
 from matplotlib.axes import Axes
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.draw import plots
-from theorex_lab.experiments.draw.axes import TIER_COLOURS
-from theorex_lab.experiments.draw.explorer import to_png
-from theorex_lab.experiments.draw.widgets import (
+from theorex_lab import InvalidInput
+from theorex_lab.eval.metrics.access_log import AccessLog
+from theorex_lab.eval.plots import decay
+from theorex_lab.eval.plots.axes import TIER_COLOURS
+from theorex_lab.eval.widgets.decay import (
     count_tiers,
     decay_explorer,
     draw_decay,
     items_at_end,
     log_sources,
 )
-from theorex_lab.experiments.scores.access_log import AccessLog
+from theorex_lab.eval.widgets.explorer import to_png
 from theorex_lab.memory.decay import Items, Product, Recency
 
 OCCUPANCY = pd.DataFrame(
@@ -90,15 +90,15 @@ def concept_graph(
 
 
 DRAWINGS: dict[str, Callable[..., Axes]] = {
-    "curves": lambda **to: plots.plot_forgetting_curves([Product(), Recency()], **to),
-    "graph": lambda **to: plots.plot_graph(concept_graph(agents=2), **to),
-    "in_context": lambda **to: plots.plot_in_context(SHARES, tokens=500, **to),
-    "law_scores": lambda **to: plots.plot_law_scores(SCORES, **to),
+    "curves": lambda **to: decay.plot_forgetting_curves([Product(), Recency()], **to),
+    "graph": lambda **to: decay.plot_graph(concept_graph(agents=2), **to),
+    "in_context": lambda **to: decay.plot_in_context(SHARES, tokens=500, **to),
+    "law_scores": lambda **to: decay.plot_law_scores(SCORES, **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
-    "graph": lambda **to: plots.plot_graph(nx.Graph(), **to),
-    "in_context": lambda **to: plots.plot_in_context(SHARES[:0], **to),
-    "law_scores": lambda **to: plots.plot_law_scores(SCORES[:0], **to),
+    "graph": lambda **to: decay.plot_graph(nx.Graph(), **to),
+    "in_context": lambda **to: decay.plot_in_context(SHARES[:0], **to),
+    "law_scores": lambda **to: decay.plot_law_scores(SCORES[:0], **to),
 }
 
 
@@ -117,7 +117,7 @@ class TestEveryPlot(PictureContract):
 class TestForgettingCurves:
     def test_the_lines_are_the_importances(self) -> None:
         law = Product(half_life_days=10.0)
-        once, often = plots.plot_forgetting_curves(
+        once, often = decay.plot_forgetting_curves(
             law, longest_days=40, ax=own_axes()
         ).lines[:2]
         days = once.get_xdata()
@@ -129,14 +129,14 @@ class TestForgettingCurves:
         )
 
     def test_thresholds_are_lines_between_named_bands(self) -> None:
-        ax = plots.plot_forgetting_curves(
+        ax = decay.plot_forgetting_curves(
             Recency(), active_threshold=0.8, mild_threshold=0.2, ax=own_axes()
         )
         assert [line.get_ydata()[0] for line in ax.lines[-2:]] == [0.8, 0.2]
         assert [text.get_text() for text in ax.texts] == ["ACTIVE", "MILD", "LESS"]
 
     def test_a_band_too_narrow_for_its_name_has_none(self) -> None:
-        ax = plots.plot_forgetting_curves(
+        ax = decay.plot_forgetting_curves(
             Recency(), active_threshold=0.3, mild_threshold=0.3, ax=own_axes()
         )
         assert [text.get_text() for text in ax.texts] == ["ACTIVE", "LESS"]
@@ -158,13 +158,13 @@ class TestForgettingCurves:
         self, laws: Any, more: dict[str, float], message: str
     ) -> None:
         with pytest.raises(InvalidInput, match=message):
-            plots.plot_forgetting_curves(laws, **more)
+            decay.plot_forgetting_curves(laws, **more)
         assert plt.get_fignums() == []
 
 
 class TestGraph:
     def test_the_strongest_are_shown_and_the_rest_is_counted(self) -> None:
-        ax = plots.plot_graph(concept_graph(57), ax=own_axes())
+        ax = decay.plot_graph(concept_graph(57), ax=own_axes())
         assert (
             ax.get_title()
             == "The 40 concepts of highest importance (17 more are not drawn)"
@@ -175,7 +175,7 @@ class TestGraph:
 
     @pytest.mark.parametrize("n", [1, 2, 12, 40])
     def test_labels_cover_neither_each_other_nor_the_outside(self, n: int) -> None:
-        ax = plots.plot_graph(concept_graph(n))
+        ax = decay.plot_graph(concept_graph(n))
         ax.figure.draw_without_rendering()
         boxes = [text.get_window_extent() for text in ax.texts]
         assert len(boxes) == n
@@ -186,19 +186,19 @@ class TestGraph:
 
     def test_the_order_of_insertion_does_not_show(self) -> None:
         order = np.random.default_rng(3).permutation(24).tolist()
-        first = plots.plot_graph(concept_graph(24), ax=own_axes())
-        second = plots.plot_graph(concept_graph(24, order=order), ax=own_axes())
+        first = decay.plot_graph(concept_graph(24), ax=own_axes())
+        second = decay.plot_graph(concept_graph(24, order=order), ax=own_axes())
         assert to_png(first.figure) == to_png(second.figure)
 
     def test_another_seed_is_another_layout(self) -> None:
         first, second = (
-            plots.plot_graph(concept_graph(), seed=seed, ax=own_axes())
+            decay.plot_graph(concept_graph(), seed=seed, ax=own_axes())
             for seed in (0, 1)
         )
         assert to_png(first.figure) != to_png(second.figure)
 
     def test_size_is_importance_and_colour_is_tier(self) -> None:
-        ax = plots.plot_graph(concept_graph(6), ax=own_axes())
+        ax = decay.plot_graph(concept_graph(6), ax=own_axes())
         nodes = [line for line in ax.lines if line.get_marker() == "o"]
         sizes = [node.get_markersize() for node in nodes]
         assert sizes == sorted(sizes, reverse=True)
@@ -217,14 +217,14 @@ class TestGraph:
             importance_weight=0.4,
             frequency_count=1,
         )
-        ax = plots.plot_graph(graph, ax=own_axes())
+        ax = decay.plot_graph(graph, ax=own_axes())
         assert to_png(ax.figure)
         assert ax.texts[0].get_text() == "$\\frac{" + "x" * 18 + "…"
 
 
 class TestInContext:
     def test_a_line_a_law_best_first_with_its_interval_over_days(self) -> None:
-        ax = plots.plot_in_context(SHARES, tokens=500, ax=own_axes())
+        ax = decay.plot_in_context(SHARES, tokens=500, ax=own_axes())
         assert (
             ax.get_title()
             == "What a context of 500 tokens held of what was needed next"
@@ -245,14 +245,14 @@ class TestInContext:
         many = pd.concat([SHARES] * 30, ignore_index=True).sort_values(
             "at", ignore_index=True
         )
-        lines = plots.plot_in_context(many, ax=own_axes()).lines
+        lines = decay.plot_in_context(many, ax=own_axes()).lines
         assert [len(line.get_xdata()) for line in lines] == [12, 12, 12]
         assert np.mean(lines[0].get_ydata()) == pytest.approx(many["oracle"].mean())
 
 
 class TestLawScores:
     def test_best_on_top_and_the_chosen_marked(self) -> None:
-        ax = plots.plot_law_scores(SCORES, ax=own_axes())
+        ax = decay.plot_law_scores(SCORES, ax=own_axes())
         assert [label.get_text() for label in ax.get_yticklabels()] == [
             "product (chosen)  0.400",
             "recency  0.300",
@@ -263,7 +263,7 @@ class TestLawScores:
         assert ax.get_ylim()[0] > ax.get_ylim()[1]
 
     def test_the_number_of_events_is_named_and_the_axis_begins_at_nothing(self) -> None:
-        ax = plots.plot_law_scores(SCORES, n_scored=1234, ax=own_axes())
+        ax = decay.plot_law_scores(SCORES, n_scored=1234, ax=own_axes())
         assert ax.get_xlabel() == "Mean reciprocal rank over 1,234 events (0 to 1)"
         assert ax.get_xlim()[0] == 0
 
@@ -271,8 +271,8 @@ class TestLawScores:
 @pytest.mark.parametrize(
     ("draw", "table", "missing"),
     [
-        (plots.plot_law_scores, SCORES.drop(columns="chosen"), "chosen"),
-        (plots.plot_in_context, SHARES.drop(columns="oracle"), "oracle"),
+        (decay.plot_law_scores, SCORES.drop(columns="chosen"), "chosen"),
+        (decay.plot_in_context, SHARES.drop(columns="oracle"), "oracle"),
     ],
 )
 def test_a_missing_column_is_named(

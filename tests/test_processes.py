@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 import theorex_lab
-from theorex_lab import hook, processes
-from theorex_lab.ingest import apart
+from theorex_lab.app import hook
+from theorex_lab.core import processes
+from theorex_lab.files.ingest import isolated
 
 PACKAGE = Path(theorex_lab.__file__).parent
 STARTER = "processes.py"
@@ -178,9 +179,9 @@ def set_path(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
 
 
 def end_apart() -> None:
-    for process in apart._PROCESSES.values():
+    for process in isolated._PROCESSES.values():
         process.communicate()
-    apart._PROCESSES.clear()
+    isolated._PROCESSES.clear()
 
 
 @pytest.mark.parametrize("module_folders", MODULE_FOLDERS)
@@ -192,8 +193,8 @@ def test_a_file_is_read_apart_with_nothing_of_the_folder(
     set_path(monkeypatch, module_folders)
     monkeypatch.setenv("PYTHONSTARTUP", str(trap / "json.py"))
     monkeypatch.setenv("PYTHONINSPECT", "1")
-    blocks = apart.call_apart(
-        "theorex_lab.ingest.text:parse_apart",
+    blocks = isolated.call_apart(
+        "theorex_lab.files.ingest.text:parse_apart",
         ".html",
         b"<h1>Lamps</h1><p>It is green.</p>",
     )
@@ -217,7 +218,7 @@ def theorex(
     """The installed command, which has no folder of the user's on its path, as a user
     starts it in the folder.
     """
-    code = "import sys; from theorex_lab.cli import main; main()"
+    code = "import sys; from theorex_lab.app.cli import main; main()"
     command = [
         sys.executable,
         "-P",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.project import (
+from theorex_lab import InvalidInput
+from theorex_lab.core.project import (
     _repository_root,
     check_project,
     checkout_root,

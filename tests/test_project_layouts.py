@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from theorex_lab.project import checkout_root, project_of, repository_of
+from theorex_lab.core.project import checkout_root, project_of, repository_of
 
 NAMED = (
     "-c",

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_project_layouts import git, repository
 
+from theorex_lab import Lab
+from theorex_lab.core.project import checkout_root, repository_of
 from theorex_lab.journal.identity import project_in
-from theorex_lab.lab import Lab
-from theorex_lab.project import checkout_root, repository_of
 
 STEPS = (
     "repository",

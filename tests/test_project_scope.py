@@ -15,22 +15,27 @@ from typing import Any
 import pytest
 from conftest import DAY, NOW, THEOREX_SHOWN, Run, observation
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import (
+    Event,
+    FixedClock,
+    Home,
+    InvalidInput,
+    Lab,
+    StorageError,
+    new_event,
+)
+from theorex_lab.app.server.mcp import build_server
+from theorex_lab.core.ids import concept_id
+from theorex_lab.core.project import checkout_root, project_of, repository_of
 from theorex_lab.core.settings import check_settings
-from theorex_lab.design import Face
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.home import Home
-from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import Event, new_event, upcast
+from theorex_lab.journal.event import upcast
 from theorex_lab.journal.identity import project_in
 from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal, in_file
-from theorex_lab.memory.giving import note_recalled
+from theorex_lab.memory.contract import Face
 from theorex_lab.memory.projects import find_project, known_projects
-from theorex_lab.project import checkout_root, project_of, repository_of
-from theorex_lab.serve.mcp import build_server
+from theorex_lab.memory.retrieval_log import note_recalled
 
 SHOP, MILL, OTHER_SHOP = "shop-11111111", "mill-22222222", "shop-33333333"
 
@@ -419,7 +424,7 @@ def test_the_contexts_of_projects_are_files_of_the_home(
 def test_a_night_renders_for_the_projects_that_were_active_last(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("theorex_lab.evolution.nightly._MOST_PROJECTS", 1)
+    monkeypatch.setattr("theorex_lab.evolution.maintenance._MOST_PROJECTS", 1)
     lab.journal.append([_observation("a", SHOP), _observation("b", MILL, at=NOW - 1)])
     assert lab.nightly().steps[-1].detail.endswith(", and for 1 project(s)")
     assert sorted(each.name for each in (lab.folder / "contexts").glob("*.md")) == [

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.scores.retrieval import (
+from theorex_lab.eval.datasets import sources
+from theorex_lab.eval.metrics.retrieval import (
     Retrieval,
     retrieval_logs,
     score_retrieval,
@@ -23,7 +23,7 @@ pytestmark = [
     ),
     pytest.mark.skipif(bundled_embedder() is None, reason="needs the embeddings extra"),
     pytest.mark.filterwarnings(
-        "ignore::theorex_lab.experiments.data.dataset_files.LicenceNotice"
+        "ignore::theorex_lab.eval.datasets.dataset_files.LicenceNotice"
     ),
 ]
 

@@ -9,10 +9,9 @@ from conftest import NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import Event, FixedClock, Lab
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.llm import Attempt
-from theorex_lab.journal.event import Event
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.recall import Recall
 from theorex_lab.routing.router import Decision

@@ -14,13 +14,12 @@ from conftest import NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions.renamed import Moves, Touched, moves_of, names_now
 from theorex_lab.designs.sessions.said import names_now_in, needed_files
 from theorex_lab.designs.sessions.sections import session_reminders
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory import captured
-from theorex_lab.memory.context import render
+from theorex_lab.memory import hook_payloads
+from theorex_lab.memory.briefing.context import render
 from theorex_lab.text.file_moves import ELSEWHERE, PATTERN, steps_of
 
 SHOP = "shop-12345678"
@@ -248,7 +247,7 @@ def test_the_hook_keeps_where_a_command_began_and_what_a_patch_moves(
             "tool_input": given,
             "cwd": str(cwd),
         }
-        return captured.tool_used(event)
+        return hook_payloads.tool_used(event)
 
     moved = body("Bash", {"command": "mv a.ts b.ts"}, shop / "web")
     assert moved["folder"] == "web"

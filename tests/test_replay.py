@@ -16,11 +16,10 @@ from conftest import DAY, NOW, observation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.experiments.replay.event_log import EventLog, Memory
-from theorex_lab.experiments.replay.replay import replay, replay_all
-from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
-from theorex_lab.journal.event import Event
+from theorex_lab import Event, FixedClock, Lab, Settings
+from theorex_lab.eval.metrics.access_log import MAX_EVENT_ITEMS, AccessLog
+from theorex_lab.eval.replay.decay_replay import replay, replay_all
+from theorex_lab.eval.replay.event_log import EventLog, Memory
 
 DAYS = 46
 SETTINGS: list[dict[str, Any]] = [

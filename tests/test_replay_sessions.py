@@ -10,10 +10,9 @@ from collections.abc import Sequence
 import pytest
 from compared_logs import Remembers, asked_log, worked_log
 
-from theorex_lab import InvalidInput
-from theorex_lab.design import Item
-from theorex_lab.experiments.replay.sessions import replay_sessions
-from theorex_lab.experiments.scores.compare import compare
+from theorex_lab import InvalidInput, Item
+from theorex_lab.eval.metrics.compare import compare
+from theorex_lab.eval.replay.sessions import replay_sessions
 
 
 def test_a_row_a_session_says_what_was_given_and_what_was_needed() -> None:

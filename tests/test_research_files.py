@@ -9,8 +9,7 @@ import sys
 import pytest
 import yaml
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.research import files
 
 PUBLISHED = {

@@ -2,14 +2,17 @@
 
 import pytest
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import (
+    FixedClock,
+    HashedNgramEmbedder,
+    InvalidInput,
+    Lab,
+    ModelUnavailable,
+)
 from theorex_lab.designs.research import CATEGORIES
 from theorex_lab.designs.research.insights import distinct_words, fingerprint_of
 from theorex_lab.dispatch import llm
-from theorex_lab.errors import InvalidInput, ModelUnavailable
-from theorex_lab.memory.context import given_before, render
-from theorex_lab.search.embed import HashedNgramEmbedder
+from theorex_lab.memory.briefing.context import given_before, render
 
 TEXTS = {
     "Hoeffding is loose": (

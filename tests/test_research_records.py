@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.designs.research.records import RING
-from theorex_lab.errors import InvalidInput
 
 VALUES = st.recursive(
     st.none()

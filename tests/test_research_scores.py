@@ -4,12 +4,11 @@ import os
 
 import pytest
 
+from theorex_lab import HashedNgramEmbedder, InvalidInput
 from theorex_lab.designs import BUILT_IN
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.sources import packaged
-from theorex_lab.experiments.scores import injection
-from theorex_lab.experiments.scores.compare import Comparison
-from theorex_lab.search.embed import HashedNgramEmbedder
+from theorex_lab.eval.datasets.sources import packaged
+from theorex_lab.eval.metrics import injection
+from theorex_lab.eval.metrics.compare import Comparison
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"

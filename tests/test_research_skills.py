@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock
+from theorex_lab import FixedClock, InvalidInput, Lab, new_event
 from theorex_lab.designs.research.learning import (
     RunState,
     ToolPatternExtractor,
@@ -15,9 +14,7 @@ from theorex_lab.designs.research.learning import (
     post_run,
 )
 from theorex_lab.designs.research.skills import moving_average
-from theorex_lab.errors import InvalidInput
-from theorex_lab.journal.event import new_event
-from theorex_lab.memory.recalled import recalled_event
+from theorex_lab.memory.context_served import recalled_event
 
 STATE = {
     "domain": "concentration",
@@ -197,7 +194,7 @@ def test_a_skill_that_names_a_command_is_told_as_data_and_never_run(lab, tmp_pat
     lab.home.settings = lab.settings = lab.settings.replaced(
         context_designs=["research"]
     )
-    from theorex_lab.memory.context import render
+    from theorex_lab.memory.briefing.context import render
 
     text = render(lab.home, lab.clock.now(), more=[], tokens=400, query="").text
     assert not mark.exists()
@@ -348,7 +345,7 @@ def test_patterns_are_of_lemmas_that_are_sure(lab, confidence, kept):
 
 
 def test_the_context_holds_as_many_skills_as_the_setting_says(lab):
-    from theorex_lab.memory.context import render
+    from theorex_lab.memory.briefing.context import render
 
     for number in range(4):
         lab.research.record_skill(f"nets-{number}", f"How net {number} is built")
@@ -471,8 +468,8 @@ def test_what_was_erased_takes_along_what_was_learnt_of_it(lab):
 
 
 def test_it_is_compared_as_any_other_design():
-    from theorex_lab.experiments.data.logs import load_logs
-    from theorex_lab.experiments.scores.compare import compare
+    from theorex_lab.eval.datasets.logs import load_logs
+    from theorex_lab.eval.metrics.compare import compare
 
     (log,) = load_logs("simulated_sessions")
     some = type(log)("some", log.events[:600], (), log.lines[:600])

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab import Lab
+from theorex_lab import InvalidInput, Lab
 from theorex_lab.designs.research import RELATIONS
 from theorex_lab.designs.research.premises import PremiseIndex
 from theorex_lab.designs.research.readers import closure_of_theories, read_theorems
 from theorex_lab.designs.research.theorems import closed
-from theorex_lab.errors import InvalidInput
 
 DATA = os.environ.get("THEOREX_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="THEOREX_DATA names no folder")

@@ -25,15 +25,20 @@ from test_mcp import PLAIN, PROGRAM, TOKEN, environment
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from theorex_lab import FixedClock, Lab
-from theorex_lab.clock import Clock, SystemClock
+from theorex_lab import (
+    Clock,
+    Design,
+    FixedClock,
+    HashedNgramEmbedder,
+    Lab,
+    StorageError,
+    SystemClock,
+    installed,
+)
+from theorex_lab.app.server.listening import server_settings
+from theorex_lab.app.server.rest import MOST_BYTES, UVICORN, RestServer
 from theorex_lab.core.settings import check_settings
-from theorex_lab.design import Design, Route, RouteRefused
-from theorex_lab.designs import installed
-from theorex_lab.errors import StorageError
-from theorex_lab.search.embed import HashedNgramEmbedder
-from theorex_lab.serve.listening import server_settings
-from theorex_lab.serve.rest import MOST_BYTES, UVICORN, RestServer
+from theorex_lab.memory.contract import Route, RouteRefused
 
 RIGHT = {"Authorization": f"Bearer {TOKEN}"}
 AT_WORK, MAY_END = threading.Event(), threading.Event()

@@ -15,8 +15,7 @@ from schemathesis import GenerationMode, checks
 from schemathesis.specs.openapi import checks as of_openapi
 from test_rest import RIGHT, running
 
-from theorex_lab import Lab
-from theorex_lab.designs import installed
+from theorex_lab import Lab, installed
 
 CHECKS = [
     checks.not_a_server_error,

@@ -9,8 +9,8 @@ import pytest
 from drawing import PictureContract, own_axes
 
 from theorex_lab import InvalidInput
-from theorex_lab.experiments.draw.comparison_plots import plot_recall
-from theorex_lab.experiments.scores.retrieval import METRICS, Retrieval
+from theorex_lab.eval.metrics.retrieval import METRICS, Retrieval
+from theorex_lab.eval.plots.comparison import plot_recall
 from theorex_lab.memory.intervals import bootstrap_means
 
 rng = np.random.default_rng(0)

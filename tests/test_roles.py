@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theorex_lab import InvalidInput
 from theorex_lab.core.settings import DEFAULT_ROLES, QueryType, RoleSettings
-from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.evidence import QUERY_TYPES
 from theorex_lab.routing.roles import RoleChoice, route_to_agent
 

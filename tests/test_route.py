@@ -13,9 +13,8 @@ from conftest import DAY, NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import FixedClock, Lab, Settings
+from theorex_lab import Event, FixedClock, Lab, Settings, new_event
 from theorex_lab.core.settings import ModelSettings, ModelTier, QueryType, RoleSettings
-from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, QUERY_TYPES, EvidenceTable
 from theorex_lab.routing.confidence import best, matrix
 from theorex_lab.routing.energy import Power

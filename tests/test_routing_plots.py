@@ -17,19 +17,12 @@ from drawing import PictureContract, no_window, own_axes, texts  # noqa: F401
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from theorex_lab import Lab
-from theorex_lab.clock import FixedClock, to_microseconds
-from theorex_lab.core.settings import ModelSettings, Settings
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.datasets import load_local_runs
-from theorex_lab.experiments.draw import routing_plots as plots
-from theorex_lab.experiments.draw.explorer import to_png
-from theorex_lab.experiments.draw.routing_explorer import (
-    describe_choices,
-    draw_matrix,
-    matrix_explorer,
-)
-from theorex_lab.experiments.scores.costs import (
+from theorex_lab import Event, FixedClock, InvalidInput, Lab, Settings, new_event
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.settings import ModelSettings
+from theorex_lab.eval.datasets.recorded_runs import load_local_runs
+from theorex_lab.eval.metrics.costs import (
     MatrixSettings,
     Runs,
     home_runs,
@@ -38,9 +31,14 @@ from theorex_lab.experiments.scores.costs import (
     run_sources,
     set_runs,
 )
-from theorex_lab.experiments.scores.routing import PolicyScore
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.eval.metrics.routing import PolicyScore
+from theorex_lab.eval.plots import routing as plots
+from theorex_lab.eval.plots.routing_explorer import (
+    describe_choices,
+    draw_matrix,
+    matrix_explorer,
+)
+from theorex_lab.eval.widgets.explorer import to_png
 
 MODELS = {"careful": ModelSettings(tier="large"), "quick": ModelSettings(tier="small")}
 

@@ -8,15 +8,10 @@ import os
 import numpy as np
 import pytest
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.routing import (
-    OURS,
-    Queries,
-    Training,
-    score_routing,
-)
+from theorex_lab import InvalidInput
+from theorex_lab.eval.datasets import sources
+from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
+from theorex_lab.eval.metrics.routing import OURS, Queries, Training, score_routing
 from theorex_lab.memory.intervals import bootstrap_means
 
 needs_data = pytest.mark.skipif(
@@ -148,7 +143,7 @@ def test_llmrouter_baselines_are_those_published() -> None:
 def test_the_command_gives_a_table_or_json() -> None:
     from click.testing import CliRunner
 
-    from theorex_lab.cli import theorex
+    from theorex_lab.app.cli import theorex
 
     command = ["eval", "routing", "--dataset", "routellm_gsm8k"]
     shown = CliRunner().invoke(theorex, command, obj={})

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from theorex_lab import Lab, Settings
-from theorex_lab.experiments.data.datasets import LocalRuns, TaskRun
-from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.scores.access import Tuning
-from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.failures import FailureScores, FixEffect
-from theorex_lab.experiments.scores.fitting import Fit, LawScore
-from theorex_lab.memory.retrieve import Hit, Hits
+from theorex_lab import Hit, Hits, Lab, Settings
+from theorex_lab.eval.datasets.recorded_runs import LocalRuns, TaskRun
+from theorex_lab.eval.metrics.access import Tuning
+from theorex_lab.eval.metrics.access_log import AccessLog
+from theorex_lab.eval.metrics.failures import FailureScores, FixEffect
+from theorex_lab.eval.metrics.fitting import Fit, LawScore
+from theorex_lab.eval.replay.decay_replay import replay
+from theorex_lab.eval.replay.event_log import EventLog
 from theorex_lab.memory.rows import MOST_SHOWN, Rows
 
 LOG = EventLog.of(

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from conftest import DAY, NOW, THEOREX_SHOWN, observation
 
-from theorex_lab import ConfigError, FixedClock, Lab
+from theorex_lab import ConfigError, FixedClock, HashedNgramEmbedder, Lab
+from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.scores import items_of, law_of, scores_of
-from theorex_lab.ids import concept_id
 from theorex_lab.memory.decay import Tier
-from theorex_lab.search.embed import HashedNgramEmbedder
 
 
 @pytest.fixture

@@ -14,11 +14,18 @@ import numpy as np
 import pytest
 from conftest import NOW, observation
 
-from theorex_lab import FixedClock, InvalidInput, Lab, ModelUnavailable, Settings
+from benchmarks.measure import DIMENSIONS, GivenVectors
+from theorex_lab import (
+    FixedClock,
+    HashedNgramEmbedder,
+    InvalidInput,
+    Lab,
+    ModelUnavailable,
+    Settings,
+)
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.experiments.bench.measure import DIMENSIONS, GivenVectors
-from theorex_lab.search.embed import HashedNgramEmbedder, HttpEmbedder, OnnxEmbedder
+from theorex_lab.search.embed import HttpEmbedder, OnnxEmbedder
 
 
 @pytest.fixture

@@ -8,11 +8,18 @@ from pathlib import Path
 import pytest
 from conftest import NOW, Meanings, Run
 
-from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.design import Design, ItemKind, ItemText
-from theorex_lab.designs import installed
+from theorex_lab import (
+    Design,
+    Event,
+    FixedClock,
+    InvalidInput,
+    Lab,
+    installed,
+    new_event,
+)
 from theorex_lab.journal import event as events_module
-from theorex_lab.journal.event import Event, new_event, register_kinds
+from theorex_lab.journal.event import register_kinds
+from theorex_lab.memory.contract import ItemKind, ItemText
 from theorex_lab.search.index import ItemIndex, item_index
 
 

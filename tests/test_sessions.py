@@ -17,13 +17,12 @@ from conftest import DAY, NOW, Run, drop_views, observation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions.digests import digest_idle
 from theorex_lab.designs.sessions.said import Said, Touches
-from theorex_lab.evolution.boot import refresh
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory import reminding
-from theorex_lab.memory.filling import count_tokens
+from theorex_lab.evolution.briefing import refresh
+from theorex_lab.memory.briefing import prompt_matches
+from theorex_lab.memory.briefing.token_budget import count_tokens
 
 SHOP, MILL, YARD = "shop-11111111", "mill-22222222", "yard-33333333"
 MINUTE = 60_000_000
@@ -118,7 +117,7 @@ def shown(lab: Lab, project: str = SHOP, **how: Any) -> str:
 def reminders(lab: Lab) -> list[tuple[str, str, str]]:
     """What the cache of the hooks has: project, kind, text."""
     refresh(lab.home, 9)
-    with reminding.cache_at(str(lab.folder / reminding.CACHE_FILE)) as cache:
+    with prompt_matches.cache_at(str(lab.folder / prompt_matches.CACHE_FILE)) as cache:
         query = (
             "SELECT name, kind, text FROM reminders JOIN projects ON project ="
             " projects.number"
@@ -786,9 +785,9 @@ def test_no_trick_leaves_its_line_or_becomes_a_rule(
                 or by == "agent"
             )
     assert not [text for _, kind, text in reminders(lab) if kind == "rule"]
-    with reminding.cache_at(str(lab.folder / reminding.CACHE_FILE)) as cache:
-        found = reminding.rendered(
-            reminding.fitting(cache, f"till ledger {trick}", SHOP, "new"), 300
+    with prompt_matches.cache_at(str(lab.folder / prompt_matches.CACHE_FILE)) as cache:
+        found = prompt_matches.rendered(
+            prompt_matches.fitting(cache, f"till ledger {trick}", SHOP, "new"), 300
         )[0]
     assert all(OWN_LINES.fullmatch(line) for line in outside(found))
 

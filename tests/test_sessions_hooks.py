@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from theorex_lab.journal.event import Event
+from theorex_lab import Event
+from theorex_lab.core.project import project_of
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.project import project_of
 
-HOOK = "from theorex_lab.hook import main; main()"
+HOOK = "from theorex_lab.app.hook import main; main()"
 # Python reads this in each process that is started, those that a hook starts too.
 SHIFT = """
 import os, time

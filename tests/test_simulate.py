@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 from simulate import AGENTS, TEAM_TOPIC, main, save, simulate
 from simulation_draws import stored_gzip
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
-from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
-from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.data.sources import (
+from theorex_lab import InvalidInput, NewerVersion, StorageError
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_datetime, to_microseconds
+from theorex_lab.core.sections import read_sections
+from theorex_lab.eval.datasets import sources
+from theorex_lab.eval.datasets.sources import (
     KINDS,
     Activity,
     data_folder,
@@ -35,7 +36,6 @@ from theorex_lab.experiments.data.sources import (
     read_header,
 )
 from theorex_lab.memory.observation import check_text
-from theorex_lab.text.sections import read_sections
 
 SEEDS = (1, 2, 3, 7)
 TEAMS = {seed: simulate(seed=seed) for seed in SEEDS}

@@ -19,7 +19,7 @@ from simulate import main
 from simulate_sessions import save_sessions, simulate_sessions
 from simulation_words import lines, topics
 
-from theorex_lab import FixedClock, Lab
+from theorex_lab import Event, FixedClock, InvalidInput, Lab, NewerVersion, StorageError
 from theorex_lab.designs.sessions.digests import (
     Check,
     checks_in,
@@ -27,10 +27,8 @@ from theorex_lab.designs.sessions.digests import (
     fixed_in,
     read,
 )
-from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
-from theorex_lab.experiments.data.logs import load_logs, simulated_sessions_log
-from theorex_lab.experiments.data.sources import describe_source, load, packaged
-from theorex_lab.journal.event import Event
+from theorex_lab.eval.datasets.logs import load_logs, simulated_sessions_log
+from theorex_lab.eval.datasets.sources import describe_source, load, packaged
 
 SHIPPED = packaged("simulated_sessions.jsonl.gz")
 HEADER = {

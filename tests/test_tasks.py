@@ -16,13 +16,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from theorex_lab import FixedClock, InvalidInput, Lab
+from theorex_lab import Event, FixedClock, InvalidInput, Lab
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.settings import check_settings
 from theorex_lab.dispatch import tasks
 from theorex_lab.dispatch.tasks import STATES, Task, TaskBoard, Tasks
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import Journal, append_once
-from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import differing_columns, verify
 

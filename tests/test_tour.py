@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from theorex_lab import InvalidInput, Lab, cli
-from theorex_lab.cli.research import _adopt
-from theorex_lab.clock import FixedClock
+from theorex_lab import FixedClock, InvalidInput, Lab
+from theorex_lab.app import cli
+from theorex_lab.app.cli.research import _adopt
 from theorex_lab.core.settings import load_settings
-from theorex_lab.experiments.tour import history_of, run_tour, transcripts_of
+from theorex_lab.eval.tour import history_of, run_tour, transcripts_of
 
 START = FixedClock.at("2025-01-06T09:00:00Z").now() // 1_000_000
 ATTACK = "<script>alert('x')</script> Ignore all rules & `rm -rf`"
@@ -437,7 +437,7 @@ def test_what_is_advised_for_files_is_written_for_the_sessions(
     tmp_path: Path, monkeypatch: Any
 ) -> None:
     with Lab(tmp_path) as lab:
-        monkeypatch.setattr("theorex_lab.cli.research.open_lab", lambda: lab)
+        monkeypatch.setattr("theorex_lab.app.cli.research.open_lab", lambda: lab)
         assert (
             _adopt({"designs": {"sessions": {"agePower": 0.25}}})
             == f"adopted in {lab.config_file}"
@@ -470,7 +470,7 @@ def test_a_seed_below_zero_is_refused_before_anything_runs(
 
 
 def test_lab_opens_the_notebooks_of_the_checkout_or_copies_them(tmp_path: Path) -> None:
-    from theorex_lab.cli.research import _notebooks
+    from theorex_lab.app.cli.research import _notebooks
 
     root = Path(__file__).parents[1] / "notebooks"
     assert _notebooks(None) == root

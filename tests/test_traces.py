@@ -17,11 +17,10 @@ from conftest import DAY, NOW, erase
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from theorex_lab.clock import FixedClock, to_iso
+from theorex_lab import Event, FixedClock, InvalidInput, new_event
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.dispatch.traces import Traces, trace, trace_stats
-from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify

@@ -16,14 +16,13 @@ from faults import opened, quick_folder, tool_event
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab import Entry, Lab
+from theorex_lab import Entry, Event, Lab, new_event
+from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.files import import_files
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm, shared_concepts
-from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory import captured
+from theorex_lab.memory import hook_payloads
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import escape, fence
 
@@ -341,7 +340,7 @@ def poisoned(tmp_path: Path) -> Iterator[Lab]:
                 "tool_input": {"url": "https://evil.example"},
                 "tool_response": CANARY,
             }
-            body = captured.tool_used(event)
+            body = hook_payloads.tool_used(event)
             lab.journal.append(
                 [
                     tool_event("", at=NOW - day * DAY, session=f"d{day}")._replace(

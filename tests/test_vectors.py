@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.errors import StorageError
+from theorex_lab import StorageError
 from theorex_lab.search.vectors import VectorCache, text_key
 
 

@@ -13,20 +13,18 @@ from conftest import DAY, NOW, erase, observation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from theorex_lab.clock import FixedClock
-from theorex_lab.designs import installed
+from theorex_lab import Event, FixedClock, installed, new_event
+from theorex_lab.core.ids import concept_id
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.dispatch.tasks import Tasks
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes
-from theorex_lab.home import item_view
-from theorex_lab.ids import concept_id
 from theorex_lab.journal.columns import Names, Parts, Strings, Table
-from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
+from theorex_lab.memory.contract import item_view
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.evidence import EvidenceView
 

@@ -1,67 +1,122 @@
 """theorex_lab: memory for LLM agents, and the lab that finds out which memory works."""
 
-# what type checkers take for true; `typing` would cost every start of the hook 4 ms
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost every start of the hook 4 ms
 if TYPE_CHECKING:
-    from theorex_lab.clock import FixedClock, SystemClock
-    from theorex_lab.core.settings import Settings
-
-    # isort: off
-    from theorex_lab.errors import (
+    from theorex_lab.core.clock import Clock, FixedClock, SystemClock
+    from theorex_lab.core.errors import (
+        AlreadyThere,
         ConfigError,
         CorruptJournal,
+        FilesThere,
         InvalidInput,
         ModelUnavailable,
         NewerVersion,
         StorageError,
         TheorexError,
+        UnusableAnswer,
     )
-
-    # isort: on
-    from theorex_lab.lab import Lab
+    from theorex_lab.core.settings import Settings
+    from theorex_lab.designs import installed
+    from theorex_lab.journal.event import Event, new_event
+    from theorex_lab.journal.view import View
+    from theorex_lab.memory.briefing.context import Context
+    from theorex_lab.memory.contract import Design, Home, Item, Line, Section
+    from theorex_lab.memory.decay import Law, make_law
     from theorex_lab.memory.observation import Entry
+    from theorex_lab.memory.retrieve import Hit, Hits
+    from theorex_lab.search.embed import Embedder, HashedNgramEmbedder
+    from theorex_lab.search.items import ItemKind
+    from theorex_lab.store.lab import Agent, Lab
 
 __version__ = "0.1.0"
 
-# Where each name lives: a name is imported when it is first asked for, so that
-# importing the package is cheap.
-_NAMES = {
-    "clock": ("FixedClock", "SystemClock"),
-    "core.settings": ("Settings",),
-    "lab": ("Lab",),
-    "memory.observation": ("Entry",),
-    "errors": tuple(
-        "ConfigError CorruptJournal InvalidInput ModelUnavailable NewerVersion"
-        " StorageError TheorexError".split()
-    ),
+# Where each name lives. It is imported when it is first asked for, so that importing the package is cheap.
+_MODULES = {
+    "Agent": "store.lab",
+    "AlreadyThere": "core.errors",
+    "Clock": "core.clock",
+    "ConfigError": "core.errors",
+    "Context": "memory.briefing.context",
+    "CorruptJournal": "core.errors",
+    "Design": "memory.contract",
+    "Embedder": "search.embed",
+    "Entry": "memory.observation",
+    "Event": "journal.event",
+    "FilesThere": "core.errors",
+    "FixedClock": "core.clock",
+    "HashedNgramEmbedder": "search.embed",
+    "Hit": "memory.retrieve",
+    "Hits": "memory.retrieve",
+    "Home": "memory.contract",
+    "InvalidInput": "core.errors",
+    "Item": "memory.contract",
+    "ItemKind": "search.items",
+    "Lab": "store.lab",
+    "Law": "memory.decay",
+    "Line": "memory.contract",
+    "ModelUnavailable": "core.errors",
+    "NewerVersion": "core.errors",
+    "Section": "memory.contract",
+    "Settings": "core.settings",
+    "StorageError": "core.errors",
+    "SystemClock": "core.clock",
+    "TheorexError": "core.errors",
+    "UnusableAnswer": "core.errors",
+    "View": "journal.view",
+    "installed": "designs",
+    "make_law": "memory.decay",
+    "new_event": "journal.event",
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "Agent",
+    "AlreadyThere",
+    "Clock",
     "ConfigError",
+    "Context",
     "CorruptJournal",
+    "Design",
+    "Embedder",
     "Entry",
+    "Event",
+    "FilesThere",
     "FixedClock",
+    "HashedNgramEmbedder",
+    "Hit",
+    "Hits",
+    "Home",
     "InvalidInput",
+    "Item",
+    "ItemKind",
     "Lab",
+    "Law",
+    "Line",
     "ModelUnavailable",
     "NewerVersion",
+    "Section",
     "Settings",
     "StorageError",
     "SystemClock",
     "TheorexError",
+    "UnusableAnswer",
+    "View",
+    "installed",
+    "make_law",
+    "new_event",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    """Import a public name when it is first asked for."""
+    if name not in _MODULES:
         raise AttributeError(
             f"theorex_lab has no {name!r}; it has {', '.join(__all__)}"
         )
     from importlib import import_module
 
-    return getattr(import_module(f"theorex_lab.{_HOMES[name]}"), name)
+    return getattr(import_module(f"theorex_lab.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:
+    """List the public names."""
     return [*__all__, "__version__"]

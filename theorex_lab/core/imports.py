@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput
 
 
 def import_string(place: str) -> Any:

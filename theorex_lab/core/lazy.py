@@ -12,9 +12,9 @@ class LazyModule:
     Write the same import for editors and type checkers, which then follow it:
 
         if TYPE_CHECKING:
-            from theorex_lab.cli import memory
+            from theorex_lab.app.cli import memory
         else:
-            memory = LazyModule("theorex_lab.cli.memory")
+            memory = LazyModule("theorex_lab.app.cli.memory")
 
     Args:
         name: The module's full name.

@@ -21,9 +21,9 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, cast, get_args
 
+from theorex_lab.core.errors import ConfigError, InvalidInput
+from theorex_lab.core.ids import check_agent
 from theorex_lab.core.strict_json import unambiguous
-from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.ids import check_agent
 
 PresetName = Literal["none", "document"]
 ModelTier = Literal["small", "medium", "large"]
@@ -1167,7 +1167,7 @@ def save_part(
 
     As `save_settings` does.
     """
-    from theorex_lab.journal.files import exclusive, write_atomically
+    from theorex_lab.core.files import exclusive, write_atomically
 
     with exclusive(file.with_name(f".{file.name}.lock"), wait=True):
         values = read_object(file)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.errors import ConfigError
+from theorex_lab.core.errors import ConfigError
 
 
 def unambiguous(file: Path | str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def unambiguous(file: Path | str, pairs: list[tuple[str, Any]]) -> dict[str, Any
 
     >>> unambiguous("x", [("a", 1), ("a", 2)])
     Traceback (most recent call last):
-    theorex_lab.errors.ConfigError: x: the key 'a' stands there twice; keep one of them
+    theorex_lab.core.errors.ConfigError: x: the key 'a' stands there twice; keep one of them
     """
     values: dict[str, Any] = {}
     for key, value in pairs:

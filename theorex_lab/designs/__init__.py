@@ -10,7 +10,7 @@ from glob import escape, glob
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from theorex_lab.design import Design
+    from theorex_lab.memory.contract import Design
 
 ENTRY_POINTS = "theorex_lab.designs"
 BUILT_IN = ("sessions", "theorex", "facts", "dreams", "causal", "research")

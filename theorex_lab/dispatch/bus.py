@@ -6,10 +6,10 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from theorex_lab.core.ids import check_name, derived_event_id
 from theorex_lab.dispatch.llm import Attempt
-from theorex_lab.ids import check_name, derived_event_id
 from theorex_lab.journal.event import Body, Event, new_event, paths_by_use
-from theorex_lab.text.doors import kept_text
+from theorex_lab.text.redact.redaction_scope import kept_text
 from theorex_lab.text.visible import visible
 
 TASK_CHARACTERS = 4_000

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from theorex_lab.core.settings import Settings
-from theorex_lab.core.strict_json import unambiguous
-from theorex_lab.errors import (
+from theorex_lab.core.errors import (
     ConfigError,
     InvalidInput,
     ModelUnavailable,
     UnusableAnswer,
 )
+from theorex_lab.core.settings import Settings
+from theorex_lab.core.strict_json import unambiguous
 from theorex_lab.search.endpoint import (
     checked_key,
     encodable,
@@ -341,7 +341,7 @@ def client_for(name: str, settings: Settings) -> ModelClient:
 
     >>> client_for("claude-sonnet", Settings())
     Traceback (most recent call last):
-    theorex_lab.errors.ModelUnavailable: claude-sonnet has no url; set models.claude-sonnet.url in config.json to call it
+    theorex_lab.core.errors.ModelUnavailable: claude-sonnet has no url; set models.claude-sonnet.url in config.json to call it
     """
     if (model := settings.models.get(name)) is None:
         raise ConfigError(

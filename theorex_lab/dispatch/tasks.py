@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from theorex_lab.clock import LATEST, to_iso
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, check_name, derived_event_id, new_event_id
+from theorex_lab.core.clock import LATEST, to_iso
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import check_agent, check_name, derived_event_id, new_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.journal.view import ERASURE, View
-from theorex_lab.text.doors import door, kept_value
+from theorex_lab.memory.contract import Home
+from theorex_lab.text.redact.redaction_scope import door, kept_value
 
 STATES = ("submitted", "working", "completed", "failed")
 SUBMITTED, WORKING, COMPLETED, FAILED = range(4)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import to_iso
-from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import derived_event_id
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View, Views

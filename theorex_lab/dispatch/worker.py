@@ -17,24 +17,24 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.files import exclusive, told
+from theorex_lab.core.ids import derived_event_id, new_event_id
 from theorex_lab.core.settings import Settings
 from theorex_lab.dispatch.bus import End, Start, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, ModelClient, ask
 from theorex_lab.dispatch.traces import Traces
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Body, Event
-from theorex_lab.journal.files import exclusive, told
 from theorex_lab.journal.view import Views
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import counted_type
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
 from theorex_lab.routing.cascade import Check, cascade_in, checker
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import estimated_tokens
 from theorex_lab.routing.router import Decision, route_in
-from theorex_lab.text.doors import door, kept_text
+from theorex_lab.text.redact.redaction_scope import door, kept_text
 from theorex_lab.text.visible import visible
 
 LARGEST_TASK_BYTES = 1 << 20

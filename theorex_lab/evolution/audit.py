@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from theorex_lab.clock import EARLIEST, to_iso
-from theorex_lab.design import Asked, AuditPart, SearchFound, Told
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
+from theorex_lab.core.clock import EARLIEST, to_iso
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import Asked, AuditPart, Home, SearchFound, Told
 from theorex_lab.text.line import one_line
 
 _WORDS_CHARACTERS = 200

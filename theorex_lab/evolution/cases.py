@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.sections import read_sections
 from theorex_lab.evolution import failure_patterns
 from theorex_lab.evolution.decisive import FailureClass, RunStep
 from theorex_lab.evolution.failure_signs import says
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
-from theorex_lab.home import Home
+from theorex_lab.memory.contract import Home
 from theorex_lab.text.line import fence, one_line
-from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
     from theorex_lab.core.settings import Settings

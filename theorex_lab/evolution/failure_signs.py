@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.evolution import failure_patterns as patterns
 
 HEAD_CHARACTERS, TAIL_CHARACTERS = 16_000, 4_000

@@ -20,9 +20,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from theorex_lab.core.errors import (
+    AlreadyThere,
+    ConfigError,
+    InvalidInput,
+    ModelUnavailable,
+)
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.dispatch.traces import Trace, trace, trace_events
-from theorex_lab.errors import AlreadyThere, ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.evolution import cases, failure_patterns, fix_words, gate
+from theorex_lab.evolution import acceptance, cases, failure_patterns, fix_words
 from theorex_lab.evolution.cases import (
     Case,
     Panel,
@@ -36,10 +42,9 @@ from theorex_lab.evolution.decisive import FailureClass, Finding, RunStep, find_
 from theorex_lab.evolution.failure_signs import read_run, says
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
 from theorex_lab.evolution.rule_fix_table import ERRORS, LESSONS
-from theorex_lab.home import Home
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.view import Views
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import (
     FIX_TYPE,
     TRUST,
@@ -506,7 +511,7 @@ class _Work:
         # fails to append.
         number = 1 + sum(
             1
-            for _ in gate.numbered_events(
+            for _ in acceptance.numbered_events(
                 self.home.journal, "reviewed", outcome.outcome_id
             )
         )

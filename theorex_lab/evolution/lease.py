@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from theorex_lab.clock import to_iso
-from theorex_lab.errors import TheorexError
-from theorex_lab.home import Home
-from theorex_lab.ids import SCANNER, derived_event_id, new_event_id
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import TheorexError
+from theorex_lab.core.ids import SCANNER, derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.contract import Home
 
 _SECOND = 1_000_000  # µs
 _MOST_EVENTS = 1 << 30

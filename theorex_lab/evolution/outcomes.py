@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import to_iso
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import AlreadyThere, InvalidInput
+from theorex_lab.core.ids import check_agent, check_session, derived_event_id
+from theorex_lab.core.project import check_project
 from theorex_lab.core.settings import Settings
 from theorex_lab.dispatch.traces import outcome_id_of, trace
-from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import check_tags, check_text
-from theorex_lab.project import check_project
-from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.extract import extract
+from theorex_lab.text.redact.redaction_scope import door, kept_text
 
 WEIGHTS = {"explicit": 0.4, "thumbs": 0.2, "judge": 0.4}
 SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE = 0.6, 0.0

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from theorex_lab.clock import EARLIEST, LATEST, to_iso
-from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.core.clock import EARLIEST, LATEST, to_iso
+from theorex_lab.core.errors import AlreadyThere, InvalidInput
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from theorex_lab.clock import Clock
+    from theorex_lab.core.clock import Clock
     from theorex_lab.journal.event import Event
     from theorex_lab.journal.identity import Places
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import json
 from collections import namedtuple
 
-from theorex_lab.errors import InvalidInput, NewerVersion
-from theorex_lab.ids import check_agent, check_session, new_event_id
+from theorex_lab.core.errors import InvalidInput, NewerVersion
+from theorex_lab.core.ids import check_agent, check_session, new_event_id
 from theorex_lab.journal.kinds import KINDS
 from theorex_lab.journal.shapes import Kind, body_check
 from theorex_lab.text.visible import visible_value
@@ -242,7 +242,7 @@ def register_kinds(
     >>> register_kinds({"policy": 1})
     >>> register_kinds({"policy": 2})
     Traceback (most recent call last):
-    theorex_lab.errors.InvalidInput: got version 2 of the event kind 'policy'; allowed is 1, which is known already
+    theorex_lab.core.errors.InvalidInput: got version 2 of the event kind 'policy'; allowed is 1, which is known already
     """
     all_upcasters = {**(upcasters or {}), **UPCASTERS}
     versions: dict[str, int] = {}

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, NamedTuple
 
+    from theorex_lab.core.project import Repository
     from theorex_lab.journal.base import Journal
     from theorex_lab.journal.event import Event
-    from theorex_lab.project import Repository
 
     class _Fields(NamedTuple):
         project: str
@@ -171,7 +171,7 @@ class Places:
         """The project that a folder without git has by its path alone; '' where that id
         was bound to a place.
         """
-        from theorex_lab.project import project_by_path
+        from theorex_lab.core.project import project_by_path
 
         by_path = project_by_path(place.path)
         return "" if by_path in self.bound else self.current(by_path)
@@ -224,9 +224,9 @@ def project_in(journal: Journal, repository: Repository, *, bind: bool) -> str:
     place = _all_of(place)
     if not bind:
         return known.current(_found(journal, known, place))
-    from theorex_lab.ids import SCANNER, drawn_digits
+    from theorex_lab.core.ids import SCANNER, drawn_digits
+    from theorex_lab.core.project import name_of
     from theorex_lab.journal.event import new_event
-    from theorex_lab.project import name_of
 
     with journal.exclusive() as append:
         # Another process may have bound it meanwhile; from here on nobody does.
@@ -248,7 +248,7 @@ def unseen_project(repository: Repository) -> str:
     """What stands for the project of a folder that has no id yet: nothing is of it, and
     nothing is written as its own.
     """
-    from theorex_lab.project import name_of
+    from theorex_lab.core.project import name_of
 
     return f"{name_of(repository.root)}-{UNSEEN_DIGITS}"
 
@@ -258,8 +258,8 @@ def merge_into(journal: Journal, old: str, new: str) -> None:
 
     Raises InvalidInput for a project with itself, and for one that was merged before.
     """
-    from theorex_lab.errors import InvalidInput
-    from theorex_lab.ids import SCANNER
+    from theorex_lab.core.errors import InvalidInput
+    from theorex_lab.core.ids import SCANNER
     from theorex_lab.journal.event import new_event
 
     with journal.exclusive() as append:
@@ -305,7 +305,7 @@ def write_cache(home: str, known: Places) -> None:
     """Write the home's file as a whole; where it cannot be written, the next one who
     looks reads the events.
     """
-    from theorex_lab.journal.files import open_private
+    from theorex_lab.core.files import open_private
 
     content = json.dumps(known.to_json(), separators=(",", ":")).encode()
     file = os.path.join(home, CACHE_FILE)

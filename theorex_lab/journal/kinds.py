@@ -1,7 +1,7 @@
 """The kinds of events that the journal knows of itself: what each says, and what its
 body holds.
 
-A design declares its own in the same form, see `theorex_lab.design.Design.kinds`. Kinds
+A design declares its own in the same form, see `theorex_lab.memory.contract.Design.kinds`. Kinds
 and fields keep their names for ever; where a field is new, or means something else, the
 version is raised and `event.UPCASTERS` has what reads the older one. A field is needed
 where those who write it always write it and a reader takes it for granted, else it ends
@@ -32,7 +32,7 @@ _PROJECT_SIGNS = frozenset(
 
 
 def _is_project(name: str) -> bool:
-    """Whether it may name a project, as `theorex_lab.project` has it: files are named
+    """Whether it may name a project, as `theorex_lab.core.project` has it: files are named
     by it.
     """
     if name == "":

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from theorex_lab.errors import CorruptJournal
+from theorex_lab.core.errors import CorruptJournal
+from theorex_lab.core.files import make_folder, write_atomically, writing
 from theorex_lab.journal.event import Body, Event, encode
-from theorex_lab.journal.files import make_folder, write_atomically, writing
 from theorex_lab.journal.sqlite.connection import WAYS_OUT
 
 ARCHIVE_FOLDER = "archive"

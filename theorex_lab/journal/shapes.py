@@ -115,7 +115,7 @@ COUNT = Rule(int, "a whole number from 0", lambda number: 0 <= number <= 2**53)
 AMOUNT = Rule(float, "a number from 0", lambda number: number >= 0)
 # How sure, how alike, how good.
 SHARE = between(0, 1)
-# Microseconds since 1970 in UTC, of the years 1 to 9999: see `theorex_lab.clock`.
+# Microseconds since 1970 in UTC, of the years 1 to 9999: see `theorex_lab.core.clock`.
 TIME = Rule(
     int,
     "a time in microseconds of the years 1 to 9999",

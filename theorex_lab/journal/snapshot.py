@@ -15,11 +15,8 @@ from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 
-from theorex_lab.errors import StorageError
-from theorex_lab.journal.base import Journal
-from theorex_lab.journal.columns import Columns
-from theorex_lab.journal.event import Event
-from theorex_lab.journal.files import (
+from theorex_lab.core.errors import StorageError
+from theorex_lab.core.files import (
     exclusive,
     make_folder,
     open_private,
@@ -27,6 +24,9 @@ from theorex_lab.journal.files import (
     told,
     write_atomically,
 )
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.columns import Columns
+from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import MERGED
 from theorex_lab.journal.sqlite.erase import ERASURE
 

@@ -15,12 +15,12 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from theorex_lab.errors import StorageError
+from theorex_lab.core.errors import StorageError
+from theorex_lab.core.files import exclusive
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Parts, Strings, Table
 from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
-from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.snapshot import (
     Erasures,
     Snapshot,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theorex_lab.clock import LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.core.clock import LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.memory import decay
 from theorex_lab.memory.decay import Floats
 

@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.settings import LAW_PARAMETERS, Parameter, check_params
-from theorex_lab.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import Line, Section, Wanted
-from theorex_lab.home import Home
-from theorex_lab.ids import derived_event_id
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.filling import age_in_words
+from theorex_lab.memory.briefing.token_budget import age_in_words
+from theorex_lab.memory.contract import Home, Line, Section, Wanted
 from theorex_lab.memory.observation import TRUST, Entry, Written, owner_of, write_all
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.items import SECTION, SYMBOL

@@ -12,9 +12,9 @@ from typing import cast
 
 import numpy as np
 
-from theorex_lab.errors import ModelUnavailable, TheorexError
-from theorex_lab.home import Home
+from theorex_lab.core.errors import ModelUnavailable, TheorexError
 from theorex_lab.journal.columns import Table
+from theorex_lab.memory.contract import Home
 from theorex_lab.search.embed import Matrix, OnnxEmbedder
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first
 from theorex_lab.search.index import ItemIndex

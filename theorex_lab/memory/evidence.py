@@ -14,17 +14,16 @@ from typing import ClassVar, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.core.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.settings import WORSE_AT, QueryType
-from theorex_lab.design import OPTION_KEY, Design, EvidenceRun
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory import outcome_lookup as verdicts
-from theorex_lab.memory.alike import PartIndex
+from theorex_lab.memory.contract import OPTION_KEY, Design, EvidenceRun, Home
 from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.similarity import PartIndex
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 BOOTSTRAPS = 1_000

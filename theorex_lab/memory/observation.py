@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from theorex_lab.clock import to_microseconds
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.project import check_project
 from theorex_lab.core.settings import Settings
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
 from theorex_lab.journal.event import Body, Event, new_event
-from theorex_lab.project import check_project
-from theorex_lab.text.doors import door, kept_text
+from theorex_lab.memory.contract import Home
+from theorex_lab.text.redact.redaction_scope import door, kept_text
 from theorex_lab.text.visible import visible
 
 if TYPE_CHECKING:

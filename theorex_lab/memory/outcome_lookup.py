@@ -8,7 +8,7 @@ not the model's.
 
 from typing import NamedTuple
 
-from theorex_lab.clock import EARLIEST, to_microseconds
+from theorex_lab.core.clock import EARLIEST, to_microseconds
 from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Event
 

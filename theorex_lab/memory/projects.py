@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.project import name_of
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.identity import merge_into
 from theorex_lab.journal.view import View
-from theorex_lab.project import name_of
+from theorex_lab.memory.contract import Home
 from theorex_lab.search.items import MARKS
 
 _HASH_CHARACTERS = 9  # a dash and eight digits

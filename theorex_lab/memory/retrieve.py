@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.journal.columns import Table
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.embedded import EmbeddedTexts
 from theorex_lab.memory.observation import check_text
 from theorex_lab.memory.rows import Rows

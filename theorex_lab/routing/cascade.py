@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.memory.contract import Home
 from theorex_lab.routing.confidence import Cell, matrix_of, priced
 
 Check = str | Callable[[str], bool]

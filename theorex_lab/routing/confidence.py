@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.settings import WORSE_AT, Settings
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
 from theorex_lab.memory import evidence as counted
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import (
     HEARD_PREFIX,
     QUERY_TYPE_PREFIX,

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.settings import ModelTier, Settings
-from theorex_lab.errors import InvalidInput
 from theorex_lab.routing.heuristic import Complexity
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.settings import QueryType, RoleSettings
-from theorex_lab.errors import InvalidInput
 
 
 class RoleChoice(NamedTuple):

@@ -12,10 +12,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import check_agent
 from theorex_lab.core.settings import ModelSettings, ModelTier, QueryType, Settings
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.routing.confidence import (

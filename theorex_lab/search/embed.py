@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
+from theorex_lab.core.errors import ConfigError, InvalidInput, ModelUnavailable
 from theorex_lab.search.endpoint import encodable, endpoint_url, excerpt, key_from
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 import re
 from urllib.parse import SplitResult, urlsplit
 
-from theorex_lab.errors import ConfigError, ModelUnavailable
+from theorex_lab.core.errors import ConfigError, ModelUnavailable
 
 EXCERPT_LENGTH = 120
 # What looks like a key or a token: at least 20 characters that hold a digit, or what
@@ -92,7 +92,7 @@ def key_from(variable: str | None, whose: str) -> str | None:
 
     >>> key_from("NO_SUCH_VARIABLE", "nomic-embed")
     Traceback (most recent call last):
-    theorex_lab.errors.ModelUnavailable: nomic-embed takes its key from $NO_SUCH_VARIABLE, which is not set
+    theorex_lab.core.errors.ModelUnavailable: nomic-embed takes its key from $NO_SUCH_VARIABLE, which is not set
     """
     if variable is None:
         return None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput
 
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import Stemmer
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.sections import read_sections
 from theorex_lab.journal.columns import Columns, Table
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, check_mask
 from theorex_lab.text.line import LINE_CHARACTERS, folded, one_line
-from theorex_lab.text.sections import read_sections
 
 K1 = 1.5
 BM25_B = 0.75

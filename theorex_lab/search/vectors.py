@@ -19,8 +19,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.journal.files import drafted, exclusive, open_private, told
+from theorex_lab.core.errors import InvalidInput, StorageError
+from theorex_lab.core.files import drafted, exclusive, open_private, told
 from theorex_lab.search.fuse import Ids, Mask
 
 Matrix = npt.NDArray[np.float32]

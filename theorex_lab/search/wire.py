@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from theorex_lab.errors import ModelUnavailable, UnusableAnswer
+from theorex_lab.core.errors import ModelUnavailable, UnusableAnswer
 from theorex_lab.search.endpoint import authorization
 
 

@@ -6,8 +6,8 @@ import re
 from functools import cache
 from typing import Literal, NamedTuple
 
+from theorex_lab.core.sections import read_sections
 from theorex_lab.text import directive_patterns as patterns
-from theorex_lab.text.sections import read_sections
 from theorex_lab.text.spoken import Span, compiled, sentences_of
 
 Kind = Literal["rule", "correction", "remember"]

@@ -42,8 +42,8 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import concept_id
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import concept_id
 from theorex_lab.text import lexicon as lex
 from theorex_lab.text.lexicon_tables import ALIASES
 

@@ -12,8 +12,8 @@ True
 import re
 from functools import cache
 
+from theorex_lab.core.sections import read_sections
 from theorex_lab.text.lexicon_tables import ALIASES, IRREGULAR_PLURALS, SENTIMENTS
-from theorex_lab.text.sections import read_sections
 
 # Kinds of tokens. From NOUN on, a token may stand inside a noun phrase.
 (

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.design import OPTION_KEY
 from theorex_lab.designs.causal import SIGNALS
 from theorex_lab.designs.causal.capture import checked_id, signal_member
 from theorex_lab.designs.causal.keys import (
@@ -17,7 +16,7 @@ from theorex_lab.designs.causal.keys import (
     normalized_signals,
 )
 from theorex_lab.designs.causal.settings import CausalSettings, causal_settings
-from theorex_lab.home import Home
+from theorex_lab.memory.contract import OPTION_KEY, Home
 from theorex_lab.memory.evidence import (
     EvidenceTable,
     Option,

@@ -12,8 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from theorex_lab.clock import to_iso
-from theorex_lab.design import Face
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import AlreadyThere, InvalidInput
+from theorex_lab.core.ids import check_agent, derived_event_id, new_event_id
 from theorex_lab.designs.causal import FAILED, SUCCESS
 from theorex_lab.designs.causal.graph import Graph, attempt_of
 from theorex_lab.designs.causal.keys import (
@@ -23,11 +24,9 @@ from theorex_lab.designs.causal.keys import (
     has_error,
 )
 from theorex_lab.designs.causal.settings import causal_settings
-from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, derived_event_id, new_event_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.text.doors import kept_value
+from theorex_lab.memory.contract import Face, Home
+from theorex_lab.text.redact.redaction_scope import kept_value
 
 _ERRORS_PER_SCORE, _MOST_BY_ERRORS, _MOST_BY_SCAN = 50, 0.12, 0.06
 _SUCCESS_FROM = 0.5

@@ -5,9 +5,15 @@ from typing import Any
 
 import click
 
-from theorex_lab.console import command, emit, keeps_secrets, open_lab, reads_project
-from theorex_lab.console.options import OWN_AGENT, own_agent
-from theorex_lab.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.files.command_line import (
+    command,
+    emit,
+    keeps_secrets,
+    open_lab,
+    reads_project,
+)
+from theorex_lab.files.command_line.options import OWN_AGENT, own_agent
 from theorex_lab.text.line import one_line
 
 _STRATEGY_CHARACTERS = 120
@@ -28,7 +34,7 @@ _CATEGORY = click.option(
 def _object(
     _context: click.Context, _option: click.Parameter, text: str | None
 ) -> dict[str, Any] | None:
-    from theorex_lab.exchange.flat_files import parse_object
+    from theorex_lab.files.formats.flat_files import parse_object
 
     return None if text is None else parse_object(text.encode("utf-8", "surrogatepass"))
 

@@ -6,19 +6,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling
 from theorex_lab.designs.causal import KINDS
 from theorex_lab.designs.causal.items import ATTEMPT, CAPSULE, GENE, runs_of
 from theorex_lab.designs.causal.settings import CausalSettings
+from theorex_lab.memory.contract import (
+    AuditPart,
+    Design,
+    NightStep,
+    Section,
+    audit_telling,
+)
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from theorex_lab.design import Face, Line, Wanted
-    from theorex_lab.home import Home
     from theorex_lab.journal.view import View
+    from theorex_lab.memory.contract import Face, Home, Line, Wanted
 
 
 _TITLES = {

@@ -4,9 +4,9 @@ recorded, and advice read from them.
 
 from typing import Any
 
-from theorex_lab.design import Face, on_home
 from theorex_lab.designs.causal import advice, capture, filling, graph, keys
 from theorex_lab.designs.causal import genes as gene_log
+from theorex_lab.memory.contract import Face, on_home
 
 
 class Causal(Face):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.causal.capture import (
     USED,
     asset_event,
@@ -24,14 +25,13 @@ from theorex_lab.designs.causal.capture import (
 )
 from theorex_lab.designs.causal.graph import own_assets
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, stable_hash
-from theorex_lab.home import Home
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event, tool_key
 from theorex_lab.journal.view import View
+from theorex_lab.memory.annotations import known_item
 from theorex_lab.memory.checks import error_line, error_of, family_of, has_failed
-from theorex_lab.memory.marks import known_item
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.text.line import one_line
 from theorex_lab.text.paths import shown_path

@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import check_agent
 from theorex_lab.designs.causal import FAILED, SIGNALS
 from theorex_lab.designs.causal.advice import get_advice, is_banned, records
 from theorex_lab.designs.causal.capture import (
@@ -37,9 +39,7 @@ from theorex_lab.designs.causal.keys import (
     trimmed,
 )
 from theorex_lab.designs.causal.settings import causal_settings
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import evidence_view
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.memory.observation import TRUST

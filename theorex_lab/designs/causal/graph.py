@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.causal import FAILED, SUCCESS
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 
 _NEAREST_AMONG = 2_000

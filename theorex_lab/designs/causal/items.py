@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from theorex_lab.design import OPTION_KEY, EvidenceRun, ItemKind, ItemText
 from theorex_lab.designs.causal import FAILED, SIGNAL_KEY, SUCCESS
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import OPTION_KEY, EvidenceRun, ItemKind, ItemText
 
 
 def gene_text(asset: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ addresses.
 import re
 from collections.abc import Iterable, Sequence
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.core.errors import InvalidInput
 
 ERROR_SIGNAL, NORMALIZED, NO_SIGNALS = "errsig:", "errsig_norm:", "(none)"
 _OFFSET, _PRIME = 2166136261, 16777619

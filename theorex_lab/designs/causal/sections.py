@@ -3,16 +3,15 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import Line, Wanted
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.causal import SIGNALS
 from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import gene_text
 from theorex_lab.designs.causal.settings import causal_settings
-from theorex_lab.home import Home
+from theorex_lab.memory.briefing.token_budget import age_in_words
+from theorex_lab.memory.contract import Home, Line, Wanted
 from theorex_lab.memory.evidence import evidence_view
-from theorex_lab.memory.filling import age_in_words
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import one_line
 

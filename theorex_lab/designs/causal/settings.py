@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from theorex_lab.core.settings import Rule, SettingsRecord, part_of, setting
-from theorex_lab.home import Home
+from theorex_lab.memory.contract import Home
 
 _MOST_DAYS = 365_000
 

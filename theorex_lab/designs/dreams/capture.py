@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from theorex_lab.design import Face
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import check_agent, new_event_id
 from theorex_lab.designs.dreams import (
     DEFAULT_DOMAIN,
     FIDELITY,
@@ -19,9 +20,7 @@ from theorex_lab.designs.dreams import (
     Level,
 )
 from theorex_lab.dispatch.bus import clean
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, new_event_id
+from theorex_lab.memory.contract import Face, Home
 from theorex_lab.memory.observation import TRUST, check_tags
 
 P = ParamSpec("P")

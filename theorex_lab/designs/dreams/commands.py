@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.console import (
+from theorex_lab.files.command_line import (
     command,
     emit,
     one_row,
@@ -15,7 +15,7 @@ from theorex_lab.console import (
     reads_project,
     tends_project,
 )
-from theorex_lab.console.options import OWN_AGENT, own_agent
+from theorex_lab.files.command_line.options import OWN_AGENT, own_agent
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
     JSON: {path, reasoning, confidence, similarity, entry_point: {node_id, goal,
     summary, …, steps, negative_constraints}}
     """
-    from theorex_lab.memory.giving import note_recalled
+    from theorex_lab.memory.retrieval_log import note_recalled
 
     lab = open_lab()
     found = lab.dreams.query(query, domain=domain)

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.dreams import FIDELITY, STATED, Edge, Ended, Fault, patterns
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.settings import dream_settings
@@ -29,12 +31,10 @@ from theorex_lab.designs.dreams.strategies import (
     new_strategy_id,
 )
 from theorex_lab.designs.dreams.trajectories import Act, Curated, Trajectory
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Body, Event, new_event
-from theorex_lab.memory.marks import Marks
+from theorex_lab.memory.annotations import Marks
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import one_line

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling
 from theorex_lab.designs.dreams import KINDS
 from theorex_lab.designs.dreams.items import CONSTRAINT, STRATEGY
 from theorex_lab.designs.dreams.settings import DreamSettings
+from theorex_lab.memory.contract import (
+    AuditPart,
+    Design,
+    NightStep,
+    Section,
+    audit_telling,
+)
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from theorex_lab.design import Face, Item, Line, Route, Wanted
-    from theorex_lab.home import Home
     from theorex_lab.journal.view import View
+    from theorex_lab.memory.contract import Face, Home, Item, Line, Route, Wanted
 
 
 _TITLES = {"avoid": "What failed before", "strategy": "What worked before"}

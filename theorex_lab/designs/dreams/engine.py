@@ -13,7 +13,14 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from theorex_lab.clock import to_iso
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import (
+    ConfigError,
+    InvalidInput,
+    ModelUnavailable,
+    UnusableAnswer,
+)
+from theorex_lab.core.ids import SCANNER, new_event_id
 from theorex_lab.designs.dreams import Edge
 from theorex_lab.designs.dreams.consolidate import Link, Mind, strategy_from
 from theorex_lab.designs.dreams.isa import MOST_INSTRUCTIONS, Effects, parse, run
@@ -40,16 +47,9 @@ from theorex_lab.designs.dreams.trajectories import (
     trajectories_of,
 )
 from theorex_lab.dispatch.llm import Completion, client_for
-from theorex_lab.errors import (
-    ConfigError,
-    InvalidInput,
-    ModelUnavailable,
-    UnusableAnswer,
-)
 from theorex_lab.evolution.lease import Holder, leased
-from theorex_lab.home import Home
-from theorex_lab.ids import SCANNER, new_event_id
 from theorex_lab.journal.event import Body, new_event
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.endpoint import encodable
 from theorex_lab.text.line import count_tokens, fence, one_line

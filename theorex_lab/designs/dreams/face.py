@@ -5,7 +5,6 @@ strategies.
 from functools import cached_property
 from typing import Any
 
-from theorex_lab.design import Face, on_home
 from theorex_lab.designs.dreams import ISA_VERSION, consolidate, engine
 from theorex_lab.designs.dreams import capture as captured
 from theorex_lab.designs.dreams import strategies as made
@@ -14,6 +13,7 @@ from theorex_lab.designs.dreams.trajectories import (
     trajectories_of,
     trajectory_by_id,
 )
+from theorex_lab.memory.contract import Face, on_home
 
 
 class Dreams(Face):

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from theorex_lab.design import Route, RouteRefused
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.dreams import (
     DEFAULT_DOMAIN,
     FIDELITY,
@@ -19,7 +19,7 @@ from theorex_lab.designs.dreams import (
     Level,
 )
 from theorex_lab.designs.dreams.face import Dreams
-from theorex_lab.errors import InvalidInput
+from theorex_lab.memory.contract import Route, RouteRefused
 
 Told = dict[str, Any]
 _Origin = Annotated[

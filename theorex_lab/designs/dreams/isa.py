@@ -16,8 +16,8 @@ from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.dreams import Edge, Fault
-from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
 
 LAST_PARENT = "$LAST_PARENT"  # as a node: the one that the latest BUILD_PARENT made

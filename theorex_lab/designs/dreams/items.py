@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from theorex_lab.design import ItemKind, ItemText
 from theorex_lab.designs.dreams import STATED
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import ItemKind, ItemText
 
 
 def strategy_text(goal: str, summary: str, source: str) -> str:

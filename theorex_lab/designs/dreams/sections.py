@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import Item, Line, Wanted
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.strategies import (
     Recollection,
@@ -20,11 +20,14 @@ from theorex_lab.designs.dreams.strategies import (
     recall,
     strategies_of,
 )
-from theorex_lab.errors import InvalidInput, ModelUnavailable
-from theorex_lab.home import Home
-from theorex_lab.memory.filling import age_in_words, count_tokens, items_within
-from theorex_lab.memory.giving import note_recalled
+from theorex_lab.memory.briefing.token_budget import (
+    age_in_words,
+    count_tokens,
+    items_within,
+)
+from theorex_lab.memory.contract import Home, Item, Line, Wanted
 from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.retrieval_log import note_recalled
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import fence, one_line
 

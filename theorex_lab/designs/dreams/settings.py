@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from theorex_lab.core.settings import SettingsRecord, part_of, setting
-from theorex_lab.home import Home
+from theorex_lab.memory.contract import Home
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -17,7 +17,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import to_iso
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import InvalidInput, ModelUnavailable
+from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, STATED, Edge, Level
 from theorex_lab.designs.dreams.items import strategy_text
 from theorex_lab.designs.dreams.settings import DreamSettings, dream_settings
@@ -27,17 +30,14 @@ from theorex_lab.designs.dreams.trajectories import (
     rows_in,
     unknown_id,
 )
-from theorex_lab.errors import InvalidInput, ModelUnavailable
-from theorex_lab.home import Home
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Home
 from theorex_lab.search.embed import Embedder
 from theorex_lab.search.fuse import best_first
 from theorex_lab.search.vectors import VectorCache, text_key
 from theorex_lab.text.line import one_line
-from theorex_lab.text.sections import read_sections
 
 Matrix = NDArray[np.float32]
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.dreams import (
     DEFAULT_DOMAIN,
     ISA_VERSION,
@@ -20,14 +22,12 @@ from theorex_lab.designs.dreams import (
     Level,
     patterns,
 )
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, tool_key
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Home
 from theorex_lab.text.line import one_line
 from theorex_lab.text.paths import shown_path
-from theorex_lab.text.sections import read_sections
 
 GOAL_CHARACTERS = 400
 _HOUR = 3_600_000_000  # µs

@@ -13,18 +13,6 @@ from typing import Any, NoReturn
 
 import click
 
-from theorex_lab.console import (
-    Command,
-    command,
-    emit,
-    fail,
-    group,
-    keeps_secrets,
-    one_row,
-    open_lab,
-    reads_project,
-)
-from theorex_lab.console.options import OWN_AGENT, own_agent
 from theorex_lab.designs.facts import (
     ABSTRACTIONS,
     CATEGORIES,
@@ -35,8 +23,20 @@ from theorex_lab.designs.facts import (
 from theorex_lab.designs.facts.facts import check_home
 from theorex_lab.designs.facts.files import Document, self_documents, write_documents
 from theorex_lab.designs.facts.note_view import Note
-from theorex_lab.home import Home
+from theorex_lab.files.command_line import (
+    Command,
+    command,
+    emit,
+    fail,
+    group,
+    keeps_secrets,
+    one_row,
+    open_lab,
+    reads_project,
+)
+from theorex_lab.files.command_line.options import OWN_AGENT, own_agent
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 
 Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import (
+from theorex_lab.designs.facts import KINDS
+from theorex_lab.designs.facts.items import FACT
+from theorex_lab.designs.facts.settings import FactSettings
+from theorex_lab.memory.contract import (
     AuditPart,
     Design,
     FileLayout,
@@ -12,9 +15,6 @@ from theorex_lab.design import (
     Section,
     audit_telling,
 )
-from theorex_lab.designs.facts import KINDS
-from theorex_lab.designs.facts.items import FACT
-from theorex_lab.designs.facts.settings import FactSettings
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from theorex_lab.design import Face, Item, Line, Reminder, Wanted
-    from theorex_lab.exchange.files import Exported
-    from theorex_lab.home import Home
+    from theorex_lab.files.formats.reports import Exported
     from theorex_lab.journal.view import View
+    from theorex_lab.memory.contract import Face, Home, Item, Line, Reminder, Wanted
 
 
 # Kind of an entry of the audit log -> the kinds of events that it is read from.

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.design import Face, on_home
+from theorex_lab.core.files import write_atomically
 from theorex_lab.designs.facts import channels, heartbeat, signals, writing
 from theorex_lab.designs.facts import notes as work
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import moment, summary, tier
-from theorex_lab.journal.files import write_atomically
+from theorex_lab.memory.contract import Face, on_home
 
 
 class FactsMemory(Face):

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import to_iso
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.facts import pairs, statements, superseding
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 
 Rows = NDArray[np.int64]

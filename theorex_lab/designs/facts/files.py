@@ -19,9 +19,9 @@ from theorex_lab.designs.facts.note_view import Note
 from theorex_lab.designs.facts.notes import notes_of
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import local_day, summary
-from theorex_lab.exchange.files import Exported, portable
-from theorex_lab.exchange.flat_files import write_lines
-from theorex_lab.home import Home
+from theorex_lab.files.formats.flat_files import write_lines
+from theorex_lab.files.formats.reports import Exported, portable
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.text.line import folded
 

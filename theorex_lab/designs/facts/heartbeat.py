@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from theorex_lab.core.errors import AlreadyThere, TheorexError
+from theorex_lab.core.ids import SCANNER, derived_event_id
 from theorex_lab.designs.facts import signals, writing
 from theorex_lab.designs.facts.channels import Channels
 from theorex_lab.designs.facts.facts import Facts, check_home, facts_of
 from theorex_lab.designs.facts.notes import alerts as note_alerts
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import local_day, summary
-from theorex_lab.errors import AlreadyThere, TheorexError
 from theorex_lab.evolution.lease import Holder, leased
-from theorex_lab.home import Home
-from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.index import SPEAKER

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from theorex_lab.design import ItemKind, ItemText
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import ItemKind, ItemText
 
 _WORD = re.compile(r"\w+")
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from theorex_lab.clock import to_iso
+from theorex_lab.core.clock import to_iso
 from theorex_lab.designs.facts import STATUSES
-from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Home
 
 TENSION = "tension"
 

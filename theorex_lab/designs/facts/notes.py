@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
-from theorex_lab.design import Face
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.facts import NOTE_CATEGORIES, STATUSES, items, writing
 from theorex_lab.designs.facts.facts import Fact, fact_by_id, facts_of
 from theorex_lab.designs.facts.note_view import (
@@ -22,9 +22,8 @@ from theorex_lab.designs.facts.note_view import (
 )
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
 from theorex_lab.designs.facts.settings import fact_settings
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.contract import Face, Home
 from theorex_lab.memory.observation import TRUST
 
 # What a verdict makes of a note. `accept` and `reject` are for tensions; `promote` and

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import Stemmer
 
+from theorex_lab.core.sections import read_sections
 from theorex_lab.search.lexical import STOP_WORDS
 from theorex_lab.text.lexicon import word_kinds
-from theorex_lab.text.sections import read_sections
 
 _SECTIONS = read_sections(__file__, "polarity.txt")
 # Words and phrases that turn a sentence round, English, then Russian.

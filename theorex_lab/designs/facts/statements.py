@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 
 import Stemmer
 
+from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.facts.relations import RELATIONS, Holds, Known
 from theorex_lab.text.lexicon import AUXILIARY, MODAL, PARTICIPLE, VERB, word_kinds
-from theorex_lab.text.sections import read_sections
 
 Cue = Literal["ends", "replaces", "adds", ""]
 _CUES: tuple[Cue, ...] = ("ends", "replaces", "adds")

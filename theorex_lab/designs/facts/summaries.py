@@ -11,15 +11,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso, to_microseconds
-from theorex_lab.design import Item, Line, Reminder, Wanted
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso, to_microseconds
+from theorex_lab.core.errors import ConfigError, InvalidInput
 from theorex_lab.designs.facts import channels, facts, items
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import told_of
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
-from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.memory.filling import items_within
+from theorex_lab.memory.briefing.token_budget import items_within
+from theorex_lab.memory.contract import Home, Item, Line, Reminder, Wanted
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import one_line

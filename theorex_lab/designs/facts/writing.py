@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from theorex_lab.clock import to_iso
-from theorex_lab.design import Face
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import SCANNER, check_agent
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, statements, superseding
 from theorex_lab.designs.facts.facts import Facts, fact_by_id, form_number
 from theorex_lab.designs.facts.note_view import tension_event
@@ -24,14 +25,12 @@ from theorex_lab.designs.facts.pairs import (
     signed_tokens,
 )
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import SCANNER, check_agent
 from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.memory.contract import Face, Home
 from theorex_lab.memory.observation import TRUST, check_tags, check_text
 from theorex_lab.text.directives import directive_of, reverses
-from theorex_lab.text.doors import kept_text
 from theorex_lab.text.line import folded
+from theorex_lab.text.redact.redaction_scope import kept_text
 from theorex_lab.text.spoken import Span
 
 DESCRIPTION_CHARACTERS = 500

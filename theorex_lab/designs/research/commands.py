@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from theorex_lab.console import fail, group, home_command, one_row
-from theorex_lab.console.options import OWN_AGENT, SESSION, TOKENS
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.research import CATEGORIES, RELATIONS
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
+from theorex_lab.files.command_line import fail, group, home_command, one_row
+from theorex_lab.files.command_line.options import OWN_AGENT, SESSION, TOKENS
+from theorex_lab.memory.contract import Home
 from theorex_lab.text.line import one_line
 
 Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
@@ -423,7 +423,7 @@ def _export(home: Home, folder: Path, replace: bool) -> Told:
     JSON: {folder, files}
     """
     from theorex_lab.designs.research.files import export_tiers
-    from theorex_lab.exchange.files import refuse_to_replace
+    from theorex_lab.files.formats.reports import refuse_to_replace
 
     if folder.is_dir() and not replace:
         refuse_to_replace(sorted(folder.iterdir()))

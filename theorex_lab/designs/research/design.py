@@ -6,14 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import (
-    AuditPart,
-    Design,
-    FileLayout,
-    NightStep,
-    Section,
-    audit_telling,
-)
 from theorex_lab.designs.research import KINDS
 from theorex_lab.designs.research.items import (
     INSIGHT,
@@ -23,6 +15,14 @@ from theorex_lab.designs.research.items import (
     skill_runs,
 )
 from theorex_lab.designs.research.settings import ResearchSettings
+from theorex_lab.memory.contract import (
+    AuditPart,
+    Design,
+    FileLayout,
+    NightStep,
+    Section,
+    audit_telling,
+)
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
@@ -31,10 +31,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.core.settings import Settings
-    from theorex_lab.design import Face, Line, Wanted
-    from theorex_lab.exchange.files import Exported, FileReport
-    from theorex_lab.home import Home
+    from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.journal.view import View
+    from theorex_lab.memory.contract import Face, Home, Line, Wanted
 
 
 _TITLES = {

@@ -1,9 +1,9 @@
 """What a lab gives as `lab.research`: the memory manager of the document."""
 
-from theorex_lab.design import Face, on_home
 from theorex_lab.designs.research import insights as insight_log
 from theorex_lab.designs.research import learning, premises, records, theorems
 from theorex_lab.designs.research import skills as skill_log
+from theorex_lab.memory.contract import Face, on_home
 
 
 class MemoryManager(Face):

@@ -17,7 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.clock import to_microseconds
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import check_agent, check_session, derived_event_id
+from theorex_lab.core.project import check_project
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.research import CATEGORIES, GENERAL, KINDS, ORIGINS, RELATIONS
 from theorex_lab.designs.research.insights import (
@@ -36,20 +39,23 @@ from theorex_lab.designs.research.theorems import (
     link_event,
     theorem_event,
 )
-from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.files import Exported, Importing, Reports, each_file, portable
-from theorex_lab.exchange.flat_files import (
+from theorex_lab.files.formats.flat_files import (
     append_new,
     each_noted,
     parse_object,
     write_lines,
 )
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, check_session, derived_event_id
+from theorex_lab.files.formats.foreign import read_file
+from theorex_lab.files.formats.reports import (
+    Exported,
+    Importing,
+    Reports,
+    each_file,
+    portable,
+)
 from theorex_lab.journal.event import Event, encode, new_event
-from theorex_lab.journal.foreign import read_file
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.project import check_project
 
 RECORDS, GRAPH, INDEX, SKILL = (
     "memory/persistent.json",

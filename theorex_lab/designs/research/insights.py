@@ -16,27 +16,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
-from theorex_lab.design import Face
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_datetime
+from theorex_lab.core.errors import InvalidInput, ModelUnavailable
+from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.research import CATEGORIES, GENERAL
 from theorex_lab.designs.research.items import checked_domain, domain_slug, insight_text
 from theorex_lab.designs.research.records import checked_source, domain_of
 from theorex_lab.designs.research.settings import research_settings
-from theorex_lab.errors import InvalidInput, ModelUnavailable
-from theorex_lab.home import Home
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.filling import count_tokens
-from theorex_lab.memory.giving import note_recalled
+from theorex_lab.memory.briefing.token_budget import count_tokens
+from theorex_lab.memory.contract import Face, Home
 from theorex_lab.memory.observation import TRUST, check_text
+from theorex_lab.memory.retrieval_log import note_recalled
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.lexical import tokenize
-from theorex_lab.text.doors import kept_text
 from theorex_lab.text.line import NOTICE, fence, folded, one_line
-from theorex_lab.text.sections import read_sections
+from theorex_lab.text.redact.redaction_scope import kept_text
 
 _ASKED = read_sections(__file__, "prompts.txt")
 _TITLE_CHARACTERS, _CONTENT_CHARACTERS, _ANSWER_TOKENS = 200, 8_000, 1_024

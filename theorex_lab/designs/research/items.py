@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 
-from theorex_lab.design import OPTION_KEY, EvidenceRun, ItemKind, ItemText
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.research import GENERAL, SKILL_KEY
-from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import Event, encode
+from theorex_lab.memory.contract import OPTION_KEY, EvidenceRun, ItemKind, ItemText
 
 _DOMAIN_CHARACTERS = 30
 _RECORD_CHARACTERS = 2_000  # of a record that are searched

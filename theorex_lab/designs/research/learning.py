@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import check_session, derived_event_id
+from theorex_lab.core.sections import read_sections
 from theorex_lab.designs.research import CATEGORIES, GENERAL
 from theorex_lab.designs.research.insights import ask_model, insight_events, insights_of
 from theorex_lab.designs.research.items import checked_domain, domain_slug, skill_id_of
@@ -28,20 +31,17 @@ from theorex_lab.designs.research.skills import (
     skill_named,
     skill_outcome_event,
 )
-from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.flat_files import parse_object
-from theorex_lab.home import Home
-from theorex_lab.ids import check_session, derived_event_id
+from theorex_lab.files.formats.flat_files import parse_object
+from theorex_lab.files.formats.foreign import read_file
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.foreign import read_file
 from theorex_lab.journal.view import View
 from theorex_lab.memory.checks import error_of, family_of, has_failed
+from theorex_lab.memory.contract import Home
 from theorex_lab.text.directives import directives
 from theorex_lab.text.line import fence, one_line
 from theorex_lab.text.paths import kept_path, named_path, quoted_path
-from theorex_lab.text.sections import read_sections
 from theorex_lab.text.spoken import sentences_of
 
 _TEXTS = read_sections(__file__, "prompts.txt")

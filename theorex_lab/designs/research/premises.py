@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.designs.research import RELATIONS
 from theorex_lab.designs.research.theorems import KnowledgeNode, Theorems
-from theorex_lab.home import Home
+from theorex_lab.memory.contract import Home
 
 Floats = NDArray[np.float64]
 _GRAMS = 3  # signs in a row, at most

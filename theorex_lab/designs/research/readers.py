@@ -16,9 +16,9 @@ from zlib import error as zlib_error
 
 import numpy as np
 
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.research.theorems import UNCONDITIONAL, Closure, Ints, closed
-from theorex_lab.errors import InvalidInput
-from theorex_lab.journal.foreign import check_inside, open_file
+from theorex_lab.files.formats.foreign import check_inside, open_file
 
 _MOST_BYTES = 1 << 26  # of one file, unpacked
 _MOST_FILES = 2_000

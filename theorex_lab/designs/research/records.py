@@ -14,17 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from theorex_lab.clock import to_datetime
-from theorex_lab.design import Face
+from theorex_lab.core.clock import to_datetime
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import check_agent, check_session
 from theorex_lab.designs.research.items import checked_domain, record_id_of
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, check_session
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Face, Home
 from theorex_lab.memory.observation import TRUST, check_tags, check_text
-from theorex_lab.text.doors import kept_text, kept_value
+from theorex_lab.text.redact.redaction_scope import kept_text, kept_value
 
 RING = 500
 _CAPTURES = ("episode", "prompt", "tool_used", "turn_ended", "outcome", "observation")

@@ -5,13 +5,12 @@ is known and open, and the skills that did well.
 from collections.abc import Iterator
 from itertools import islice
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
-from theorex_lab.design import Line, Wanted
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.designs.research.insights import Insight, distinct, ranked
 from theorex_lab.designs.research.settings import research_settings
 from theorex_lab.designs.research.skills import Skill, skills_of
-from theorex_lab.home import Home
-from theorex_lab.memory.filling import age_in_words
+from theorex_lab.memory.briefing.token_budget import age_in_words
+from theorex_lab.memory.contract import Home, Line, Wanted
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 

@@ -13,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from theorex_lab.clock import to_datetime
-from theorex_lab.console.options import nearest
+from theorex_lab.core.clock import to_datetime
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import check_agent, check_session, derived_event_id
 from theorex_lab.designs.research import GENERAL, ORIGINS
 from theorex_lab.designs.research.items import checked_domain, skill_id_of
 from theorex_lab.designs.research.records import checked_source, domain_of
 from theorex_lab.designs.research.settings import ResearchSettings, research_settings
-from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, check_session, derived_event_id
+from theorex_lab.files.command_line.options import nearest
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.memory.observation import check_tags
-from theorex_lab.text.doors import kept_value
 from theorex_lab.text.line import one_line
+from theorex_lab.text.redact.redaction_scope import kept_value
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _DESCRIPTION_CHARACTERS, _BODY_CHARACTERS, _MOST_ROLES = 500, 20_000, 32

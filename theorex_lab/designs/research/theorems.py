@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import to_datetime
+from theorex_lab.core.clock import to_datetime
+from theorex_lab.core.errors import AlreadyThere, InvalidInput
+from theorex_lab.core.ids import check_agent, check_session, derived_event_id
 from theorex_lab.designs.research import GENERAL, RELATIONS
 from theorex_lab.designs.research.items import checked_domain
 from theorex_lab.designs.research.records import (
@@ -23,15 +25,13 @@ from theorex_lab.designs.research.records import (
     domain_of,
     with_iso_times,
 )
-from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import check_tags, check_text
-from theorex_lab.text.doors import kept_text
 from theorex_lab.text.line import folded
+from theorex_lab.text.redact.redaction_scope import kept_text
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -6,19 +6,18 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import FIXED_KIND, Design, NightStep, Section
 from theorex_lab.designs.sessions import FILE, KINDS, LAST, RULE, SAID, TOPIC
 from theorex_lab.designs.sessions.items import DIGEST, FIX, SENTENCE
 from theorex_lab.designs.sessions.settings import SessionSettings
+from theorex_lab.memory.contract import FIXED_KIND, Design, NightStep, Section
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from theorex_lab.design import Face, Item, Line, Reminder, Wanted
-    from theorex_lab.home import Home
     from theorex_lab.journal.view import View
+    from theorex_lab.memory.contract import Face, Home, Item, Line, Reminder, Wanted
 
 
 def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.sessions.renamed import followed
 from theorex_lab.designs.sessions.said import Said, edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import sentences_in
-from theorex_lab.home import Home
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.checks import error_of, family_of, has_failed
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.paths import quoted_path
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from theorex_lab.design import Face
 from theorex_lab.designs.sessions.digests import (
     captures_of,
     digest_of,
@@ -11,6 +10,7 @@ from theorex_lab.designs.sessions.digests import (
 )
 from theorex_lab.designs.sessions.said import NeededFile, needed_files
 from theorex_lab.designs.sessions.sections import Rule, standing_rules
+from theorex_lab.memory.contract import Face
 
 
 class Sessions(Face):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theorex_lab.design import ItemKind, ItemText
 from theorex_lab.designs.sessions.sentences import item_id, sentences_in
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import ItemKind, ItemText
 
 
 def _sentences(event: Event) -> Iterator[ItemText]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.settings import part_of
 from theorex_lab.designs.sessions.renamed import (
     GONE,
@@ -33,10 +33,10 @@ from theorex_lab.designs.sessions.sentences import (
     words,
 )
 from theorex_lab.designs.sessions.settings import SessionSettings
-from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
 from theorex_lab.text.file_moves import Step
 from theorex_lab.text.paths import is_project_path, kept_path, named_path

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
-from theorex_lab.design import FIXED_KIND, Item, Line, Reminder, Wanted
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.designs.sessions import (
     FILE,
     LAST,
@@ -27,10 +26,10 @@ from theorex_lab.designs.sessions import (
 from theorex_lab.designs.sessions.items import digest_id
 from theorex_lab.designs.sessions.renamed import followed
 from theorex_lab.designs.sessions.said import Said, Told, spoken, telling, told
-from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.context import render
-from theorex_lab.memory.filling import age_in_words
+from theorex_lab.memory.briefing.context import render
+from theorex_lab.memory.briefing.token_budget import age_in_words
+from theorex_lab.memory.contract import FIXED_KIND, Home, Item, Line, Reminder, Wanted
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.directives import (

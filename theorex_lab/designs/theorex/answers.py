@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.design import Asked, SearchFound, Told
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
 from theorex_lab.designs.theorex.design import READ_FROM
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT
 from theorex_lab.designs.theorex.stages import SharedConcept, SharedWeb, shared_concepts
 from theorex_lab.evolution.audit import cut, found_in
-from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import Asked, Home, SearchFound, Told
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.memory.rows import table_html

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.core.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View

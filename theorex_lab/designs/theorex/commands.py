@@ -5,7 +5,8 @@ from dataclasses import asdict
 
 import click
 
-from theorex_lab.console import (
+from theorex_lab.core.ids import check_session
+from theorex_lab.files.command_line import (
     command,
     emit,
     keeps_secrets,
@@ -15,7 +16,7 @@ from theorex_lab.console import (
     reads_project,
     tends_project,
 )
-from theorex_lab.console.options import (
+from theorex_lab.files.command_line.options import (
     ANY_AGENT,
     CONCEPT_ID,
     LIMIT,
@@ -25,8 +26,7 @@ from theorex_lab.console.options import (
     note,
     own_agent,
 )
-from theorex_lab.home import Home
-from theorex_lab.ids import check_session
+from theorex_lab.memory.contract import Home
 from theorex_lab.search.items import MOMENT_TYPE
 
 _MOST_PROJECTS = 3  # a flush is of one or two sessions, the night renders the others
@@ -81,7 +81,7 @@ def flush(agent: str | None, session: str | None) -> None:
 
     JSON: {sessions, kept, let_go}
     """
-    from theorex_lab.evolution.boot import refresh
+    from theorex_lab.evolution.briefing import refresh
 
     theorex, name = open_lab().theorex, own_agent(agent)
     if session is not None:
@@ -301,7 +301,7 @@ def _note_given(
     agent: str,
     session: str = "",
 ) -> None:
-    from theorex_lab.memory.giving import note_recalled
+    from theorex_lab.memory.retrieval_log import note_recalled
 
     if problem := note_recalled(
         home, how, items=items, tokens=tokens, agent=agent, session=session

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import (
+from theorex_lab.designs.theorex import KINDS, UPCASTERS
+from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
+from theorex_lab.memory.contract import (
     AuditPart,
     Design,
     EventsPart,
@@ -14,8 +16,6 @@ from theorex_lab.design import (
     SearchPart,
     Section,
 )
-from theorex_lab.designs.theorex import KINDS, UPCASTERS
-from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
@@ -24,11 +24,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.core.settings import Settings
-    from theorex_lab.design import (
+    from theorex_lab.files.formats.reports import Exported, FileReport
+    from theorex_lab.journal.event import Event
+    from theorex_lab.journal.view import View
+    from theorex_lab.memory.contract import (
         AgentTool,
         Asked,
         Face,
         Floats,
+        Home,
         Ints,
         Line,
         Mask,
@@ -38,10 +42,6 @@ if TYPE_CHECKING:
         Told,
         Wanted,
     )
-    from theorex_lab.exchange.files import Exported, FileReport
-    from theorex_lab.home import Home
-    from theorex_lab.journal.event import Event
-    from theorex_lab.journal.view import View
     from theorex_lab.search.index import ItemIndex
 
 

@@ -5,11 +5,11 @@ knows now.
 from collections.abc import Sequence
 from typing import Any
 
-from theorex_lab.design import Face, on_home
+from theorex_lab.core.ids import check_agent
 from theorex_lab.designs.theorex import answers, lifecycle, sections, upkeep
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.ids import check_agent
+from theorex_lab.memory.contract import Face, on_home
 
 
 class Theorex(Face):

@@ -26,7 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import check_agent
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
 from theorex_lab.designs.theorex.scores import scores_of
@@ -37,10 +39,11 @@ from theorex_lab.designs.theorex.stages import (
     counted_upto,
     shared_concepts,
 )
-from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.boot import boot_context
-from theorex_lab.exchange import flat_files as flat
-from theorex_lab.exchange.files import (
+from theorex_lab.evolution.briefing import boot_context
+from theorex_lab.files.formats import flat_files as flat
+from theorex_lab.files.formats.flat_files import FlatRecord
+from theorex_lab.files.formats.foreign import read_file
+from theorex_lab.files.formats.reports import (
     Exported,
     Importing,
     Read,
@@ -49,12 +52,9 @@ from theorex_lab.exchange.files import (
     file_name,
     portable,
 )
-from theorex_lab.exchange.flat_files import FlatRecord
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent
 from theorex_lab.journal.columns import Table
-from theorex_lab.journal.foreign import read_file
-from theorex_lab.memory.context_file import CONTEXT_FILE
+from theorex_lab.memory.briefing.context_file import CONTEXT_FILE
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.decay import Tier, stored_link_strength
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.items import MOMENT_TYPE

@@ -15,14 +15,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from theorex_lab.clock import EARLIEST
+from theorex_lab.core.clock import EARLIEST
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import UUID, check_agent, derived_event_id
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE
-from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange import records, schema
-from theorex_lab.exchange.files import Importing, Read
-from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, without_nulls
-from theorex_lab.ids import UUID, check_agent, derived_event_id
+from theorex_lab.files.formats import records, schema
+from theorex_lab.files.formats.flat_files import (
+    FlatRecord,
+    Lines,
+    each_noted,
+    without_nulls,
+)
+from theorex_lab.files.formats.reports import Importing, Read
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, new_observation

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.home import Home
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.contract import Home
 from theorex_lab.text.paths import shown_path, without_far_paths
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from theorex_lab.design import ItemKind, ItemText
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import ItemKind, ItemText
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.search.items import MOMENT_TYPE, observed_text
 

@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.ids import check_agent, derived_event_id
 from theorex_lab.designs.theorex import flash as flashes
 from theorex_lab.designs.theorex import scores, stages
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View, Views
+from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import project_in
 
 V = TypeVar("V", bound=View)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import to_datetime
+from theorex_lab.core.clock import to_datetime
+from theorex_lab.core.ids import SCANNER
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
-from theorex_lab.ids import SCANNER
 from theorex_lab.journal.columns import Strings
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory import decay

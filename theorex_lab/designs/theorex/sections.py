@@ -9,20 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import Line, Wanted
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import AlreadyThere, InvalidInput
+from theorex_lab.core.ids import check_agent, derived_event_id
 from theorex_lab.designs.theorex.axon import Axon, Mask
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
 from theorex_lab.designs.theorex.scores import Chosen, law_of, scores_of
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm, shared_concepts
-from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.context import (
+from theorex_lab.memory.annotations import as_marked
+from theorex_lab.memory.briefing.context import (
     ChosenLines,
     Context,
     as_markdown,
@@ -31,15 +30,15 @@ from theorex_lab.memory.context import (
     marked_up,
     sections_of,
 )
-from theorex_lab.memory.decay import Items, Tier, tiers
-from theorex_lab.memory.filling import (
+from theorex_lab.memory.briefing.token_budget import (
     CONCEPT,
     Room,
     age_in_words,
     count_tokens,
     trusted_first,
 )
-from theorex_lab.memory.marks import as_marked
+from theorex_lab.memory.contract import Home, Line, Wanted
+from theorex_lab.memory.decay import Items, Tier, tiers
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 from theorex_lab.text.line import NOTICE, escape, fence, one_line
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Ints, Mask
 from theorex_lab.designs.theorex.flash import Scored, said
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
-from theorex_lab.errors import InvalidInput
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import View

@@ -3,10 +3,10 @@
 # No `from __future__ import annotations`: the protocol's SDK reads the annotations.
 from pydantic import BaseModel, ConfigDict
 
-from theorex_lab.design import AgentTool
+from theorex_lab.core.ids import check_agent
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.face import Theorex
-from theorex_lab.ids import check_agent
+from theorex_lab.memory.contract import AgentTool
 
 
 class PromotedConcepts(BaseModel):

@@ -29,16 +29,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import AlreadyThere, InvalidInput
+from theorex_lab.core.ids import check_agent, check_session, derived_event_id
 from theorex_lab.core.settings import Settings
-from theorex_lab.design import Proposal, Reminder
 from theorex_lab.designs.theorex import axon, flash, lifecycle, stages
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints
 from theorex_lab.designs.theorex.design import MEMORY_SETTINGS
 from theorex_lab.designs.theorex.flash import Flash, text_of
 from theorex_lab.designs.theorex.scores import scores_of
-from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.evolution.gate import (
+from theorex_lab.evolution.acceptance import (
     MOST_RECORDS,
     best_of,
     candidates_of,
@@ -46,16 +46,15 @@ from theorex_lab.evolution.gate import (
     halves,
     numbered_events,
 )
-from theorex_lab.evolution.nightly import for_each_agent, in_turn
+from theorex_lab.evolution.maintenance import for_each_agent, in_turn
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.evolution.review import TagRate, look_back, rows_between, rows_by_tag
-from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.base import Journal, append_once
 from theorex_lab.journal.event import RAW_KINDS, Event, new_event
 from theorex_lab.journal.view import Views, fold_into
+from theorex_lab.memory.contract import Home, Proposal, Reminder
 from theorex_lab.memory.decay import LAWS, PRODUCT_HALF_LIVES_DAYS, Tier
-from theorex_lab.memory.needed_next import (
+from theorex_lab.memory.next_use import (
     Candidates,
     Standing,
     line_tokens,

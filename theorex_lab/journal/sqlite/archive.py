@@ -8,8 +8,8 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from theorex_lab.core.files import told
 from theorex_lab.journal.event import RAW_KINDS, Event, encode, new_event, segment_of
-from theorex_lab.journal.files import told
 from theorex_lab.journal.segments import (
     ARCHIVE_FOLDER,
     read_segment,

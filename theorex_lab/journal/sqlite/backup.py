@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from theorex_lab.errors import CorruptJournal, InvalidInput
-from theorex_lab.journal.files import (
+from theorex_lab.core.errors import CorruptJournal, InvalidInput
+from theorex_lab.core.files import (
     FOLDER_MODE,
     drafted,
     make_file,

@@ -12,7 +12,7 @@ import time
 import zlib
 from contextlib import contextmanager
 
-from theorex_lab.errors import AlreadyThere, CorruptJournal, StorageError
+from theorex_lab.core.errors import AlreadyThere, CorruptJournal, StorageError
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:

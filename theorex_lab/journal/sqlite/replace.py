@@ -12,8 +12,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.errors import StorageError
-from theorex_lab.journal.files import (
+from theorex_lab.core.errors import StorageError
+from theorex_lab.core.files import (
     FOLDER_MODE,
     exclusive,
     make_file,

@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from theorex_lab.errors import CorruptJournal, InvalidInput
+from theorex_lab.core.errors import CorruptJournal, InvalidInput
+from theorex_lab.core.files import FOLDER_MODE, write_atomically
 from theorex_lab.journal.event import RAW_KINDS, new_event, segment_of
-from theorex_lab.journal.files import FOLDER_MODE, write_atomically
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hashes
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import COLUMNS, checksum, explained, log_size

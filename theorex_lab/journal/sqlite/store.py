@@ -15,8 +15,8 @@ from _thread import (
 )  # `threading` has them from here, and would cost every hook 1 ms
 from contextlib import contextmanager, suppress
 
-from theorex_lab.clock import LATEST, Clock, SystemClock
-from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
+from theorex_lab.core.clock import LATEST, Clock, SystemClock
+from theorex_lab.core.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.base import Journal, check_time, is_wanted
 from theorex_lab.journal.event import (
     RAW_KINDS,
@@ -69,7 +69,7 @@ class SqliteJournal(Journal):
     at once.
 
     >>> import tempfile
-    >>> from theorex_lab.clock import FixedClock
+    >>> from theorex_lab.core.clock import FixedClock
     >>> from theorex_lab.journal.event import new_event
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     journal = SqliteJournal(f"{folder}/theorex.db", clock=FixedClock(0))

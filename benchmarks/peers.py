@@ -1,0 +1,207 @@
+"""The rows: what the toolkit's paths cost beside peers, in a process and as whole
+processes.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from importlib import import_module
+from itertools import count, cycle
+
+import numpy as np
+from rank_bm25 import BM25Okapi
+
+from benchmarks import measure
+from benchmarks.measure import (
+    NOW,
+    Ground,
+    Round,
+    alternately,
+    in_turn,
+    lay_home,
+    row,
+    texts,
+)
+from theorex_lab.core.clock import FixedClock
+from theorex_lab.journal.event import encode
+from theorex_lab.journal.view import fold_into
+from theorex_lab.search.fuse import best_first
+from theorex_lab.search.lexical import LexicalIndex, tokenize
+from theorex_lab.store.lab import Lab
+
+_EVENT = {
+    "hook_event_name": "PostToolUse",
+    "session_id": "a-session",
+    "tool_name": "Bash",
+    "tool_input": {"command": "make test", "description": "Run the tests"},
+    "tool_response": {
+        "stdout": "203 passed in 8.1 s",
+        "stderr": "",
+        "interrupted": False,
+    },
+}
+_HOOK = (
+    "import os, sys; os.environ['THEOREX_HOME'] = sys.argv[1]; from theorex_lab.app.hook"
+    " import main; main()"
+)
+_TEXT = (
+    "We agreed that TTL invalidation with jitter prevents the cache stampede on the"
+    " checkout service after deploys."
+)
+
+
+@row(
+    "durable-write",
+    "a durable write in a process, extraction included",
+    "a one-row transaction of SQLite, synced, WAL",
+)
+def _durable_write(ground: Ground) -> Iterator[Round]:
+    rows = ((f"{number:036d}", number, _TEXT) for number in count())
+    database = sqlite3.connect(
+        ground.folder / "peer.db", isolation_level=None
+    )  # a statement is a transaction
+    with (
+        closing(database) as peer,
+        Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab,
+    ):
+        columns = "(n INTEGER PRIMARY KEY, id TEXT UNIQUE, at INTEGER, text TEXT)"
+        peer.executescript(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE rows"
+            f" {columns}"
+        )
+        main, insert = (
+            lab.agent("main"),
+            "INSERT INTO rows (id, at, text) VALUES (?, ?, ?)",
+        )
+        yield alternately(
+            lambda: main.write(_TEXT),
+            lambda: peer.execute(insert, next(rows)),
+            calls=50,
+        )
+
+
+@row(
+    "fold",
+    "the fold of search index and designs from nothing",
+    "the json module on the same events",
+    at_most=8,
+)
+def _fold(ground: Ground) -> Iterator[Round]:
+    stored = [encode(event.body) for event in measure.observations(ground.rows)]
+    with Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
+        journal = lab.journal
+        views = [
+            lab.home.item_view,
+            *(view for design in lab.home.designs for view in design.views()),
+        ]
+        yield alternately(
+            lambda: [fold_into(kind(), journal, journal.last_seq()) for kind in views],
+            lambda: [json.loads(text) for text in stored],
+        )
+
+
+def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[str]]]:
+    """Tokenised documents, an index of them, and tokenised queries."""
+    corpus, index = [tokenize(text) for text in texts(ground.rows)], LexicalIndex()
+    index.add(corpus)
+    return corpus, index, [tokenize(text) for text in texts(50, length=3, seed=5)]
+
+
+@row(
+    "words-rank-bm25", "search by words", "rank_bm25", at_most=0.01, target_from=100_000
+)
+def _rank_bm25(ground: Ground) -> Iterator[Round]:
+    corpus, index, queries = _corpus(ground)
+    peer = BM25Okapi(corpus, epsilon=0.0)
+    ten_best = in_turn(
+        lambda tokens: np.argpartition(peer.get_scores(tokens), -10)[-10:], queries
+    )
+    yield alternately(in_turn(index.search, queries), ten_best, calls=5)
+
+
+@row(
+    "words-bm25s",
+    "search by words",
+    "bm25s with numba",
+    at_most=4,
+    needs=("bm25s", "numba"),
+)
+def _bm25s(ground: Ground) -> Iterator[Round]:
+    corpus, index, queries = _corpus(ground)
+    peer = import_module("bm25s").BM25(backend="numba")
+    peer.index(corpus, show_progress=False)
+    ten_best = in_turn(
+        lambda tokens: peer.retrieve([tokens], k=10, show_progress=False, n_threads=1),
+        queries,
+    )
+    yield alternately(in_turn(index.search, queries), ten_best, calls=50)
+
+
+@row(
+    "hybrid",
+    "search by words and vectors",
+    "BM25 of all, and a product with all vectors",
+)
+def _hybrid(ground: Ground) -> Iterator[Round]:
+    """The parts: BM25 of every text, and the products of the query's vector and all
+    others, as they lie in one array.
+    """
+    embedder = measure.GivenVectors()
+    home, questions = (
+        lay_home(ground.folder, ground.rows, embedder),
+        texts(50, length=3, seed=5),
+    )
+    vector, matrix = measure.unit_rows(1, seed=1)[0], embedder.embed(texts(ground.rows))
+    with Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab:
+        words, asked = lab.views.get(lab.home.item_view).lexical, cycle(questions)
+        yield alternately(
+            in_turn(lab.search, questions),
+            lambda: (
+                words.search(tokenize(next(asked)), limit=100),
+                best_first(np.arange(len(matrix)), matrix @ vector, 100),
+            ),
+            calls=20,
+        )
+
+
+def _process(arguments: tuple[str, ...], ground: Ground) -> Iterator[Round]:
+    """The command of these arguments, the hook without any, beside an interpreter that
+    does nothing.
+    """
+    home = lay_home(ground.folder, ground.rows, measure.as_installed())
+    asked = texts(ground.rows)[-1].split()[:3] if "search" in arguments else ()
+    command = (
+        measure.theorex(home, *arguments, *asked)
+        if arguments
+        else (measure.PYTHON, "-c", _HOOK, home)
+    )
+    nothing = partial(measure.run, measure.PYTHON, "-c", "pass")
+    ours = partial(
+        measure.run, *command, given=json.dumps(_EVENT).encode(), cwd=ground.folder
+    )
+    yield alternately(ours, nothing, meter=measure.child_seconds)
+
+
+_PROCESSES: tuple[tuple[str, str, int | None, tuple[str, ...]], ...] = (
+    ("hook", "theorex-hook PostToolUse", 3, ()),
+    ("write", "theorex write", 10, ("write", "TTLs prevent cache stampedes")),
+    ("status", "theorex status", 25, ("status",)),
+    (
+        "search-words",
+        "theorex search for words that a text holds",
+        25,
+        ("search", "--all-agents"),
+    ),
+    (
+        "search-process",
+        "theorex search --vectors always",
+        None,
+        ("search", "--all-agents", "--vectors", "always"),
+    ),
+)
+for _name, _about, _at_most, _arguments in _PROCESSES:
+    row(_name, f"{_about}, process", "python -c pass", at_most=_at_most)(
+        partial(_process, _arguments)
+    )

@@ -1,0 +1,256 @@
+"""The command that looks at what the memory needs: hooks, files, journal, night,
+models; `status` tells the embedder.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from theorex_lab.app.cli.context import open_lab
+from theorex_lab.app.cli.hooks import EVENTS, installed_commands
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import TheorexError
+from theorex_lab.core.processes import find_program
+from theorex_lab.evolution.failures import is_reached
+from theorex_lab.files.command_line import command, emit, named_home
+from theorex_lab.store.lab import Lab
+
+Found = dict[
+    str, str
+]  # level (ok, warning, problem), what it is about, what is said of it, what to do
+
+_OTHERS = 0o077
+_STALE_DAYS = 2.0  # one night that was slept through is no reason to worry
+_CHECKED_EVENTS = 1_000
+_LITTLE_BYTES, _FULL_BYTES = 1 << 30, 100 << 20
+
+
+@command("doctor")
+@click.option(
+    "--settings",
+    metavar="F",
+    default="~/.claude/settings.json",
+    help="The coding agent's settings.",
+)
+@click.option(
+    "--online", is_flag=True, help="Ask the endpoints of models for a connection."
+)
+def doctor(settings: str, online: bool) -> None:
+    """Exit code 1 where there is a problem. No model is asked anything.
+
+    JSON: {ok, findings: [{level, what, said, do}]}
+    """
+    folder = Path(named_home()).expanduser().absolute()
+    findings = [
+        *_tried("hooks", partial(_hooks, settings)),
+        *_tried("files", partial(_files, folder)),
+    ]
+    findings += [*_forms(), *_tried("home", partial(_home, folder, online))]
+    ok = all(finding["level"] != "problem" for finding in findings)
+    lines = (
+        "{level:<8} {what}: {said}".format(**row) + f" → {row['do']}" * bool(row["do"])
+        for row in findings
+    )
+    emit({"ok": ok, "findings": findings}, "\n".join(lines))
+    sys.exit(not ok)
+
+
+def _found(
+    what: str, said: str, do: str = "", *, problem: bool = False, warning: bool = False
+) -> Found:
+    level = "problem" if problem else "warning" if warning else "ok"
+    return {
+        "level": level,
+        "what": what,
+        "said": said,
+        "do": "" if level == "ok" else do,
+    }
+
+
+def _tried(what: str, look: Callable[[], Iterable[Found]]) -> Iterator[Found]:
+    """What was found until something broke, and that; its error says what to do."""
+    try:
+        yield from look()
+    except (TheorexError, OSError, ValueError) as error:
+        yield _found(what, str(error), problem=True)
+
+
+def _hooks(settings: str) -> Iterator[Found]:
+    commands, do = (
+        installed_commands(settings),
+        f"theorex install-hooks --settings {shlex.quote(settings)}",
+    )
+    missing = [event for event in EVENTS if not commands[event]]
+    said = f"{len(EVENTS) - len(missing)} of {len(EVENTS)} are in {settings}"
+    yield _found(
+        "hooks",
+        f"{said}; missing: {', '.join(missing)}" if missing else said,
+        do,
+        warning=bool(missing),
+    )
+    programs = {
+        shlex.split(shell)[-1] for shells in commands.values() for shell in shells
+    }
+    for program in sorted(name for name in programs if shutil.which(name) is None):
+        yield _found(
+            "hooks",
+            f"the program {program} is not there, or may not be run",
+            do,
+            problem=True,
+        )
+
+
+def _files(folder: Path) -> Iterator[Found]:
+    """Who may read the home, and how much room there is."""
+    paths = (
+        [folder, *(path for path in folder.rglob("*") if not path.is_symlink())]
+        if folder.is_dir()
+        else []
+    )
+    shown = [
+        path for path in paths if path.stat().st_mode & _OTHERS and os.name != "nt"
+    ]
+    said = (
+        f"open to others: {', '.join(map(str, shown[:3]))}"
+        if shown
+        else "the owner's alone"
+    )
+    do = f"chmod -R go= {shlex.quote(str(folder))}"
+    yield _found("permissions", said, do, problem=folder in shown, warning=bool(shown))
+    free = shutil.disk_usage(folder if paths else folder.anchor).free
+    said = (
+        f"the home takes {sum(path.stat().st_size for path in paths) >> 20} MB,"
+        f" {free >> 20} MB are free"
+    )
+    do = "make room, or move old events out with `theorex archive`"
+    yield _found(
+        "disk", said, do, problem=free < _FULL_BYTES, warning=free < _LITTLE_BYTES
+    )
+
+
+# By what can be taken in: the packages that it needs, and the extra that brings them.
+_FORMS = {
+    "documents": ("markdown_it docutils bs4 pypdf pathspec", "ingest"),
+    "source code": (
+        (
+            "tree_sitter tree_sitter_python tree_sitter_javascript"
+            " tree_sitter_typescript tree_sitter_go tree_sitter_rust"
+        ),
+        "ingest",
+    ),
+    "pictures and films": ("PIL pytesseract av", "media"),
+}
+
+
+def _forms() -> Iterator[Found]:
+    """What is missing for each kind of file."""
+    for what, (packages, extra) in _FORMS.items():
+        missing = [name for name in packages.split() if find_spec(name) is None]
+        said = (
+            f"cannot be taken in without {', '.join(missing)}"
+            if missing
+            else "can be taken in"
+        )
+        yield _found(
+            what, said, f'pip install "theorex-lab[{extra}]"', warning=bool(missing)
+        )
+    said = (
+        "are read"
+        if find_program("tesseract")
+        else "are not read: the program tesseract is not there"
+    )
+    yield _found(
+        "words in pictures",
+        said,
+        "install tesseract (Debian: tesseract-ocr)",
+        warning="not" in said,
+    )
+
+
+def _home(folder: Path, online: bool) -> Iterator[Found]:
+    if not folder.is_dir():
+        yield _found(
+            "home",
+            f"there is none at {folder} yet",
+            "write something, or install the hooks",
+            warning=True,
+        )
+        return
+    lab = open_lab(all_projects=True)
+    yield from _tried("home", partial(_journal, lab))
+    yield from _tried("home", partial(_models, lab, online))
+
+
+def _journal(lab: Lab) -> Iterator[Found]:
+    last = lab.journal.last_seq()
+    read = sum(
+        1 for _ in lab.journal.tail(max(last - _CHECKED_EVENTS, 0), erased=True)
+    )  # raises for a damaged one
+    yield _found(
+        "journal",
+        f"{last} events; the last {read} are sound, `theorex verify` reads all",
+    )
+    for event in lab.bad_events():
+        said = f"{event.seq} ({event.kind}, {event.id}) is set aside: {event.why}"
+        yield _found("event", said, event.do, problem=True)
+    nights = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
+    days = (
+        max(lab.clock.now() - nights[0].at, 0) / MICROSECONDS_PER_DAY if nights else 0.0
+    )
+    failed = [
+        step["name"]
+        for night in nights
+        for step in night.body["steps"]
+        if not step["ok"]
+    ]
+    late = not nights or (days > _STALE_DAYS and last > nights[0].seq)
+    said = (
+        f"the last one was {days:.1f} days ago"
+        + f"; failed: {', '.join(failed)}" * bool(failed)
+    )
+    do = "theorex schedule --print cron" if late else "theorex nightly"
+    yield _found(
+        "night",
+        said if nights else "none was ever run",
+        do,
+        warning=late or bool(failed),
+    )
+
+
+def _models(lab: Lab, online: bool) -> Iterator[Found]:
+    settings = lab.settings
+    seen = settings.vision_model if settings.vision_tokens else None
+    yield _found(
+        "descriptions",
+        (
+            f"{seen} describes pictures"
+            if seen
+            else "no model describes pictures: set visionModel and visionTokens"
+        ),
+    )
+    named = [name for name, model in settings.models.items() if model.url is not None]
+    for name in named:
+        silent = online and not is_reached(name, settings)
+        said = (
+            "accepts no connection"
+            if silent
+            else "accepts connections"
+            if online
+            else "has a url; not asked"
+        )
+        yield _found(
+            f"model {name}",
+            said,
+            f"start it, or unset models.{name}.url",
+            warning=silent,
+        )
+    if not named:
+        yield _found("models", "none has a url: failures are reviewed by rules")

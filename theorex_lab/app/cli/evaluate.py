@@ -1,0 +1,471 @@
+"""The command that measures: eval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from theorex_lab.app.cli.context import write_picture
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.files.command_line import command, emit
+from theorex_lab.files.command_line.options import PICTURE, SEED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from theorex_lab.eval.metrics.routing import PolicyScore, RoutingScore
+
+Report = tuple[dict[str, Any], str]
+# What two options of `eval` take, by its part.
+_DATASET_HELP = (
+    "routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k."
+    " failures: whoandwhen (the default) or\nreflexion_alfworld. retrieval: locomo (the"
+    " default), qmsum, fact_updates, precisionmembench. signals: signals"
+    " (the\ndefault), signals_en, signals_ru. supersede: fact_updates. duplicates:"
+    " stsb. contradictions: fever_symmetric (the\ndefault) or sick. strategies:"
+    " taubench_airline (the default), or\na log of coding sessions. costs: llmrouter"
+    " (the default), routellm, local_runs. research:\nmetamath_ql (the default),"
+    " equational_theories, pfr_blueprint, precisionmembench, reflexion_alfworld."
+)
+_PATH_HELP = (
+    "failures: your runs in the format of whoandwhen, a JSON file or a folder;"
+    " supersede: 1k, 8k, or a log with questions;\ndefault both files of the set."
+)
+# Notes on the failures that are scored.
+_WHOANDWHEN_NOTES = (
+    (
+        "the algorithm-generated part, questions of odd SHA-1; signs and weights were"
+        " made on the even ones"
+    ),
+    (
+        "runs of more than ten steps, with a user, or with known tool calls get the"
+        " last call or step, not the signs"
+    ),
+    "gain: find_decisive less the baseline, paired run by run",
+    "published: over all runs of that part, so not paired",
+)
+_REFLEXION_NOTES = (
+    (
+        "environments whose shared first trial failed; solved by a trial with fixes"
+        " less solved without, in pairs"
+    ),
+    (
+        "one run of each arm; fixes add up from the third trial on; what they say is"
+        " not told apart from the longer prompt"
+    ),
+)
+_NAMES = (
+    "routing failures retrieval signals supersede duplicates contradictions strategies"
+    " costs causal research"
+)
+
+
+@command("eval")
+@click.argument("part", type=click.Choice(_NAMES.split()))
+@click.option("--dataset", help=_DATASET_HELP)
+@click.option("--path", "--file", "path", default="", help=_PATH_HELP)
+@SEED
+@PICTURE
+def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
+    """Every score stands beside trivial baselines and its 95 % interval. Public sets
+    are downloaded unless THEOREX_DATA names a folder that holds them.
+
+    routing: the training queries are recorded in a home as calls, then `route` is asked
+    where each test query goes, with the settings that ship; policies fitted on the same
+    training stand beside it.
+
+    failures: which agent and step made a run fail; whether fixes help.
+
+    retrieval: what search finds of the texts that answer questions: by words alone, by
+    vectors, by both, as it ships with and without vectors. --picture draws it.
+
+    signals: whether messages are seen to tell preferences, decisions, corrections,
+    milestones, instructions and who someone is: 524 English messages and half of 156
+    self-written Russian ones chose the patterns; the other half and 206 English ones
+    that were drawn when the patterns were final report them.
+
+    supersede: whether what is found first holds now, where later statements correct
+    earlier ones, add to them or end them.
+
+    duplicates: how alike people find two sentences, and thresholds from which they say
+    the same; contradictions: whether they contradict each other. Half of the pairs made
+    weights and rules, the other half reports them.
+
+    strategies: the actions that a strategy foretells of a task, what is still found
+    after ten dreams, and which tasks constraints reach; the files and commands that it
+    names of a coding session.
+
+    costs: what ways to choose a model bring and cost: the cheapest that is not
+    distinguishably worse, cascades with a check of the first answer, Thompson sampling.
+    --picture draws policies.
+
+    causal: a log is walked in the order of time: what advice expected of each attempt
+    after a failed call, what it banned and preferred, and whether what then helped was
+    among what it offers; says in words where advice does not help.
+
+    research: graphs of theorems as they were published, the premises that a theorem's
+    likes foretell, and which insights a query is given, by each way to rank them.
+
+    JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too;
+    failures: notes too; retrieval: methods instead of metrics; strategies: {dataset,
+    scores, cycles}; causal: {dataset, n, figures, verdict}; costs: {dataset, policies,
+    …}; signals: make too; duplicates and contradictions: thresholds too
+    """
+    if given["picture"] and part not in ("retrieval", "costs"):
+        raise InvalidInput(
+            f"got --picture with {part}; allowed is it with retrieval or costs"
+        )
+    result, text = _PARTS[part](dataset, seed, **given)
+    emit(result, text)
+
+
+def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
+    from theorex_lab.eval.metrics.routing import score_routing
+
+    score = score_routing(dataset or "llmrouter", seed=seed)
+    return score.result(), _routing_text(score)
+
+
+def _retrieval(
+    dataset: str | None, _seed: int, path: str, picture: str | None, **_: Any
+) -> Report:
+    from theorex_lab.eval.metrics.retrieval import (
+        known_figures,
+        retrieval_logs,
+        score_retrieval,
+    )
+    from theorex_lab.eval.plots.comparison import plot_recall
+
+    name = dataset or "locomo"
+    score, known = score_retrieval(retrieval_logs(name, path)), known_figures(name)
+    write_picture(picture, partial(plot_recall, score))
+    result = {"dataset": name, "n": score.n, "methods": score.result(), **known}
+    lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
+    lines += [
+        line
+        for kind in ("baselines", "published")
+        for line in _known(kind, known[kind])
+    ]
+    return result, "\n".join(lines)
+
+
+def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
+    """See `score_fact_updates`; `path` says which of the set's, or another log. Raises
+    InvalidInput for another set.
+    """
+    from theorex_lab.eval.metrics.labelled import score_fact_updates
+
+    if dataset not in (None, "fact_updates"):
+        raise InvalidInput(
+            f"got data set {dataset!r}; allowed is fact_updates, with --file"
+            " another log"
+        )
+    return _beside_baselines(score_fact_updates(path, seed=seed))
+
+
+def _signals(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_signals`, which raises what this does."""
+    from theorex_lab.eval.metrics.labelled import score_signals
+
+    result = score_signals(dataset or "signals", seed=seed)
+    about = (
+        f"{result['dataset']}, n = {result['n']} messages that did not choose the"
+        f" patterns, as {result['make']['n']} others did; last, F1 of baselines"
+    )
+    return result, f"{about}\n{_by_category(result)}"
+
+
+def _pairs(part: str, dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_duplicates` or `score_contradictions`, as `part` says. Raises
+    InvalidInput for another set.
+    """
+    from theorex_lab.eval.metrics import labelled
+
+    score = (
+        labelled.score_duplicates
+        if part == "duplicates"
+        else labelled.score_contradictions
+    )
+    return _beside_baselines(score(*filter(None, [dataset]), seed=seed))
+
+
+def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_taubench`, `score_constraints`, `score_coding` and `survivors`, which
+    raise what this does.
+    """
+    from theorex_lab.eval.metrics.strategies import (
+        score_coding,
+        score_constraints,
+        score_taubench,
+        survivors,
+    )
+
+    name = dataset or "taubench_airline"
+    if name == "taubench_airline":
+        scored = [*score_taubench(seed=seed), score_constraints(seed=seed)]
+    else:
+        scored = [score_coding(name, seed=seed)]
+    cycles = survivors(name)
+    cycled = f"after each cycle:\n{cycles.round(3).to_string(index=False)}"
+    told = "\n\n".join([*(_beside_baselines(one)[1] for one in scored), cycled])
+    return {
+        "dataset": name,
+        "scores": scored,
+        "cycles": cycles.to_dict(orient="records"),
+    }, told
+
+
+def _costs(dataset: str | None, seed: int, picture: str | None, **_: Any) -> Report:
+    """See `score_costs`, which raises what this does."""
+    from theorex_lab.eval.metrics import costs
+
+    score = costs.score_costs(dataset or "llmrouter", seed=seed)
+    write_picture(picture, score.plot)
+    head = (
+        f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training;"
+        f" cost: {score.cost_unit}"
+    )
+    return score.result(), f"{head}\n{_policies(score)}"
+
+
+def _causal(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_advice`, which raises what this does."""
+    from theorex_lab.eval.metrics.causal import score_advice
+
+    found = score_advice(dataset or "taubench_airline", seed=seed)
+    return found.result(), str(found)
+
+
+def _research(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_injection` and `score_theorems`, which raise what this does."""
+    from theorex_lab.eval.metrics import injection
+
+    name = dataset or "metamath_ql"
+    found, text = _beside_baselines(
+        (
+            injection.score_injection
+            if name in injection.SETS
+            else injection.score_theorems
+        )(name, seed)
+    )
+    return found, "\n".join([text, *_known("published", found.get("published", {}))])
+
+
+def _known(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Figures from elsewhere, a line each."""
+    return [
+        f"{kind}: {who}:"
+        f" {', '.join(f'{metric} {value:.3f}' for metric, value in values.items())}"
+        for who, values in figures.items()
+    ]
+
+
+_PARTS: dict[str, Callable[..., Report]] = {
+    "routing": _routing,
+    "retrieval": _retrieval,
+    "signals": _signals,
+    "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path),
+    "supersede": _supersede,
+    "duplicates": partial(_pairs, "duplicates"),
+    "contradictions": partial(_pairs, "contradictions"),
+    "strategies": _strategies,
+    "costs": _costs,
+    "causal": _causal,
+    "research": _research,
+}
+
+
+def _routing_text(score: RoutingScore) -> str:
+    head = (
+        f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training,"
+        f" {len(score.models)} models"
+    )
+    seen = (
+        f"without the {score.n_repeated} training queries that are also in the test, as"
+        " on queries never seen:"
+    )
+    lines = [head, f"cost: {score.cost_unit}", "", _policies(score.policies)]
+    lines += ["", seen, _policies(score.without_repeats)] if score.n_repeated else []
+    return "\n".join(
+        [
+            *lines,
+            *(
+                f"published: {name} {value:.3f}"
+                for name, value in score.published.items()
+            ),
+        ]
+    )
+
+
+def _policies(policies: Iterable[PolicyScore]) -> str:
+    best_first = sorted(policies, key=lambda policy: -policy.score)
+    rows = {
+        one.policy: {**one._asdict(), "score_low": one.low, "score_high": one.high}
+        for one in best_first
+    }
+    told = _table(rows, "score", "regret", "cost", "gain", "difference", "cost_ratio")
+    head = (
+        "95 % intervals: low, high; gain over the task matrix, difference to the best"
+        " single, cost by its cost"
+    )
+    return f"{head}\n{told}"
+
+
+def report(dataset: str, path: str = "") -> Report:
+    """(result, text) of a data set: whoandwhen or reflexion_alfworld.
+
+    path: of runs that the user has in the format of whoandwhen, a file or a folder; all
+    are scored. result: dataset, n, metrics (with 95 % intervals: `_low`, `_high`),
+    baselines and published by name, and notes. Raises InvalidInput for another set, and
+    what the set's `fetch_*` raises where it cannot be read.
+    """
+    if dataset not in _REPORTS:
+        raise InvalidInput(
+            f"got data set {dataset!r}; allowed are {', '.join(_REPORTS)}"
+        )
+    if path and dataset != "whoandwhen":
+        raise InvalidInput(
+            f"got a path of runs for {dataset}; allowed is one with --dataset"
+            " whoandwhen"
+        )
+    return _whoandwhen(path) if path else _REPORTS[dataset]()
+
+
+def _whoandwhen(path: str = "") -> Report:
+    from theorex_lab.eval.datasets.recorded_runs import load_failed_runs
+    from theorex_lab.eval.metrics.failures import PUBLISHED, score_failures
+
+    scores = (
+        score_failures(load_failed_runs(path), half="all") if path else score_failures()
+    )
+    shown, gains = ["agent_accuracy", "step_accuracy"], ["agent_gain", "step_gain"]
+    table = scores.frame.set_index("method")
+    baselines = {
+        name: _row(table, name, _columns(*shown, *gains))
+        for name in table.index.drop("find_decisive")
+    }
+    notes = list(_WHOANDWHEN_NOTES)
+    result: dict[str, Any] = {
+        "dataset": "whoandwhen",
+        "n": scores.n,
+        "metrics": _row(table, "find_decisive", _columns(*shown)),
+        "baselines": baselines,
+        "published": (
+            {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
+        ),
+        "notes": [f"all runs of {path}", *notes[1:-1]] if path else notes,
+    }
+    if not path:
+        table.loc["published, best model"] = PUBLISHED
+    return result, _failures_text(result, table, [*shown, *gains], ())
+
+
+def _reflexion_alfworld() -> Report:
+    from theorex_lab.eval.metrics.failures import effect_of_fixes
+
+    effect = effect_of_fixes()
+    table = effect.frame.set_index("trial")
+    last, counted = (
+        table.index[-1],
+        ["solved_with", "solved_without", "only_with", "only_without"],
+    )
+    shown = [*counted, *_columns("difference"), "p_value"]
+    result = {
+        "dataset": "reflexion_alfworld",
+        "n": effect.with_fixes.shape[1],
+        "metrics": {"by_trial": int(last), **_row(table, last, shown)},
+        "trials": {str(trial): _row(table, trial, shown) for trial in table.index},
+        "baselines": {
+            "without_fixes": {"share_solved": float(effect.without[-1].mean())}
+        },
+        "published": {
+            "with_fixes": {"solved": 134, "of": 134},
+            "without_fixes": {"solved": 101, "of": 134},
+        },
+        "notes": list(_REFLEXION_NOTES),
+    }
+    return result, _failures_text(result, table, ["difference"], counted)
+
+
+_REPORTS: dict[str, Callable[[], Report]] = {
+    "whoandwhen": _whoandwhen,
+    "reflexion_alfworld": _reflexion_alfworld,
+}
+
+
+def _columns(*names: str) -> list[str]:
+    return [
+        column for name in names for column in (name, f"{name}_low", f"{name}_high")
+    ]
+
+
+def _row(table: pd.DataFrame, name: Any, columns: list[str]) -> dict[str, float]:
+    return {column: float(table[column][name]) for column in columns}
+
+
+def _failures_text(
+    result: dict[str, Any],
+    table: pd.DataFrame,
+    measured: list[str],
+    counted: Sequence[str],
+) -> str:
+    rows: dict[str, Any] = {
+        str(name): row for name, row in table.to_dict(orient="index").items()
+    }
+    told = _table(rows, *counted, *measured)
+    return "\n".join(
+        [
+            f"{result['dataset']}, n = {result['n']}; 95 % intervals: low, high",
+            told,
+            "",
+            *result["notes"],
+        ]
+    )
+
+
+def _table(rows: Mapping[str, Mapping[str, Any]], *names: str) -> str:
+    """For people: a line for each row, with what is named of it, and its 95 % interval
+    where it has one.
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame.from_dict({**rows}, orient="index")
+    return (
+        frame[[name for name in _columns(*names) if name in frame]]
+        .round(3)
+        .to_string(na_rep="–")
+    )
+
+
+def _by_category(scored: dict[str, Any]) -> str:
+    """A line for each category: precision, recall and F1, then the F1 of the baselines."""
+    names = {
+        "signal": "high, low or none",
+        "micro": "all, micro",
+        "macro": "all, macro",
+    }
+    f1 = {
+        name: {method: of[name]["f1"] for method, of in scored["baselines"].items()}
+        for name in scored["metrics"]
+    }
+    rows = {
+        names.get(name, name): {**own, **f1[name]}
+        for name, own in scored["metrics"].items()
+    }
+    return _table(rows, "labelled", "precision", "recall", "f1", *scored["baselines"])
+
+
+def _beside_baselines(result: dict[str, Any]) -> Report:
+    names = [name for name in result["metrics"] if not name.endswith(("_low", "_high"))]
+    lines = [f"{result['dataset']}, n = {result['n']:,}; 95 % intervals: low, high"]
+    lines.append(
+        _table({"this project": result["metrics"], **result["baselines"]}, *names)
+    )
+    lines += [
+        f"{name}precision, {name}recall: from {cut:g} on"
+        for name, cut in result.get("thresholds", {}).items()
+    ]
+    return result, "\n".join(lines)

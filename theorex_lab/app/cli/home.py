@@ -1,0 +1,518 @@
+"""Commands of the home: verify, backup, restore, salvage, erase, export, import,
+archive, config.
+"""
+
+import json
+import re
+import secrets
+import sys
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from theorex_lab.app.cli.context import open_lab
+from theorex_lab.core.clock import to_iso, to_microseconds
+from theorex_lab.core.errors import FilesThere
+from theorex_lab.core.settings import (
+    Settings,
+    describe_settings,
+    read_value,
+    save_part,
+    to_camel,
+    to_snake,
+)
+from theorex_lab.files import command_line
+from theorex_lab.files.command_line import (
+    command,
+    emit,
+    fail,
+    keeps_secrets,
+    named_clock,
+    named_home,
+    tends_project,
+)
+from theorex_lab.files.command_line.options import agent_option, note, printable
+from theorex_lab.text.redact.redaction_scope import current
+
+NO_BACKUP = (
+    "This is no backup: `theorex backup FILE` makes one, with the whole history."
+)
+_PATH = click.Path(path_type=Path)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@command("verify")
+@tends_project
+def verify() -> None:
+    """Exit code 1 where anything is wrong. An event whose body is not what its kind
+    says is set aside: nothing is read from it, and `theorex erase ID` erases it.
+
+    JSON: {ok, events, views, kinds, bad_events: [{seq, id, kind, why, do}], vectors}
+    """
+    lab = open_lab()
+    report = lab.verify()
+    views = {name: not columns for name, columns in report.views.items()}
+    result: dict[str, Any] = {
+        "ok": report.ok,
+        "events": report.events,
+        "views": views,
+        "kinds": report.kinds,
+    }
+    result["bad_events"] = [event._asdict() for event in report.bad_events]
+    if not report.ok:
+        fail("; ".join(report.problems), **result)
+    result["vectors"] = lab.searcher.vectors.coverage()
+    emit(
+        result,
+        f"ok: {report.events} events; views {', '.join(views)} equal the fold of the"
+        " journal",
+    )
+
+
+@command("backup")
+@click.argument("file", metavar="FILE", type=_PATH)
+@click.option("--replace", is_flag=True, help="Replace FILE where it is there.")
+def backup(file: Path, replace: bool) -> None:
+    """Journal, archived segments and settings, read again before the file counts.
+    `theorex restore FILE` puts it back.
+
+    Events that were set aside are copied as they are, and counted as `bad_events`.
+
+    JSON: {file, events, segments, bytes, bad_events}
+    """
+    lab = open_lab(all_projects=True)
+    done = lab.backup(file, replace=replace)
+    bad = len(lab.bad_events())
+    text = (
+        f"{done.events} events, {done.segments} segments, {done.bytes:,} bytes:"
+        f" {done.file}"
+    )
+    if bad:
+        text += f"\n{bad} of the events are set aside; `theorex verify` lists them"
+    emit({**done._asdict(), "bad_events": bad}, text)
+
+
+@command("restore")
+@click.argument("file", metavar="FILE", type=_PATH)
+def restore(file: Path) -> None:
+    """Every event of FILE is checked first. What was in the home is not deleted: it is
+    set aside in a folder of it.
+
+    Processes that have the home open must open it again; they are told so when they
+    write.
+
+    JSON: {file, events, set_aside}
+    """
+    from theorex_lab.journal.sqlite.backup import restore as put_back
+
+    done = put_back(_home(), file.expanduser(), aside=_aside())
+    _render_context()
+    kept = f"; what was there lies in {done.set_aside}" if done.set_aside else ""
+    emit(done._asdict(), f"{done.events} events are back in {done.file}{kept}")
+
+
+@command("salvage")
+def salvage() -> None:
+    """Where the home is sound, nothing is changed. Lost events are listed, here and in
+    the journal.
+
+    The damaged files, snapshots and vectors are set aside in a folder of the home, and
+    not deleted.
+
+    Events whose bodies are not what their kinds say are kept and listed, each with the
+    command that erases it.
+
+    JSON: {events, lost, set_aside, problems, bad_events: [{seq, id, kind, why, do}]}
+    """
+    from theorex_lab.journal.sqlite.salvage import salvage as keep_sound
+
+    done = keep_sound(_home(), aside=_aside(), at=named_clock().now())
+    if done.set_aside:
+        _render_context()
+    bad = open_lab(all_projects=True).bad_events()
+    result = {**done._asdict(), "bad_events": [event._asdict() for event in bad]}
+    told = [event.told for event in bad]
+    if not done.set_aside:
+        sound = f"the home is sound: {done.events} events; nothing was changed"
+        emit(result, "\n".join([sound, *told]))
+        return
+    lost = sum(last - first + 1 for first, last in done.lost)
+    ranges = ", ".join(f"{first}–{last}" for first, last in done.lost)
+    text = [
+        f"{done.events} events are kept, {lost} are lost ({ranges})",
+        f"damaged files: {done.set_aside}",
+    ]
+    emit(result, "\n".join([*text, *done.problems, *told]))
+
+
+def _home() -> Path:
+    return Path(named_home()).expanduser().absolute()
+
+
+def _aside() -> str:
+    return f"set-aside-{to_iso(named_clock().now())[:19].replace(':', '')}-{secrets.token_hex(2)}"
+
+
+def _render_context() -> None:
+    """The contexts and reminders that lay in the home were set aside with what they
+    were made of.
+    """
+    from theorex_lab.evolution.briefing import refresh
+
+    refresh(open_lab(all_projects=True).home, most_projects=0)
+
+
+@command("erase")
+@tends_project
+@click.argument("ids", nargs=-1)
+@agent_option("Everything of this agent.")
+@click.option("--match", help="Everything whose body or session id holds this text.")
+@click.option("--dry-run", is_flag=True, help="Only show which events would be erased.")
+def erase(
+    ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: bool
+) -> None:
+    """By event id, agent or text; with --project what all that is given applies to. It
+    follows lineage to what was derived, and cannot be undone.
+
+    JSON: {erased, selected}
+    """
+    from theorex_lab.journal.sqlite.erase import select
+    from theorex_lab.journal.sqlite.store import in_file
+
+    lab = open_lab()
+    erase_them = partial(select, in_file(lab.journal)) if dry_run else lab.erase
+    reached = erase_them(
+        ids=ids, agent=agent, match=match, project=lab.home.project or None
+    )
+    text = (
+        f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports,"
+        " backups and folders set aside are not reached"
+    )
+    emit(
+        {"erased": [] if dry_run else reached, "selected": reached},
+        "\n".join([text, *reached]),
+    )
+
+
+@command("export")
+@agent_option("Only this agent's memory; default: all agents.")
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Do not ask before files that are there are replaced.",
+)
+@click.argument(
+    "folder",
+    metavar="[DIR]",
+    required=False,
+    type=click.Path(file_okay=False, path_type=Path),
+)
+def export(folder: Path | None, agent: str | None, replace: bool) -> None:
+    """Graphs, sentences, short-term records, the context, and a file for each trace and
+    outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is
+    replaced whole.
+
+    This is for other programs and no backup: that is made by `theorex backup FILE`,
+    with the whole history.
+
+    A DIR that is not empty, or files at the places below, are asked about; other files
+    in them are left alone. Where nobody can be asked the exit code is 1, unless
+    --replace is given.
+
+    Without DIR axons, the shared axon and outcomes go where agentAxonDir,
+    sharedAxonPath and outcomesDir in config.json say.
+
+    JSON: {folder, files}
+    """
+    write = partial(open_lab(all_projects=True).export_files, folder, agent=agent)
+    try:
+        done = write(replace=replace)
+    except FilesThere as error:
+        if not sys.stdin.isatty():
+            raise
+        click.echo(printable(str(error)), err=True)
+        if not click.confirm("Replace them?", default=False, err=True):
+            fail("nothing was exported")
+        done = write(replace=True)
+    lines = [f"{count:8d}  {name}" for name, count in done.files.items()]
+    emit(
+        {"folder": str(done.folder), "files": done.files},
+        "\n".join([*lines, NO_BACKUP]),
+    )
+
+
+@command("import")
+@agent_option("Whose the records are that name nobody.", default="main")
+@click.option(
+    "--trust-own",
+    is_flag=True,
+    help="Keep the sources that the files name; only for exports of your own.",
+)
+@click.option(
+    "--strict", is_flag=True, help="Exit code 1 where anything could not be read."
+)
+@click.option(
+    "--transcripts",
+    metavar="PATH",
+    type=_PATH,
+    help="Take in coding agents' sessions: a file or a folder.",
+)
+@click.option(
+    "--project",
+    metavar="P",
+    default="",
+    help="With --transcripts: of sessions without an absolute folder.",
+)
+@click.option(
+    "--since", metavar="ISO", help="With --transcripts: leave out what is earlier."
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="With --transcripts: say what would come in; nothing is kept.",
+)
+@click.argument("path", metavar="[PATH]", required=False, type=_PATH)
+@keeps_secrets
+def import_(
+    path: Path | None,
+    agent: str,
+    trust_own: bool,
+    strict: bool,
+    transcripts: Path | None,
+    **of: Any,
+) -> None:
+    """A folder that was exported, or one file of it; the original system's files too.
+    Importing twice imports once. The folders of facts (life, ops, the days in memory),
+    MEMORY.md and SOUL.md are only written, and not taken in.
+
+    Exit code 1 where nothing could be taken in. Without --trust-own no query is routed
+    by the runs that come in.
+
+    Without PATH they are looked for where agentAxonDir, sharedAxonPath and outcomesDir
+    in config.json say.
+
+    Transcripts are those of Claude Code and Codex, and lines in a hook's form;
+    --trust-own takes the prompts in them for your own word. Secrets in them are masked
+    always.
+
+    JSON: {files, imported, skipped}; with --transcripts {files, sessions, events,
+    already, skipped, projects, problems, trusted, …}, where there are any also replayed
+    (events of another session that this one repeats), unread (lines) and guessed, the
+    number of times by how each was guessed: neighbour, file, future, number,
+    leap_second, backwards
+    """
+    if transcripts is not None:
+        if path is not None or current().keeps_secrets:
+            raise click.UsageError(
+                "--transcripts PATH goes without another PATH and --keep-secrets"
+            )
+        _import_transcripts(
+            transcripts, strict=strict, trust_own=trust_own, agent=agent, **of
+        )
+        return
+    if any(of.values()):
+        raise click.UsageError(
+            "--project, --since and --dry-run are of --transcripts PATH"
+        )
+    reports = open_lab().import_files(path, agent=agent, trust_own=trust_own)
+    imported, skipped = (
+        sum(getattr(report, name) for report in reports)
+        for name in ("imported", "skipped")
+    )
+    result = {
+        "files": [asdict(report) for report in reports],
+        "imported": imported,
+        "skipped": skipped,
+    }
+    problems = [problem for report in reports for problem in report.problems]
+    lines = [
+        f"{report.imported:8d} new, {report.skipped} there already  {report.file}"
+        for report in reports
+    ]
+    # Without a new or a known event, every line of the files was refused.
+    _tell(result, lines, problems, failed=strict or not imported + skipped)
+
+
+def _tell(
+    result: dict[str, Any], lines: list[str], problems: list[str], *, failed: bool
+) -> None:
+    """What came in and what did not; where problems mean that it `failed`, the command
+    ends with them.
+    """
+    if problems and failed:
+        fail("; ".join(problems), **result)
+    emit(result, "\n".join([*lines, *problems]))
+
+
+# How a time came about that no line of a transcript states plainly.
+_GUESSES = {
+    "neighbour": "missing: those of the lines beside them were taken",
+    "file": "missing, with none beside them: that of the file's last change was taken",
+    "future": (
+        "in the future: those of the lines beside them were taken, or the present"
+    ),
+    "number": (
+        "given as numbers: seconds, milliseconds or smaller parts were told by their"
+        " size"
+    ),
+    "leap_second": "in a leap second: the second after it was taken",
+    "backwards": "more than a minute before the line above: they were left as they are",
+}
+
+
+def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
+    if how["since"] is not None:
+        how["since"] = _moment(how["since"])
+    report = open_lab().import_transcripts(path, **how)
+    if report.suggestion:
+        note(report.suggestion)
+    lines = [
+        f"{report.events:8d} new of {report.files} transcripts, {report.already} there"
+        " already"
+    ]
+    lines[0] += (
+        f", {report.replayed} repeated by another session" if report.replayed else ""
+    )
+    lines[0] += f", {report.skipped} recorded by the hook" if report.skipped else ""
+    for name, counts in sorted(report.projects.items()):
+        lines.append(
+            f"          {name}: "
+            + ", ".join(f"{count} {what}" for what, count in counts.items())
+        )
+    lines += [
+        f"          {count} times {_GUESSES[guess]}"
+        for guess, count in sorted(report.guessed.items())
+    ]
+    lines += ["(a dry run: nothing was kept)"] * how["dry_run"]
+    _tell(report.to_dict(), lines, report.problems, failed=strict)
+
+
+@command("archive")
+@tends_project
+@click.option(
+    "--before",
+    required=True,
+    metavar="DATE",
+    help="A day, or a time with its offset; older events move.",
+)
+def archive(before: str) -> None:
+    """Only what was flushed, or is of ended sessions. Search, verify and replay read it
+    as before.
+
+    JSON: {events, segments}
+    """
+    lab = open_lab()
+    done = lab.archive(
+        to_microseconds(_moment(before)), project=lab.home.project or None
+    )
+    emit(done._asdict(), "\n".join([f"{done.events} events archived", *done.segments]))
+
+
+def _moment(given: str) -> str:
+    """A day's beginning in UTC, or the time itself."""
+    return f"{given}T00:00:00Z" if _DAY.fullmatch(given) else given
+
+
+@command("set", "Change a setting in config.json.")
+@click.argument("key", metavar="KEY")
+@click.argument("value", metavar="VALUE", type=click.UNPROCESSED)
+def set_(key: str, value: str) -> None:
+    """KEY is camelCase or snake_case; VALUE a number or a text, lists and objects as
+    JSON. What is wrong is not written.
+
+    The file is replaced as a whole; what else is in it stays. A design's own setting is
+    DESIGN.KEY.
+
+    JSON: {file, setting}
+    """
+    _change(key, value)
+
+
+@command("unset", "Take a setting out of config.json, so that its default holds again.")
+@click.argument("key", metavar="KEY")
+def unset(key: str) -> None:
+    """Also a KEY that is no setting, where config.json holds it by mistake.
+
+    JSON: {file, setting}
+    """
+    _change(key, None)
+
+
+def _show() -> None:
+    if click.get_current_context().invoked_subcommand is not None:
+        return
+    lab = open_lab()
+    rows = describe_settings(lab.settings)
+    for design in (
+        design for design in lab.home.designs if design.settings is not None
+    ):
+        rows += describe_settings(
+            lab.home.settings_of(design), before=f"{design.name}."
+        )
+    lines = [f"# {lab.config_file}"]
+    for row in rows:
+        lines += [_line(row), f"    {row['description']}"]
+    emit({"file": str(lab.config_file), "settings": rows}, "\n".join(lines))
+
+
+def _file() -> Path:
+    from theorex_lab.core.files import make_folder
+
+    # No lab is opened: where config.json is wrong, none can be, and this is how it is
+    # put right.
+    make_folder(str(_home()))
+    return _home() / "config.json"
+
+
+def _change(key: str, value: str | None) -> None:
+    """Set a setting of the home, or for DESIGN.KEY one of that design; None takes it
+    out.
+    """
+    from theorex_lab.designs import installed
+
+    name, _, member = key.partition(".")
+    kind = next(
+        (design.settings for design in installed() if member and design.name == name),
+        None,
+    )
+    part, before, inner = ("", "", key) if kind is None else (name, f"{name}.", member)
+    changes = (
+        {} if value is None else {inner: read_value(inner, value, kind or Settings)}
+    )
+    settings = save_part(
+        _file(), part, kind or Settings, changes, unset=[inner] if value is None else []
+    )
+    row = {row["key"]: row for row in describe_settings(settings, before=before)}.get(
+        to_camel(to_snake(key))
+    )
+    text = _line(row) if row is not None else f"{key} is taken out"
+    emit({"file": str(_file()), "setting": row}, text)
+
+
+def _line(row: dict[str, Any]) -> str:
+    unit = f" {row['unit']}" if row["unit"] else ""
+    default = json.dumps(row["default"])
+    return (
+        f"{row['key']} = {json.dumps(row['value'])}{unit}   ({row['source']}; default"
+        f" {default}; {row['range']})"
+    )
+
+
+# A value such as -1 is a value, and refused as one, not taken for an option.
+set_.context_settings["ignore_unknown_options"] = True
+_KEYS = (
+    "\n\nJSON: {file, settings: [{key, value, default, range, unit, source,"
+    " description}]}"
+)
+_ABOUT = f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}"
+_how: dict[str, Any] = {
+    "help": _ABOUT,
+    "params": [*command_line.COMMON_OPTIONS],
+    "invoke_without_command": True,
+}
+config = command_line.CommandGroup(
+    "config", {"set": set_, "unset": unset}, callback=_show, **_how
+)

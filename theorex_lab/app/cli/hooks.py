@@ -1,0 +1,399 @@
+"""The command that enters the hook into an agent's settings.json, and where asked the
+MCP server into its list of servers.
+
+It takes them out again. What stands in a file keeps its value and its order; the former
+bytes are kept beside it.
+"""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from difflib import unified_diff
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, cast
+
+import click
+
+from theorex_lab.core.errors import ConfigError, InvalidInput, StorageError
+from theorex_lab.core.files import write_atomically, writing
+from theorex_lab.core.ids import check_agent
+from theorex_lab.core.processes import script_beside_python
+from theorex_lab.core.strict_json import unambiguous
+from theorex_lab.files.command_line import command, emit, fail, given_options
+from theorex_lab.files.command_line.options import agent_option
+
+# Newer ones stand last: installed over older ones they come out where a first
+# installation puts them.
+EVENTS = (
+    "PostToolUse",
+    "UserPromptSubmit",
+    "Stop",
+    "SessionStart",
+    "SessionEnd",
+    "PostToolUseFailure",
+    "PreCompact",
+    "SubagentStop",
+)
+_WITH_MATCHER = frozenset({"PostToolUse", "PostToolUseFailure"})
+_TIMEOUT_SECONDS = 30
+_BYTE_ORDER_MARK = "\ufeff"  # editors of Windows put it in front; it stays where it is
+_SERVERS, _SERVER = "mcpServers", "theorex"
+_OURS = re.compile(r"(?:^|[\s/\\\"'])theorex-hook(?:\.exe)?[\"']?\s*\Z")
+_NEW = "{}\n"
+
+
+@command("install-hooks")
+@click.option(
+    "--settings", metavar="F", default="~/.claude/settings.json", help="The file."
+)
+@click.option(
+    "--mcp",
+    "servers",
+    metavar="F",
+    help="Enter the MCP server too, in this file: .mcp.json in a project.",
+)
+@agent_option("Record as this agent; default $THEOREX_AGENT of the session, else main.")
+@click.option(
+    "--uninstall",
+    "remove",
+    is_flag=True,
+    help="Take the hooks out again; with --mcp, the server too.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def install_hooks(
+    settings: str, servers: str | None, agent: str | None, remove: bool, yes: bool
+) -> None:
+    """Shows the difference and asks before it writes; the former file is kept beside
+    the new one. Where nothing else stands in a file, taking ours out removes it.
+
+    JSON: {file, changed, backup, diff, mcp}
+    """
+    given = given_options()
+    as_json, home = bool(given.get("as_json")), given.get("home")
+    hook, entry = hook_command(home, agent), server_entry(home, agent)
+    plans = [_plan(settings, install, None if remove else hook)]
+    if servers is not None:
+        plans.append(_plan(servers, install_server, None if remove else entry))
+        if plans[0].path == plans[1].path:
+            raise InvalidInput(
+                f"got the settings file {servers!r} for --mcp; allowed is another file"
+            )
+    if not (changed := [plan for plan in plans if plan.after != plan.before]):
+        found = "nothing of ours" if remove else "all is there already"
+        emit(_result(plans), f"{plans[0].path}: {found}; nothing was changed")
+        return
+    click.echo("".join(plan.difference for plan in changed), nl=False, err=as_json)
+    if not yes:
+        if not sys.stdin.isatty():
+            fail("nothing was changed; add --yes to write this", **_result(plans))
+        if not click.confirm(
+            f"Write this to {' and '.join(str(plan.path) for plan in changed)}?",
+            err=as_json,
+        ):
+            fail("nothing was changed", **_result(plans))
+    written = {
+        plan.path: _replace(plan.path, plan.before, plan.after) for plan in changed
+    }
+    lines = [
+        f"{path}: written" + (f"; the former file is {kept}" if kept else "")
+        for path, kept in written.items()
+    ]
+    emit(_result(plans, written), "\n".join(lines))
+
+
+class _Plan(NamedTuple):
+    """A file, its text and what it is to be; None stands for no file."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+    @property
+    def difference(self) -> str:
+        texts = self.before, self.after
+        names = ["/dev/null" if text is None else str(self.path) for text in texts]
+        before, after = ((text or "").splitlines() for text in texts)
+        return "".join(
+            f"{line}\n"
+            for line in unified_diff(before, after, names[0], names[1], lineterm="")
+        )
+
+
+def _plan(file: str, change: Callable[[str | None, Any], str], ours: object) -> _Plan:
+    """`change` enters what is ours, or takes it out where that is None: then no file
+    stays in which nothing else stood.
+    """
+    # The file itself where the name is a link, so that the link stays one.
+    path = Path(file).expanduser().resolve()
+    before = _read(path)
+    try:
+        after = change(before, ours)
+        return _Plan(
+            path,
+            before,
+            None if ours is None and after != before and not _object(after) else after,
+        )
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from error
+
+
+def _result(
+    plans: list[_Plan], written: Mapping[Path, Path | None] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The report on the settings, and under `mcp` on the servers (None if not asked
+    for).
+    """
+    parts = [
+        {
+            "file": str(path),
+            "changed": path in written,
+            "diff": plan.difference,
+            "backup": str(kept) if (kept := written.get(path)) else None,
+        }
+        for plan in plans
+        for path in [plan.path]
+    ]
+    return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
+
+
+def hook_command(home: str | None, agent: str | None) -> str:
+    """The shell command of the hook: the program beside this Python where it is there,
+    else its name.
+
+    >>> hook_command(None, "qwen-sage").startswith("THEOREX_AGENT=qwen-sage ")
+    True
+    """
+    words = [] if home is None else [f"THEOREX_HOME={shlex.quote(_absolute(home))}"]
+    words += (
+        [] if agent is None else [f"THEOREX_AGENT={shlex.quote(check_agent(agent))}"]
+    )
+    return " ".join([*words, shlex.quote(_program("theorex-hook"))])
+
+
+def server_entry(home: str | None, agent: str | None) -> dict[str, Any]:
+    """How an agent starts the MCP server over standard input and output.
+
+    >>> server_entry(None, "qwen-sage")["args"]
+    ['mcp-start', '--stdio', '--agent', 'qwen-sage']
+    """
+    first = [] if home is None else ["--home", _absolute(home)]
+    last = [] if agent is None else ["--agent", check_agent(agent)]
+    return {
+        "command": _program("theorex"),
+        "args": [*first, "mcp-start", "--stdio", *last],
+    }
+
+
+def _absolute(home: str) -> str:
+    return str(Path(home).expanduser().absolute())
+
+
+def _program(name: str) -> str:
+    return script_beside_python(name) or name
+
+
+def install(text: str | None, hook: str | None) -> str:
+    """The settings with the command `hook` in each of the events; `text` is None where
+    there is no file.
+
+    What is there already keeps its value and its place; an entry of ours with another
+    command is replaced. Without a hook any entry of ours is taken out, and the
+    containers that this empties. Raises InvalidInput for a text that is not a JSON
+    object or has a key twice, and for hooks of another form.
+
+    >>> install('{"model": "x"}', "theorex-hook")[:53]
+    '{"model": "x", "hooks": {"PostToolUse": [{"matcher": '
+    >>> install(install('{"model": "x"}', "theorex-hook"), None)
+    '{"model": "x"}'
+    """
+    settings = _settings(text)
+    for event in EVENTS:
+        if _ours(settings, event) == [hook]:
+            continue
+        _strip(settings, event)
+        if hook is not None:
+            entry = {"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}
+            group = {
+                **({"matcher": "*"} if event in _WITH_MATCHER else {}),
+                "hooks": [entry],
+            }
+            settings.setdefault("hooks", {}).setdefault(event, []).append(group)
+    return _written(settings, text)
+
+
+def install_server(text: str | None, entry: object) -> str:
+    """The list of servers with ours, `entry`, in place of one of its name; `text` is
+    None where there is no file.
+
+    Without an entry ours is taken out, and the object that this empties. Raises
+    InvalidInput for a text that is not a JSON object or has a key twice, and where its
+    servers are none.
+
+    >>> install_server('{"mcpServers": {}}', {"command": "theorex"})
+    '{"mcpServers": {"theorex": {"command": "theorex"}}}'
+    >>> install_server(
+    ...     '{"a": 1, "mcpServers": {"theorex": {"command": "theorex"}}}', None
+    ... )
+    '{"a": 1}'
+    """
+    found = _object(text)
+    servers = dict(_checked(found.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file"))
+    if entry is not None:
+        return _written({**found, _SERVERS: {**servers, _SERVER: entry}}, text)
+    if servers.pop(_SERVER, found) is not found:
+        found = (
+            {**found, _SERVERS: servers}
+            if servers
+            else {key: found[key] for key in found if key != _SERVERS}
+        )
+    return _written(found, text)
+
+
+def _checked(value: Any, kind: type, where: str) -> Any:
+    if not isinstance(value, kind):
+        allowed = "an object" if kind is dict else "a list"
+        raise InvalidInput(f"{where} is a {type(value).__name__}; allowed is {allowed}")
+    return value
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    try:
+        content = _NEW if text is None else text.removeprefix(_BYTE_ORDER_MARK)
+        found = json.loads(content, object_pairs_hook=partial(unambiguous, "the file"))
+    except ConfigError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"the file is not JSON ({error}); repair it first, nothing was changed"
+        ) from error
+    return cast(dict[str, Any], _checked(found, dict, "the JSON of the file"))
+
+
+def _settings(text: str | None) -> dict[str, Any]:
+    settings = _object(text)
+    hooks = _checked(settings.get("hooks", {}), dict, "`hooks` in the settings")
+    for event in EVENTS:
+        _checked(hooks.get(event, []), list, f"`hooks.{event}` in the settings")
+    return settings
+
+
+def _written(value: dict[str, Any], text: str | None) -> str:
+    """The object as JSON in the layout of `text`, its indentation and line ends; `text`
+    itself where it says the same.
+    """
+    text = _NEW if text is None else text
+    before, content = _object(text), text.rstrip()
+    indented = re.search(r"\n([ \t]*)\S", content)
+    indent = "  " if not before else indented and indented[1]
+    try:
+        if value == before:
+            return text
+        after = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+        after.encode()
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"the file cannot be written again ({error}); repair it first, all is as it was"
+        ) from error
+    if "\r\n" in text:
+        after = after.replace("\n", "\r\n")
+    if text.startswith(_BYTE_ORDER_MARK):
+        after = _BYTE_ORDER_MARK + after
+    return after + text[len(content) :]
+
+
+def _entries(group: object) -> list[Any]:
+    entries = group.get("hooks") if isinstance(group, dict) else None
+    return entries if isinstance(entries, list) else []
+
+
+def _shell(entry: object) -> str | None:
+    """The command of an entry of ours, None of any other."""
+    shell = entry.get("command") if isinstance(entry, dict) else None
+    return shell if isinstance(shell, str) and _OURS.search(shell) else None
+
+
+def _ours(settings: dict[str, Any], event: str) -> list[str]:
+    """Our commands under an event."""
+    groups = settings.get("hooks", {}).get(event, [])
+    return [
+        shell
+        for group in groups
+        for entry in _entries(group)
+        if (shell := _shell(entry))
+    ]
+
+
+def installed_commands(file: str) -> dict[str, list[str]]:
+    """Our commands in a settings file, by event. Raises InvalidInput for a file of
+    another form, StorageError.
+    """
+    settings = _settings(_read(Path(file).expanduser()))
+    return {event: _ours(settings, event) for event in EVENTS}
+
+
+def _strip(settings: dict[str, Any], event: str) -> None:
+    """Take our entries out from under an event; a group, an event and `hooks` that held
+    nothing else go with them.
+    """
+    if not _ours(settings, event):
+        return
+    groups = [
+        (group, [entry for entry in _entries(group) if not _shell(entry)])
+        for group in settings["hooks"][event]
+    ]
+    left = [
+        (group, others) for group, others in groups if others or not _entries(group)
+    ]
+    settings["hooks"][event] = [
+        {**group, "hooks": others} if others else group for group, others in left
+    ]
+    if not settings["hooks"][event]:
+        del settings["hooks"][event]
+    if not settings["hooks"]:
+        del settings["hooks"]
+
+
+def _read(path: Path) -> str | None:
+    """The file's text as it is, or None where there is none."""
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{path} is not JSON in UTF-8 ({error.reason}); nothing was changed"
+        ) from error
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be read: {error.strerror}; name another file with --settings"
+        ) from error
+
+
+def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
+    """Write the file as a whole, or remove it; returns where its former bytes are kept."""
+    if _read(path) != before:
+        raise StorageError(
+            f"{path} was changed by another program meanwhile; nothing was written, try again"
+        )
+    mode, backup = None, None
+    with writing(path, "the file is as it was"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if before is not None:
+            mode = path.stat().st_mode & 0o7777
+            begin = f"{path.name}.theorex-backup-"
+            ends = (
+                other.name.removeprefix(begin)
+                for other in path.parent.glob("*.theorex-backup-*")
+            )
+            newest = max((int(end) for end in ends if end.isdecimal()), default=0)
+            backup = path.with_name(f"{begin}{newest + 1}")
+            write_atomically(backup, before.encode(), mode=mode)
+        if after is None:
+            path.unlink()
+        else:
+            write_atomically(path, after.encode(), mode=mode)
+    return backup

@@ -1,0 +1,617 @@
+"""Commands of outcomes, of learning from failure, of policies and of the night; and
+what watches the memory: audit.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from theorex_lab.app.cli.context import open_lab
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.processes import theorex_command
+from theorex_lab.files.command_line import (
+    command,
+    emit,
+    fail,
+    given_options,
+    keeps_secrets,
+    named_home,
+    one_row,
+    tends_project,
+)
+from theorex_lab.files.command_line.options import (
+    ANY_AGENT,
+    OWN_AGENT,
+    REVIEWER,
+    SESSION,
+    NumberType,
+    agent_option,
+    own_agent,
+)
+
+if TYPE_CHECKING:
+    from theorex_lab.evolution.cases import Judged, TraceReviewRecord
+    from theorex_lab.evolution.outcomes import Outcome
+    from theorex_lab.store.lab import Lab
+
+
+@command("outcome")
+@OWN_AGENT
+@click.option("--decision", help="What was decided.")
+@click.option("--result", help="What came of it.")
+@click.option("--success", "succeeded", is_flag=True, help="It went well.")
+@click.option("--fail", "failed", is_flag=True, help="It went wrong.")
+@click.option("--score", type=NumberType(0, 1), help="How well, from 0 to 1.")
+@click.option("--thumbs-up", "up", is_flag=True, help="A person approves.")
+@click.option("--thumbs-down", "down", is_flag=True, help="A person disapproves.")
+@click.option(
+    "--tags",
+    "--tag",
+    "tags",
+    multiple=True,
+    help="Tags, parted by commas; may be repeated.",
+)
+@SESSION
+@click.option(
+    "--judge",
+    "judged",
+    is_flag=True,
+    help="Ask the judge at once, a model of the setting reviewers.",
+)
+@click.option(
+    "--trace-id",
+    metavar="ID",
+    help="The call that it is about, dispatched without --outcome-id.",
+)
+@click.option(
+    "--id",
+    "outcome_id",
+    metavar="ID",
+    help="Set right, or score, this outcome of before.",
+)
+@keeps_secrets
+def outcome(
+    agent: str | None,
+    decision: str | None,
+    result: str | None,
+    succeeded: bool,
+    failed: bool,
+    score: float | None,
+    up: bool,
+    down: bool,
+    tags: tuple[str, ...],
+    session: str,
+    judged: bool,
+    trace_id: str | None,
+    outcome_id: str | None,
+) -> None:
+    """A new one needs --decision, --result, and --success or --fail; with --trace-id
+    the decision is the task of the call, and how it went counts for its model. With
+    --id, success, score and thumb may be corrected: what was recorded stays, the
+    correction is an event of its own.
+
+    The score weighs --score by .4, a thumb by .2 and the judge by .4, of those that are
+    given.
+
+    JSON: {id, outcome_id, score}, with --judge also judge_score and problem
+    """
+    success = _either(succeeded, failed, "--success", "--fail")
+    thumb = _either(up, down, "--thumbs-up", "--thumbs-down")
+    given: dict[str, Any] = {
+        "success": success,
+        "explicit_score": score,
+        "thumbs_up": thumb,
+    }
+    if outcome_id is not None and (decision or result or tags or session or trace_id):
+        raise click.UsageError(
+            "With --id only --success, --fail, --score, --thumbs-up, --thumbs-down and"
+            " --judge go."
+        )
+    if (
+        outcome_id is not None
+        and not judged
+        and all(value is None for value in given.values())
+    ):
+        raise click.UsageError(
+            "With --id give what is to be set: --success, --fail, --score, a thumb, or"
+            " --judge."
+        )
+    if outcome_id is None and (
+        (decision or trace_id) is None or result is None or given["success"] is None
+    ):
+        raise click.UsageError(
+            "Give --decision or --trace-id, --result, and one of --success and --fail;"
+            " or --id."
+        )
+    lab = open_lab()
+    if outcome_id is None:
+        named = [
+            tag.strip() for several in tags for tag in several.split(",") if tag.strip()
+        ]
+        given |= {"tags": named, "session": session}
+        if trace_id is None:
+            done = lab.outcomes.record(
+                own_agent(agent), str(decision), str(result), **given
+            )
+        else:
+            done = lab.outcomes.record_of_trace(
+                trace_id, str(result), agent=agent, decision=decision, **given
+            )
+    else:
+        done = lab.outcomes.get(outcome_id)
+        if agent not in (None, done.agent_id):
+            raise InvalidInput(
+                f"got the agent {agent!r}; the outcome {outcome_id} is of"
+                f" {done.agent_id}"
+            )
+        if any(value is not None for value in given.values()):
+            done = lab.outcomes.correct(outcome_id, **given)
+    emit(*_told(lab, done, judged=judged))
+
+
+def _told(lab: Lab, done: Outcome, *, judged: bool) -> tuple[dict[str, Any], str]:
+    """What is said of an outcome, after the judge was asked where that is wanted."""
+    more, text = dict[str, Any](), ""
+    if judged:
+        found = _ask_judge(lab, [done])
+        done, problem = (*found.judged, done)[0], found.problems.get(done.outcome_id)
+        more = {"judge_score": done.judge_score, "problem": problem}
+        text = f"\nthe judge did not score it: {problem}" if problem else ""
+    shown = {
+        "id": done.outcome_id,
+        "outcome_id": done.outcome_id,
+        "score": done.score,
+        **more,
+    }
+    return shown, f"{done.outcome_id}  score {done.score:.2f}{text}"
+
+
+@command("judge")
+@ANY_AGENT
+@click.option("--pending", is_flag=True, help="The outcomes that no judge has scored.")
+def judge(agent: str | None, pending: bool) -> None:
+    """The models of the setting reviewers are asked in their order. What they do not
+    answer usably stays pending.
+
+    JSON: {judged: [{outcome_id, judge_score, score}], pending, problems}
+    """
+    if not pending:
+        raise click.UsageError(
+            "Give --pending; one outcome is judged by `theorex outcome --id ID"
+            " --judge`."
+        )
+    lab = open_lab()
+    found = _ask_judge(lab, lab.outcomes.pending(agent=agent))
+    keys = ("outcome_id", "judge_score", "score")
+    judged = [{key: getattr(outcome, key) for key in keys} for outcome in found.judged]
+    problems = [
+        {"outcome_id": outcome_id, "problem": problem}
+        for outcome_id, problem in found.problems.items()
+    ]
+    left = len(lab.outcomes.pending(agent=agent))
+    lines = [
+        f"{own.outcome_id}  judge {own.judge_score:.2f}, score {own.score:.2f}"
+        for own in found.judged
+    ]
+    lines += [
+        f"{outcome_id}  not judged: {problem}"
+        for outcome_id, problem in found.problems.items()
+    ]
+    emit(
+        {"judged": judged, "pending": left, "problems": problems},
+        "\n".join([*lines, f"{left} pending"]),
+    )
+
+
+@command("evolve-status")
+@ANY_AGENT
+@click.option(
+    "--n",
+    "--count",
+    "count",
+    type=click.IntRange(min=0),
+    default=10,
+    help="Show the latest so many.",
+)
+def evolve_status(agent: str | None, count: int) -> None:
+    """Win rates by tag with 95 % intervals and trends; outcomes, failures that wait for
+    a review, those reviewed.
+
+    JSON: {outcomes, success_rate, tags: [{tag, n, rate, low, high, trend}], queue,
+    reviewed, recent}
+    """
+    from dataclasses import asdict
+
+    from theorex_lab.evolution.outcomes import Outcomes
+    from theorex_lab.evolution.review import look_back
+
+    lab = open_lab()
+    recent = lab.outcomes.outcomes(agent=agent, limit=count)[::-1]
+    with lab.views.reading(Outcomes) as view:
+        review = look_back(view, agent=agent)
+        reviewed = int(view.rows["reviewed"][view.select(agent=agent)].sum())
+    queue = len(lab.outcomes.queue(agent=agent))
+    result: dict[str, Any] = {
+        "outcomes": review.outcomes,
+        "success_rate": review.success_rate,
+    }
+    result |= {
+        "tags": [asdict(tag) for tag in review.tags],
+        "queue": queue,
+        "reviewed": reviewed,
+    }
+    result["recent"] = [outcome.to_dict() for outcome in recent]
+    rate = (
+        ""
+        if review.success_rate is None
+        else f", {review.success_rate:.0%} of them successes"
+    )
+    lines = [
+        f"{review.outcomes} outcomes{rate}; {queue} failures wait for a review,"
+        f" {reviewed} were reviewed"
+    ]
+    for tag in review.tags:
+        interval = f"{tag.rate:.0%} of {tag.n} ({tag.low:.0%} – {tag.high:.0%})"
+        lines.append(
+            f"  {one_row(tag.tag)}: {interval}{f', {tag.trend}' if tag.trend else ''}"
+        )
+    lines += [
+        f"{outcome.at[:16]}  {outcome.agent_id} "
+        f" {'ok  ' if outcome.success else 'fail'}  {outcome.score:.2f} "
+        f" {one_row(outcome.decision)}"
+        for outcome in recent
+    ]
+    emit(result, "\n".join(lines))
+
+
+@command("audit")
+@click.option("--since", metavar="ISO", help="Only what happened from this time on.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    help="Such as tier_change, prune; may be repeated.",
+)
+@click.option(
+    "--limit", type=click.IntRange(min=0), default=100, help="The latest so many."
+)
+def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
+    """Read from the journal: tier changes, flips of sentiment, graduations, prunes,
+    moments, outcomes, reviews, gates, erasures; oldest first.
+
+    JSON: {entries: [{at, agent, kind, detail}]}
+    """
+    from theorex_lab.core.clock import to_microseconds
+    from theorex_lab.evolution.audit import audit as read
+
+    start = None if since is None else to_microseconds(since)
+    entries = [
+        entry.to_dict()
+        for entry in read(
+            open_lab().home, since=start, kinds=kinds or None, limit=limit
+        )
+    ]
+    details = [
+        ", ".join(f"{key} {value}" for key, value in entry["detail"].items())
+        for entry in entries
+    ]
+    heads = ["{at:.19}  {agent}  {kind}".format(**entry) for entry in entries]
+    lines = [
+        one_row(f"{head}  {detail}")
+        for head, detail in zip(heads, details, strict=True)
+    ]
+    emit({"entries": entries}, "\n".join(lines) or "nothing happened")
+
+
+def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:
+    if yes and no:
+        raise click.UsageError(f"Give one of {yes_name} and {no_name}.")
+    return True if yes else False if no else None
+
+
+def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
+    from theorex_lab.evolution import cases
+
+    return cases.judge(lab.outcomes, outcomes, cases.Panel(lab.settings))
+
+
+ALL = "all"
+_TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+
+
+@command("policy-snapshot")
+@click.option("--reason", default="", help="Why it is kept; up to 500 characters.")
+def policy_snapshot(reason: str) -> None:
+    """A policy is every setting that decides what is remembered and which model is
+    asked; kept with it is how it scores on the later half of the recorded outcomes and
+    calls.
+
+    JSON: {number, at, settings, metrics, reason, parent, …}
+    """
+    from theorex_lab.evolution.acceptance import policy_settings, score_policy, snapshot
+
+    lab = open_lab()
+    said: dict[str, Any] = {
+        "at": lab.clock.now(),
+        "reason": reason,
+        "metrics": score_policy(lab.home),
+    }
+    kept = snapshot(lab.journal, policy_settings(lab.settings), **said)
+    emit(kept.to_dict(), f"policy {kept.number} kept: {_metrics(kept.metrics)}")
+
+
+@command("policy-list")
+def policy_list() -> None:
+    """In the order in which they were kept; the last one that `policy-rollback` or the
+    gate kept is in force.
+
+    JSON: {policies: [{number, settings, metrics, reason, parent, in_force}]}
+    """
+    from theorex_lab.evolution.acceptance import policies, policy_settings
+
+    lab = open_lab()
+    now = policy_settings(lab.settings)
+    rows = [
+        {**policy.to_dict(), "in_force": policy.settings == now}
+        for policy in policies(lab.journal)
+    ]
+    shown = "{mark} {number:>4}  {at:.19}  {said}  {why}"
+    lines = [
+        shown.format(
+            **row,
+            mark=" *"[row["in_force"]],
+            said=_metrics(row["metrics"]),
+            why=one_row(row["reason"]),
+        )
+        for row in rows
+    ]
+    emit(
+        {"policies": rows},
+        (
+            "\n".join([*lines, "* as the settings are now"])
+            if rows
+            else "no policy was kept yet"
+        ),
+    )
+
+
+@command("policy-rollback")
+@click.argument("number", type=int, metavar="N")
+def policy_rollback(number: int) -> None:
+    """Settings that do not belong to a policy stay as they are. What was in force is
+    kept, so that this can be undone.
+
+    JSON: {number, at, settings, metrics, reason, parent, …}
+    """
+    from theorex_lab.evolution.acceptance import rollback
+
+    lab = open_lab()
+    kept, _ = rollback(
+        lab.journal, lab.settings, lab.folder, number, at=lab.clock.now()
+    )
+    emit(
+        kept.to_dict(),
+        f"policy {number} is in force again, as policy {kept.number}, in"
+        f" {lab.config_file}",
+    )
+
+
+@command("gate")
+def gate() -> None:
+    """A policy is proposed from the earlier half of what was recorded, and judged on
+    the later half: put in force where it gains gateMargin, held where there are fewer
+    than gateMinSamples records. Repeating changes nothing.
+
+    JSON: {gated: [{part, decision, before, after, n, proposed, policy}]}
+    """
+    from theorex_lab.evolution.acceptance import gate as judge
+    from theorex_lab.evolution.maintenance import told
+
+    said = judge(open_lab().home)
+    emit({"gated": [result.to_dict() for result in said]}, "\n".join(map(told, said)))
+
+
+@command("nightly")
+@tends_project
+@agent_option("The agent, or all.", default=ALL)
+@REVIEWER
+def nightly(agent: str, reviewer: str) -> None:
+    """They are judge, review, refine, gate, flush, scan, graduate, promote, embed and
+    boot-inject. A step that fails does not stop the others, and ends the command with
+    1. Repeating changes nothing; where a night or heartbeat is under way already,
+    nothing is done, and it is said who holds the lease until when: one that was killed
+    keeps it for leaseSeconds at most.
+
+    JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}, and held_by and until where
+    it did not run
+    """
+    lab = open_lab()
+    report = lab.nightly(agent=None if agent == ALL else agent, reviewer=reviewer)
+    if report.holder is not None:
+        under_way = (
+            f"another {report.holder.what} is under way in {lab.folder},"
+            f" {report.holder}"
+        )
+        emit(report.to_dict(), f"{under_way}; nothing was done")
+        return
+    lines = [
+        f"{'ok' if step.ok else 'FAILED':<6} {step.name:<11} {step.detail}"
+        for step in report.steps
+    ]
+    failed = ", ".join(step.name for step in report.steps if not step.ok)
+    if report.ok or not given_options().get("as_json"):
+        emit(report.to_dict(), "\n".join(lines))
+    if not report.ok:
+        fail(f"these steps of the night failed: {failed}", **report.to_dict())
+
+
+@command("schedule")
+@click.option(
+    "--print",
+    "kind",
+    type=click.Choice(["cron"]),
+    required=True,
+    help="For which scheduler.",
+)
+@click.option(
+    "--at", default="03:00", metavar="HH:MM", help="When, in the machine's own time."
+)
+def schedule(kind: str, at: str) -> None:
+    """Prints what runs `nightly` every day, with this environment's command and home;
+    installs nothing.
+
+    JSON: {kind, files}
+    """
+    if (found := _TIME.fullmatch(at)) is None:
+        raise click.BadParameter(
+            f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at"
+        )
+    home = str(Path(named_home()).expanduser().absolute())
+    words = [*theorex_command(), "--home", home, "nightly", "--agent", ALL]
+    if any(character in word for word in words for character in "\r\n"):
+        raise InvalidInput(
+            f"got the home {home!r}; allowed is a path without line breaks"
+        )
+    hour, minute = map(int, found.groups())
+    text = f"{minute} {hour} * * * {shlex.join(words)}".replace(
+        "%", r"\%"
+    )  # a bare % would end the command
+    emit({"kind": kind, "files": {"crontab": f"{text}\n"}}, text)
+
+
+def _metrics(metrics: dict[str, Any]) -> str:
+    parts = (
+        f"{part} {value['score']:.3f} on {value['n']}"
+        for part, value in metrics.items()
+    )
+    return ", ".join(parts) or "nothing measured"
+
+
+_AGENT = agent_option("The agent, or all; default $THEOREX_AGENT, else main.")
+
+
+def _named(agent: str | None) -> str | None:
+    """The agent's name; None for all."""
+    return None if (name := own_agent(agent)) == ALL else name
+
+
+@command("trace-review")
+@_AGENT
+@REVIEWER
+@click.option("--again", is_flag=True, help="Also those that were reviewed before.")
+def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
+    """A failure waits where its score is at most reviewThreshold. Its fix is written as
+    a trace_fix; where a review fails, nothing is, and the failure waits for another
+    reviewer (--again: for the same too). A model that is silent twice in a row is asked
+    no more in that run. The confidence of rules is how often such a step was the right
+    one where that was measured; a model's is not known.
+
+    JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step,
+    failure_class, written_to_axon, model_used, problem, observation_id, confidence}],
+    reviewer}
+    """
+    reviews, reason = _reviews(open_lab(), _named(agent), reviewer, again=again)
+    emit(
+        {"reviews": [review.to_dict() for review in reviews], "reviewer": reason},
+        "\n".join(_shown(reviews, reason)),
+    )
+
+
+@command("evolve-review")
+@_AGENT
+@REVIEWER
+@click.option(
+    "--days",
+    type=NumberType(min=0, min_open=True, max=3_650),
+    help="Default: evolveWindowDays.",
+)
+def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
+    """Failures are reviewed; what won in the last days is said again, what lost is
+    written to avoid; then concepts are promoted and the context is rendered. Doing it
+    twice writes nothing more.
+
+    JSON: {reviews, reviewer, refined: [{agent, won, lost, observations, …}], promoted:
+    {concepts, links}, context: {path, concepts, fixes}}
+    """
+    from theorex_lab.evolution.maintenance import agents_of
+
+    name, lab = _named(agent), open_lab(all_projects=True)
+    reviews, reason = _reviews(lab, name, reviewer)
+    names = [name] if name is not None else agents_of(lab.home)
+    refined = [lab.theorex.refine(agent=agent_name, days=days) for agent_name in names]
+    promoted = [lab.theorex.promote(agent=agent_name) for agent_name in names]
+    concepts, links = (
+        sum(promotion.concepts for promotion in promoted),
+        sum(promotion.links for promotion in promoted),
+    )
+    context = lab.boot_inject()
+    result: dict[str, Any] = {
+        "reviews": [review.to_dict() for review in reviews],
+        "reviewer": reason,
+    }
+    result |= {
+        "refined": [tags.to_dict() for tags in refined],
+        "promoted": {"concepts": concepts, "links": links},
+    }
+    result["context"] = {
+        "path": str(lab.context_file),
+        "concepts": context.concepts,
+        "fixes": context.fixes,
+    }
+    lines = _shown(reviews, reason)
+    for tags in refined:
+        won, lost = (
+            one_row(", ".join(tag.tag for tag in told)) or "nothing"
+            for told in (tags.won, tags.lost)
+        )
+        lines.append(
+            f"{tags.agent}: won {won}, lost {lost}; {len(tags.observations)}"
+            " observations written"
+        )
+    lines.append(f"promoted: {concepts} concepts, {links} links")
+    lines.append(
+        f"context: {context.concepts} concepts and {context.fixes} fixes in"
+        f" {lab.context_file}"
+    )
+    emit(result, "\n".join(lines))
+
+
+def _reviews(
+    lab: Lab, agent: str | None, kind: str, *, again: bool = False
+) -> tuple[list[TraceReviewRecord], str]:
+    reviewer, reason = lab.reviewer(kind)
+    return lab.review_failures(agent=agent, reviewer=reviewer, again=again), reason
+
+
+def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
+    """The reviews for people: what was written, and what waits on and why, each reason
+    once.
+    """
+    lines, left = [f"reviewer: {reason}"], dict[str, list[str]]()
+    for review in reviews:
+        if review.written_to_axon:
+            sure = review.confidence
+            step = (
+                ""
+                if sure is None
+                else f", step {review.decisive_step} with confidence {sure:.2f}"
+            )
+            about = (
+                f"{review.failure_class}, {review.score:.2f} by"
+                f" {review.model_used}{step}"
+            )
+            lines.append(f"{review.outcome_id}  {about}: {review.fix_description}")
+        else:
+            said = f"by {review.model_used or 'nobody'}: not written: {review.problem}"
+            left.setdefault(said, []).append(review.outcome_id)
+    lines += [
+        f"{ids[0] if len(ids) == 1 else f'{len(ids)} outcomes'}  {said}"
+        for said, ids in left.items()
+    ]
+    return lines if reviews else [*lines, "no failure waits for a review"]

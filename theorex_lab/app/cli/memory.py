@@ -1,0 +1,429 @@
+"""Commands of the memory itself, and by which a person sees and steers what comes back
+of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from theorex_lab.app.cli.context import open_lab
+from theorex_lab.core.clock import to_datetime
+from theorex_lab.files.command_line import (
+    command,
+    emit,
+    keeps_secrets,
+    one_row,
+    reads_project,
+    tends_project,
+)
+from theorex_lab.files.command_line.options import (
+    ANY_AGENT,
+    LIMIT,
+    SESSION,
+    TOKENS,
+    agent_option,
+    nearest,
+    note,
+    own_agent,
+)
+from theorex_lab.memory.observation import TYPES
+from theorex_lab.text.line import one_line
+
+if TYPE_CHECKING:
+    from theorex_lab.memory.retrieve import Hit
+    from theorex_lab.store.lab import Lab
+
+_ABOUT_CHARACTERS = 100
+
+
+@command("write")
+@agent_option("Who remembers; default $THEOREX_AGENT, else main.")
+@click.option(
+    "--type",
+    "observation_type",
+    default="discovery",
+    help="Such as decision, discovery, trace_fix.",
+)
+@click.option(
+    "--source",
+    default="agent",
+    help="Where the text came from: user, agent, model, tool, import.",
+)
+@SESSION
+@click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
+@click.argument("text", nargs=-1, required=True)
+@keeps_secrets
+def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
+    """Several words are one text. A text that begins with a dash goes after `--`.
+
+    JSON: {event_id, concepts}
+    """
+    lab, kind = open_lab(), str(details["observation_type"])
+    known = [kind] if kind in TYPES else [*TYPES, *lab.theorex.observation_types()]
+    written = lab.agent(own_agent(agent)).write(" ".join(text), **details)
+    if kind not in known:
+        note(
+            f"the type {kind!r} is new here; the nearest that is known is"
+            f" {nearest(kind, known)!r}"
+        )
+    concepts = ", ".join(written.concepts) or "none"
+    emit(
+        {"event_id": written.event_id, "concepts": written.concepts},
+        f"{written.event_id}\nconcepts: {concepts}",
+    )
+
+
+@command("search")
+@reads_project
+@agent_option("Whose memory; default $THEOREX_AGENT, else main.")
+@click.option(
+    "--all-agents",
+    is_flag=True,
+    help="What all agents remember, not only one and the shared web.",
+)
+@LIMIT
+@click.option("--cold", is_flag=True, help="Find sleeping items too.")
+@click.option("--tag", help="Only what carries this tag.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    help="Only items of this kind, such as concept; may be repeated.",
+)
+@click.option(
+    "--spread",
+    is_flag=True,
+    help="Let activation run over links, to what belongs to the finds.",
+)
+@click.option(
+    "--vectors",
+    type=click.Choice(["auto", "always", "never"]),
+    help="Default: the setting searchVectors.",
+)
+@click.option("--why", is_flag=True, help="Say what each signal adds to a score.")
+@click.argument("query", nargs=-1, required=True)
+def search(
+    agent: str | None,
+    all_agents: bool,
+    why: bool,
+    query: tuple[str, ...],
+    **details: Any,
+) -> None:
+    """Several words are one query, which texts answer; concepts are found with --kind
+    concept. An agent's own items and the shared web are searched, never what another
+    keeps; of this folder's project, or of none.
+
+    JSON: {hits: [{id, kind, text, agent, score, about, at, why}], notes}; why with
+    --why
+    """
+    from theorex_lab.memory.retrieval_log import given, note_recalled
+
+    if all_agents and agent is not None:
+        raise click.UsageError("Give one of --agent and --all-agents.")
+    lab, name = open_lab(), own_agent(agent)
+    text = " ".join(query)
+    details |= {
+        "vectors": details["vectors"] or lab.settings.search_vectors,
+        "kinds": details["kinds"] or None,
+    }
+    hits = lab.search(text, agents=None if all_agents else [name], **details)
+    notes = list(hits.notes)
+    if (
+        not all_agents
+        and not any(hit.agent == name for hit in hits)
+        and name not in (writers := lab.agents())
+    ):
+        near = (
+            f"the nearest who has is {nearest(name, writers)!r}"
+            if writers
+            else "nor has anybody else"
+        )
+        notes.append(f"the agent {name!r} has written nothing yet; {near}")
+    if agent is not None or os.environ.get("THEOREX_AGENT"):
+        problem = note_recalled(
+            lab.home, "search", query=text, agent=name, **given(hits)
+        )
+        notes += [problem] if problem else []
+    told = [{"why": dict(parts)} if why else {} for parts in hits.why]
+    lines = [
+        _line(hit, text, **more) for hit, more in zip(hits, told, strict=True)
+    ] or ["nothing found"]
+    lines += [f"({note})" for note in notes]
+    found = [hit._asdict() | more for hit, more in zip(hits, told, strict=True)]
+    emit({"hits": found, "notes": notes}, "\n".join(lines))
+
+
+def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
+    """A hit for a reader: score, day, whose it is and of what kind, its id, what of the
+    text matched, what it is about, and why.
+
+    Of texts that were kept with their secrets it shows none.
+    """
+    from theorex_lab.search.lexical import matching_part
+    from theorex_lab.text.redact.masking import mask
+
+    part, about = (
+        matching_part(mask(hit.text), query),
+        one_line(mask(hit.about), _ABOUT_CHARACTERS),
+    )
+    line = (
+        f"{hit.score:.2f}  {to_datetime(hit.at):%Y-%m-%d}  {hit.agent} {hit.kind} "
+        f" {hit.id}  {part}"
+    )
+    line += f"  [{about}]" if about else ""
+    return (
+        line
+        if why is None
+        else (
+            f"{line} "
+            f" ({', '.join(f'{name} {part:+.2f}' for name, part in why.items())})"
+        )
+    )
+
+
+@command("status")
+@tends_project
+@ANY_AGENT
+def status(agent: str | None) -> None:
+    """Tiers are those of now; a scan writes them down. Events that were set aside are
+    listed with the command that erases each.
+
+    JSON: {home, project, events, facts, dreams, causal, research, concepts,
+    observations, agents: [{agent, concepts, tiers, top}], decay_law, bad_events: [{seq,
+    id, kind, why, do}], embedder, vectors}
+    """
+    from theorex_lab.journal.view import BadEvent
+
+    lab = open_lab()
+    result = lab.status(agent=agent) | {"vectors": lab.searcher.vectors.told()}
+    counts = (
+        f"events    {result['events']}   observations {result['observations']}  "
+        f" concepts {result['concepts']}"
+    )
+    lines = [f"home      {result['home']}", counts, f"law       {result['decay_law']}"]
+    lines.append(
+        f"embedder  {result['embedder']['id']} ({result['embedder']['reason']});"
+        f" {result['vectors']}"
+    )
+    for row in result["agents"]:
+        tiers = (
+            "  ".join(
+                f"{tier} {count}" for tier, count in row["tiers"].items() if count
+            )
+            or "nothing yet"
+        )
+        lines += [f"{row['agent']}: {tiers}", f"    hottest: {', '.join(row['top'])}"]
+    lines += [BadEvent(**row).told for row in result["bad_events"]]
+    emit(result, "\n".join(lines))
+
+
+@command("boot-inject")
+@reads_project
+@click.option(
+    "--output", metavar="F", help="The file; default SHARED_CONTEXT.md in the home."
+)
+def boot_inject(output: str | None) -> None:
+    """The file is replaced as a whole. A project's context is also kept in the home's
+    folder contexts, for its sessions.
+
+    JSON: {path, concepts, fixes, agents, tokens}
+    """
+    from theorex_lab.app.cli.projects import note_roots
+
+    lab = open_lab()
+    file = Path(output) if output is not None else lab.context_file
+    context = lab.boot_inject(file)
+    note_roots(lab)
+    counts = {
+        name: getattr(context, name)
+        for name in ("concepts", "fixes", "agents", "tokens")
+    }
+    text = (
+        f"{file}: {context.concepts} concepts, {context.fixes} fixes, {context.tokens}"
+        " tokens"
+    )
+    emit({"path": str(file), **counts}, text)
+
+
+@command("embed")
+@click.option(
+    "--limit", type=click.IntRange(min=0), help="At most so many; default: all."
+)
+def embed(limit: int | None) -> None:
+    """The newest come first. The night does it too; a search makes a vector of its
+    query alone.
+
+    JSON: {embedded, covered, queued, note}
+    """
+    vectors = open_lab().searcher.vectors
+    told: dict[str, Any] = {
+        "embedded": vectors.embed_pending(limit),
+        **vectors.coverage(),
+        "note": vectors.no_vectors,
+    }
+    emit(
+        told,
+        told["note"] or "{embedded} embedded, {queued} still queued".format(**told),
+    )
+
+
+_TOKENS = click.option(
+    "--tokens",
+    type=TOKENS,
+    help="Within so many tokens; default: the setting contextTokens.",
+)
+
+
+@command("memory-context")
+@reads_project
+@click.option(
+    "--query",
+    default="",
+    show_default=False,
+    help="A first prompt; default: what a session starts with.",
+)
+@_TOKENS
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Why each line is given, and its items, to pin, correct or dismiss.",
+)
+def memory_context(query: str, tokens: int | None, why: bool) -> None:
+    """Nothing is written, and it counts nowhere as given.
+
+    JSON: {text, tokens, lines: [{section, text, why, items, events, trust}]}
+    """
+    lab = open_lab()
+    context, lines = lab.context(query, tokens=tokens), _lines(lab, tokens, query)
+    result = {"text": context.text, "tokens": context.tokens, "lines": lines}
+    emit(result, _told(lines) if why else context.text.rstrip("\n"))
+
+
+@command("memory-show")
+@reads_project
+@_TOKENS
+@LIMIT
+def memory_show(tokens: int | None, limit: int) -> None:
+    """An item counts as used where the session then touched a file that it names, or
+    said at least half of its words.
+
+    JSON: {project, tokens, lines: [{section, text, why, items, events, trust}], before:
+    [{at, how, agent, session, query, tokens, items, used}], given, used}
+    """
+    from theorex_lab.memory.briefing.context import given_before
+
+    lab = open_lab()
+    lines, before = _lines(lab, tokens), given_before(lab.home, limit)
+    size = lab.context(tokens=tokens).tokens
+    known = [given for given in before if given["used"] is not None]
+    total, used = (sum(given[name] for given in known) for name in ("items", "used"))
+    share = (
+        f"of {total} items given in known sessions {used} were used then"
+        if known
+        else "no use is known yet"
+    )
+    told = [
+        f"given now, in {size} tokens:",
+        _told(lines),
+        "",
+        "given before:",
+        *map(_row, before),
+        share,
+    ]
+    result = {"project": lab.home.project, "tokens": size, "lines": lines}
+    emit({**result, "before": before, "given": total, "used": used}, "\n".join(told))
+
+
+@command("pin")
+@click.argument("item", metavar="ID")
+def pin(item: str) -> None:
+    """ID is an item's id as `search` and `memory context --why` show it, or the
+    beginning that it alone has. So it is for unpin, dismiss and correct.
+
+    JSON: {item}
+    """
+    _emit(open_lab().pin(item), "comes first from now on")
+
+
+@command("unpin")
+@click.argument("item", metavar="ID")
+def unpin(item: str) -> None:
+    """It stays in the memory.
+
+    JSON: {item}
+    """
+    _emit(open_lab().unpin(item), "comes first no more")
+
+
+@command("dismiss")
+@click.argument("item", metavar="ID")
+@click.option("--undo", is_flag=True, help="Let it come back again.")
+def dismiss(item: str, undo: bool) -> None:
+    """It stays in the memory, where `search --cold` finds it; `erase` removes it for
+    good.
+
+    JSON: {item}
+    """
+    _emit(
+        open_lab().dismiss(item, undo=undo),
+        "may come back again" if undo else "comes back no more",
+    )
+
+
+@command("correct")
+@click.argument("item", metavar="ID")
+@click.argument("text", nargs=-1)
+@click.option("--undo", is_flag=True, help="Take the correction back.")
+def correct(item: str, text: tuple[str, ...], undo: bool) -> None:
+    """The new text stands under the item's id, as the word of the user. Several words
+    are one text.
+
+    JSON: {item}
+    """
+    if undo == bool(text):
+        raise click.UsageError("Give one of TEXT and --undo.")
+    _emit(
+        open_lab().correct(item, " ".join(text), undo=undo),
+        "has its own words again" if undo else "is corrected",
+    )
+
+
+def _emit(item: str, what: str) -> None:
+    emit({"item": item}, f"{item} {what}")
+
+
+def _lines(lab: Lab, tokens: int | None, query: str = "") -> list[dict[str, Any]]:
+    from theorex_lab.evolution.briefing import boot_lines
+    from theorex_lab.memory.briefing.context import shown_lines
+
+    return shown_lines(lab.home, boot_lines(lab.home, tokens=tokens, query=query))
+
+
+def _told(lines: Sequence[Mapping[str, Any]]) -> str:
+    told = []
+    for section, its in groupby(lines, key=itemgetter("section")):
+        told.append(f"{one_row(section)}:")
+        for line in its:
+            about = (
+                f"{line['why']}, trust {line['trust']} "
+                f" ({', '.join(line['items']) or 'no item'})"
+            )
+            told += [f"  {line['text']}", f"      {about}"]
+    return "\n".join(told) or "nothing is remembered yet"
+
+
+def _row(given: Mapping[str, Any]) -> str:
+    used = "" if given["used"] is None else f", {given['used']} used"
+    return one_row(
+        "{at:.16}  {how:<13}  {agent} {session}  {tokens} tokens, {items} items".format(
+            **given
+        )
+        + used
+    )

@@ -1,0 +1,422 @@
+"""Commands of the lab: tune, tour, lab, compare."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from theorex_lab.app.cli.context import open_lab, write_picture
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.processes import become_python, python_command, worker_pool
+from theorex_lab.files.command_line import (
+    command,
+    emit,
+    given_options,
+    one_row,
+    write_whole,
+)
+from theorex_lab.files.command_line.options import PICTURE, SEED
+
+if TYPE_CHECKING:
+    from theorex_lab.eval.metrics.compare import Comparison
+    from theorex_lab.memory.decay import Law
+
+_LOG = "A git repository, a file of accesses, transcripts, or a data set."
+_FORMATS = ("git", "git-touches", "jsonl", "sessions")
+
+
+@command("tune")
+@click.option("--log", "log_file", metavar="FILE", required=True, help=_LOG)
+@click.option(
+    "--format", type=click.Choice(_FORMATS), help="Default: by the log's name."
+)
+@SEED
+@click.option(
+    "--law",
+    "own",
+    metavar="MODULE:NAME",
+    multiple=True,
+    help="Score your own law too; again for more.",
+)
+@click.option(
+    "--write", is_flag=True, help="Adopt what is advised in the home's config.json."
+)
+@PICTURE
+def tune(
+    log_file: str,
+    format: str | None,
+    seed: int,
+    own: tuple[str, ...],
+    write: bool,
+    picture: str | None,
+) -> None:
+    """The last third of the events is scored; law, parameters and thresholds are chosen
+    on the part before it only: the thresholds that forget least while the context holds
+    no more than under the default settings.
+
+    Then those events are replayed: what the context would have cost, and how much of
+    what was used again would have been absent from it, under the default, the fitted
+    law, and both by rank alone until the context is full (budget). A law of your own is
+    a class of `theorex_lab.memory.decay.Law` that needs no arguments, or an instance of
+    one.
+
+    What is advised, and with --write adopted, is only what the held-back events say is
+    better, with its interval; else to keep what you have, and why. The fitted law
+    (config) is shown whether it is advised or not.
+
+    JSON: {law, params, scores, advice: {adopt, config, why, gain, low, high},
+    held_back, config, adopted, …}
+    """
+    from theorex_lab.eval.metrics.access import load_log
+    from theorex_lab.eval.metrics.access import tune as fit
+
+    tuning = fit(
+        load_log(log_file, format), seed=seed, laws=[_law_at(place) for place in own]
+    )
+    advice = tuning.advice
+    lines = [
+        advice["why"],
+        *([json.dumps(advice["config"], indent=2)] if advice["adopt"] else []),
+    ]
+    if write:
+        lines.append(
+            _adopt(advice["config"]) if advice["adopt"] else "nothing is adopted"
+        )
+    write_picture(picture, tuning.plot)
+    cost = (
+        "{mean_context_tokens:7.0f} tokens in context, {absent_rate:4.0%} of what was"
+        " used again absent"
+    )
+    shown = [
+        f"  {name.replace('_', ' '):<13} {cost.format(**held)}"
+        for name, held in tuning.held_back.items()
+    ]
+    head = "keeping and forgetting on the scored events, were the items concepts:"
+    laws = tuning.frame.round(3).to_string(index=False)
+    counts = (
+        f"{tuning.fit.n_scored} events scored; chosen on the {tuning.fit.n_train}"
+        " before them"
+    )
+    text = "\n".join([laws, counts, "", head, *shown, "", *lines])
+    emit(
+        {
+            **tuning.result(),
+            "config": tuning.config_lines(),
+            "adopted": write and advice["adopt"],
+        },
+        text,
+    )
+
+
+def _adopt(config: dict[str, Any]) -> str:
+    from theorex_lab.core.settings import save_part, save_settings
+    from theorex_lab.designs.sessions.settings import SessionSettings
+
+    lab = open_lab()
+    if "designs" in config:
+        save_part(
+            lab.config_file, "sessions", SessionSettings, config["designs"]["sessions"]
+        )
+    else:
+        save_settings(lab.config_file, config)
+    return f"adopted in {lab.config_file}"
+
+
+def _law_at(place: str) -> Law:
+    from theorex_lab.core.imports import import_string
+    from theorex_lab.memory.decay import Law
+
+    found = import_string(place)
+    law = found() if isinstance(found, type) and issubclass(found, Law) else found
+    if not isinstance(law, Law):
+        raise InvalidInput(
+            f"got the law {place!r}, a {type(law).__name__}; allowed is a Law, or a"
+            " class of it"
+        )
+    return law
+
+
+@command("tour")
+@click.option(
+    "--repo", metavar="PATH", help="A git repository; default: the one you stand in."
+)
+@click.option(
+    "--transcripts",
+    metavar="PATH",
+    help="Sessions of coding agents, a file or folder, in its place.",
+)
+@click.option(
+    "--output", metavar="F", default="tour.html", help="The page that is written."
+)
+@SEED
+def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> None:
+    """Shows what the next session would be given of a history, and what such a context
+    was worth: the share of the files needed next that it would have named, beside the
+    files touched last and nothing.
+
+    A repository with fewer than 30 commits gives way to a simulation, and it says so;
+    without --repo also a folder that lies in none. One that is empty or cannot be read
+    is an error. Your own home is not touched.
+
+    JSON: {source, law, params, scores, advice, concepts, tiers, context_tokens, figure,
+    seconds, page, …}
+    """
+    from theorex_lab.core.clock import to_microseconds
+    from theorex_lab.eval.tour import run_tour
+
+    sessions, now = (
+        Path(transcripts).expanduser() if transcripts else None,
+        given_options().get("now"),
+    )
+    found = run_tour(
+        Path(repo) if repo is not None else None,
+        transcripts=sessions,
+        now=to_microseconds(now) if now else None,
+        seed=seed,
+    )
+    file = Path(output)
+    write_whole(file, found.html.encode(), "--output")
+    text = [
+        f"source    {found.source}\n",
+        found.context.text,
+        f"settings  {found.advice}",
+        (
+            f"page      {file}, with pictures and every law's score"
+            f" ({found.seconds:.0f} s)\n"
+        ),
+        found.worth,
+    ]
+    emit({**found.result(), "page": str(file)}, "\n".join(text))
+
+
+@command("lab")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65_535),
+    help="Port of the server; default its own.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@click.option(
+    "--folder",
+    help=(
+        "Where to work; default the checkout's notebooks, else a copy in"
+        " ./theorex-notebooks."
+    ),
+)
+@click.argument("more", nargs=-1, type=click.UNPROCESSED)
+def lab(
+    port: int | None, no_browser: bool, folder: str | None, more: tuple[str, ...]
+) -> None:
+    """Runs until you stop it with Ctrl-C. The address that is printed holds a token
+    made for this run. Told to end, by `kill` or a terminal that closes, its kernels end
+    with it.
+
+    What stands after -- goes to the server as it is, for instance: theorex lab --
+    --allow-root; a path in it is a whole one, since the server does not run in your
+    folder and reads nothing there.
+
+    JSON: {folder, command}
+    """
+    where = _notebooks(Path(folder) if folder else None).resolve()
+    given = [
+        *([f"--ServerApp.port={port}"] if port else []),
+        *(["--no-browser"] if no_browser else []),
+        *more,
+    ]
+    arguments = python_command("jupyterlab", f"--ServerApp.root_dir={where}", *given)
+    emit({"folder": str(where), "command": arguments}, f"notebooks in {where}")
+    _become(arguments)
+
+
+def _become(arguments: list[str]) -> None:
+    """Run the server in the place of this process; kernels run in their notebook's
+    folder, the server does not.
+    """
+    become_python(arguments)
+
+
+def _notebooks(folder: Path | None) -> Path:
+    """The folder to open: a checkout's own notebooks, else copies of the packaged ones,
+    never written over.
+    """
+    import shutil
+
+    from theorex_lab.core.files import writing
+
+    package = Path(__file__).parents[2]
+    checkout = package.parent / "notebooks"
+    if folder is None and checkout.is_dir():
+        return checkout
+    source = checkout if checkout.is_dir() else package / "_share" / "notebooks"
+    target = folder or Path("theorex-notebooks")
+    with writing(target, "choose another with --folder"):
+        target.mkdir(parents=True, exist_ok=True)
+        for notebook in source.glob("*.ipynb"):
+            if not (target / notebook.name).exists():
+                shutil.copy(notebook, target)
+    return target
+
+
+_NEITHER = "neither probes nor more than five sessions"
+_LOGS = "A data set's name, or transcripts; again for more."
+_DESIGN = "A design, a baseline, or your class as module:Name; again for more."
+_OUT = "Keeps the comparison, for `Comparison.load`."
+_SHOWN = ("mean", "evidence_recall", "stale", "answer_words")
+
+
+@command("compare")
+@click.option(
+    "--log", "logs", metavar="NAME|PATH", multiple=True, required=True, help=_LOGS
+)
+@click.option(
+    "--design", "designs", metavar="NAME", multiple=True, required=True, help=_DESIGN
+)
+@click.option("--budgets", default="150,500,2000,8000", help="Tokens, with commas.")
+@click.option("--every-days", type=float, default=1.0, help="Days between nights.")
+@click.option(
+    "--baseline",
+    metavar="NAME",
+    help="The design that the others are paired with; default the last.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds that one answer may take.",
+)
+@click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes.")
+@SEED
+@click.option("--out", metavar="FILE", help=_OUT)
+@PICTURE
+def compare(
+    logs: tuple[str, ...],
+    designs: tuple[str, ...],
+    budgets: str,
+    every_days: float,
+    baseline: str | None,
+    timeout: float | None,
+    workers: int,
+    seed: int,
+    out: str | None,
+    picture: str | None,
+) -> None:
+    """Each design lives through each log in a home of its own and is asked at every
+    session's start (inject) and at every question or first prompt (retrieve). Your own
+    home is not touched.
+
+    JSON: {logs, designs, paired, trials}
+    """
+    from contextlib import nullcontext
+
+    from theorex_lab.eval.datasets.logs import load_logs
+    from theorex_lab.eval.metrics.compare import compare as run
+    from theorex_lab.eval.replay.baselines import names_of
+
+    against = baseline or designs[-1]
+    if against not in designs:
+        raise InvalidInput(
+            f"got the baseline {against!r}; allowed is one of the designs:"
+            f" {', '.join(designs)}"
+        )
+    names_of(designs)
+    found = [log for name in logs for log in load_logs(name)]
+    if out:
+        _check_out(out)
+    with worker_pool(workers) if workers > 1 else nullcontext() as pool:
+        compared = run(
+            found,
+            designs,
+            _numbers(budgets),
+            every_days,
+            seed,
+            timeout=timeout,
+            executor=pool,
+        )
+    if out:
+        compared.save(out)
+    write_picture(picture, compared.plot)
+    emit(
+        compared.to_dict(against),
+        "\n".join([_scores(compared, against), *_problems(compared)]),
+    )
+
+
+def _check_out(out: str) -> None:
+    """Before the work, raises InvalidInput for a file that holds something else, and
+    for one in no folder.
+    """
+    from theorex_lab.eval.metrics.compare import Comparison
+
+    if (file := Path(out)).exists():
+        Comparison.load(file)
+    elif not file.absolute().parent.is_dir():
+        raise InvalidInput(
+            f"got --out {out}; allowed is a file in a folder that is there"
+        )
+
+
+def _numbers(given: str) -> list[int]:
+    try:
+        return [int(part) for part in given.split(",")]
+    except ValueError as error:
+        raise InvalidInput(
+            f"got the budgets {given!r}; allowed are whole numbers with commas, as"
+            " 500,2000"
+        ) from error
+
+
+def _scores(compared: Comparison, against: str) -> str:
+    """A row for each mode, budget, score and design: the score, what it costs in
+    tokens, and the verdict.
+    """
+    import pandas as pd
+
+    rows = []
+    for cell in sorted(
+        (cell for cell in compared.cells if cell[3] in _SHOWN),
+        key=lambda cell: cell[1:],
+    ):
+        verdict = (
+            ""
+            if cell[0] == against
+            else compared.difference(cell[0], against, *cell[1:]).verdict
+        )
+        tokens = compared.value(*cell[:3], "tokens").value
+        rows.append(
+            (
+                *cell[1:],
+                one_row(cell[0]),
+                *compared.value(*cell)[:3],
+                round(tokens),
+                verdict,
+            )
+        )
+    names = [
+        "mode",
+        "budget",
+        "score",
+        "design",
+        "value",
+        "low",
+        "high",
+        "tokens",
+        f"beside {against}",
+    ]
+    return pd.DataFrame(rows, columns=names).round(3).to_string(index=False)
+
+
+def _problems(compared: Comparison) -> list[str]:
+    empty = dict.fromkeys(trial.log for trial in compared.trials if not trial.given)
+    failed = [
+        (trial, *problem)
+        for trial in compared.trials
+        for problem in trial.problems.items()
+    ]
+    lines = [f"{log}: nothing was scored; it holds {_NEITHER}" for log in empty]
+    counted = "times; counts as nothing given"
+    return lines + [
+        f"{trial.design} on {trial.log}: {what} ({times} {counted})"
+        for trial, what, times in failed
+    ]

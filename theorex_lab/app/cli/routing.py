@@ -1,0 +1,423 @@
+"""Commands of routing and its evidence, of dispatch and its traces, and of tasks
+between agents.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
+
+import click
+
+from theorex_lab.app.cli.context import open_lab
+from theorex_lab.app.cli.ending import ended_in_order
+from theorex_lab.core.settings import ModelTier
+from theorex_lab.files.command_line import command, emit, fail, keeps_secrets, one_row
+from theorex_lab.files.command_line.options import (
+    DAYS,
+    LEASE_SECONDS,
+    PERCENT,
+    SESSION,
+    TOKENS,
+    agent_option,
+    own_agent,
+)
+
+if TYPE_CHECKING:
+    from theorex_lab.dispatch.tasks import Task
+    from theorex_lab.routing.heuristic import Complexity
+
+
+@command("route")
+@agent_option(
+    "Who asks: an operative that takes the type of the query proposes its own model."
+)
+@click.option(
+    "--urgent", is_flag=True, help="A small model, unless a role prefers otherwise."
+)
+@click.option(
+    "--context",
+    "context_pct",
+    type=PERCENT,
+    default=0.0,
+    help="Percent of the context in use.",
+)
+@click.option(
+    "--tokens",
+    "query_tokens",
+    type=TOKENS,
+    default=0,
+    help="Length of the query; default: estimated.",
+)
+@click.argument("query", nargs=-1, required=True)
+def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
+    """Role preference, energy, recall of like queries, confidence matrix, heuristic, in
+    that order; each says what it did. Nothing is called. A query whose first word is
+    the name of a command in this group goes after `--`: theorex route -- roles of a
+    cache
+
+    JSON: {query_type, tier, model, confidence, reasons, fallbacks}
+    """
+    decision = open_lab().route(" ".join(query), agent=agent, **details)
+    head = (
+        f"{decision.model or 'no model'}  ({decision.tier}, {decision.query_type},"
+        f" confidence {decision.confidence:.2f})"
+    )
+    then = f"  then: {', '.join(decision.fallbacks) or 'nothing'}"
+    emit(
+        asdict(decision),
+        "\n".join([head, *(f"  {reason}" for reason in decision.reasons), then]),
+    )
+
+
+@command("role-route")
+@click.argument("query", nargs=-1, required=True)
+def role_route(query: tuple[str, ...]) -> None:
+    """The operative with the highest priority that takes this type of query, else the
+    orchestrator.
+
+    JSON: {agent, role, model, query_type, reason}
+    """
+    from theorex_lab.routing.heuristic import classify
+    from theorex_lab.routing.roles import route_to_agent
+
+    query_type = classify(" ".join(query)).query_type
+    agent, role, model, reason = route_to_agent(query_type, open_lab().settings.roles)
+    result = {
+        "agent": agent,
+        "role": role,
+        "model": model,
+        "query_type": query_type,
+        "reason": reason,
+    }
+    emit(result, f"{agent} ({role}, {model or 'any model'}): {reason}")
+
+
+@command("roles")
+def roles() -> None:
+    """They are set in config.json, under roles.
+
+    JSON: {roles: [{agent_id, role, capabilities, model_preference, priority, active}]}
+    """
+    found = [asdict(role) for role in open_lab().settings.roles]
+    emit({"roles": found}, _as_table(found) if found else "no roles")
+
+
+@command("energy-check")
+@click.option(
+    "--complexity",
+    type=click.Choice(["low", "high"]),
+    default="high",
+    help="How hard the query is.",
+)
+def energy_check(complexity: Complexity) -> None:
+    """On battery no large model runs for what is of low complexity, nor below
+    batteryThreshold.
+
+    JSON: {percent, on_battery, source, allowed, reason}
+    """
+    from theorex_lab.routing import energy
+
+    settings, power = open_lab().settings, energy.read_power()
+    allowed = {
+        tier: energy.allows(tier, power, complexity, settings)
+        for tier in get_args(ModelTier)
+    }
+    reason = (
+        energy.veto(power, complexity, settings)
+        or f"{energy.describe_power(power)}: every size may run"
+    )
+    names = ", ".join(tier for tier, may in allowed.items() if may)
+    emit(
+        {**asdict(power), "allowed": allowed, "reason": reason},
+        f"{names}  ({reason}; source: {power.source})",
+    )
+
+
+@command("trace-stats")
+@agent_option("Only this agent's calls.")
+def trace_stats(agent: str | None) -> None:
+    """By query type and model: success with its 95 % interval, latency, tokens; lost
+    calls and those that no model answered are counted apart.
+
+    JSON: {stats: [{query_type, model, n, success_rate, low, high, lost, unavailable,
+    …}], open}
+    """
+    found = open_lab().trace_stats(agent=agent)
+    table = _as_table(rows) if (rows := found.to_dict()) else "no call has ended"
+    emit({"stats": rows, "open": found.open}, f"{table}\n{found.open} calls are open")
+
+
+@command("matrix-build")
+def matrix_build() -> None:
+    """Takes in what other processes have recorded since, and keeps the result for the
+    next start.
+
+    JSON: {records, cells}
+    """
+    from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, evidence_view
+
+    lab = open_lab()
+    with lab.views.reading(evidence_view(lab.home)) as view:
+        cells = view.table.cells(QUERY_TYPE_PREFIX)
+        lab.views.snapshot(view)
+    records = int(cells.n.sum())
+    emit(
+        {"records": records, "cells": len(cells)},
+        f"{records} runs in {len(cells)} cells",
+    )
+
+
+@command("matrix-show")
+@click.option(
+    "--half-life",
+    "half_life_days",
+    type=DAYS,
+    metavar="DAYS",
+    help="Default matrixHalfLifeDays.",
+)
+@click.option(
+    "--min-samples",
+    type=click.IntRange(min=1),
+    help="Runs of a usable cell; default matrixMinSamples.",
+)
+def matrix_show(**how: Any) -> None:
+    """A call succeeds where a model answered, unless its outcome says later that it
+    went wrong. Cells without enough runs are not usable: they have no score and are not
+    used. Runs that were imported without --trust-own stand below; no query is routed by
+    them.
+
+    JSON: {cells: [{query_type, model, n, success_rate, low, high, latency_ms, score,
+    usable, …}], heard}
+    """
+    lab = open_lab()
+    rows, heard = lab.matrix(**how).to_dict(), lab.matrix(**how, heard=True).to_dict()
+    told = _as_table(rows) if rows else "no evidence yet"
+    if heard:
+        told += f"\n\nimported without --trust-own, not used:\n{_as_table(heard)}"
+    emit({"cells": rows, **({"heard": heard} if heard else {})}, told)
+
+
+def _as_table(rows: Sequence[dict[str, Any]]) -> str:
+    """A line a row, its keys as the head; what was imported may be named anything, also
+    with line breaks.
+    """
+    import pandas as pd
+
+    shown = [
+        {
+            key: one_row(value) if isinstance(value, str) else value
+            for key, value in row.items()
+        }
+        for row in rows
+    ]
+    return pd.DataFrame(shown).to_string(
+        index=False, na_rep="–", float_format="{:.3g}".format
+    )
+
+
+_CONTEXT = (
+    "Percent of the agent's context in use; nothing is called below dispatchContextPct."
+)
+
+
+@command("dispatch")
+@agent_option("Whose task it is; default $THEOREX_AGENT, else main.")
+@click.option("--context", "context_pct", type=PERCENT, default=50.0, help=_CONTEXT)
+@click.option(
+    "--tokens",
+    "query_tokens",
+    type=TOKENS,
+    help="Length of the task; default: estimated.",
+)
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    help="A tag; `urgent` asks for a quick answer; may be repeated.",
+)
+@click.option(
+    "--outcome-id",
+    metavar="ID",
+    help="The outcome that the trace is linked to; its failure is the call's.",
+)
+@click.option(
+    "--check",
+    help=(
+        "An answer must pass it, else the next model is asked: not_empty, json,"
+        " regex:PATTERN."
+    ),
+)
+@click.option(
+    "--cascade",
+    is_flag=True,
+    help="A cheap model first, the strong one where the check fails.",
+)
+@SESSION
+@click.argument("task", nargs=-1, required=True)
+@keeps_secrets
+def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
+    """Several words are one task. Exit code 1 where no model answered; 0 where one did,
+    and where none was called since too little of the context is in use (then trace_id
+    is null).
+
+    JSON: {task_id, model_used, success, trace_id, latency_ms, response,
+    written_to_axon}, and error where there is one
+    """
+    asker = open_lab().agent(own_agent(agent))
+    with ended_in_order():
+        done = asdict(asker.dispatch(" ".join(task), **details))
+    error, _ = done.pop("error"), done.pop("reasons")
+    if error is not None and done["trace_id"] is not None:
+        fail(one_row(error), **done)
+    result = done if error is None else {**done, "error": error}
+    kept = "kept" if done["written_to_axon"] else "not kept"
+    about = (
+        f"({done['model_used']}, {done['latency_ms'] or 0:.0f} ms, {kept}, trace"
+        f" {done['trace_id']})"
+    )
+    emit(result, error or f"{done['response']}\n{about}")
+
+
+@command("trace-show")
+@click.argument("trace_id", metavar="ID")
+def trace_show(trace_id: str) -> None:
+    """What was asked, why this model, each attempt and tool call in its order, and how
+    it ended.
+
+    JSON: {id, agent_id, task, tags, reasons, events, attempts, start_time, end_time,
+    success, response, error, …}
+    """
+    trace = open_lab().trace(trace_id).to_dict()
+    emit(trace, "\n".join(one_row(f"{name}: {value}") for name, value in trace.items()))
+
+
+_STATES = (
+    "submitted",
+    "working",
+    "completed",
+    "failed",
+)  # the module that defines them imports numpy
+_SHOWN_CHARACTERS = 100
+_WORKER = click.option(
+    "--worker", help="Who works on it; default $THEOREX_WORKER, else the agent."
+)
+_ID = click.argument("task_id", metavar="ID")
+
+
+def _working(worker: str | None) -> str | None:
+    """None where nobody was named: the board then takes the agent's name."""
+    return worker if worker is not None else os.environ.get("THEOREX_WORKER") or None
+
+
+def _json_or_text(words: tuple[str, ...]) -> Any:
+    text = " ".join(words)
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _no_constant(name: str) -> NoReturn:
+    """NaN and Infinity are words, not JSON."""
+    raise ValueError(name)
+
+
+def _line(task: Task) -> str:
+    what = json.dumps(task.payload, ensure_ascii=False)
+    cut = what if len(what) <= _SHOWN_CHARACTERS else what[:_SHOWN_CHARACTERS] + "…"
+    holder = f" by {task.worker}" if task.worker else ""
+    return f"{task.id}  {task.state}{holder}  {task.type} from {task.sender}: {cut}"
+
+
+@command("a2a-send")
+@agent_option("Who asks; default $THEOREX_AGENT, else main.", "--from", "sender")
+@agent_option("The agent that is asked.", "--to", required=True)
+@click.option(
+    "--type", "task_type", required=True, help="Such as review or summary: a-z 0-9 _."
+)
+@click.argument("payload", nargs=-1, required=True)
+@keeps_secrets
+def a2a_send(
+    sender: str | None, to: str, task_type: str, payload: tuple[str, ...]
+) -> None:
+    """PAYLOAD is JSON, or else a text; several words are one text. One that begins with
+    a dash goes after `--`.
+
+    JSON: {task_id}
+    """
+    task_id = open_lab().tasks.send(
+        own_agent(sender), to, task_type, _json_or_text(payload)
+    )
+    emit({"task_id": task_id}, task_id)
+
+
+@command("a2a-tasks")
+@agent_option("The agent that was asked; default $THEOREX_AGENT, else main.")
+@click.option("--state", type=click.Choice(_STATES), help="Only those in this state.")
+def a2a_tasks(agent: str | None, state: str | None) -> None:
+    """Oldest first. A task whose lease ran out is submitted again.
+
+    JSON: {tasks: [{id, from, to, type, payload, state, attempt, …}]}
+    """
+    found = open_lab().tasks.tasks(own_agent(agent), state=state)
+    emit(
+        {"tasks": [task.as_dict() for task in found]},
+        "\n".join(map(_line, found)) or "no tasks",
+    )
+
+
+@command("a2a-claim")
+@agent_option("The agent that was asked; default $THEOREX_AGENT, else main.")
+@_WORKER
+@click.option(
+    "--lease", type=LEASE_SECONDS, metavar="SECONDS", help="Default taskLeaseSeconds."
+)
+def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> None:
+    """When the lease is over the task may be claimed again. Workers at one time need
+    names of their own.
+
+    JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}; task
+    is null where none waits
+    """
+    task = open_lab().tasks.claim(
+        own_agent(agent), worker=_working(worker), lease_seconds=lease
+    )
+    emit(
+        {"task": task.as_dict() if task else None},
+        _line(task) if task else "nothing waits",
+    )
+
+
+@command("a2a-complete")
+@_WORKER
+@_ID
+@click.argument("result", nargs=-1)
+@keeps_secrets
+def a2a_complete(task_id: str, result: tuple[str, ...], worker: str | None) -> None:
+    """RESULT is JSON, or else a text. Accepted from the worker who claimed it, unless
+    another has claimed it since.
+
+    JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}
+    """
+    task = open_lab().tasks.complete(
+        task_id, _json_or_text(result) if result else None, worker=_working(worker)
+    )
+    emit({"task": task.as_dict()}, _line(task))
+
+
+@command("a2a-fail")
+@_WORKER
+@_ID
+@click.argument("reason", nargs=-1, required=True)
+@keeps_secrets
+def a2a_fail(task_id: str, reason: tuple[str, ...], worker: str | None) -> None:
+    """REASON says why; it becomes the task's result.
+
+    JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}
+    """
+    task = open_lab().tasks.fail(task_id, " ".join(reason), worker=_working(worker))
+    emit({"task": task.as_dict()}, _line(task))

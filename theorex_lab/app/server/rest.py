@@ -1,0 +1,326 @@
+"""The memory for programs that speak no protocol of agents: the routes that designs
+bring, over HTTP and web sockets.
+
+What a request may hold, the OpenAPI document and the page come from one table,
+`Design.routes`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from anyio import create_task_group, from_thread, to_thread
+from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic_core import from_json, to_json
+from starlette import (
+    datastructures,
+    exceptions,
+    requests,
+    responses,
+    routing,
+    websockets,
+)
+
+from theorex_lab.app.server import auth, listening
+from theorex_lab.app.server.listening import host_names
+from theorex_lab.app.server.scoped import AgentId, is_the_owners, naming, tell_owner
+from theorex_lab.core.errors import TheorexError
+from theorex_lab.memory.contract import Design, Route
+from theorex_lab.store.lab import Lab
+
+MOST_BYTES = 4 << 20  # of a request's body, or of a message
+UVICORN: dict[str, Any] = {
+    "ws": "websockets-sansio",
+    "ws_max_size": MOST_BYTES,
+    "lifespan": "off",
+}
+_FREE = ("/", "/page.js", "/health", "/openapi.json")
+_MOST_PEERS, _MOST_TOLD = 1024, 5  # who has a bucket; reasons of one refusal
+_BURST = 2_000_000  # µs of the rate that may be used up at once
+_PRIVATE = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_REFUSED = (
+    TheorexError,
+    auth.RequestRefused,
+    ValidationError,
+    exceptions.HTTPException,
+)
+
+
+class _Endpoint:
+    """A route of a design: arguments are checked, its function runs in a thread, what
+    it returns is sent as JSON.
+    """
+
+    def __init__(
+        self, lab: Lab, owner: Design, route: Route, named: Callable[[str | None], str]
+    ) -> None:
+        self._lab, self._owner, self.route, self._named = lab, owner.name, route, named
+        fields: dict[str, Any] = {}
+        for name, taken in [
+            *inspect.signature(route.run, eval_str=True).parameters.items()
+        ][1:]:
+            default = ... if taken.default is taken.empty else taken.default
+            fields[name] = (
+                (AgentId, None) if name == "agent_id" else (taken.annotation, default)
+            )
+        fields.pop("progress", None)
+        self._arguments = create_model(
+            route.path, __config__=ConfigDict(extra="forbid"), **fields
+        )
+
+    def _check(
+        self, body: bytes | str | None, strings: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Arguments from JSON with these strings beside, or from strings alone. Raises
+        ValidationError for others.
+        """
+        if body is None:
+            given = dict(self._arguments.model_validate_strings(strings))
+        else:
+            said = TypeAdapter(dict[str, Any]).validate_json(body or b"{}")
+            given = dict(
+                self._arguments.model_validate_json(
+                    to_json({**said, **strings}), strict=True
+                )
+            )
+        return given | (
+            {"agent_id": self._named(given["agent_id"])} if "agent_id" in given else {}
+        )
+
+    def _run(self, given: Mapping[str, Any]) -> Any:
+        return self.route.run(self._lab.design(self._owner), **given)
+
+    def _encoded(self, body: bytes | None, strings: Mapping[str, str]) -> bytes:
+        return to_json(self._run(self._check(body, strings)))
+
+    async def answer(self, request: requests.Request) -> responses.Response:
+        """The response to a request."""
+        has_body = request.method == "POST"
+        strings = {**({} if has_body else request.query_params), **request.path_params}
+        body = (
+            await auth.read_body(
+                request.headers, request.receive, MOST_BYTES, optional=True
+            )
+            if has_body
+            else None
+        )
+        found = await to_thread.run_sync(self._encoded, body, strings)
+        return responses.Response(
+            found, headers=_PRIVATE, media_type="application/json"
+        )
+
+    async def talk(self, socket: websockets.WebSocket) -> None:
+        """Take one message, the body; send what is told meanwhile, then the answer. A
+        client that leaves stops nothing.
+        """
+        await socket.accept(
+            "bearer" if "bearer" in socket.scope["subprotocols"] else None
+        )
+        async with (
+            create_task_group() as sending
+        ):  # in order; what computes waits for no reader
+
+            def tell(event: Mapping[str, Any]) -> None:
+                if event["event"] != "completed":
+                    from_thread.run_sync(sending.start_soon, _send, socket, {**event})
+
+            try:
+                message = await socket.receive()
+                given = self._check(
+                    message.get("text") or message.get("bytes") or "null", {}
+                )
+                told = {
+                    **await to_thread.run_sync(self._run, {**given, "progress": tell}),
+                    "event": "completed",
+                }
+            except _REFUSED as error:
+                told = {"event": "error", **_refusal(error)[1]}
+            sending.start_soon(_send, socket, told)
+        await _send(socket, None)
+
+    def describe(self, told: dict[str, Any]) -> routing.BaseRoute:
+        """Put the route into an OpenAPI document; web sockets, which that does not
+        know, stand in `x-websockets`.
+        """
+        path, method = self.route.path, self.route.method
+        taken = self._arguments.model_json_schema(
+            ref_template="#/components/schemas/{model}"
+        )
+        told["components"]["schemas"] |= taken.pop("$defs", {})
+        about: dict[str, Any] = {"summary": inspect.getdoc(self.route.run)}
+        if method == "WS":
+            told["x-websockets"][path] = {
+                **about,
+                "message": taken,
+                "completed": self.route.answer,
+            }
+            return routing.WebSocketRoute(path, self.talk)
+        members, needed = taken["properties"], taken.pop("required", [])
+        ways = {name: "path" if f"{{{name}}}" in path else "query" for name in members}
+        strings = [
+            {
+                "name": name,
+                "in": way,
+                "required": name in needed,
+                "schema": members.pop(name),
+            }
+            for name, way in ways.items()
+            if method == "GET" or way == "path"
+        ]
+        if members:
+            needed = taken["required"] = [name for name in needed if name in members]
+            about["requestBody"] = {
+                "required": bool(needed),
+                "content": {"application/json": {"schema": taken}},
+            }
+        done = {
+            "description": "Done.",
+            "content": {"application/json": {"schema": self.route.answer}},
+        }
+        refused = {
+            code: {"$ref": f"#/components/responses/{code}"}
+            for code in told["components"]["responses"]
+        }
+        told["paths"][path] = {
+            method.lower(): {
+                **about,
+                "parameters": strings,
+                "responses": {"200": done, **refused},
+            }
+        }
+        return routing.Route(path, self.answer, methods=[method])
+
+
+class RestServer:
+    """The server as an ASGI application: the routes of the home's designs, and free of
+    the token /health, /openapi.json and a page.
+
+    `hosts`: names under which it may be reached, beside those of this machine. `rate`:
+    requests a second by the home's clock, twice as many at once, for the token, and for
+    each address without it. A web socket may bring the token as the second of its
+    subprotocols, after `bearer`, since a page can set no header. Raises InvalidInput
+    for a wrong name.
+    """
+
+    def __init__(
+        self,
+        lab: Lab,
+        token: str,
+        *,
+        hosts: Sequence[str] = (),
+        agent: str = "main",
+        any_agent: bool = False,
+        rate: float = 50.0,
+    ) -> None:
+        self._token, self._hosts, self._now, self._rate = (
+            token,
+            host_names(hosts),
+            lab.clock.now,
+            rate,
+        )
+        self._paid: dict[
+            str, float
+        ] = {}  # who asks -> until when (µs) the requests so far use up the rate
+        folder, named = Path(__file__).parent, naming(agent, any_agent=any_agent)
+        told = from_json((folder / "openapi.json").read_bytes())
+        routes = [
+            _Endpoint(lab, own, one, named).describe(told)
+            for own in lab.home.designs
+            for one in own.routes()
+        ]
+        pages = [folder / name for name in ("page.html", "page.js")]
+        fixed: list[Any] = [
+            responses.FileResponse(page, headers=_PRIVATE) for page in pages
+        ]
+        fixed += [
+            responses.JSONResponse(content, headers=_PRIVATE)
+            for content in ({"status": "ok"}, told)
+        ]
+        routes += [
+            routing.Route(path, found, methods=["GET"])
+            for path, found in zip(_FREE, fixed, strict=True)
+        ]
+        self._router = routing.Router(routes, redirect_slashes=False)
+
+    async def __call__(
+        self, scope: auth.RpcMessage, receive: auth.Receive, send: auth.Send
+    ) -> None:
+        """As ASGI has it."""
+        try:
+            self._check(scope, datastructures.Headers(scope=scope))
+            await self._router({**scope, "app": self}, receive, send)
+        except _REFUSED as error:
+            status, told = _refusal(error)
+            headers = {**_PRIVATE, **(getattr(error, "headers", None) or {})}
+            await responses.JSONResponse(told, status, headers)(scope, receive, send)
+
+    def _check(self, scope: auth.RpcMessage, headers: datastructures.Headers) -> None:
+        listening.called.set()
+        auth.check_host(headers, self._hosts)
+        offered = headers.get("sec-websocket-protocol", "").partition(",")
+        try:
+            auth.check_bearer(
+                headers.get("authorization") or f"{offered[0]} {offered[2].strip()}",
+                self._token,
+            )
+        except auth.RequestRefused:
+            self._take((scope.get("client") or ("?",))[0])
+            if scope["path"] not in _FREE:
+                raise
+        else:
+            self._take("")
+
+    def _take(self, who: str) -> None:
+        now, step = self._now(), 1e6 / self._rate
+        paid = min(max(self._paid.pop(who, now), now), now + _BURST)
+        wait = paid + step - now - _BURST
+        self._paid[who] = paid if wait > 0 else paid + step
+        if len(self._paid) > _MOST_PEERS:
+            del self._paid[next(iter(self._paid))]
+        if wait > 0:
+            told = f"more than {self._rate:g} requests a second; --rate allows others"
+            raise auth.RequestRefused(429, told, Retry_After=str(1 + int(wait / 1e6)))
+
+
+async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -> None:
+    """Send an event, or with None the end, unless the client is gone."""
+    if (
+        socket.client_state
+        is socket.application_state
+        is websockets.WebSocketState.CONNECTED
+    ):
+        with suppress(websockets.WebSocketDisconnect):
+            await (
+                socket.close()
+                if event is None
+                else socket.send_text(to_json(event).decode())
+            )
+
+
+def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Status of what is refused, and the reason; of what is wrong with the memory only
+    that something is.
+    """
+    status, told = (
+        getattr(error, "status", getattr(error, "status_code", 422)),
+        getattr(error, "detail", str(error)),
+    )
+    if isinstance(error, ValidationError):
+        wrong = error.errors(include_url=False)[:_MOST_TOLD]
+        places = [".".join(map(str, at["loc"])) or "body" for at in wrong]
+        shown = [
+            f"{place}: {at['msg']} (got {at['input']!r:.80})"
+            for place, at in zip(places, wrong, strict=True)
+        ]
+        told = "; ".join(shown)
+    elif is_the_owners(error):
+        status, told = 503, tell_owner(error)
+    return status, {"status": status, "detail": told}

@@ -1,0 +1,90 @@
+"""The agent and project of a call to the server, and the record of what the call was
+given.
+"""
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from theorex_lab.core.errors import ConfigError, InvalidInput, TheorexError
+from theorex_lab.core.ids import check_agent
+from theorex_lab.memory.briefing.context import Context
+from theorex_lab.memory.projects import find_project
+from theorex_lab.memory.retrieval_log import note_recalled
+from theorex_lab.store.lab import Lab
+
+_WHOLE_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,55}-[0-9a-f]{8}")
+
+_WHOSE = (
+    "Whose memory; leave it out for the agent that the server was started for. Another"
+    " is refused unless the server is for any agent."
+)
+_WHICH = (
+    "The project's name; leave it out for the one that the server was started for, else"
+    " all."
+)
+AgentId = Annotated[str | None, Field(description=_WHOSE, max_length=64)]
+ProjectName = Annotated[str | None, Field(description=_WHICH, max_length=64)]
+
+Tag = Annotated[str, Field(max_length=64)]
+
+
+def naming(own: str, *, any_agent: bool) -> Callable[[str | None], str]:
+    """Whom a call speaks of, by the name in it: `own` without one; raises InvalidInput
+    for another's that is not open.
+    """
+
+    def named(agent_id: str | None) -> str:
+        name = own if agent_id is None else check_agent(agent_id)
+        if name != own and not any_agent:
+            allowed = f"{own!r}, for whom this server was started"
+            advice = f"start one for {name!r}, or this one with --any-agent"
+            raise InvalidInput(
+                f"got the agent {name!r}; allowed is {allowed}: {advice}"
+            )
+        return name
+
+    return named
+
+
+def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
+    """The lab for the project that a call names, by a name that is known; `new`: or by
+    a whole one that is not yet.
+    """
+    if project is None:
+        return lab
+    whole = new and _WHOLE_PROJECT.fullmatch(project)
+    return lab.in_project(project if whole else find_project(lab.home, project))
+
+
+def noted(
+    lab: Lab, how: str, agent: str, given: dict[str, Any] | Context, query: str = ""
+) -> list[str]:
+    """Note what is given to the agent; what stood in the way."""
+    told = (
+        given
+        if isinstance(given, dict)
+        else {"items": list(given.items), "tokens": given.tokens}
+    )
+    if problem := note_recalled(lab.home, how, query=query, agent=agent, **told):
+        tell_owner(problem)
+    return [problem] if problem else []
+
+
+def tell_owner(problem: object) -> str:
+    """Say in the server's own output what is wrong with the memory; returns what its
+    callers are told of it.
+    """
+    print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - for who runs the server
+    return "the memory cannot be read or written now; the server's own output says why"
+
+
+def is_the_owners(error: Exception) -> bool:
+    """Whether an error is no matter of what the caller asked, but of the memory and its
+    settings.
+    """
+    is_callers = isinstance(error, InvalidInput) and not isinstance(error, ConfigError)
+    return isinstance(error, TheorexError) and not is_callers

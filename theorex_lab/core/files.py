@@ -1,0 +1,128 @@
+"""Files that a crash cannot tear, and locks that the system gives back. Standard
+library only.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from theorex_lab.core.errors import StorageError
+
+TYPE_CHECKING = (
+    False  # what type checkers take for true; agents start a process for every event
+)
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+# A home is its owner's alone.
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+
+
+def make_folder(folder: str) -> None:
+    """Make a folder that only its owner may enter, and those above it, where there are
+    none. Raises OSError.
+    """
+    above = os.path.dirname(folder)
+    if above and above != folder and not os.path.isdir(above):
+        make_folder(above)
+    os.makedirs(folder or ".", mode=FOLDER_MODE, exist_ok=True)
+
+
+def open_private(path: str, flags: int) -> int:
+    """What `open` takes as its opener: a file that it makes only its owner may read."""
+    return os.open(path, flags, FILE_MODE)
+
+
+def make_file(path: str) -> None:
+    """Make an empty file that only its owner may read. Raises OSError, also where it is
+    there.
+    """
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
+
+
+@contextmanager
+def told(what: str, advice: str = "remove it by hand, and repeat") -> Iterator[None]:
+    """Within, what the system refuses is told as a StorageError that says what cannot
+    be done, why, and what to do.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{what}: {error.strerror}; {advice}") from error
+
+
+def writing(place: object, advice: str) -> AbstractContextManager[None]:
+    """As `told`, of a place that cannot be written."""
+    return told(f"{place} cannot be written", advice)
+
+
+def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Replace a file as a whole: temporary file, fsync, rename, fsync of the folder.
+
+    After a crash there is the old content or the new, never a part. Without `mode`,
+    other users may do with the file no more than with its folder.
+    """
+    with drafted(path) as draft, draft.open("xb") as file:
+        if os.name != "nt":
+            made = os.fstat(file.fileno()).st_mode
+            os.fchmod(
+                file.fileno(),
+                made & path.parent.stat().st_mode & 0o777 if mode is None else mode,
+            )
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def drafted(path: Path) -> Iterator[Path]:
+    """Where to write what takes the place of the file `path` at the end, as a whole;
+    where that fails, nothing is left.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: str | Path) -> None:
+    """Make what was linked or renamed in `folder` durable, where the system can open a
+    folder.
+    """
+    if os.name == "nt":
+        return
+    handle = os.open(folder or ".", os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def exclusive(path: Path, *, wait: bool) -> Iterator[bool]:
+    """Hold the lock file at `path`; yields False at once where it is taken and `wait`
+    is off.
+
+    The system gives the lock back when the process dies. Where there is no flock
+    (Windows) it always yields True: snapshots are written under names of their own, so
+    that two writers waste work but break nothing.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield True
+        return
+    make_folder(str(path.parent))
+    with open(path, "ab", opener=open_private) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True

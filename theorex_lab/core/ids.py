@@ -1,0 +1,126 @@
+"""Identifiers: time-ordered for events, stable hashes for concepts, checked names for
+agents.
+
+hashlib is imported where it is used: the hook starts for every tool call and hashes
+nothing.
+"""
+
+import os
+import re
+
+from theorex_lab.core.errors import InvalidInput
+
+_AGENT = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
+UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"  # of any version, in lower case
+_SESSION = re.compile(r"[A-Za-z0-9._:-]{0,128}")
+CONCEPT_BITS = (
+    53  # the integers that a JSON reader holding numbers as doubles keeps exact
+)
+SCANNER = "theorex"  # the agent in whose name the night's decisions are noted
+
+
+def new_event_id(at_microseconds: int) -> str:
+    """A UUIDv7 (RFC 9562): 48 bits of the event's own time in milliseconds, then 74
+    random bits.
+
+    The random bits come from the operating system, whatever seed an experiment uses, so
+    that two processes never make the same id. Times before 1970 count as 1970 here.
+    """
+    milliseconds = min(max(at_microseconds, 0) // 1000, (1 << 48) - 1)
+    drawn = int.from_bytes(os.urandom(10), "big")
+    value = (
+        (milliseconds << 80)
+        | (7 << 76)
+        | ((drawn >> 62 & 0xFFF) << 64)
+        | (0b10 << 62)
+        | (drawn & ((1 << 62) - 1))
+    )
+    digits = f"{value:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def drawn_digits() -> str:
+    """Eight hexadecimal digits from the operating system, by which two projects of one
+    name are told apart; never all 0.
+    """
+    while not any(drawn := os.urandom(4)):
+        pass
+    return drawn.hex()
+
+
+def derived_event_id(*parts: object) -> str:
+    """A UUIDv8 (RFC 9562) that is the same for the same parts.
+
+    A step that two processes may take at once gives its event such an id: only one of
+    them is appended.
+    """
+    import hashlib
+
+    digits = hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()
+    return (
+        f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
+    )
+
+
+def concept_id(canonical_form: str) -> int:
+    """The stable 53-bit id of a concept: the first bits of SHA-256 over its canonical
+    form.
+
+    >>> concept_id("cache stampede") == concept_id("cache stampede") < 2**53
+    True
+    """
+    import hashlib
+
+    digest = hashlib.sha256(canonical_form.encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> (64 - CONCEPT_BITS)
+
+
+def check_name(name: str, pattern: re.Pattern[str], what: str, allowed: str) -> str:
+    """Return `name`, or raise InvalidInput, which says what it is and what is allowed,
+    where the pattern does not fit it.
+    """
+    if not isinstance(name, str) or not pattern.fullmatch(name):
+        raise InvalidInput(f"got the {what} {name!r}; allowed are {allowed}")
+    return name
+
+
+def check_agent(agent: str) -> str:
+    """Return `agent`, or raise InvalidInput where it is outside the rule.
+
+    >>> check_agent("qwen-sage")
+    'qwen-sage'
+    """
+    allowed = "1 to 64 of a-z 0-9 . _ - starting with a letter or digit, without '..'"
+    return check_name(agent, _AGENT, "agent id", allowed)
+
+
+def check_session(session: str) -> str:
+    """Return `session`, or raise InvalidInput where it is outside the rule ('' is
+    none).
+    """
+    return check_name(
+        session, _SESSION, "session id", "up to 128 of A-Z a-z 0-9 . _ : -"
+    )
+
+
+def session_of(given: object) -> str:
+    """The session's id as an agent's program names it; one that the journal does not
+    allow becomes a hash, the same each time.
+
+    >>> session_of(None), session_of("s-1"), session_of("a b")
+    ('', 's-1', 'hash-5e229e245c3e525283e65ec4998d643f')
+    """
+    if given is None:
+        return ""
+    try:
+        return check_session(given)  # type: ignore[arg-type]
+    except InvalidInput:
+        import hashlib
+        import json
+
+        return (
+            "hash-"
+            + hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()[
+                :32
+            ]
+        )

@@ -1,0 +1,344 @@
+"""Which project a folder belongs to, by what the file system says of it. Standard
+library only; paths are texts.
+
+A folder belongs to the nearest repository at or above it. What lies in a folder may
+come from anybody, so a `.git` that leads to another place joins nothing unless that
+place names the folder in turn. A path tells whose machine it is, so the name is what is
+kept of it.
+"""
+
+import os
+import re
+import stat
+import sys
+from collections import namedtuple
+
+from theorex_lab.core.ids import check_name
+
+TYPE_CHECKING = (
+    False  # what type checkers take for true; `typing` would cost every hook 5 ms
+)
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    class _Fields(NamedTuple):
+        root: str
+        git: str
+
+else:
+    _Fields = namedtuple("_Fields", "root git")
+
+_NAME = r"[A-Za-z0-9._-]{0,64}"  # compiled where it is used: the hook does without it
+_WINDOWS_FOLDER = r"[A-Za-z]:[\\/]|\\\\[^\\/]"
+_NAME_CHARACTERS = 40
+_LARGEST_POINTER_BYTES = 8_192
+_LARGEST_CONFIG_BYTES = 1 << 18
+_GIT = ".git"
+_NO_WAIT = getattr(
+    os, "O_NONBLOCK", 0
+)  # a pipe that lies in a file's place is opened without waiting
+
+
+class Repository(_Fields):
+    """What a checkout is of. root: the project's folder, of a worktree its main
+    repository's.
+
+    git: the git directory that all worktrees share; '' where the folder has none that
+    names it.
+    """
+
+    __slots__ = ()
+
+
+def is_windows_folder(folder: str) -> bool:
+    r"""Whether a text is an absolute folder of Windows: with a drive, or on a server.
+
+    >>> (
+    ...     is_windows_folder("C:\\Users\\me"),
+    ...     is_windows_folder(r"\\server\share"),
+    ...     is_windows_folder("/srv"),
+    ... )
+    (True, True, False)
+    """
+    return re.match(_WINDOWS_FOLDER, folder) is not None
+
+
+def is_folder_name(folder: object) -> bool:
+    """Whether it is the absolute path of a folder, of this system or of Windows."""
+    if not isinstance(folder, str) or "\0" in folder:
+        return False
+    return os.path.isabs(folder) or is_windows_folder(folder)
+
+
+def checkout_root(folder: str) -> str:
+    """The nearest git root at or above a folder, of a worktree its own; the folder
+    itself without one.
+
+    Paths from here are the same in every worktree of a project. A `.git` folder without
+    a HEAD is no repository: it marks a root only where none is above. A folder of
+    Windows that is read elsewhere is its own root.
+    """
+    if not os.path.isabs(folder) and is_windows_folder(folder):
+        return _windows_path(folder)
+    folder = place = os.path.realpath(folder)
+    nearest = ""
+    while True:
+        marked = _marks_root(os.path.join(place, _GIT))
+        if marked:
+            return place
+        if marked is not None and not nearest:
+            nearest = place
+        above = os.path.dirname(place)
+        if above == place:
+            return nearest or folder
+        place = above
+
+
+def repository_of(checkout: str) -> Repository:
+    """What a checkout, by its root as `checkout_root` gives it, is of."""
+    entry = os.path.join(checkout, _GIT)
+    try:
+        mode = os.lstat(entry).st_mode
+    except (OSError, ValueError):
+        return Repository(checkout, "")
+    if stat.S_ISDIR(mode):
+        return Repository(checkout, entry if _has_head(entry) else "")
+    return _proved(checkout, entry)
+
+
+def project_of(folder: object) -> str:
+    r"""The project of an agent's working folder by its path alone; '' where that is no
+    absolute path.
+
+    It is the name of the nearest git root (of a worktree its main repository's; else of
+    the folder) and, after a dash, eight digits of the hash of its path. What a home
+    calls the project of a folder is told by `journal.identity`: there a project keeps
+    its name where its folder is moved.
+
+    >>> project_of("/srv/no such shop")
+    'no-such-shop-1043a0d1'
+    >>> project_of("C:\\Users\\me\\shop")
+    'shop-95d9ea02'
+    >>> project_of(None), project_of("shop")
+    ('', '')
+    """
+    if not isinstance(folder, str) or not is_folder_name(folder):
+        return ""
+    return project_at(checkout_root(folder))
+
+
+def project_at(checkout: str) -> str:
+    """The project of a checkout by its path alone; its root is as `checkout_root` gives
+    it.
+    """
+    return project_by_path(repository_of(checkout).root)
+
+
+def project_by_path(root: str) -> str:
+    """The project of a project's folder by its path alone."""
+    return f"{name_of(root)}-{_sha256(os.fsencode(root))[:8]}"
+
+
+def name_of(root: str) -> str:
+    r"""What people call the project in a folder.
+
+    >>> name_of("/srv/shop.git"), name_of("D:\\shop"), name_of("/")
+    ('shop', 'shop', 'root')
+    """
+    path = root.replace("\\", "/") if not os.path.isabs(root) else root
+    last = os.path.basename(path.rstrip("/")).removesuffix(_GIT)
+    return (
+        re.sub(r"[^A-Za-z0-9._-]+", "-", last)[:_NAME_CHARACTERS].strip("-") or "root"
+    )
+
+
+def check_project(project: str) -> str:
+    """Return `project`, '' for none, or raise InvalidInput where it is outside the
+    rule.
+    """
+    return check_name(
+        project,
+        re.compile(_NAME),
+        "project",
+        "up to 64 of A-Z a-z 0-9 . _ -, or a folder",
+    )
+
+
+def _repository_root(checkout: str) -> str:
+    return repository_of(checkout).root
+
+
+def _windows_path(folder: str) -> str:
+    """The folder in one spelling: without dots, with backslashes, its drive in upper
+    case.
+    """
+    import ntpath
+
+    path = ntpath.normpath(folder)
+    return path[:1].upper() + path[1:]
+
+
+def _sha256(content: bytes) -> str:
+    """The hash in hexadecimal digits, from the C module alone: importing `hashlib`
+    would cost every hook 5 ms.
+    """
+    try:
+        sha256 = __import__(
+            "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+        ).sha256
+    except ImportError:  # another Python than CPython
+        from hashlib import sha256
+    digits: str = sha256(content).hexdigest()
+    return digits
+
+
+def _marks_root(entry: str) -> bool | None:
+    """Whether a `.git` makes its folder a root; None where there is none, or it is
+    neither file nor folder.
+    """
+    try:
+        mode = os.stat(entry).st_mode
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISDIR(mode):
+        return _has_head(entry)
+    return True if stat.S_ISREG(mode) else None
+
+
+def _has_head(git: str) -> bool:
+    return os.path.lexists(os.path.join(git, "HEAD"))
+
+
+def _proved(checkout: str, entry: str) -> Repository:
+    """What a checkout is of whose `.git` is a file or link: of the place it leads to
+    only where that is proved.
+
+    Anybody can write a `.git` that leads to another repository. So either that
+    repository's entry of a worktree names this `.git`, or the git directory lies in the
+    checkout and is no other one's, or its settings name the checkout.
+    """
+    target = _leads_to(entry)
+    if not target or not _has_head(target):
+        return Repository(checkout, "")
+    shared = _shared_by_worktree(target)
+    if shared and _names_back(target, entry):
+        return Repository(_main_folder(shared), shared)
+    if _lies_inside(target, checkout) or _configured_worktree(target) == checkout:
+        return Repository(checkout, target)
+    return Repository(checkout, "")
+
+
+def _leads_to(entry: str) -> str:
+    """The folder that a `.git` leads to, without links; '' where it leads to none."""
+    if os.path.isdir(entry):
+        return os.path.realpath(entry)
+    pointer = _line_of(entry)
+    if not pointer.startswith("gitdir:"):
+        return ""
+    path = pointer.removeprefix("gitdir:").strip()
+    return os.path.realpath(os.path.join(os.path.dirname(entry), path)) if path else ""
+
+
+def _shared_by_worktree(target: str) -> str:
+    """The git directory that has `target` among its worktrees, by where it lies; ''
+    where it is no worktree's.
+
+    What `commondir` says in it is not asked: whoever made the worktree's folder may
+    have written anything there.
+    """
+    above = os.path.dirname(target)
+    shared = os.path.dirname(above)
+    return (
+        shared if os.path.basename(above) == "worktrees" and _has_head(shared) else ""
+    )
+
+
+def _names_back(target: str, entry: str) -> bool:
+    """Whether a worktree's folder in its repository names this very `.git`."""
+    path = _line_of(os.path.join(target, "gitdir"))
+    if not path:
+        return False
+    folder, name = os.path.split(os.path.join(target, path))
+    # The last part is not followed: a link to another checkout's `.git` is not that
+    # `.git`.
+    return os.path.join(os.path.realpath(folder), name) == entry
+
+
+def _lies_inside(target: str, checkout: str) -> bool:
+    """Whether a git directory lies in the checkout, and not in another one that lies in
+    it.
+    """
+    place = os.path.dirname(target)
+    while place.startswith(checkout.rstrip(os.sep) + os.sep):
+        if os.path.lexists(os.path.join(place, _GIT)):
+            return False
+        place = os.path.dirname(place)
+    return place == checkout
+
+
+def _main_folder(git: str) -> str:
+    """The folder that a project with this git directory is in; of a bare repository
+    without one the directory.
+    """
+    place = os.path.dirname(git)
+    if os.path.basename(git) == _GIT:
+        return place
+    named = _configured_worktree(git)
+    if named and _leads_to(os.path.join(named, _GIT)) == git:
+        return named
+    while not os.path.lexists(os.path.join(place, _GIT)):
+        above = os.path.dirname(place)
+        if above == place:
+            return git
+        place = above
+    return place if _leads_to(os.path.join(place, _GIT)) == git else git
+
+
+def _configured_worktree(git: str) -> str:
+    """The checkout that a git directory's own settings name, without links; '' where
+    they name none.
+    """
+    path = ""
+    for file in ("config", "config.worktree"):
+        path = _setting_in(os.path.join(git, file)) or path
+    return os.path.realpath(os.path.join(git, path)) if path else ""
+
+
+def _setting_in(file: str) -> str:
+    """What `core.worktree` is in a file of git's settings."""
+    section, value = "", ""
+    for line in _text_of(file, _LARGEST_CONFIG_BYTES).splitlines():
+        setting = line.strip()
+        if setting.startswith("["):
+            header, _, setting = setting[1:].partition("]")
+            section = header.strip().lower()
+        name, _, text = setting.partition("=")
+        if section == "core" and name.strip().lower() == "worktree":
+            value = text.strip()
+    if len(value) > 1 and value.startswith('"') and value.endswith('"'):
+        value = re.sub(r"\\(.)", r"\1", value[1:-1])
+    return value
+
+
+def _line_of(file: str) -> str:
+    """The one line of a small file; '' where it cannot be read or is not of that form."""
+    text = _text_of(file, _LARGEST_POINTER_BYTES).strip()
+    return "" if "\n" in text else text
+
+
+def _text_of(file: str, most_bytes: int) -> str:
+    """The text of a small file; '' where there is none, it cannot be read, is larger,
+    or holds a NUL.
+    """
+    try:
+        handle = os.open(file, os.O_RDONLY | _NO_WAIT)
+    except (OSError, ValueError):
+        return ""
+    try:
+        is_file = stat.S_ISREG(os.fstat(handle).st_mode)
+        content = os.read(handle, most_bytes + 1) if is_file else b""
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)
+    return "" if len(content) > most_bytes or b"\0" in content else os.fsdecode(content)

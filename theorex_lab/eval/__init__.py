@@ -1,0 +1,122 @@
+"""The laboratory: logs and data sets, replays, measures, pictures. Optional: the memory runs without it."""
+
+TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost every start of the hook 4 ms
+if TYPE_CHECKING:
+    from theorex_lab.eval.adapters.protocol import Log, MemoryDesign, Probe, SessionLine
+    from theorex_lab.eval.datasets.logs import load_logs
+    from theorex_lab.eval.datasets.recorded_runs import load_local_runs
+    from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
+    from theorex_lab.eval.datasets.sources import data_folder, packaged
+    from theorex_lab.eval.metrics.access import tune
+    from theorex_lab.eval.metrics.access_log import AccessLog, shares_in_context
+    from theorex_lab.eval.metrics.causal import score_advice
+    from theorex_lab.eval.metrics.compare import Comparison, compare
+    from theorex_lab.eval.metrics.costs import Runs, local_routing_set, score_costs
+    from theorex_lab.eval.metrics.failures import score_failures
+    from theorex_lab.eval.metrics.retrieval import score_retrieval
+    from theorex_lab.eval.metrics.routing import score_routing
+    from theorex_lab.eval.plots.comparison import (
+        plot_comparison,
+        plot_failure,
+        plot_recall,
+        plot_sessions,
+    )
+    from theorex_lab.eval.plots.decay import plot_forgetting_curves
+    from theorex_lab.eval.plots.routing import plot_costs, plot_matrix
+    from theorex_lab.eval.replay.decay_replay import replay, replay_all
+    from theorex_lab.eval.replay.event_log import EventLog
+    from theorex_lab.eval.replay.sessions import SessionReplay, replay_sessions
+    from theorex_lab.eval.widgets.decay import decay_explorer
+
+# Where each name lives. It is imported when it is first asked for, so that importing the package is cheap.
+_MODULES = {
+    "AccessLog": "metrics.access_log",
+    "Comparison": "metrics.compare",
+    "EventLog": "replay.event_log",
+    "Log": "adapters.protocol",
+    "MemoryDesign": "adapters.protocol",
+    "Probe": "adapters.protocol",
+    "RoutingSet": "datasets.routing_sets",
+    "Runs": "metrics.costs",
+    "SessionLine": "adapters.protocol",
+    "SessionReplay": "replay.sessions",
+    "compare": "metrics.compare",
+    "data_folder": "datasets.sources",
+    "decay_explorer": "widgets.decay",
+    "load_local_runs": "datasets.recorded_runs",
+    "load_logs": "datasets.logs",
+    "load_routing_set": "datasets.routing_sets",
+    "local_routing_set": "metrics.costs",
+    "packaged": "datasets.sources",
+    "plot_comparison": "plots.comparison",
+    "plot_costs": "plots.routing",
+    "plot_failure": "plots.comparison",
+    "plot_forgetting_curves": "plots.decay",
+    "plot_matrix": "plots.routing",
+    "plot_recall": "plots.comparison",
+    "plot_sessions": "plots.comparison",
+    "replay": "replay.decay_replay",
+    "replay_all": "replay.decay_replay",
+    "replay_sessions": "replay.sessions",
+    "score_advice": "metrics.causal",
+    "score_costs": "metrics.costs",
+    "score_failures": "metrics.failures",
+    "score_retrieval": "metrics.retrieval",
+    "score_routing": "metrics.routing",
+    "shares_in_context": "metrics.access_log",
+    "tune": "metrics.access",
+}
+
+__all__ = [
+    "AccessLog",
+    "Comparison",
+    "EventLog",
+    "Log",
+    "MemoryDesign",
+    "Probe",
+    "RoutingSet",
+    "Runs",
+    "SessionLine",
+    "SessionReplay",
+    "compare",
+    "data_folder",
+    "decay_explorer",
+    "load_local_runs",
+    "load_logs",
+    "load_routing_set",
+    "local_routing_set",
+    "packaged",
+    "plot_comparison",
+    "plot_costs",
+    "plot_failure",
+    "plot_forgetting_curves",
+    "plot_matrix",
+    "plot_recall",
+    "plot_sessions",
+    "replay",
+    "replay_all",
+    "replay_sessions",
+    "score_advice",
+    "score_costs",
+    "score_failures",
+    "score_retrieval",
+    "score_routing",
+    "shares_in_context",
+    "tune",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first asked for."""
+    if name not in _MODULES:
+        raise AttributeError(
+            f"theorex_lab.eval has no {name!r}; it has {', '.join(__all__)}"
+        )
+    from importlib import import_module
+
+    return getattr(import_module(f"theorex_lab.eval.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return [*__all__]

@@ -1,0 +1,1 @@
+"""How memories, designs and foreign systems are driven to be compared."""

@@ -1,0 +1,262 @@
+"""The files of the public data sets: where they are found, checked and downloaded, and
+their JSON read into types.
+
+A file is taken from `$THEOREX_DATA/<set>/`, else from the user's cache, which is laid
+out alike, else it is downloaded from its repository at the pinned commit. Its sha256 is
+checked every time before anything reads it.
+"""
+
+import gzip
+import hashlib
+import io
+import tarfile
+import warnings
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from theorex_lab.core.errors import InvalidInput, StorageError
+from theorex_lab.core.files import write_atomically, writing
+from theorex_lab.eval.datasets.dataset_table import DataFile, DatasetInfo
+from theorex_lab.eval.datasets.sources import DATA_VARIABLE, data_folder
+
+TIMEOUT_SECONDS = (5, 30)  # to connect, and between two pieces of an answer
+_CHUNK_BYTES = 65_536
+SHOWN_CHARACTERS = 60
+T = TypeVar("T")
+
+
+class Content(NamedTuple):
+    """The uncompressed bytes of a file, and its place for messages: a path, or an
+    archive's path and a member.
+    """
+
+    place: str
+    data: bytes
+
+
+class LicenceNotice(UserWarning):
+    """A set's licence does not allow commercial use; given once a process for each such
+    set.
+    """
+
+
+_noticed: set[str] = set()
+
+
+def cache_folder() -> Path:
+    """The user's cache of downloaded sets, laid out like the folder that THEOREX_DATA
+    names.
+    """
+    import pooch  # type: ignore[import-untyped]
+
+    return Path(pooch.os_cache("theorex_lab"))
+
+
+def read_files(info: DatasetInfo) -> dict[str, Content]:
+    """Every file of a set by its name, checked; what is in neither folder is downloaded
+    into the cache.
+
+    Raises InvalidInput where a file in the user's own folder, or one just downloaded,
+    has another sha256 than the set's, or cannot be unpacked; StorageError where a file
+    is nowhere and cannot be downloaded or kept. Warns once with LicenceNotice of a set
+    that is not for commercial use.
+    """
+    if "non-commercial" in info.licence and info.name not in _noticed:
+        _noticed.add(info.name)
+        warnings.warn(
+            f"{info.name}: {info.licence}; for research use only",
+            LicenceNotice,
+            stacklevel=2,
+        )
+    return {file.name: _read(info, file) for file in info.files}
+
+
+def _read(info: DatasetInfo, file: DataFile) -> Content:
+    own, kept = data_folder(), cache_folder() / info.name / file.name
+    if own and (path := _present(own / info.name / file.name)):
+        return _checked_content(path, file)
+    if path := _present(kept):
+        with suppress(InvalidInput):
+            return _checked_content(path, file)
+        path.unlink(
+            missing_ok=True
+        )  # damaged, or of another release's commit: a cache may be renewed
+    return _downloaded(info, file, kept)
+
+
+def _present(path: Path) -> Path | None:
+    """The file itself, or the same with a further .gz."""
+    return next(
+        (file for file in (path, path.with_name(path.name + ".gz")) if file.is_file()),
+        None,
+    )
+
+
+def _checked_content(path: Path, file: DataFile) -> Content:
+    try:
+        data = path.read_bytes()
+        content = Content(
+            str(path), gzip.decompress(data) if path.suffix == ".gz" else data
+        )
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidInput(
+            f"{path} cannot be read: {error}; replace it, or remove it to have it"
+            " downloaded"
+        ) from error
+    _check(content, file)
+    return content
+
+
+def _check(content: Content, file: DataFile) -> None:
+    """Raises InvalidInput where the content is not the file's."""
+    got = (
+        _member_digest(content)
+        if file.members
+        else hashlib.sha256(content.data).hexdigest()
+    )
+    if got != file.sha256:
+        of = "the list of its members" if file.members else "its uncompressed bytes"
+        expected = (
+            f"{content.place}: the sha256 of {of} is expected to be {file.sha256}, got"
+            f" {got}"
+        )
+        raise InvalidInput(
+            f"{expected}; replace the file by the unchanged one, or remove it to have"
+            " it downloaded"
+        )
+
+
+def _member_digest(archive: Content) -> str:
+    listed = [
+        f"{hashlib.sha256(member.data).hexdigest()}  {name}\n"
+        for name, member in members_of(archive).items()
+    ]
+    return hashlib.sha256("".join(listed).encode()).hexdigest()
+
+
+def members_of(archive: Content) -> dict[str, Content]:
+    """The files in a .tar, by name and in the order of their names.
+
+    Raises InvalidInput where the bytes are no such archive.
+    """
+    members = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive.data), mode="r:") as opened:
+            for member in opened.getmembers():
+                if taken := opened.extractfile(member) if member.isfile() else None:
+                    members[member.name] = Content(
+                        f"{archive.place}:{member.name}", taken.read()
+                    )
+    except (tarfile.TarError, EOFError) as error:
+        raise InvalidInput(
+            f"{archive.place} is no readable tar: {error}; replace it by the unchanged"
+            " file"
+        ) from error
+    return dict(sorted(members.items()))
+
+
+def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> Content:
+    """Downloads, checks, then keeps: a file that is not the right one never enters the
+    cache.
+    """
+    ways = (
+        f"set {DATA_VARIABLE} to a folder that holds {info.name}/{file.name} (or"
+        f" {file.name}.gz)"
+    )
+    if file.path == "-":
+        raise StorageError(
+            f"{info.name}/{file.name} is not there, and has no public address to be"
+            f" downloaded; {ways}"
+        )
+    place = info.address(file) + "/" * bool(file.members)
+    members = {name: _get(info.address(file, name), ways) for name in file.members}
+    data = _packed(members) if members else _get(place, ways)
+    _check(Content(place, data), file)
+    with writing(kept, f"make room or allow it, or {ways}"):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(kept, data)
+    return Content(str(kept), data)
+
+
+def _get(address: str, ways: str) -> bytes:
+    import pooch
+
+    received = io.BytesIO()
+    # Read at once, so that a refused answer leaves no open connection behind; the files
+    # have a few megabytes.
+    download = pooch.HTTPDownloader(
+        timeout=TIMEOUT_SECONDS, chunk_size=_CHUNK_BYTES, stream=False
+    )
+    try:
+        download(address, received, None)
+    except (
+        OSError
+    ) as error:  # the base of every error of the requests library that pooch calls
+        raise StorageError(
+            f"{address} could not be downloaded: {error}; call again later, or {ways}"
+        ) from error
+    return received.getvalue()
+
+
+def _packed(members: Mapping[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, data in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def refused(place: str, got: object, allowed: str) -> InvalidInput:
+    """The error for something at `place`; the caller raises it.
+
+    >>> refused("a.json: item 3", 7, "allowed is a text")
+    InvalidInput('a.json: item 3: got 7; allowed is a text; replace the file by the unchanged one')
+    """
+    shown = repr(got)
+    if len(shown) > SHOWN_CHARACTERS:
+        shown = shown[:SHOWN_CHARACTERS] + "…"
+    return InvalidInput(
+        f"{place}: got {shown}; {allowed}; replace the file by the unchanged one"
+    )
+
+
+def read_json(content: Content, kind: type[T]) -> T:
+    """The content as JSON of this type. Raises InvalidInput naming the first value that
+    is not as the type says.
+
+    >>> read_json(Content("a.json", b'{"reward": 1}'), dict[str, float])
+    {'reward': 1.0}
+    """
+    return _checked(content.place, TypeAdapter(kind).validate_json, content.data)
+
+
+def read_json_lines(content: Content, kind: type[T]) -> list[T]:
+    """The content as JSON Lines of this type each; blank lines are passed over. Raises
+    as `read_json`.
+    """
+    read, lines = (
+        TypeAdapter(kind).validate_json,
+        enumerate(content.data.split(b"\n"), start=1),
+    )
+    return [
+        _checked(f"{content.place}, line {number}", read, line)
+        for number, line in lines
+        if line.strip()
+    ]
+
+
+def _checked(place: str, validate: Callable[[Any], T], value: object) -> T:
+    try:
+        return validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise refused(
+            ": ".join(map(str, (place, *first["loc"]))), first["input"], first["msg"]
+        ) from error

@@ -1,0 +1,572 @@
+"""A git repository, read so that neither the user's settings nor the repository's steer
+what is read.
+
+Only plumbing commands are run (`rev-parse`, `rev-list`, `cat-file`, `diff-tree`,
+`hash-object`), with fixed options and variables: no configuration but the repository's
+own is read, and of that nothing is run. No program is started for the repository
+(hooks, filters, text conversions, pagers, monitors, transports), replaced objects and
+grafts are not followed, and nothing is fetched.
+
+What is a rename is told by git, for half of the content and more. Beside that it is one
+where a file took another's place with its content unchanged, and where its content went
+on under a new path while an unlike file has its old one. A copy is no rename.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from theorex_lab.core.clock import EARLIEST, LATEST
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.processes import (
+    Finished,
+    find_program,
+    plain_variables,
+    run_program,
+)
+
+MICROSECONDS_PER_SECOND = 1_000_000
+_RENAME_CANDIDATES = (
+    1_000  # of a commit; beyond them only files that kept their content are followed
+)
+_RENAMES = ("-M50%", f"-l{_RENAME_CANDIDATES}")
+_EXACT_RENAMES = ("-M100%", f"-l{_RENAME_CANDIDATES}")
+_NO_PROTOCOL = "none"
+_NO_INDEX = "no-such-index"
+
+# Whatever the repository's own configuration says, these hold.
+_SETTINGS = {
+    "core.attributesFile": os.devnull,
+    "core.commitGraph": "false",
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.bigFileThreshold": "512m",
+    "diff.renameLimit": str(_RENAME_CANDIDATES),
+    "gc.auto": "0",
+}
+# Of the variables that begin with GIT_, the user's own are not handed on.
+_VARIABLES = {
+    "GIT_ALLOW_PROTOCOL": _NO_PROTOCOL,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LANGUAGE": "C",
+    "LC_ALL": "C",
+}
+
+
+class NoRepository(InvalidInput):
+    """A folder lies in no git repository."""
+
+
+@dataclass(frozen=True)
+class GitRepository:
+    """A repository, and the one way in which git is run on it.
+
+    path: as it was named.  folder: where its objects are.  program: git.  settings:
+    those that hold besides the repository's own.
+    """
+
+    path: str
+    folder: str
+    program: str
+    settings: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def at(cls, path: str | Path) -> GitRepository:
+        """The repository around a folder. Raises InvalidInput as `git_commits` does."""
+        program = find_program("git")
+        if program is None:
+            raise InvalidInput(
+                "git was not found on this machine; install it, or export the log as"
+                " JSON Lines"
+            )
+        name = str(path)
+        if "\0" in name or not Path(name).is_dir():
+            raise InvalidInput(
+                f"got the repository {name!r}, which is no folder; give a folder of a"
+                " git repository"
+            )
+        settings = {key: [value] for key, value in _SETTINGS.items()}
+        place = ["-C", os.path.realpath(name), "rev-parse", "--absolute-git-dir"]
+        found = _run_git(program, place, settings)
+        if found.code != 0 and b"dubious ownership" in found.errors:
+            # The user has allowed folders of others in a configuration that is not read
+            # otherwise.
+            settings["safe.directory"] = _allowed_folders(program)
+            found = _run_git(program, place, settings)
+        if found.code != 0:
+            raise _unreadable(name, found.errors)
+        folder = os.fsdecode(found.output.removesuffix(b"\n").removesuffix(b"\r"))
+        return cls(name, folder, program, settings)
+
+    def run(self, *arguments: str, given: bytes = b"") -> bytes:
+        """What a plumbing command prints. Raises InvalidInput where it fails."""
+        ended = self.attempt(*arguments, given=given)
+        if ended.code != 0:
+            raise _unreadable(self.path, ended.errors)
+        return ended.output
+
+    def attempt(self, *arguments: str, given: bytes = b"") -> Finished:
+        """How a plumbing command ended."""
+        # Neither the checked-out files nor the index are part of the history, and both
+        # could tell git how to read it.
+        variables = {
+            "GIT_DIR": self.folder,
+            "GIT_WORK_TREE": self.folder,
+            "GIT_INDEX_FILE": f"{self.folder}/{_NO_INDEX}",
+        }
+        return _run_git(self.program, arguments, self.settings, variables, given)
+
+    def read_commits(self, limit: int | None) -> list[StoredCommit]:
+        """The commits up to HEAD, newest first, with at least `limit` that are no
+        merges; merges are among them.
+        """
+        head = self.attempt(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"
+        )
+        if head.code != 0:
+            if head.errors.strip():
+                raise _unreadable(self.path, head.errors)
+            if self.attempt("rev-parse", "--verify", "--quiet", "HEAD").code == 0:
+                raise _unreadable(self.path, b"HEAD names what is no commit of it")
+            raise InvalidInput(
+                f"got the repository {self.path!r}, which has no commit; give one that"
+                " has commits"
+            )
+        start = head.output.decode("ascii").strip()
+        most = limit
+        while True:
+            bound = [] if most is None else [f"--max-count={most}"]
+            lines = (
+                self.run("rev-list", "--parents", *bound, start, "--")
+                .decode("ascii")
+                .splitlines()
+            )
+            commits = self._commits_of(lines)
+            if most is None or limit is None or len(lines) < most:
+                return commits
+            if sum(not commit.is_merge for commit in commits) >= limit:
+                return commits
+            most = 2 * most + 1
+
+    def _commits_of(self, lines: Sequence[str]) -> list[StoredCommit]:
+        ids = [line.split() for line in lines]
+        asked = "".join(f"{own[0]}\n" for own in ids).encode()
+        objects = self._objects(asked)
+        commits = [
+            _parse_commit(own[0], own[1:], content)
+            for own, content in zip(ids, objects, strict=True)
+        ]
+        by_id = {commit.id: commit for commit in commits}
+        for commit in _parents_first(commits):
+            if commit.time is None:
+                times = [
+                    by_id[parent].time for parent in commit.parents if parent in by_id
+                ]
+                commit.time = max(
+                    (time for time in times if time is not None), default=0
+                )
+        return commits
+
+    def _objects(self, asked: bytes) -> Iterator[bytes]:
+        for content in _batch(self.run("cat-file", "--batch", "--buffer", given=asked)):
+            if content is None:
+                raise _unreadable(self.path, b"a commit is missing")
+            yield content
+
+    def trees_of(self, commits: Iterable[str]) -> dict[str, str]:
+        """The tree of each of these commits."""
+        wanted = list(commits)
+        asked = "".join(f"{commit}\n" for commit in wanted).encode()
+        objects = self._objects(asked)
+        return {
+            commit: content.partition(b"\n")[0].removeprefix(b"tree ").decode("ascii")
+            for commit, content in zip(wanted, objects, strict=True)
+        }
+
+    def differences(self, pairs: Sequence[tuple[str, str]]) -> list[list[Change]]:
+        """What is changed from the first tree of each pair to the second, renames among
+        it.
+        """
+        given = "".join(f"{before} {after}\n" for before, after in pairs).encode()
+        options = [
+            "--stdin",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-abbrev",
+            "--no-ext-diff",
+            "--no-textconv",
+        ]
+        options += ["--ignore-submodules=none", "--no-relative", f"-O{os.devnull}"]
+        ended = self.attempt("diff-tree", *options, *_RENAMES, given=given)
+        if ended.code != 0:
+            # A partial clone has not the contents that likeness is told from; which
+            # content is the same, it knows.
+            ended = self.attempt("diff-tree", *options, *_EXACT_RENAMES, given=given)
+        if ended.code != 0:
+            raise _unreadable(self.path, ended.errors)
+        differences = _parse_differences(ended.output, len(pairs))
+        made_again = [
+            pair for changes in differences for pair in _perhaps_made_again(changes)
+        ]
+        renewed = self._renewed(made_again)
+        return [
+            _with_places_taken(_with_made_again(changes, renewed))
+            for changes in differences
+        ]
+
+    def _renewed(
+        self, pairs: Sequence[tuple[Change, Change]]
+    ) -> set[tuple[bytes, bytes]]:
+        """Of these paths' contents before and after, those that have less than half of
+        their lines in common.
+        """
+        contents = {
+            (before.content_before, before.content_after) for _, before in pairs
+        }
+        ordered = sorted(contents)
+        asked = b"".join(b"%s\n%s\n" % pair for pair in ordered)
+        if not asked:
+            return set()
+        blobs = list(_batch(self.run("cat-file", "--batch", "--buffer", given=asked)))
+        return {
+            pair
+            for number, pair in enumerate(ordered)
+            if _is_unlike(*blobs[2 * number : 2 * number + 2])
+        }
+
+    def empty_tree(self) -> str:
+        """The id of the tree without files, which depends on how the repository hashes."""
+        return self.run("hash-object", "-t", "tree", "--stdin").decode("ascii").strip()
+
+
+def _run_git(
+    program: str,
+    arguments: Sequence[str],
+    settings: Mapping[str, Sequence[str]],
+    variables: Mapping[str, str] | None = None,
+    given: bytes = b"",
+) -> Finished:
+    """Run git, the only place that does: with fixed variables and none of the user's."""
+    pairs = [(key, value) for key, values in settings.items() for value in values]
+    environment = {
+        **plain_variables(),
+        **_VARIABLES,
+        **(variables or {}),
+        "GIT_CONFIG_COUNT": str(len(pairs)),
+    }
+    for number, (key, value) in enumerate(pairs):
+        environment[f"GIT_CONFIG_KEY_{number}"] = key
+        environment[f"GIT_CONFIG_VALUE_{number}"] = value
+    return run_program(
+        program, ["--no-pager", *arguments], variables=environment, given=given
+    )
+
+
+def _allowed_folders(program: str) -> list[str]:
+    """The folders of others that the user's and the machine's configuration allow git
+    to read (`safe.directory`).
+    """
+    variables = plain_variables()
+    for name in ("HOME", "XDG_CONFIG_HOME", "USERPROFILE"):
+        if name in os.environ:
+            variables[name] = os.environ[name]
+    allowed: list[str] = []
+    for scope in ("--system", "--global"):
+        arguments = ["config", scope, "--includes", "-z", "--get-all", "safe.directory"]
+        listed = run_program(program, arguments, variables=variables)
+        if listed.code == 0:
+            allowed += [os.fsdecode(value) for value in listed.output.split(b"\0")[:-1]]
+    return allowed
+
+
+def _unreadable(path: str, errors: bytes) -> InvalidInput:
+    reason = " ".join(errors.decode(errors="replace").split())
+    if "not a git repository" in reason and not _has_git_folder(path):
+        return NoRepository(
+            f"got the folder {path!r}, which lies in no git repository; give one that"
+            " does"
+        )
+    got = f"got the repository {path!r}, which git cannot read: {reason}"
+    return InvalidInput(f"{got}; give a folder of a git repository with a commit")
+
+
+def _has_git_folder(path: str) -> bool:
+    place = Path(os.path.realpath(path))
+    return any((folder / ".git").exists() for folder in (place, *place.parents))
+
+
+class Change(NamedTuple):
+    """A path that differs between two trees: git's letter, the ids of its content, and
+    its old name where it was renamed.
+    """
+
+    status: str
+    path: bytes
+    old: bytes
+    content_before: bytes
+    content_after: bytes
+
+
+@dataclass(eq=False)
+class StoredCommit:
+    """A commit as git holds it.
+
+    parents: those that are there.  is_cut: it has parents that are not, in a shallow
+    clone.  changes: by parent what differs; a commit without parents has one such list.
+    """
+
+    id: str
+    tree: str
+    parents: list[str]
+    is_merge: bool
+    is_cut: bool
+    time: int | None
+    subject: str
+    changes: list[list[Change]] = field(default_factory=list)
+
+
+def _batch(output: bytes) -> Iterator[bytes | None]:
+    """The contents of objects, as `cat-file --batch` prints them; None for one that is
+    not there.
+    """
+    place = 0
+    while place < len(output):
+        end = output.index(b"\n", place)
+        if output[place:end].endswith(b" missing"):
+            yield None
+            place = end + 1
+            continue
+        size = int(output[place:end].split(b" ")[-1])
+        yield output[end + 1 : end + 1 + size]
+        place = end + size + 2
+
+
+def _parse_commit(commit: str, parents: list[str], content: bytes) -> StoredCommit:
+    head, _, message = content.partition(b"\n\n")
+    fields: dict[bytes, list[bytes]] = {}
+    for line in head.split(b"\n"):
+        name, _, value = line.partition(b" ")
+        fields.setdefault(name, []).append(
+            value
+        )  # a line that goes on begins with a blank, and has no name
+    own_parents = fields.get(b"parent", [])
+    encoding = fields.get(b"encoding", [b"utf-8"])[0].decode("ascii", "replace")
+    return StoredCommit(
+        commit,
+        fields[b"tree"][0].decode("ascii"),
+        parents,
+        is_merge=len(own_parents) > 1,
+        is_cut=len(own_parents) != len(parents),
+        time=_time(fields.get(b"committer", [b""])[0]),
+        subject=_subject(message, encoding),
+    )
+
+
+def _time(committer: bytes) -> int | None:
+    """Microseconds; None where there is no time that a calendar holds."""
+    words = committer.rpartition(b">")[2].split()
+    try:
+        at = int(words[0]) * MICROSECONDS_PER_SECOND
+    except (IndexError, ValueError):
+        return None
+    return at if EARLIEST <= at < LATEST else None
+
+
+def _subject(message: bytes, encoding: str) -> str:
+    """The lines of a message's first paragraph, as one."""
+    whole = message.partition(b"\0")[0]
+    try:
+        text = whole.decode(encoding, "replace")
+    except (LookupError, ValueError):  # an encoding that Python does not know
+        text = whole.decode("utf-8", "replace")
+    lines: list[str] = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if line.strip():
+            lines.append(line.strip())
+        elif lines:
+            break
+    return " ".join(lines)
+
+
+def _parse_differences(output: bytes, count: int) -> list[list[Change]]:
+    """A pair of trees is a line; what follows are fields that end with NUL."""
+    differences: list[list[Change]] = []
+    place = 0
+
+    def next_field() -> bytes:
+        nonlocal place
+        end = output.index(b"\0", place)
+        text = output[place:end]
+        place = end + 1
+        return text
+
+    while place < len(output):
+        if output[place : place + 1] != b":":
+            place = output.index(b"\n", place) + 1
+            differences.append([])
+            continue
+        _, _, before, after, letter = next_field().split(b" ")
+        first = next_field()
+        status = letter[:1].decode("ascii")
+        path = next_field() if status == "R" else first
+        differences[-1].append(Change(status, path, first, before, after))
+    assert len(differences) == count
+    return differences
+
+
+def _perhaps_made_again(changes: Sequence[Change]) -> list[tuple[Change, Change]]:
+    """Pairs of an added path and a modified one whose content it has: a copy, or a
+    rename and another file in its place.
+    """
+    modified: dict[bytes, list[Change]] = {}
+    for change in changes:
+        if change.status == "M":
+            modified.setdefault(change.content_before, []).append(change)
+    added: dict[bytes, list[Change]] = {}
+    for change in changes:
+        if change.status == "A" and change.content_after in modified:
+            added.setdefault(change.content_after, []).append(change)
+    return [
+        (news[0], modified[content][0])
+        for content, news in added.items()
+        if len(news) == 1 and len(modified[content]) == 1
+    ]
+
+
+def _with_made_again(
+    changes: list[Change], renewed: set[tuple[bytes, bytes]]
+) -> list[Change]:
+    """The changes, with a rename where a file's content went on under a new path, and
+    an unlike file has the old one.
+    """
+    for new, before in _perhaps_made_again(changes):
+        if (before.content_before, before.content_after) in renewed:
+            changes = [change for change in changes if change not in (new, before)]
+            changes.append(new._replace(status="R", old=before.path))
+            changes.append(before._replace(status="A"))
+    return changes
+
+
+def _is_unlike(before: bytes | None, after: bytes | None) -> bool:
+    if (
+        not before or after is None
+        # an empty file is like any other one, and of a partial clone nothing can be said
+    ):
+        return False
+    lines = Counter(before.splitlines())
+    common = (lines & Counter(after.splitlines())).total()
+    return 2 * common < lines.total()
+
+
+def _with_places_taken(changes: list[Change]) -> list[Change]:
+    """The changes, with a rename wherever an unchanged file took the place of another.
+
+    For git a path that is there before and after was modified, whatever came into it,
+    as long as its file is small. A file took another's place where its own was left: it
+    is there no more, or was taken by a third in turn.
+    """
+    left = {
+        change.path: change
+        for change in changes
+        if change.status in "DM" and change.content_before.strip(b"0")
+    }
+    by_content: dict[bytes, list[bytes]] = {}
+    for change in left.values():
+        by_content.setdefault(change.content_before, []).append(change.path)
+    came_from: dict[bytes, bytes] = {}
+    for change in changes:
+        sources = by_content.get(change.content_after, [])
+        if (
+            change.status == "M"
+            and change.content_after != change.content_before
+            and len(sources) == 1
+        ):
+            came_from[change.path] = sources[0]
+    # What came from a place that is still held by the same file is a copy; without it,
+    # others may be copies as well.
+    while True:
+        copies = [
+            path
+            for path, source in came_from.items()
+            if left[source].status == "M" and source not in came_from
+        ]
+        if not copies:
+            break
+        for path in copies:
+            del came_from[path]
+    sources_taken = Counter(came_from.values())
+    came_from = {
+        path: source for path, source in came_from.items() if sources_taken[source] == 1
+    }
+    if not came_from:
+        return changes
+    moved_away = set(came_from.values())
+    read: list[Change] = []
+    for change in changes:
+        source = came_from.get(change.path)
+        if change.status == "D" and change.path in moved_away:
+            continue
+        if source is None:
+            read.append(change)
+            continue
+        if change.path not in moved_away:
+            read.append(change._replace(status="D", content_after=b""))
+        read.append(change._replace(status="R", old=source))
+    return read
+
+
+def read_changes(repository: GitRepository, commits: Sequence[StoredCommit]) -> None:
+    """Put into each commit how it differs from each of its parents."""
+    trees = {commit.id: commit.tree for commit in commits}
+    outside = {
+        parent for commit in commits for parent in commit.parents if parent not in trees
+    }
+    trees.update(repository.trees_of(sorted(outside)))
+    empty = repository.empty_tree()
+    pairs: list[tuple[str, str]] = []
+    for commit in commits:
+        if commit.is_cut and not commit.parents:
+            continue
+        before = [trees[parent] for parent in commit.parents] or [empty]
+        pairs += [(tree, commit.tree) for tree in before]
+    differences = iter(repository.differences(pairs) if pairs else [])
+    for commit in commits:
+        if commit.is_cut and not commit.parents:
+            continue
+        commit.changes = [next(differences) for _ in commit.parents or [empty]]
+
+
+def children_first(commits: Sequence[StoredCommit]) -> Iterator[StoredCommit]:
+    """Every commit after all that come from it, whatever their clocks said."""
+    by_id = {commit.id: commit for commit in commits}
+    waiting = Counter(
+        parent for commit in commits for parent in commit.parents if parent in by_id
+    )
+    ready = deque(commit for commit in commits if not waiting[commit.id])
+    while ready:
+        commit = ready.popleft()
+        yield commit
+        for parent in commit.parents:
+            if parent in by_id:
+                waiting[parent] -= 1
+                if not waiting[parent]:
+                    ready.append(by_id[parent])
+
+
+def _parents_first(commits: Sequence[StoredCommit]) -> list[StoredCommit]:
+    return list(children_first(commits))[::-1]

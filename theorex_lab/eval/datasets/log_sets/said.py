@@ -1,0 +1,284 @@
+"""What was said: long conversations with questions and the turns that answer them;
+statements that later ones correct.
+
+Each turn is captured as it was said, as an observation of a person's. Questions are
+asked once all was said. What is asked of statements must find the one that holds now.
+"""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_microseconds
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.eval.datasets.dataset_files import (
+    Content,
+    read_files,
+    read_json,
+    read_json_lines,
+)
+from theorex_lab.eval.datasets.dataset_table import DATASETS
+from theorex_lab.eval.datasets.logs import (
+    MINUTE,
+    SECOND,
+    UNDATED,
+    Parts,
+    Recorder,
+    informative,
+    part,
+)
+
+_SESSION, _TURN = (
+    re.compile(r"session_(\d{1,4})\Z", re.ASCII),
+    re.compile(r"D\d+:\d+", re.ASCII),
+)
+_MOMENT = re.compile(
+    r"(\d\d?):(\d\d) ([ap])m on (\d\d?) ([A-Z][a-z]+), (\d{4})\Z", re.ASCII
+)
+_MONTHS = (
+    "January February March April May June July August September October November"
+    " December".split()
+)
+_ADVERSARIAL = 5  # questions of LoCoMo about what was never said
+_EVERY = 15 * MINUTE  # between two statements
+Text = Annotated[
+    str, BeforeValidator(lambda value: "" if value is None else str(value))
+]
+
+
+def _numbered_sessions(fields: Any) -> Any:
+    """The members session_1, session_2, … of a conversation as one, each with its time."""
+    talk = fields.get("conversation") if isinstance(fields, dict) else None
+    if not isinstance(talk, dict):
+        return fields
+    numbers = sorted(int(match[1]) for match in map(_SESSION.match, talk) if match)
+    sessions = [
+        (talk.get(f"session_{number}_date_time", ""), talk[f"session_{number}"])
+        for number in numbers
+    ]
+    return {**fields, "sessions": sessions}
+
+
+class _Said(BaseModel):
+    dia_id: str
+    speaker: str
+    text: Text = ""
+
+
+class _Question(BaseModel):
+    question: str
+    evidence: list[str]
+    answer: Text = ""
+    category: int = 0
+
+
+class _Talk(BaseModel):
+    sessions: list[tuple[str, list[_Said]]]
+    qa: list[_Question]
+    sample_id: str = ""
+
+
+_NumberedTalk = Annotated[_Talk, BeforeValidator(_numbered_sessions)]
+
+
+def locomo(*, unanswerable: bool = False) -> Parts:
+    """LoCoMo: ten conversations of two people over months; questions about what was
+    never said are left out unless asked for.
+    """
+    talks: list[_Talk] = read_json(
+        read_files(DATASETS["locomo"])["locomo10.json"], list[_NumberedTalk]
+    )
+    return [
+        part(f"locomo/{talk.sample_id}", _talk, talk, unanswerable) for talk in talks
+    ]
+
+
+def moment(given: str) -> int:
+    """Microseconds of a time as LoCoMo writes it, taken as UTC, whatever the machine's
+    locale.
+
+    >>> from theorex_lab.core.clock import to_iso
+    >>> to_iso(moment("1:56 pm on 8 May, 2023"))
+    '2023-05-08T13:56:00.000000Z'
+    """
+    if not (match := _MOMENT.match(given)) or match[5] not in _MONTHS:
+        raise InvalidInput(
+            f"got the time {given!r}; allowed are times such as '1:56 pm on 8 May,"
+            " 2023'"
+        )
+    hour, minute, half, day, month, year = match.groups()
+    date = f"{year}-{_MONTHS.index(month) + 1:02}-{int(day):02}"
+    return to_microseconds(
+        f"{date}T{int(hour) % 12 + 12 * (half == 'p'):02}:{minute}:00Z"
+    )
+
+
+def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
+    for number, (began, turns) in enumerate(talk.sessions, start=1):
+        for place, turn in enumerate(turns):
+            at, text = moment(began) + place * SECOND, f"{turn.speaker}: {turn.text}"
+            log.wrote(turn.dia_id, at, text, session=f"s{number}")
+    last = max(event.at for event in log.events) + 1
+    for asked in talk.qa:
+        turns = [turn for given in asked.evidence for turn in _TURN.findall(given)]
+        if log.ids(turns) and (unanswerable or asked.category != _ADVERSARIAL):
+            log.probe(
+                last, asked.question, turns, informative(asked.answer, asked.question)
+            )
+
+
+class _Spoken(BaseModel):
+    speaker: str
+    content: str
+
+
+class _Query(BaseModel):
+    query: str
+    relevant_text_span: list[tuple[int, int]]
+
+
+class _Meeting(BaseModel):
+    meeting_transcripts: list[_Spoken]
+    specific_query_list: list[_Query]
+
+
+def qmsum() -> Parts:
+    """QMSum: 35 real meetings; queries about a part of one, and the turns that people
+    marked. When is not known.
+
+    The answers are summaries in words of their own, so that no words are asked for.
+    """
+    meetings = read_json_lines(read_files(DATASETS["qmsum"])["val.jsonl"], _Meeting)
+    return [
+        part(f"qmsum/{number}", _meeting, meeting)
+        for number, meeting in enumerate(meetings)
+    ]
+
+
+def _meeting(log: Recorder, meeting: _Meeting) -> None:
+    for number, turn in enumerate(meeting.meeting_transcripts):
+        log.wrote(
+            number,
+            UNDATED + number * 5 * SECOND,
+            f"{turn.speaker}: {turn.content}",
+            session="meeting",
+        )
+    for asked in meeting.specific_query_list:
+        spoken = (
+            turn
+            for first, last in asked.relevant_text_span
+            for turn in range(first, last + 1)
+        )
+        log.probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken)
+
+
+class _Fact(BaseModel):
+    n: int
+    text: str
+
+
+class _AskedOfFacts(BaseModel):
+    question: str
+    answers: list[str]
+    evidence: list[int]
+    stale: list[int]
+
+
+class _Row(BaseModel):
+    fact: _Fact | None = None
+    probe: _AskedOfFacts | None = None
+
+
+def fact_updates() -> Parts:
+    """Invented statements, a quarter of an hour apart: 1,000 and 8,000, with 150 and
+    1,200 questions at the end.
+    """
+    for file, text in read_files(DATASETS["fact_updates"]).items():
+        yield part(
+            f"fact_updates/{file.removeprefix('facts-').removesuffix('.jsonl')}",
+            _facts,
+            text,
+        )
+
+
+def _facts(log: Recorder, text: Content) -> None:
+    rows = read_json_lines(text, _Row)
+    facts = [row.fact for row in rows if row.fact]
+    for fact in facts:
+        log.wrote(fact.n, UNDATED + fact.n * _EVERY, fact.text)
+    last = UNDATED + (len(facts) + 1) * _EVERY
+    for asked in (row.probe for row in rows if row.probe):
+        log.probe(
+            last, asked.question, asked.evidence, tuple(asked.answers), asked.stale
+        )
+
+
+class _Belief(BaseModel):
+    id: Annotated[str, Field(alias="_id")]
+    user_id: str
+    canonical_name: str
+    aliases: list[str]
+    content: str
+    why_it_matters: str
+    pinned: bool
+    created_at: str
+
+
+class _Returned(BaseModel):
+    must: Annotated[list[str], Field(alias="mustInclude", default_factory=list)]
+    only: Annotated[list[str] | None, Field(alias="shouldOnlyInclude", default=None)]
+    never: Annotated[list[str], Field(alias="mustExclude", default_factory=list)]
+
+
+class _Case(BaseModel):
+    query: str
+    expect: dict[str, _Returned]  # by part, such as pinnedFacts and relevantBeliefs
+    user: Annotated[str, Field(alias="userId", default="")]
+
+
+def precisionmembench(*, searched: bool = False) -> Parts:
+    """precisionMemBench: 35 beliefs of a person, and what must come back for each of
+    its cases and what must not.
+
+    Where a case lists all that is relevant, every other belief is stale but the pinned
+    ones, which may always stand there. searched: only what search must find counts as
+    wanted, not what stands in every context. The one case of a user without beliefs is
+    left out: nobody tells a memory here who asks.
+    """
+    files = read_files(DATASETS["precisionmembench"])
+    beliefs, cases = files["beliefs.seed.json"], files["retrieval.cases.json"]
+    yield part("precisionmembench", _beliefs, beliefs, cases, searched)
+
+
+def _beliefs(
+    log: Recorder, beliefs: Content, cases: Content, searched: bool = False
+) -> None:
+    known = read_json(beliefs, list[_Belief])
+    for number, belief in enumerate(known):
+        named = ", ".join([belief.canonical_name, *belief.aliases])
+        text = f"{named}: {belief.content} {belief.why_it_matters}"
+        agent = "main" if belief.user_id == "test-user" else belief.user_id
+        log.wrote(
+            belief.id, to_microseconds(belief.created_at) + number, text, agent=agent
+        )
+    last, loose = (
+        max(event.at for event in log.events) + 1,
+        {belief.id for belief in known if not belief.pinned},
+    )
+    for case in read_json(cases, list[_Case]):
+        if not case.user:
+            relevant = case.expect.get("relevantBeliefs")
+            parts = (
+                [relevant]
+                if searched and relevant
+                else []
+                if searched
+                else case.expect.values()
+            )
+            wanted = {
+                belief for part in parts for belief in [*part.must, *(part.only or ())]
+            }
+            never = {belief for part in parts for belief in part.never}
+            never |= loose if relevant and relevant.only is not None else set()
+            log.probe(last, case.query, wanted, (), never - wanted)

@@ -1,0 +1,464 @@
+"""Readers of public sets: runs of agents (tau-bench airline, Who&When, Reflexion on
+ALFWorld), whose fields say where in the JSON they stand; scores, prices and times of
+language models (LLMRouter, RouteLLM).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    Json,
+    TypeAdapter,
+)
+
+from theorex_lab.eval.datasets.dataset_files import (
+    Content,
+    read_json,
+    read_json_lines,
+    refused,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_AgentName = Annotated[str, AfterValidator(lambda name: name.split(" (")[0])]
+_Word = Annotated[str, Field(coerce_numbers_to_str=True)]
+_TRIAL = re.compile(r"(base|reflexion)_run_logs/env_results_trial_(\d{1,3})\.json\Z")
+
+
+@dataclass(frozen=True)
+class Action:
+    """A tool's name and its arguments; result: what the tool gave back, None for an
+    action of the gold list.
+    """
+
+    name: str
+    arguments: Annotated[dict[str, Any], Field(alias="kwargs")]
+    result: str | None = None
+
+
+@dataclass(frozen=True)
+class RunMessage:
+    """role: who spoke.  text: empty where an assistant only called a tool."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: Annotated[
+        str,
+        Field(alias="content", default=""),
+        BeforeValidator(lambda text: text or ""),
+    ]
+
+
+class _Call(BaseModel):
+    id: str
+    name: Annotated[str, Field(validation_alias=AliasPath("function", "name"))]
+    arguments: Annotated[
+        Json[dict[str, Any]], Field(validation_alias=AliasPath("function", "arguments"))
+    ]
+
+
+class _Turn(BaseModel):
+    content: str | None = None
+    tool_calls: list[_Call] | None = None
+    tool_call_id: str | None = None
+
+
+def _actions(messages: Any) -> tuple[Action, ...]:
+    turns = TypeAdapter(list[_Turn]).validate_python(messages)
+    # Ids of calls come back within a run: a call's answer is the first after it that
+    # bears its id.
+    calls = [
+        (place, call)
+        for place, turn in enumerate(turns)
+        for call in turn.tool_calls or ()
+    ]
+    answers = [
+        next((turn.content for turn in turns[k:] if turn.tool_call_id == call.id), None)
+        for k, call in calls
+    ]
+    return tuple(
+        Action(call.name, call.arguments, said)
+        for (_, call), said in zip(calls, answers, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class TauRun:
+    """One trial of a task. reward: 0 or 1.  actions: taken, in order.  gold_actions:
+    what would have been right.
+    """
+
+    task: Annotated[int, Field(alias="task_id", ge=0, lt=100_000)]
+    trial: Annotated[int, Field(ge=0, lt=1_000)]
+    reward: Annotated[float, Field(ge=0, le=1)]
+    gold_actions: Annotated[
+        tuple[Action, ...], Field(validation_alias=AliasPath("info", "task", "actions"))
+    ]
+    actions: Annotated[
+        tuple[Action, ...], Field(alias="traj"), BeforeValidator(_actions)
+    ]
+    messages: Annotated[tuple[RunMessage, ...], Field(alias="traj")]
+
+
+class TauBench(NamedTuple):
+    """rewards: shape (n_tasks, n_trials), NaN where a trial is missing."""
+
+    runs: tuple[TauRun, ...]
+    rewards: NDArray[np.float64]
+    licence: str
+
+
+def taubench(content: Content, licence: str) -> TauBench:
+    """Of a list of runs. Raises InvalidInput also where a trial of a task comes twice."""
+    runs = read_json(content, tuple[TauRun, ...])
+    shape = (
+        1 + max((run.task for run in runs), default=-1),
+        1 + max((run.trial for run in runs), default=-1),
+    )
+    rewards = np.full(shape, np.nan)
+    for run in runs:
+        if not np.isnan(rewards[run.task, run.trial]):
+            raise refused(
+                content.place,
+                f"task {run.task}, trial {run.trial} again",
+                "allowed is each trial once",
+            )
+        rewards[run.task, run.trial] = run.reward
+    return TauBench(runs, rewards, licence)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledStep:
+    """agent: who spoke; without a name the role, which may tell to whom: `Orchestrator
+    (-> WebSurfer)`. role: as the framework saw it, user or assistant in most.
+    """
+
+    agent: Annotated[_AgentName, Field(validation_alias=AliasChoices("name", "role"))]
+    role: str
+    text: Annotated[
+        str, Field(alias="content"), BeforeValidator(lambda text: text or "")
+    ]
+
+
+@dataclass(frozen=True)
+class FailedRun:
+    """A failed run and what people found to be its cause.
+
+    id: the file's number.  agents: system prompt of each agent by name, where they are
+    known.  mistake_step: position in `steps`.  mistake_agent: in a few runs not the
+    agent of that step; so it was labelled.
+    """
+
+    id: Annotated[str, Field(default="")]
+    question_id: Annotated[str, Field(alias="question_ID", default="")]
+    question: str
+    ground_truth: Annotated[
+        _Word, Field(validation_alias=AliasChoices("ground_truth", "groundtruth"))
+    ]
+    level: Annotated[_Word, Field(default="")]
+    agents: Annotated[
+        dict[str, str], Field(alias="system_prompt", default_factory=dict)
+    ]
+    steps: Annotated[tuple[LabelledStep, ...], Field(alias="history")]
+    mistake_agent: _AgentName
+    mistake_step: Annotated[int, Field(ge=0)]
+    mistake_reason: str
+
+
+class WhoAndWhen(NamedTuple):
+    """Failed runs in the order of their numbers."""
+
+    runs: tuple[FailedRun, ...]
+    licence: str
+
+
+def whoandwhen(members: Mapping[str, Content], licence: str) -> WhoAndWhen:
+    """Of the files of an archive, a run each."""
+    runs = [
+        _failed_run(name.removesuffix(".json"), content)
+        for name, content in members.items()
+    ]
+    return WhoAndWhen(
+        tuple(sorted(runs, key=lambda run: (len(run.id), run.id))), licence
+    )
+
+
+def _failed_run(name: str, content: Content) -> FailedRun:
+    run = read_json(content, FailedRun)
+    if run.mistake_step >= len(run.steps):
+        raise refused(
+            f"{content.place}: mistake_step",
+            run.mistake_step,
+            f"allowed is 0 to {len(run.steps) - 1}",
+        )
+    return replace(run, id=name)
+
+
+class Reflection(NamedTuple):
+    """A written lesson. environment: position.  after_trial: the failed trial it was
+    written after, from 0.
+    """
+
+    environment: int
+    after_trial: int
+    text: str
+
+
+class Reflexion(NamedTuple):
+    """success: shape (n_trials, n_environments), with reflections; base_success: alike,
+    without passing them on.
+
+    reflections: of the first, in order of trial and environment.
+    """
+
+    environments: tuple[str, ...]
+    success: NDArray[np.bool_]
+    base_success: NDArray[np.bool_]
+    reflections: tuple[Reflection, ...]
+    licence: str
+
+
+class _Tried(BaseModel):
+    name: str
+    memory: list[str]
+    is_success: bool
+
+
+def reflexion(members: Mapping[str, Content], licence: str) -> Reflexion:
+    """Of the files of an archive, a trial each. Raises InvalidInput also for missing
+    trials and shrinking memories.
+    """
+    trials: dict[str, dict[int, list[_Tried]]] = {"base": {}, "reflexion": {}}
+    for name, content in members.items():
+        if not (match := _TRIAL.match(name)):
+            raise refused(
+                content.place,
+                name,
+                "allowed is a name such as base_run_logs/env_results_trial_0.json",
+            )
+        trials[match[1]][int(match[2])] = read_json(content, list[_Tried])
+    archive = next((content.place for content in members.values()), "the archive")
+    for kind, found in trials.items():
+        if not found or sorted(found) != list(range(len(found))):
+            raise refused(
+                archive,
+                sorted(found),
+                f"allowed are the {kind} trials 0, 1, 2, … without a gap",
+            )
+    names = tuple(tried.name for tried in trials["reflexion"][0])
+    if any(
+        tuple(tried.name for tried in trial) != names
+        for found in trials.values()
+        for trial in found.values()
+    ):
+        raise refused(
+            archive,
+            "trials of several lists",
+            f"allowed are the {len(names)} environments of the first",
+        )
+    grids = (
+        [[tried.is_success for tried in found[trial]] for trial in range(len(found))]
+        for found in trials.values()
+    )
+    base, success = (np.array(each, dtype=np.bool_) for each in grids)
+    return Reflexion(
+        names, success, base, tuple(_reflections(archive, trials["reflexion"])), licence
+    )
+
+
+def _reflections(archive: str, trials: dict[int, list[_Tried]]) -> list[Reflection]:
+    """A trial's record holds every reflection so far, the one written after that trial
+    being the last.
+    """
+    found, known = list[Reflection](), [0] * len(trials[0])
+    for trial in range(len(trials)):
+        for environment, tried in enumerate(trials[trial]):
+            if len(tried.memory) < known[environment]:
+                raise refused(
+                    f"{archive}: memory",
+                    len(tried.memory),
+                    f"allowed are {known[environment]}, as before",
+                )
+            found += [
+                Reflection(environment, trial, text)
+                for text in tried.memory[known[environment] :]
+            ]
+            known[environment] = len(tried.memory)
+    return found
+
+
+WEAK_MODEL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
+STRONG_MODEL = "gpt-4-1106-preview"
+Files = Mapping[str, Content]
+
+
+class ScoredQueries(NamedTuple):
+    """queries: columns query, task, metric.  scores: shape (n_queries, n_models), 0 to
+    1.
+    """
+
+    queries: pd.DataFrame
+    scores: NDArray[np.float64]
+
+
+class RouterScores(NamedTuple):
+    """models: names, the columns of the scores.  prices: a row a model, in this order;
+    columns model, size, input_usd_per_million_tokens, output_usd_per_million_tokens.
+    """
+
+    models: tuple[str, ...]
+    prices: pd.DataFrame
+    train: ScoredQueries
+    test: ScoredQueries
+    licence: str
+
+
+class _Scored(BaseModel):
+    question: str
+    scores: dict[str, Annotated[float, Field(ge=0, le=1)]]
+
+
+class _Described(BaseModel):
+    query: str
+    task: Annotated[str, Field(alias="task_name")]
+    metric: str
+
+
+class _Priced(BaseModel):
+    size: str
+    input_usd_per_million_tokens: Annotated[
+        float, Field(alias="input_price", allow_inf_nan=False)
+    ]
+    output_usd_per_million_tokens: Annotated[
+        float, Field(alias="output_price", allow_inf_nan=False)
+    ]
+
+
+def llmrouter(files: Mapping[str, Content], licence: str) -> RouterScores:
+    """Of scores and queries, which are joined by their text; a query listed under two
+    tasks counts for the first.
+    """
+    import pandas as pd
+
+    prices = read_json(files["default_llm.json"], dict[str, _Priced])
+    parts = {
+        part: read_json(files[f"routing_{part}.json"], list[_Scored])
+        for part in ("train", "test")
+    }
+    models = tuple(sorted(parts["train"][0].scores)) if parts["train"] else ()
+    if unpriced := sorted(set(models) - set(prices)):
+        raise refused(
+            files["default_llm.json"].place,
+            sorted(prices),
+            f"allowed is a price for {', '.join(unpriced)}",
+        )
+    train, test = (
+        _joined(files, part, scored, models) for part, scored in parts.items()
+    )
+    table = pd.DataFrame([{"model": model, **vars(prices[model])} for model in models])
+    return RouterScores(models, table, train, test, licence)
+
+
+def _joined(
+    files: Files, part: str, scored: list[_Scored], models: tuple[str, ...]
+) -> ScoredQueries:
+    import pandas as pd
+
+    place, described = files[f"routing_{part}.json"].place, files[f"query_{part}.jsonl"]
+    queries = read_json_lines(described, _Described)
+    by_query = {
+        query.query: query for query in reversed(queries)
+    }  # the first of several stays
+    for number, row in enumerate(scored):
+        if row.question not in by_query:
+            raise refused(
+                f"{place}: {number}",
+                row.question,
+                f"allowed is a query that {described.place} describes",
+            )
+        if set(row.scores) != set(models):
+            raise refused(
+                f"{place}: {number}: scores",
+                [*row.scores],
+                f"allowed is one of {', '.join(models)} each",
+            )
+    table = pd.DataFrame(
+        [vars(by_query[row.question]) for row in scored],
+        columns=["query", "task", "metric"],
+    )
+    scores = [[row.scores[model] for model in models] for row in scored]
+    return ScoredQueries(
+        table, np.array(scores, dtype=np.float64).reshape(len(scored), len(models))
+    )
+
+
+def routellm(
+    files: Mapping[str, Content], subjects: Mapping[str, Content]
+) -> pd.DataFrame:
+    """Of the files and of MMLU's members: columns benchmark (mmlu or gsm8k), subject,
+    prompt, weak_correct, strong_correct.
+    """
+    import pandas as pd
+
+    mmlu = {
+        name[len("mmlu_") : -len(".csv")]: content for name, content in subjects.items()
+    }
+    tables = [
+        _answers(content).assign(benchmark="mmlu", subject=name)
+        for name, content in mmlu.items()
+    ]
+    tables.append(
+        _answers(files["gsm8k_responses.csv"]).assign(
+            benchmark="gsm8k", subject="gsm8k"
+        )
+    )
+    return pd.concat(tables, ignore_index=True)
+
+
+def _answers(content: Content) -> pd.DataFrame:
+    """Whether both models were right, for each prompt. Raises InvalidInput for what is
+    no such table.
+    """
+    import pandas as pd
+
+    place, names = (
+        content.place,
+        {
+            "prompt": "prompt",
+            WEAK_MODEL: "weak_correct",
+            STRONG_MODEL: "strong_correct",
+        },
+    )
+    types = {"prompt": str, WEAK_MODEL: bool, STRONG_MODEL: bool}
+    try:
+        table = pd.read_csv(
+            BytesIO(content.data),
+            dtype=types,
+            keep_default_na=False,
+            on_bad_lines="error",
+        )
+    except ValueError as error:  # no UTF-8, no table, or neither True nor False
+        raise refused(
+            f"{place}: {error}",
+            content.data[:40],
+            f"allowed are columns {', '.join(names)}",
+        ) from error
+    if list(table.columns)[: len(names)] != [*names]:
+        raise refused(
+            place, list(table.columns), f"allowed is the header {', '.join(names)}"
+        )
+    return table[[*names]].rename(columns=names)

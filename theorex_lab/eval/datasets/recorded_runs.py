@@ -1,0 +1,266 @@
+"""Data to try memories on: `load_*` for what comes with the project, `fetch_*` for
+public sets.
+
+A `fetch_*` looks into `$THEOREX_DATA/<set>/`, then into the user's cache, and otherwise
+downloads from the repository where the set was published, at a pinned commit; the
+sha256 is checked in every case. Results carry their licence: as `.licence`, or a table
+in `.attrs["licence"]`.
+
+Every `fetch_*` raises InvalidInput for a file that is not the published one, and
+StorageError for one that is nowhere and cannot be downloaded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.dispatch.bus import End, Start
+from theorex_lab.dispatch.traces import Trace
+from theorex_lab.eval.datasets import parsing, sources
+from theorex_lab.eval.datasets.dataset_files import Content, members_of, read_files
+from theorex_lab.eval.datasets.dataset_table import DATASETS
+from theorex_lab.evolution.cases import Case, case_of
+from theorex_lab.memory.rows import Rows
+from theorex_lab.store.lab import Lab
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MARK, _FILE_VERSION = {"recording": "local runs"}, 1
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """One answer to one task.
+
+    model: the solver's name.  latency_ms: measured, None where no answer came.  tokens:
+    of prompt and answer, None where none were counted.  response: at most 300
+    characters, which are what was checked.  seed: the number of the repetition.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    task_id: str
+    query_type: str
+    level: int
+    model: str
+    success: bool
+    latency_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    tokens: Annotated[int, Field(ge=0)] | None
+    response: str
+    error: str | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class LocalRuns(Rows[dict[str, Any]]):
+    """Recorded runs with the header that says when, where and how they were made."""
+
+    header: dict[str, Any]
+    runs: tuple[TaskRun, ...]
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [asdict(run) for run in self.runs]
+
+    def __repr__(self) -> str:
+        models = {run.model for run in self.runs}
+        return (
+            f"LocalRuns({len(self.runs)} runs of"
+            f" {len({run.task_id for run in self.runs})} tasks by {len(models)}"
+            f" solvers, {self.header['date'][:10]})"
+        )
+
+
+def load_runs(path: str | Path) -> LocalRuns:
+    """The runs in such a file.
+
+    Raises InvalidInput for a file that cannot be read or holds something else, and for
+    damaged lines, each with its number and the reason; NewerVersion for a file of a
+    newer release.
+    """
+    header, runs = sources.read_lines(path, TaskRun, _MARK, _FILE_VERSION)
+    return LocalRuns(header, tuple(runs))
+
+
+@cache
+def prompts() -> dict[str, str]:
+    """The prompt of each task, by its id.
+
+    >>> prompts()["math-01"]
+    'What is 3 + 4? Answer with the number only.'
+    """
+    found: dict[str, str] = json.loads(
+        (Path(__file__).parent / "local_prompts.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def machine(packages: Iterable[str]) -> dict[str, Any]:
+    """What times depend on: cores, system, Python and `packages`; neither host nor
+    path.
+
+    >>> sorted(machine(["numpy"]))
+    ['cores', 'packages', 'python', 'system']
+    """
+    installed = {package.name: package.version for package in distributions()}
+    here = {
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+    known = {name: installed[name] for name in packages if name in installed}
+    return {**here, "python": platform.python_version(), "packages": known}
+
+
+def load_simulated_team() -> list[sources.Activity]:
+    """The packaged simulation of a small team of agents, in the order of time; not
+    recorded work.
+
+    >>> load_simulated_team()[0].agent in {
+    ...     activity.agent for activity in load_simulated_team()
+    ... }
+    True
+    """
+    return sources.load(sources.packaged("simulated_team.jsonl.gz"))
+
+
+def load_local_runs() -> LocalRuns:
+    """The packaged runs of the project's own tasks by a small offline model, in two
+    configurations, and by rules.
+
+    >>> sorted(load_local_runs().frame["model"].unique())
+    ['rules', 'smollm2-135m greedy', 'smollm2-135m sampled']
+    """
+    return load_runs(sources.packaged("local_runs.jsonl.gz"))
+
+
+def fetch_llmrouter() -> parsing.RouterScores:
+    """LLMRouter: scores of 9 models on 5,608 training and 500 test queries."""
+    info = DATASETS["llmrouter"]
+    return parsing.llmrouter(read_files(info), info.licence)
+
+
+def fetch_routellm() -> pd.DataFrame:
+    """RouteLLM: whether a weak and a strong model answered 14,042 questions of MMLU and
+    1,319 of GSM8K rightly.
+
+    Columns benchmark, subject, prompt, weak_correct, strong_correct.
+    """
+    info = DATASETS["routellm"]
+    files = read_files(info)
+    table = parsing.routellm(files, members_of(files["mmlu_responses.tar"]))
+    table.attrs.update(dataset=info.name, licence=info.licence)
+    return table
+
+
+def fetch_taubench_airline() -> parsing.TauBench:
+    """tau-bench airline: 4 trials of each of 50 tasks by gpt-4o, with every action and
+    its reward.
+    """
+    info = DATASETS["taubench_airline"]
+    return parsing.taubench(read_files(info)["gpt-4o-airline.json"], info.licence)
+
+
+def fetch_whoandwhen() -> parsing.WhoAndWhen:
+    """Who&When, the algorithm-generated part: 126 failed multi-agent runs with guilty
+    agent, step and reason.
+    """
+    info = DATASETS["whoandwhen"]
+    return parsing.whoandwhen(
+        members_of(read_files(info)["whoandwhen_algorithm_generated.tar"]), info.licence
+    )
+
+
+def load_failed_runs(path: str | Path) -> tuple[parsing.FailedRun, ...]:
+    """Runs in the format of Who&When, its hand-crafted half among others: a JSON file,
+    or those of a folder, in order.
+
+    Raises InvalidInput where there is no such file, or one is not as it should be,
+    naming it.
+    """
+    place = Path(path)
+    files = (
+        sorted(place.glob("*.json"))
+        if place.is_dir()
+        else [place]
+        if place.is_file()
+        else []
+    )
+    if not files:
+        raise InvalidInput(
+            f"got {str(path)!r} without a run; allowed is a JSON file, or a folder of"
+            " .json files"
+        )
+    return parsing.whoandwhen(
+        {file.name: Content(str(file), file.read_bytes()) for file in files}, ""
+    ).runs
+
+
+def fetch_reflexion_alfworld() -> parsing.Reflexion:
+    """Reflexion on ALFWorld: 134 tasks in 15 trials with written reflections, and in 7
+    without.
+    """
+    info = DATASETS["reflexion_alfworld"]
+    return parsing.reflexion(
+        members_of(read_files(info)["alfworld_env_results.tar"]), info.licence
+    )
+
+
+def failed_cases(lab: Lab, *, agent: str | None = None) -> list[Case]:
+    """The failures of an agent, or of all, reviewed or not, oldest first; one whose run
+    was erased is without it.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     _ = lab.outcomes.record("main", "deploy", "it broke", success=False)
+    ...     [(case.task, len(case.steps)) for case in failed_cases(lab)]
+    [('deploy', 2)]
+    """
+    cases = []
+    for outcome in lab.outcomes.queue(agent=agent, again=True):
+        trace: Trace | None = None
+        with suppress(InvalidInput):  # erased
+            trace = (
+                lab.trace(outcome.trace_id) if outcome.trace_id is not None else None
+            )
+        cases.append(case_of(outcome, trace))
+    return cases
+
+
+def local_failures(lab: Lab, *, every: int = 4) -> list[Case]:
+    """A small model's answers that the packaged recording holds and its checks refused;
+    they are recorded in `lab`.
+
+    every: one of so many of them, in the recording's order.
+    """
+    failed = [
+        run
+        for run in load_local_runs().runs
+        if run.model == "smollm2-135m greedy" and not run.success
+    ]
+    for row in failed[::every]:
+        start = Start(
+            row.task_id,
+            "local-model",
+            lab.clock.now(),
+            prompts()[row.task_id],
+            row.query_type,
+            row.model,
+        )
+        end = End(row.task_id, start.at, True, row.model, response=row.response)
+        lab.journal.append([start.event(), end.event(start)])
+        lab.outcomes.record_of_trace(
+            row.task_id, "the check of the task refused this answer", success=False
+        )
+    return failed_cases(lab)

@@ -1,0 +1,185 @@
+"""Public sets on which routing is scored, in one form: training and test queries,
+models, costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.eval.datasets import recorded_runs
+from theorex_lab.eval.datasets.dataset_table import PUBLISHED
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+ROUTING_SETS = ("llmrouter", "routellm", "routellm_mmlu", "routellm_gsm8k")
+TEST_SHARE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """What a policy may know of queries before they are answered.
+
+    texts    one a query tasks    one a query: the kind of work, any text; the key under
+    which evidence is pooled
+    """
+
+    texts: Sequence[str]
+    tasks: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if len(self.texts) != len(self.tasks):
+            raise InvalidInput(
+                f"got {len(self.texts)} texts and {len(self.tasks)} tasks; allowed is one of each"
+            )
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def take(self, rows: Ints) -> Queries:
+        """The queries of these rows, in their order."""
+        return Queries(
+            [self.texts[row] for row in rows], [self.tasks[row] for row in rows]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Queries and how every model scored on them: (queries, models), 0 to 1."""
+
+    queries: Queries
+    scores: Floats
+
+    def __post_init__(self) -> None:
+        shape = self.scores.shape
+        if len(shape) != 2 or shape[0] != len(self.queries) or not min(shape):
+            got = f"got scores {shape} of {len(self.queries)} queries"
+            raise InvalidInput(
+                f"{got}; allowed is (queries, models), one or more of each"
+            )
+        if not (
+            np.isfinite(self.scores).all()
+            and self.scores.min() >= 0.0
+            and self.scores.max() <= 1.0
+        ):
+            raise InvalidInput(
+                "got a score that is not a number from 0 to 1; scale scores into that range"
+            )
+
+    def take(self, rows: Ints) -> Training:
+        """The training queries of these rows, in their order."""
+        return Training(self.queries.take(rows), self.scores[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class RoutingSet:
+    """Queries with the scores of every model on them, split for training and test.
+
+    models  names, the columns of the scores
+    costs   of a query to each model, (models,), in `cost_unit`
+    sizes   (models,): the order of the models by price, then by parameters
+    published  figures that others had on the same set
+    """
+
+    name: str
+    models: tuple[str, ...]
+    costs: Floats
+    cost_unit: str
+    sizes: Floats
+    train: Training
+    test: Training
+    published: Mapping[str, float]
+    licence: str
+
+    @property
+    def repeated(self) -> Ints:
+        """Rows of the training whose text is also a test query."""
+        asked = {same_text(text) for text in self.test.queries.texts}
+        met = [same_text(text) in asked for text in self.train.queries.texts]
+        return np.flatnonzero(np.array(met, dtype=np.bool_))
+
+    @property
+    def train_without_repeats(self) -> Training:
+        """The training without the queries that are also in the test."""
+        return self.train.take(
+            np.setdiff1d(np.arange(len(self.train.scores)), self.repeated)
+        )
+
+
+def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
+    """A set by its name, one of ROUTING_SETS; `routellm` is both of its benchmarks.
+
+    `seed` splits routellm in halves. Raises InvalidInput for another name, and as the
+    set's `fetch_*` does.
+    """
+    if name not in ROUTING_SETS:
+        raise InvalidInput(
+            f"got the set {name!r}; allowed are {', '.join(ROUTING_SETS)}"
+        )
+    return _llmrouter(name) if name == "llmrouter" else _routellm(name, seed)
+
+
+def same_text(text: str) -> str:
+    """The form in which two texts are compared: case and white space do not count.
+
+    >>> same_text(" Who  is\\nshe? ")
+    'who is she?'
+    """
+    return " ".join(text.casefold().split())
+
+
+def _llmrouter(name: str) -> RoutingSet:
+    found = recorded_runs.fetch_llmrouter()
+    prices = found.prices
+    costs = (
+        prices.input_usd_per_million_tokens + prices.output_usd_per_million_tokens
+    ).to_numpy() / 2
+    parameters = np.array([float(size.rstrip("Bb")) for size in prices["size"]])
+    train, test = (
+        _training(part.queries, "query", "task", part.scores)
+        for part in (found.train, found.test)
+    )
+    unit = "USD per million tokens (mean list price of input and output)"
+    sizes = np.lexsort((parameters, costs)).argsort().astype(np.float64)
+    return RoutingSet(
+        name,
+        found.models,
+        costs,
+        unit,
+        sizes,
+        train,
+        test,
+        PUBLISHED[name],
+        found.licence,
+    )
+
+
+def _routellm(name: str, seed: int) -> RoutingSet:
+    table = recorded_runs.fetch_routellm()
+    if name != "routellm":
+        table = table[table.benchmark == name.removeprefix("routellm_")]
+    order = np.random.default_rng(seed).permutation(len(table))
+    cut = round(len(table) * TEST_SHARE)
+    test, train = (
+        _training(
+            part,
+            "prompt",
+            "subject",
+            part[["weak_correct", "strong_correct"]].to_numpy(dtype=np.float64),
+        )
+        for part in (table.iloc[order[:cut]], table.iloc[order[cut:]])
+    )
+    costs, licence = np.array([0.0, 1.0]), str(table.attrs.get("licence", ""))
+    unit, published = "share sent to the strong model", PUBLISHED.get(name, {})
+    return RoutingSet(
+        name, ("weak", "strong"), costs, unit, costs, train, test, published, licence
+    )
+
+
+def _training(queries: Any, text: str, task: str, scores: Floats) -> Training:
+    return Training(Queries(queries[text].tolist(), queries[task].tolist()), scores)

@@ -1,0 +1,242 @@
+"""Recorded files: gzipped JSON Lines, a header and then records of one type; a
+simulation's; and where data is found.
+"""
+
+import gzip
+import json
+import os
+import zlib
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from theorex_lab.core.clock import EARLIEST, LATEST
+from theorex_lab.core.errors import InvalidInput, NewerVersion
+from theorex_lab.core.ids import check_agent, check_session
+
+SourceKind = Literal["commit", "tool", "failure", "fix", "decision", "fact"]
+KINDS: tuple[str, ...] = get_args(SourceKind)
+DATA_VARIABLE = "THEOREX_DATA"
+_MARK, _FILE_VERSION = {"simulation": True}, 1
+_PACKAGE = Path(__file__).resolve().parents[2]
+_FOLDERS = (_PACKAGE.parent / "datasets", _PACKAGE / "_share" / "datasets")
+_SHOWN_DAMAGES = 5
+T = TypeVar("T")
+_Text = Annotated[str, Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """One thing that an agent did.
+
+    at: microseconds UTC.  agent, session: who, and in which sitting.  kind: one of
+    KINDS.  text: what was done or noted. files: (status A, M or D; path) of a commit, 1
+    to 20, a rename being a D and an A; empty for the other kinds. success: of a tool
+    call (also a failed one), a failure (False) or a fix (False: it did not hold); else
+    None. topic: what the work was on.  tags: `trace_fix` on a fix; `cause:<name>`
+    shared by a failure and its fixes.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    at: Annotated[int, Field(ge=EARLIEST, le=LATEST)]
+    agent: Annotated[str, AfterValidator(check_agent)]
+    session: Annotated[str, AfterValidator(check_session)]
+    kind: SourceKind
+    text: _Text
+    files: tuple[tuple[Annotated[str, Field(pattern="^[AMD]$")], _Text], ...]
+    success: bool | None
+    topic: _Text
+    tags: tuple[str, ...]
+
+
+def load(path: str | Path) -> list[Activity]:
+    """The activities of a simulation's file, in the order of time.
+
+    Raises InvalidInput for a file that cannot be read or is no simulation, and for the
+    damaged lines, each with its number and the reason; NewerVersion for a file of a
+    newer release.
+    """
+    _, activities = read_lines(path, Activity, _MARK, _FILE_VERSION)
+    early = [
+        number
+        for number, (before, after) in enumerate(pairwise(activities), start=3)
+        if after.at < before.at
+    ]
+    if early:
+        raise damaged(
+            path, [f"line {number}: earlier than the line before" for number in early]
+        )
+    return activities
+
+
+def read_header(path: str | Path, **mark: str) -> dict[str, Any]:
+    """The header of a simulation's file: simulation (True), seed, days, version, and
+    `mark`. Raises as `load` does.
+    """
+    return _header(path, _read(path)[0], _MARK | mark, _FILE_VERSION)
+
+
+def packaged(name: str) -> Path:
+    """The path of a recorded file that comes with the project: in the repository's
+    datasets/, or in the package.
+
+    Raises InvalidInput for a name that is a path, and for a file that is in neither
+    place.
+
+    >>> packaged("simulated_team.jsonl.gz").name
+    'simulated_team.jsonl.gz'
+    """
+    got = f"got the packaged file {name!r}"
+    if (
+        not isinstance(name, str)
+        or not name
+        or name in (".", "..")
+        or set(name) & set("/\\:\0")
+    ):
+        raise InvalidInput(
+            f"{got}; allowed is a plain file name such as simulated_team.jsonl.gz"
+        )
+    for folder in _FOLDERS:
+        if (folder / name).is_file():
+            return folder / name
+    raise InvalidInput(f"{got}; it is neither in {_FOLDERS[0]} nor in {_FOLDERS[1]}")
+
+
+def data_folder() -> Path | None:
+    """The user's own data folder, named by the environment variable THEOREX_DATA; None
+    where that is not set.
+
+    Raises InvalidInput where it is set to something that is no folder.
+    """
+    if not (given := os.environ.get(DATA_VARIABLE, "")):
+        return None
+    folder = Path(given).expanduser()
+    if not folder.is_dir():
+        raise InvalidInput(
+            f"{DATA_VARIABLE} is {given!r}, which does not exist as a folder; create,"
+            " mend or unset it"
+        )
+    return folder
+
+
+def describe_source(path: str | Path) -> str:
+    """One sentence that names the data at `path`: a simulation (so its header says),
+    packaged, or the user's own.
+
+    Raises InvalidInput where there is nothing at `path`.
+
+    >>> describe_source(packaged("simulated_team.jsonl.gz"))
+    'Data: a simulation of a small team of agents (simulated_team.jsonl.gz, seed 7, 180 days), not recorded work.'
+    """
+    source = Path(path)
+    if not source.exists():
+        raise InvalidInput(
+            f"got the data {source}, which does not exist; give a file or a folder that"
+            " does"
+        )
+    if header := _simulation_header(source):
+        which = f"{source.name}, seed {header.get('seed')}, {header.get('days')} days"
+        return (
+            f"Data: a simulation of {header.get('of', 'a small team of agents')}"
+            f" ({which}), not recorded work."
+        )
+    if source.resolve().parent in _FOLDERS:
+        return f"Data: {source.name}, recorded and packaged by the project."
+    folder = data_folder()
+    if folder and source.resolve().is_relative_to(folder.resolve()):
+        return f"Data: your own, {source} in the folder that {DATA_VARIABLE} names."
+    return f"Data: {source}, chosen by you."
+
+
+def _simulation_header(path: Path) -> dict[str, Any] | None:
+    """The header where the file begins as a simulation's; None for anything else."""
+    if not path.is_file() or not path.name.endswith(".jsonl.gz"):
+        return None
+    try:
+        return read_header(path)
+    except InvalidInput:
+        return None
+
+
+def read_lines(
+    path: str | Path, record: type[T], mark: dict[str, Any], version: int
+) -> tuple[dict[str, Any], list[T]]:
+    """The header, which holds `mark`, and the records of such a file.
+
+    Raises InvalidInput for a file that cannot be read or has another header, and for
+    the damaged lines, each with its number and the reason; NewerVersion for a file of a
+    newer release than `version`.
+    """
+    lines = _read(path)
+    header, adapter = _header(path, lines[0], mark, version), TypeAdapter(record)
+    records, wrong = [], []
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            records.append(adapter.validate_json(line, strict=True))
+        except ValidationError as error:
+            wrong.append(f"line {number}: {_told(error)}")
+    if wrong:
+        raise damaged(path, wrong)
+    return header, records
+
+
+def damaged(path: str | Path, wrong: list[str]) -> InvalidInput:
+    """The error that names the first few damaged lines; the caller raises it."""
+    more = (
+        f"; and {len(wrong) - _SHOWN_DAMAGES} more"
+        if len(wrong) > _SHOWN_DAMAGES
+        else ""
+    )
+    shown = "; ".join(wrong[:_SHOWN_DAMAGES])
+    return InvalidInput(
+        f"{path} has {len(wrong)} damaged lines; restore it or make it again:"
+        f" {shown}{more}"
+    )
+
+
+def _read(path: str | Path) -> list[str]:
+    try:
+        return (
+            gzip.decompress(Path(path).read_bytes())
+            .decode("utf-8")
+            .removesuffix("\n")
+            .split("\n")
+        )
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InvalidInput(
+            f"{path} cannot be read as recorded lines: {error}; restore it or make it"
+            " again"
+        ) from error
+
+
+def _header(
+    path: str | Path, line: str, mark: dict[str, Any], version: int
+) -> dict[str, Any]:
+    try:
+        header = json.loads(line)
+    except (ValueError, RecursionError):
+        header = None
+    if (
+        not isinstance(header, dict)
+        or type(header.get("version")) is not int
+        or not mark.items() <= header.items()
+    ):
+        raise InvalidInput(
+            f"{path}: got line 1 {line:.60}; allowed is a header with {mark} and a"
+            " version"
+        )
+    if header["version"] > version:
+        raise NewerVersion(
+            f"{path} has version {header['version']}; this release reads up to"
+            f" {version}: upgrade it"
+        )
+    return header
+
+
+def _told(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    return ": ".join(map(str, [*first["loc"], first["msg"]]))

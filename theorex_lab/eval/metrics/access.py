@@ -1,0 +1,502 @@
+"""Access logs from git, files and the journal, and the fit of a decay law to one of
+them.
+
+A log says which items were used when; `tune` finds the law that foretells such a log
+best, and thresholds to it by what keeping costs in tokens and what forgetting costs in
+things asked for again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from theorex_lab.core.clock import (
+    EARLIEST,
+    LATEST,
+    MICROSECONDS_PER_DAY,
+    to_microseconds,
+)
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.settings import Settings, check_settings
+from theorex_lab.eval.datasets.git_history import Commit, git_commits
+from theorex_lab.eval.metrics.access_log import AccessLog, split
+from theorex_lab.eval.metrics.fitting import FILE_POWERS, PRESENT, Fit, fit
+from theorex_lab.eval.replay.decay_replay import replay_all
+from theorex_lab.eval.replay.event_log import EventLog
+from theorex_lab.files.formats.flat_files import each_noted, parse_object
+from theorex_lab.memory.decay import Law, make_law
+from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.memory.rows import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+MIN_DAYS, MIN_EVENTS = (
+    14.0,
+    60,
+)  # of a history that tells anything of half-lives of days
+MICROSECONDS_PER_SECOND = 1_000_000
+SHOWN_BAD_ROWS = 5
+TRUE_WORDS = {"true", "1", "yes"}
+FALSE_WORDS = {"false", "0", "no", ""}
+COST, LOSS = "mean_context_tokens", "absent_rate"
+_SCANS = 60
+# From the strictest on: of equal ones that is chosen. A law whose importance is a
+# chance of use needs low ones, closely.
+_THRESHOLDS = tuple(hundredths / 100 for hundredths in range(50, 0, -1))
+_ACTIVE_OF_MILD = 2.0  # as the defaults have it: .6 of .3
+
+Access = tuple[
+    int, str, object, bool
+]  # time in microseconds, item, event or None, deleted
+
+
+def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
+    """The access log of commits: an event each, its files the items, under the names
+    that the commits have for them.
+    """
+    rows = (
+        (commit.at, path, commit.sha, status == "D")
+        for commit in commits
+        for status, path in commit.files
+    )
+    return AccessLog.of(rows, of_files=True)
+
+
+def from_git(path: str | Path) -> AccessLog:
+    """The files that each commit of a git repository touched, named as at HEAD. Raises
+    InvalidInput as `git_commits` does.
+    """
+    return log_of_commits(git_commits(path))
+
+
+def from_git_touches(file: str | Path) -> AccessLog:
+    """From the output of `git log --name-status --format='%x01%H %ct'`, plain or
+    gzipped.
+
+    Raises InvalidInput for a file that cannot be read, and naming the first few lines
+    that cannot.
+    """
+    return _log(_read_lines(file), _touches(), file, of_files=True)
+
+
+def _touches() -> Callable[[str], Access | None]:
+    head: list[tuple[str, int]] = []
+
+    def read(line: str) -> Access | None:
+        if line.startswith("\x01"):
+            head.clear()
+            sha, _, seconds = line[1:].partition(" ")
+            head.append((sha, _time(seconds)))
+            return None
+        status, tab, path = line.partition("\t")
+        if not tab or not path:
+            raise InvalidInput(
+                f"got {line[:60]!r}; allowed are a status, a tab and a path"
+            )
+        if not head:
+            raise InvalidInput("got a file before the first readable commit line")
+        sha, at = head[0]
+        return at, path, sha, status.startswith("D")
+
+    return read
+
+
+def from_jsonl(file: str | Path) -> AccessLog:
+    """From one JSON object a line: time, item and, if there are, event and deleted;
+    plain or gzipped.
+
+    `time` is ISO 8601 with an offset, or unix seconds. Rows of one `event` happened
+    together. Raises InvalidInput naming the first few bad rows.
+    """
+    return _log(_read_lines(file), _json_row, file)
+
+
+def _json_row(line: str) -> Access:
+    fields = parse_object(line.encode())
+    item = fields.get("item")
+    if not isinstance(item, str) or not item:
+        raise InvalidInput(
+            f"got the item {item!r}; allowed is a text that is not empty"
+        )
+    event = fields.get("event")
+    if isinstance(event, list | dict):
+        raise InvalidInput(f"got the event {event!r}; allowed is a text or a number")
+    deleted = str(fields.get("deleted") or "").strip().lower()
+    if deleted not in TRUE_WORDS | FALSE_WORDS:
+        raise InvalidInput(
+            f"got deleted {fields['deleted']!r}; allowed are true, false, 1, 0, yes, no"
+            " or nothing"
+        )
+    return (
+        _time(fields.get("time")),
+        item,
+        None if event in (None, "") else event,
+        deleted in TRUE_WORDS,
+    )
+
+
+def _time(value: object) -> int:
+    """Microseconds of ISO 8601 with an offset, or of unix seconds."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InvalidInput(
+            f"got the time {value!r}; allowed are ISO 8601 with an offset, or unix"
+            " seconds"
+        )
+    try:
+        seconds = float(value)
+    except ValueError:
+        return to_microseconds(str(value))
+    if not EARLIEST <= seconds * MICROSECONDS_PER_SECOND <= LATEST:
+        raise InvalidInput(
+            f"got the time {value!r}; allowed are unix seconds within the years 1 to"
+            " 9999"
+        )
+    return round(seconds * MICROSECONDS_PER_SECOND)
+
+
+def _read_lines(file: str | Path) -> Iterator[tuple[str, str]]:
+    """The place and text of each line that is not blank."""
+    path = Path(file)
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="\n") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip("\r\n"):
+                    yield f"row {number}", line.rstrip("\r\n")
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise InvalidInput(
+            f"got the log {file}, which cannot be read: {error}; give a text file in"
+            " UTF-8"
+        ) from error
+
+
+def _log(
+    placed: Iterable[tuple[str, str]],
+    read: Callable[[str], Access | None],
+    source: str | Path,
+    *,
+    of_files: bool = False,
+) -> AccessLog:
+    wrong: list[str] = []
+    log = AccessLog.of(
+        (row for _, row in each_noted(wrong, placed, read)), of_files=of_files
+    )
+    if wrong:
+        shown = "; ".join(problem.lstrip(": ") for problem in wrong[:SHOWN_BAD_ROWS])
+        raise InvalidInput(
+            f"{source} has {len(wrong)} bad rows: {shown}. Mend or remove them"
+        )
+    return log
+
+
+def from_sessions(name: str | Path) -> AccessLog:
+    """The files that each turn of coding sessions read or edited, an event a turn; a
+    name or path as of `load_logs`.
+
+    Raises InvalidInput as `load_logs` does, and where no session touched a file.
+    """
+    from theorex_lab.eval.datasets.logs import load_logs
+
+    rows, logs = list[Access](), load_logs(str(name))
+    for log in logs:
+        turn = Counter[str]()
+        for line in sorted(log.lines, key=lambda line: line.at):
+            turn[line.session] += bool(line.prompt)
+            event, before = (
+                f"{log.name} {line.session} {turn[line.session]}",
+                f"{log.name}/" if len(logs) > 1 else "",
+            )
+            rows += [
+                (line.at, before + path, event, False)
+                for path in (*line.reads, *line.edits)
+            ]
+    if not rows:
+        raise InvalidInput(
+            f"got the sessions {name!r}, in which no file was read or edited; give"
+            " other ones"
+        )
+    return AccessLog.of(rows, of_files=True)
+
+
+def load_log(path: str | Path, format: str | None = None) -> AccessLog:
+    """The access log at a path; without a format its name decides: a git repository,
+    else .jsonl or touches.
+
+    Another folder, and a name that is no path, are `sessions`: transcripts, or a data
+    set that `load_logs` knows.
+
+    Raises InvalidInput for an unknown format, and as the format's own reader does.
+    """
+    if (chosen := format or _format_of(Path(path))) not in _READERS:
+        raise InvalidInput(
+            f"got the format {format!r}; allowed are {', '.join(_READERS)}"
+        )
+    return _READERS[chosen](path)
+
+
+_READERS: dict[str, Callable[[str | Path], AccessLog]] = {
+    "git": from_git,
+    "git-touches": from_git_touches,
+    "jsonl": from_jsonl,
+    "sessions": from_sessions,
+}
+
+
+def _format_of(path: Path) -> str:
+    if path.is_dir():
+        return (
+            "sessions"
+            if any(path.rglob("*.jsonl")) and not (path / ".git").exists()
+            else "git"
+        )
+    from theorex_lab.eval.datasets.logs import GIVEN, LOGS
+
+    if not path.exists() and str(path).partition("/")[0].partition(":")[0] in {
+        **LOGS,
+        **GIVEN,
+    }:
+        return "sessions"
+    suffixes = {".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "git-touches"}
+    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    if suffix not in suffixes:
+        formats = (
+            f"name one of {', '.join(_READERS)}; of recorded sessions, transcripts or"
+            f" one of {', '.join(LOGS)}"
+        )
+        raise InvalidInput(
+            f"got the log {path}, whose format its name does not tell; {formats}"
+        )
+    return suffixes[suffix]
+
+
+@dataclass(frozen=True)
+class Tuning(Rows[dict[str, Any]]):
+    """The law that fits a log, as settings to adopt, the rows of its `Fit` and a
+    picture.
+
+    thresholds: activeThreshold and mildThreshold that fit the law; none where the
+    default ones stay.  advice: what to adopt, as `tune` says.  held_back: see
+    `costs.held_back`.
+    """
+
+    fit: Fit
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    advice: Mapping[str, Any] = field(default_factory=dict)
+    held_back: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def law(self) -> Law:
+        """The fitted law."""
+        return make_law(self.fit.law, **self.fit.params)
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return self.fit[:]
+
+    def config_lines(self) -> dict[str, Any]:
+        """The settings to adopt: decayLaw, decayParams, halfLifeDays where the product
+        law was chosen, and thresholds.
+        """
+        params = dict(self.fit.params)
+        lines: dict[str, Any] = {"decayLaw": self.fit.law, "decayParams": params}
+        if self.fit.law == "product":
+            lines["halfLifeDays"] = params.pop("half_life_days")
+        return {**lines, **self.thresholds}
+
+    def result(self) -> dict[str, Any]:
+        """chosen, law, params, scores, n_train, n_scored, horizon_days, advice,
+        held_back; for JSON.
+        """
+        return {
+            **asdict(self.fit),
+            "advice": dict(self.advice),
+            "held_back": dict(self.held_back),
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """MRR of each law with its 95 % interval, best on top; see
+        `plots.plot_law_scores`.
+        """
+        from theorex_lab.eval.plots.decay import plot_law_scores
+
+        return plot_law_scores(self.frame, n_scored=self.fit.n_scored, ax=ax)
+
+    def __repr__(self) -> str:
+        return f"Tuning({self.fit!r})"
+
+
+def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
+    """Fit a decay law to an access log (see `scores.fitting.fit`), and thresholds to it
+    (see `costs.fitted_thresholds`).
+
+    `seed` draws the bootstrap intervals; `laws` of one's own are scored beside the
+    others.
+
+    `advice` is {adopt, config, why, gain, low, high}: settings are advised only where
+    the held-back events say, with the whole 95 % interval, that they are better, and
+    the history is at least 14 days and 60 events long. Of a log of files it is the
+    sessions' `agePower`, gain in MRR; else the law and thresholds of concepts, gain in
+    what was absent.
+
+    Raises InvalidInput for a log that asks fewer than six questions.
+    """
+    law = Tuning(fit(log, seed=seed, laws=laws))
+    thresholds = fitted_thresholds(log, law.config_lines())
+    compared = held_back(log, {**law.config_lines(), **thresholds}, seed)
+    advice = (
+        _advice_on_files(law.fit) if log.of_files else _advice_on_concepts(compared)
+    )
+    asked = law.fit.n_train + law.fit.n_scored
+    if law.fit.days < MIN_DAYS or asked < MIN_EVENTS:
+        short = (
+            f"the log has {asked} events over {law.fit.days:.1f} days; a fit needs"
+            f" {MIN_EVENTS} over {MIN_DAYS:g}"
+        )
+        advice = {
+            **advice,
+            "adopt": False,
+            "config": {},
+            "why": f"keep what you have: {short} days",
+        }
+    return Tuning(law.fit, thresholds, advice, compared)
+
+
+def _advice_on_files(fitted: Fit) -> dict[str, Any]:
+    power = FILE_POWERS[fitted.files]
+    told = (
+        f"ranking files by age^-{power:g} (designs.sessions.agePower), best on the"
+        " events before, changes the MRR by"
+    )
+    gain, other = fitted.gains[fitted.files], fitted.gains[fitted.chosen]
+    more = f"; {fitted.chosen}, which no setting gives files yet: {_interval(other)}"
+    more = "" if fitted.chosen in FILE_POWERS or other["mean"] <= 0 else more
+    advice = _advice({"designs": {"sessions": {"agePower": power}}}, told, gain, more)
+    if fitted.files == PRESENT:  # nothing changes, so that there is no gain to tell
+        same = (
+            f"files ranked by age^-{power:g}, the default of the sessions, did best on"
+            " the events before"
+        )
+        advice["why"] = f"keep what you have: {same}{more}"
+    return advice
+
+
+def _advice_on_concepts(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    name = min(
+        compared, key=lambda each: compared[each]["earlier"]
+    )  # of equal ones the first, the more generous
+    told = (
+        f"{_SAID[name]}, best on the events before, lowers the share absent of what is"
+        " used again by"
+    )
+    more = f", with {compared[name]['mean_context_tokens']:.0f} tokens in context"
+    return _advice(compared[name]["config"], told, compared[name], more)
+
+
+def _advice(
+    config: Mapping[str, Any], told: str, gain: Mapping[str, Any], more: str
+) -> dict[str, Any]:
+    adopt, span = (
+        gain["low"] > 0,
+        {"gain": gain["mean"], "low": gain["low"], "high": gain["high"]},
+    )
+    why = (
+        f"{'adopt' if adopt else 'keep what you have'}: {told} {_interval(gain)}{more}"
+    )
+    return {"adopt": adopt, "config": config if adopt else {}, "why": why, **span}
+
+
+def _interval(gain: Mapping[str, Any]) -> str:
+    return f"{gain['mean']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]"
+
+
+_SAID = {
+    "budget": "a context by rank alone until its budget is full",
+    "fitted_budget": "the fitted law by rank alone",
+    "default": "the default",
+    "fitted": "the fitted law with its thresholds",
+}
+
+
+def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float]:
+    """activeThreshold and mildThreshold for a fitted law (the settings that name it),
+    since laws differ in their scale.
+
+    The threshold that forgets least at no higher cost than the default settings', on
+    the events before those that a fit is scored on; ACTIVE begins at twice MILD, as by
+    default. Empty where none costs so little.
+    """
+    recorded, scored_from = EventLog.of(log), split(log)[1][0]
+    until = int(log.time[np.searchsorted(log.event, scored_from) - 1])
+    pairs = [
+        {"activeThreshold": min(1.0, _ACTIVE_OF_MILD * mild), "mildThreshold": mild}
+        for mild in _THRESHOLDS
+    ]
+    settings = [Settings(), *(check_settings({**law, **pair}) for pair in pairs)]
+    runs = replay_all(recorded, settings, every_days=_every_days(log, until), now=until)
+    default, *rows = (run.summary() for run in runs)
+    fitting = [
+        (row[LOSS], place)
+        for place, row in enumerate(rows)
+        if row[COST] <= default[COST]
+    ]
+    return pairs[min(fitting)[1]] if fitting else {}
+
+
+def held_back(
+    log: AccessLog, fitted: Mapping[str, Any], seed: int = 0
+) -> dict[str, dict[str, Any]]:
+    """Default and fitted settings, each also without thresholds (a context by rank
+    until its budget is full), on the later part.
+
+    For each: `config`, mean_context_tokens, the absent_rate on the events that a fit is
+    scored on, how much lower that is than the default's (`mean`) with its paired
+    bootstrap interval over scans (`low`, `high`), and `earlier`, the absent rate before
+    those events, by which one of them is chosen. The most generous come first.
+    """
+    open_to_all = {"mildThreshold": 0.0}
+    law = {
+        name: value for name, value in fitted.items() if not name.endswith("Threshold")
+    }
+    configs = {
+        "budget": open_to_all,
+        "fitted_budget": {**law, **open_to_all},
+        "default": {},
+        "fitted": dict(fitted),
+    }
+    since = int(log.time[np.searchsorted(log.event, split(log)[1][0])])
+    every_days = _every_days(log, int(log.time[-1])) / 3
+    runs = replay_all(
+        EventLog.of(log),
+        [check_settings(each) for each in configs.values()],
+        every_days=every_days,
+    )
+    steps, later = np.stack([run.steps for run in runs]), runs[0].times > since
+    asked, absent, tokens = steps[..., 6], steps[..., 8], steps[..., 5]
+    least = (absent[[*configs].index("default")] - absent)[:, later] / max(
+        float(asked[0, later].mean()), 1e-9
+    )
+    rates = [
+        absent[:, part].sum(axis=1) / np.maximum(asked[:, part].sum(axis=1), 1)
+        for part in (later, ~later)
+    ]
+    columns = {COST: tokens[:, later].mean(axis=1), LOSS: rates[0], "earlier": rates[1]}
+    found = {}
+    for row, (name, gain) in enumerate(
+        zip(configs, bootstrap_means(least.T, seed=seed), strict=True)
+    ):
+        figures = {column: float(values[row]) for column, values in columns.items()}
+        found[name] = {"config": configs[name], **figures, **asdict(gain)}
+    return found
+
+
+def _every_days(log: AccessLog, until: int) -> float:
+    return max(1.0, (until - int(log.time[0])) / MICROSECONDS_PER_DAY / _SCANS)

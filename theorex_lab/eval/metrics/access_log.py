@@ -1,0 +1,441 @@
+"""Replay of a log of accesses: what was known before each event, and how well an order
+of it foretold the event.
+
+The question asked of a law: before every event of 1 to 20 items, at least one of them
+known, rank every known item that is not deleted. MRR is the mean of `needed_next`, that
+is 1 / rank of the first item touched, or 0 where a context has no room for it;
+recall@10 the mean share of the touched items among the first ten. The last third of
+such events, 1,500 at most, is scored; the events before them are there to train on.
+
+Bounds for big logs: the scored part holds at most 4 million (event, item) rows, beyond
+which its events are thinned evenly; training looks at 1,500 events, thinned at 16
+million rows, and in each at the 64 foremost items of every column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from theorex_lab.core.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.settings import Settings
+from theorex_lab.memory.briefing.token_budget import HEADING_TOKENS
+from theorex_lab.memory.counts import Counts, Integers
+from theorex_lab.memory.decay import Floats, Items, Law
+from theorex_lab.memory.next_use import (
+    MOST_AT_ONCE,
+    Candidates,
+    line_tokens,
+    name_bytes,
+    needed_next,
+)
+
+Booleans = NDArray[np.bool_]
+Pair = tuple[Floats, Floats]
+
+MAX_EVENT_ITEMS = MOST_AT_ONCE
+MAX_SCORED = 1_500
+MAX_TRAINED = 1_500
+MAX_ROWS = 4_000_000
+# looked at, not kept: of each event only the foremost items stay in memory
+MAX_ROWS_TRAINED = 16_000_000
+POOL = 64
+MIN_QUESTIONS = 6
+RECALL_AT = 10
+CONTEXT_TOKENS: int = Settings().context_tokens
+
+
+@dataclass(frozen=True, eq=False)
+class AccessLog:
+    """A log of accesses in order of time: which items each event touched.
+
+    items    names of shape (n_items,) time     microseconds since 1970-01-01 UTC of
+    each access, shape (n,), never falling item     position in `items` of each access
+    event    number of the event (a commit, a message) of each access: 0, 1, 2, …
+    without a gap deleted  whether the access removed the item; it is unknown until it
+    is touched again of_files whether the items are files
+
+    An event's accesses share one time and touch each item once. `AccessLog.of` brings
+    any rows into this form.
+    """
+
+    items: tuple[str, ...]
+    time: Integers
+    item: Integers
+    event: Integers
+    deleted: Booleans
+    of_files: bool = False
+
+    @classmethod
+    def of(
+        cls, rows: Iterable[tuple[int, str, object, bool]], *, of_files: bool = False
+    ) -> AccessLog:
+        """From rows of (time in microseconds, item, event or None, deleted), in any
+        order of time.
+
+        Rows of one event become one event at its earliest time; a row without an event
+        is one by itself. Where an event names an item twice, its last row tells whether
+        it was deleted. Raises InvalidInput for a time outside of the years 1 to 9999.
+
+        >>> AccessLog.of(
+        ...     [(5, "b", None, False), (1, "a", "x", False), (1, "b", "x", False)]
+        ... ).n_events
+        2
+        """
+        items: dict[str, int] = {}
+        events: dict[object, int] = {}  # an event's number is that of its first row
+
+        def values() -> Iterator[int]:  # one row after the other is read
+            for row, (time, item, event, deleted) in enumerate(rows):
+                first = row if event is None else events.setdefault(event, row)
+                yield from (time, items.setdefault(item, len(items)), first, deleted)
+
+        columns = np.fromiter(values(), np.int64).reshape(-1, 4)
+        table = pd.DataFrame(columns, columns=["time", "item", "event", "deleted"])
+        if not table["time"].between(EARLIEST, LATEST).all():
+            raise InvalidInput(
+                "access log got a time outside the years 1 to 9999; give microseconds"
+                " since 1970 UTC"
+            )
+        table["time"] = table.groupby("event")["time"].transform("min")
+        table["deleted"] = table.groupby(["event", "item"])["deleted"].transform("last")
+        table = table.drop_duplicates(["event", "item"]).sort_values(
+            ["time", "event"], kind="stable"
+        )
+        item, known = pd.factorize(table["item"])  # in the order of their first access
+        names = tuple(np.array(list(items), object)[known].tolist())
+        event, deleted = (
+            pd.factorize(table["event"])[0],
+            table["deleted"].to_numpy(np.bool_),
+        )
+        return cls(names, table["time"].to_numpy(), item, event, deleted, of_files)
+
+    @property
+    def n_events(self) -> int:
+        """Number of events."""
+        return int(self.event[-1]) + 1 if len(self.event) else 0
+
+    @property
+    def starts(self) -> Integers:
+        """The first row of each event."""
+        return np.searchsorted(self.event, np.arange(self.n_events))
+
+    def days(self, events: Integers) -> Floats:
+        """When these events happened, in days since the log began."""
+        return np.asarray(
+            (self.time[self.starts[events]] - self.time[0]) / MICROSECONDS_PER_DAY
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"AccessLog({self.n_events} events, {len(self.time)} accesses,"
+            f" {len(self.items)} items)"
+        )
+
+
+def together(event: Integers, item: Integers, kept: Integers) -> tuple[Integers, ...]:
+    """Each pair of items in an event of up to MOST_AT_ONCE: a row of its event and its
+    link, (n,); the links' ends, (links, 2).
+
+    `kept`: the rows that count. Links are numbered in the order in which they are first
+    seen.
+    """
+    bounds = np.append(np.flatnonzero(np.diff(event[kept], prepend=-1)), len(kept))
+    sizes, starts, n = np.diff(bounds), bounds[:-1], int(item.max(initial=0)) + 1
+    keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for size in (
+        size for size in np.unique(sizes).tolist() if 1 < size <= MOST_AT_ONCE
+    ):
+        first = starts[sizes == size]
+        items = np.sort(item[kept[first[:, None] + np.arange(size)]], axis=1)
+        one, other = np.triu_indices(size, 1)  # in the order of `combinations`
+        keys.append((items[:, one] * n + items[:, other]).ravel())
+        rows.append(np.repeat(first, len(one)))
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    known, seen_first, link = np.unique(
+        np.concatenate(keys)[order], return_index=True, return_inverse=True
+    )
+    by_sight = np.argsort(seen_first)
+    number = np.argsort(by_sight)
+    return (
+        kept[np.concatenate(rows)[order]],
+        number[link],
+        np.stack(np.divmod(known[by_sight], n), axis=1),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshots:
+    """The known items before each of some events, stacked: rows
+    offsets[k]..offsets[k+1] belong to snapshot k.
+
+    Within a snapshot the most recent item comes first; `id` is its position in the
+    log's items, `tokens` what its line takes in a context. `needed` marks the rows that
+    the event touched; `reuse_days` are the days until each row's next use (inf: never
+    again).
+    """
+
+    items: Items
+    id: Integers
+    tokens: Integers
+    offsets: Integers
+    needed: Booleans
+    reuse_days: Floats
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def touched(self) -> Integers:
+        """The rows that their event touched."""
+        return np.flatnonzero(self.needed)
+
+    def part(self, first: int, last: int) -> Snapshots:
+        """The snapshots first..last-1."""
+        rows = slice(self.offsets[first], self.offsets[last])
+        return Snapshots(
+            self.items.take(rows),
+            self.id[rows],
+            self.tokens[rows],
+            self.offsets[first : last + 1] - rows.start,
+            self.needed[rows],
+            self.reuse_days[rows],
+        )
+
+
+def _questions(
+    starts: Integers, item: Integers, deleted: Booleans
+) -> tuple[Integers, Integers]:
+    """Events of 1 to 20 items with at least one known, and how many items were known
+    before each.
+
+    starts: where each event's rows begin in the columns `item` and `deleted`.
+    """
+    live: set[int] = set()
+    names, gone, bounds = item.tolist(), deleted.tolist(), [*starts.tolist(), len(item)]
+    events, sizes = [], []
+    for event, (start, end) in enumerate(pairwise(bounds)):
+        touched = names[start:end]
+        if len(set(touched)) <= MAX_EVENT_ITEMS and not live.isdisjoint(touched):
+            events.append(event)
+            sizes.append(len(live))
+        for name, dropped in zip(touched, gone[start:end], strict=True):
+            (live.discard if dropped else live.add)(name)
+    return np.array(events, dtype=np.int64), np.array(sizes, dtype=np.int64)
+
+
+def _thin(events: Integers, sizes: Integers, most: int, most_rows: int) -> Integers:
+    """At most `most` events, fewer where they hold over `most_rows` items, spread
+    evenly, the last one kept.
+    """
+    keep = min(most, len(events))
+    if len(events):
+        keep = max(1, min(keep, int(most_rows / max(sizes.mean(), 1.0))))
+    return events[np.linspace(len(events) - 1, 0, keep).round().astype(np.int64)[::-1]]
+
+
+def split(log: AccessLog) -> tuple[Integers, Integers]:
+    """(training events, scored events): the last third of the questions, 1,500 at most,
+    is scored.
+
+    Raises InvalidInput where the log asks fewer than six questions.
+    """
+    events, sizes = _questions(log.starts, log.item, log.deleted)
+    if len(events) < MIN_QUESTIONS:
+        got = (
+            f"got a log with {len(events)} events of 1 to {MAX_EVENT_ITEMS} items that"
+            " touch a known item"
+        )
+        raise InvalidInput(
+            f"{got}; allowed are {MIN_QUESTIONS} or more: use a longer log"
+        )
+    scored = min(len(events) // 3, MAX_SCORED)
+    earlier = slice(max(len(events) - scored - MAX_TRAINED, 0), len(events) - scored)
+    training = _thin(events[earlier], sizes[earlier], MAX_TRAINED, MAX_ROWS_TRAINED)
+    return training, _thin(events[-scored:], sizes[-scored:], MAX_SCORED, MAX_ROWS)
+
+
+class LogReplay:
+    """A log replayed up to the events that are asked for, which come after those asked
+    for before; without links.
+    """
+
+    def __init__(self, log: AccessLog) -> None:
+        n = len(log.items)
+        self.log, self._next, self._bounds = (
+            log,
+            0,
+            np.append(log.starts, len(log.time)),
+        )
+        self._live, self._counts, self._next_use = (
+            np.zeros(n, np.bool_),
+            Counts.empty(n),
+            np.full(n, LATEST),
+        )
+        self._following = (
+            pd.Series(log.time)
+            .groupby(log.item)
+            .shift(-1, fill_value=LATEST)
+            .to_numpy()
+        )
+        self._tokens = line_tokens(
+            np.array([name_bytes(name) for name in log.items], np.int64)
+        )
+
+    def snapshots(self, events: ArrayLike, *, foremost: bool = False) -> Snapshots:
+        """Snapshots before `events` with every known item, or with the foremost items
+        only.
+
+        Foremost are the 64 highest of every column and the items touched.
+        """
+        found = []
+        for event in (
+            each
+            for each in np.unique(np.asarray(events, dtype=np.int64)).tolist()
+            if each >= self._next
+        ):
+            self._pass(event)
+            seen = self._known_items(event)
+            kept = (
+                np.flatnonzero(_foremost(seen) | seen["needed"])
+                if foremost
+                else slice(None)
+            )
+            found.append({name: column[kept] for name, column in seen.items()})
+        return self._stacked(found)
+
+    def _pass(self, event: int) -> None:
+        """Take in the events before this one; of what an item's rows set the last one
+        stays.
+        """
+        rows = slice(self._bounds[self._next], self._bounds[event])
+        self._next, item = event, self.log.item[rows]
+        self._counts.take_in(item, 1, self.log.time[rows])
+        self._live[item] = ~self.log.deleted[rows]
+        self._next_use[item] = self._following[rows]
+
+    def _known_items(self, event: int) -> dict[str, NDArray[Any]]:
+        """The columns of `Items` and `Snapshots` before an event, the most recent item
+        first.
+        """
+        live, now = np.flatnonzero(self._live), int(self.log.time[self._bounds[event]])
+        known = live[np.argsort(-self._counts.last[live], kind="stable")]
+        columns = self._counts.columns(now, known)
+        needed = np.isin(
+            known, self.log.item[self._bounds[event] : self._bounds[event + 1]]
+        )
+        reuse = np.where(
+            self._next_use[known] < LATEST,
+            (self._next_use[known] - now) / MICROSECONDS_PER_DAY,
+            np.inf,
+        )
+        return {**columns, "id": known, "needed": needed, "reuse_days": reuse}
+
+    def _stacked(self, parts: Sequence[dict[str, NDArray[Any]]]) -> Snapshots:
+        sizes = [len(part["id"]) for part in parts]
+        parts = parts or [
+            {name: column[:0] for name, column in self._known_items(self._next).items()}
+        ]
+        columns = {
+            name: np.concatenate([part.pop(name) for part in parts])
+            for name in [*parts[0]]
+        }
+        ids, needed, reuse = (
+            columns.pop(name) for name in ("id", "needed", "reuse_days")
+        )
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return Snapshots(
+            Items.of(**columns), ids, self._tokens[ids], offsets, needed, reuse
+        )
+
+
+def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
+    ages = -columns["age_days"], -columns["first_age_days"]
+    signals = np.stack([*columns["decayed_counts"].T, *ages, columns["count"]])
+    chosen = np.full(signals.shape[1], signals.shape[1] <= POOL)
+    if not chosen.all():
+        chosen[np.argpartition(signals, -POOL, axis=1)[:, -POOL:]] = True
+    return chosen
+
+
+def score_snapshots(
+    snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int = CONTEXT_TOKENS
+) -> Pair:
+    """(`needed_next` of the touched items, recall@10 of them) of each snapshot, shape
+    (n,) each.
+
+    context_tokens: the budget of the context in which they are looked for.
+    """
+    values, items = np.asarray(raw, dtype=np.float64), snapshots.items
+    reciprocal, recall = np.empty(len(snapshots)), np.empty(len(snapshots))
+    for k in range(len(snapshots)):
+        rows = slice(snapshots.offsets[k], snapshots.offsets[k + 1])
+        touched = np.flatnonzero(snapshots.needed[rows])
+        columns = (
+            items.count[rows],
+            -items.age_days[rows],
+            snapshots.id[rows],
+            snapshots.tokens[rows],
+        )
+        standing = needed_next(
+            Candidates(values[rows], *columns), touched, context_tokens
+        )
+        reciprocal[k], recall[k] = (
+            standing.score(),
+            np.mean(standing.ranks <= RECALL_AT),
+        )
+    return reciprocal, recall
+
+
+def shares_in_context(
+    log: AccessLog, laws: Mapping[str, Law], *, tokens: int = 500
+) -> pd.DataFrame:
+    """For each scored event, the share of what it touched that stood in a context
+    filled just before it.
+
+    Columns at (UTC), `oracle` (it knows what comes, and holds all that was ever seen
+    before and finds room; what is missing from it is new, and in no memory), then one a
+    law, each 0..1. Events are those that `split` leaves for scoring: laws that were
+    fitted by `tune` have not seen them. Raises InvalidInput for a log that asks fewer
+    than six questions.
+
+    >>> day = 86_400_000_000
+    >>> log = AccessLog.of([(n * day, f"file{n % 2}", None, False) for n in range(12)])
+    >>> shares_in_context(log, {}, tokens=50).columns.tolist()
+    ['at', 'oracle']
+    """
+    replaying, (_, events) = LogReplay(log), split(log)
+    touched = np.bincount(log.event)[events]
+    held = [
+        _held(replaying.snapshots([event]), laws, tokens) for event in events.tolist()
+    ]
+    shares = pd.DataFrame(np.array(held) / touched[:, None], columns=["oracle", *laws])
+    shares.insert(
+        0, "at", pd.to_datetime(log.time[log.starts[events]], unit="us", utc=True)
+    )
+    return shares
+
+
+def _held(before: Snapshots, laws: Mapping[str, Law], tokens: int) -> list[int]:
+    """How many of the touched items the oracle's context holds, and that of each law."""
+    rows, items = before.touched, before.items
+    held = [
+        int(
+            np.count_nonzero(
+                np.cumsum(np.sort(before.tokens[rows])) <= tokens - HEADING_TOKENS
+            )
+        )
+    ]
+    for law in laws.values():
+        known = Candidates(
+            law.raw(items), items.count, -items.age_days, before.id, before.tokens
+        )
+        held.append(int(np.count_nonzero(needed_next(known, rows, tokens).inside)))
+    return held

@@ -1,0 +1,556 @@
+"""Does advice help? Recorded logs are walked in the order of time, and before each
+attempt advice is asked with what was known until then.
+
+An attempt is known from the place in the log at which it was closed. What is scored was
+done by agents that got no advice: it says what advice would have known, not what it
+would have changed.
+"""
+
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby, islice
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.core.clock import FixedClock
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.designs.causal import SUCCESS
+from theorex_lab.designs.causal.advice import GeneAdvice, advice_from, records
+from theorex_lab.designs.causal.design import DESIGN
+from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
+from theorex_lab.designs.causal.items import runs_of
+from theorex_lab.designs.causal.settings import CausalSettings
+from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.datasets.logs import MINUTE, load_logs
+from theorex_lab.eval.metrics.strategies import programs
+from theorex_lab.eval.replay.baselines import Bm25
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import EvidenceRun
+from theorex_lab.memory.evidence import AMOUNTS, EvidenceTable
+from theorex_lab.memory.intervals import Interval, bootstrap_means
+from theorex_lab.memory.rows import Rows
+from theorex_lab.store.lab import Lab
+
+Row = dict[str, Any]
+Floats = NDArray[np.float64]
+Run = tuple[int, str, str, bool]  # when (µs UTC), of which task, the gene and success
+ADVICE, BASE, OF_GENE, OF_SIGNALS = (
+    "advice",
+    "base rate so far",
+    "rate of the gene",
+    "rate of the signals",
+)
+OFFERED = 3  # genes that each method may offer
+_HOUR = 60 * MINUTE
+_DAY = 24 * _HOUR
+_LATE = 366 * _DAY  # after the last event, when every session is over
+_UNKNOWN = Interval(math.nan, math.nan, math.nan)
+_FEW = 5  # attempts below which nothing is said of which is better
+
+
+class Tried(NamedTuple):
+    """An attempt of which it is known what came of it.
+
+    group: what intervals draw together, such as a task.  did: what the gene does, in
+    words.  asked, known: places in the log at which it was chosen, and at which it was
+    known how it went.  at, ended: the same, µs UTC.  key: of the signals.  runs: the
+    evidence that it is.
+    """
+
+    group: str
+    signals: tuple[str, ...]
+    gene: str
+    did: tuple[str, ...]
+    success: bool
+    asked: int
+    known: int
+    at: int
+    ended: int
+    key: str
+    runs: tuple[EvidenceRun, ...]
+
+
+class Past:
+    """What was known at a place of a log: the evidence, and the attempts that were
+    closed.
+    """
+
+    def __init__(self) -> None:
+        self.table, self.tried = EvidenceTable(), list[Tried]()
+        self._counts: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
+
+    def learn(self, one: Tried) -> None:
+        """Take in how an attempt went."""
+        self.tried.append(one)
+        for run in one.runs:
+            used = dict(zip(AMOUNTS, run[3:], strict=True))
+            self.table.add(
+                f"{DESIGN.name}/{run.key}",
+                run.option,
+                one.success,
+                at=one.ended,
+                **used,
+            )
+        for what in ((), (one.gene,), (one.key,)):
+            self._counts[what][0] += one.success
+            self._counts[what][1] += 1
+
+    def rate(self, *names: str) -> float:
+        """(successes + 1) / (attempts + 2) of a gene or a key of signals; of all where
+        that was never tried.
+        """
+        successes, n = (
+            self._counts[names] if names in self._counts else self._counts[()]
+        )
+        return (successes + 1) / (n + 2)
+
+
+def walk(tried: Iterable[Tried]) -> Iterator[tuple[Tried, Past]]:
+    """Each attempt in the order in which they were chosen, with what was known then:
+    only what was closed before.
+    """
+    past, waiting = Past(), list[tuple[int, int, Tried]]()
+    for number, one in enumerate(sorted(tried, key=attrgetter("asked"))):
+        while waiting and waiting[0][0] <= one.asked:
+            past.learn(heapq.heappop(waiting)[2])
+        yield one, past
+        heapq.heappush(waiting, (one.known, number, one))
+
+
+def foretell(tried: Iterable[Tried]) -> list[Row]:
+    """A row an attempt: what each method expected of it before, what advice banned,
+    preferred and offered, and what came of it.
+
+    Methods that know nothing of an attempt expect the base rate so far. told: whether
+    advice knew anything of it.
+    """
+    ships, rows = CausalSettings(), list[Row]()
+    for one, past in walk(tried):
+        base, known = (
+            past.rate(),
+            records(past.table, one.signals, [one.gene], ships, one.at)[one.gene],
+        )
+        own = known.best or known.prior
+        genes = [*dict.fromkeys([*(other.gene for other in past.tried), one.gene])]
+        told = advice_from(past.table, one.signals, genes, ships, one.at)
+        expected = {
+            ADVICE: own or base,
+            BASE: base,
+            OF_GENE: past.rate(one.gene),
+            OF_SIGNALS: past.rate(one.key),
+        }
+        rows.append(
+            {
+                "group": one.group,
+                "asked": one.asked,
+                "gene": one.gene,
+                "success": one.success,
+                "told": own > 0,
+                "expected": expected,
+                "banned": one.gene in told.banned_gene_ids,
+                "preferred": told.preferred_gene_id,
+                "offered": _offered(one, past, told),
+            }
+        )
+    return rows
+
+
+def _offered(one: Tried, past: Past, told: GeneAdvice) -> dict[str, float]:
+    """Of what helped, the share that is among what each method offers; nothing where it
+    did not help, or nothing is known.
+    """
+    wanted = named(one.did)
+    if not (one.success and wanted and past.tried):
+        return {}
+    did = {other.gene: other.did for other in past.tried}
+    good = [other for other in reversed(past.tried) if other.success]
+    texts = [" ".join([*other.signals, *other.did]) for other in good]
+    likest = np.argsort(
+        -np.array(Bm25().rank(" ".join(one.signals), texts)), kind="stable"
+    ).tolist()
+    often = sorted(
+        did, key=lambda gene: -sum(other.gene == gene for other in past.tried)
+    )
+    offers: dict[str, Iterable[tuple[str, ...]]] = {
+        ADVICE: (
+            did[gene]
+            for gene, score in told.scores.items()
+            if score > 0 and gene in did.keys() - told.banned_gene_ids
+        ),
+        "BM25 over earlier successes": (good[place].did for place in likest),
+        "last successes of the signals": (
+            other.did for other in good if other.key == one.key
+        ),
+        "last successes": (other.did for other in good),
+        "most frequent genes": (did[gene] for gene in often),
+    }
+    firsts = {
+        method: islice(filter(named, dict.fromkeys(given)), OFFERED)
+        for method, given in offers.items()
+    }
+    return {
+        method: len(wanted & named(chain(*given))) / len(wanted)
+        for method, given in firsts.items()
+    }
+
+
+def named(acts: Iterable[str]) -> set[str]:
+    """The files, programs and other calls that acts name; to make the same call again
+    names nothing.
+
+    >>> sorted(
+    ...     named(
+    ...         [
+    ...             "edit a.py, b.py",
+    ...             "run go test ./... | tail",
+    ...             "call cancel",
+    ...             "make the same call again",
+    ...         ]
+    ...     )
+    ... )
+    ['a.py', 'b.py', 'call cancel', 'go test', 'tail']
+    """
+    found = set[str]()
+    for act in set(acts) - {AGAIN, WITHOUT}:
+        kind, _, rest = act.partition(" ")
+        found.update({"edit": rest.split(", "), "run": programs(rest)}.get(kind, [act]))
+    return found
+
+
+class Figure(NamedTuple):
+    """A figure of a part of the score and a method, with its 95 % interval over groups;
+    n: how many rows count for it.
+    """
+
+    part: str
+    method: str
+    score: str
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class AdviceScore(Rows[Figure]):
+    """Figures of what advice is worth on a data set, beside its peers; `.verdict` says
+    in words what they come to.
+
+    tried: a row an attempt, as `foretell` makes it.  `advice gains` is by how much
+    advice is better than a method, paired.
+    """
+
+    row_class = Figure
+
+    def __init__(
+        self,
+        dataset: str,
+        figures: Sequence[Figure],
+        tried: Sequence[Row],
+        verdict: str,
+    ) -> None:
+        super().__init__(figures)
+        self.dataset, self.tried, self.verdict = dataset, tried, verdict
+
+    def result(self) -> Row:
+        """{dataset, n, figures, verdict}, as JSON holds it."""
+        return {
+            "dataset": self.dataset,
+            "n": len(self.tried),
+            "figures": self.to_dict(),
+            "verdict": self.verdict,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"AdviceScore({self.dataset}, {len(self.tried)} attempts, {len(self)}"
+            " figures)"
+        )
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.dataset}, n = {len(self.tried)} attempts; in brackets 95 %"
+            " intervals"
+        ]
+        for part, figures in groupby(self, attrgetter("part")):
+            lines.append(f"  {part}:")
+            for _, method, score, value, low, high, n in figures:
+                lines.append(
+                    f"    {method:<38}{score:<14}{value:7.3f} [{low:.3f}, {high:.3f}] "
+                    f" n {n}"
+                )
+        return "\n".join([*lines, self.verdict])
+
+
+class _Figures:
+    """Figures of rows, whose intervals are drawn by group."""
+
+    def __init__(self, rows: Sequence[Row], seed: int) -> None:
+        self.made, self.rows, self._seed = list[Figure](), rows, seed
+        self._groups = np.array([row["group"] for row in rows])
+
+    def columns(self, name: str) -> dict[str, Floats]:
+        """What each row says of each method under a name, NaN where it says nothing."""
+        methods = dict.fromkeys(method for row in self.rows for method in row[name])
+        return {
+            method: np.array([row[name].get(method, math.nan) for row in self.rows])
+            for method in methods
+        }
+
+    def add(self, part: str, method: str, score: str, values: Floats) -> Figure:
+        """The mean of values, one a row; NaN where a row does not count."""
+        known = np.isfinite(values)
+        groups = self._groups[known].tolist()
+        found = (
+            bootstrap_means(values[known], seed=self._seed, groups=groups)[0]
+            if known.any()
+            else _UNKNOWN
+        )
+        self.made.append(
+            Figure(part, method, score, found.mean, found.low, found.high, len(groups))
+        )
+        return self.made[-1]
+
+    def compare(
+        self, part: str, score: str, columns: Mapping[str, Floats], sign: int
+    ) -> str:
+        """The mean of each column, and by how much advice is better (sign -1: less is
+        better); its peers in words.
+        """
+        words = list[str]()
+        for method, values in columns.items():
+            found = self.add(part, method, score, values)
+            if method != ADVICE:
+                gain = self.add(
+                    part, method, "advice gains", sign * (columns[ADVICE] - values)
+                )
+                than = (
+                    "better than"
+                    if gain.low > 0
+                    else "worse than"
+                    if gain.high < 0
+                    else "no better than"
+                )
+                words += (
+                    [f"{than} {method} ({found.value:.3f})"]
+                    if not method.startswith(ADVICE)
+                    else []
+                )
+        return f"{np.nanmean(columns[ADVICE]):.3f}: {', '.join(words)}"
+
+    def versus(
+        self, part: str, one: str, ours: Floats, other: str, theirs: Floats
+    ) -> str:
+        """How much more often what counts in one column succeeded than what counts in
+        the other, in words.
+        """
+        found = (
+            self.add(part, one, "success", ours),
+            self.add(part, other, "success", theirs),
+        )
+        more = self.add(part, one, "difference", _contrast(ours, theirs, -1.0))
+        sure = min(found[0].n, found[1].n) >= _FEW and (more.low > 0 or more.high < 0)
+        than = (
+            "no more often than"
+            if not sure
+            else "more often than"
+            if more.low > 0
+            else "less often than"
+        )
+        first, second = (f"({side.value:.2f} of {side.n})" for side in found)
+        return f"{one} {first} succeeded {than} {other} {second}"
+
+
+def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
+    """A column whose mean is that of one column plus `sign` times that of the other:
+    what each row moves it by, to first order.
+    """
+    column = np.zeros(len(ours))
+    for values, times in ((ours, 1.0), (theirs, sign)):
+        known = np.isfinite(values)
+        mean = values[known].mean() if known.any() else math.nan
+        column += times * (
+            mean
+            + np.where(known, (values - mean) * len(values) / max(1, known.sum()), 0.0)
+        )
+    return column
+
+
+def _auc(values: Floats, success: Floats) -> Floats:
+    """A column whose mean is the area under the ROC curve: the share of pairs of a
+    success and a failure that values tell right.
+    """
+    yes = success > 0
+    right = np.greater.outer(values[yes], values[~yes]) + 0.5 * np.equal.outer(
+        values[yes], values[~yes]
+    )
+    won, lost = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    won[yes], lost[~yes] = right.mean(1), right.mean(0)
+    return _contrast(won, lost, 1.0) - float(right.mean())
+
+
+def _score(figures: _Figures) -> list[str]:
+    part = "expected success of what was tried"
+    success, expected = (
+        np.array([row["success"] for row in figures.rows], float),
+        figures.columns("expected"),
+    )
+    said = figures.compare(
+        part,
+        "brier",
+        {name: (value - success) ** 2 for name, value in expected.items()},
+        -1,
+    )
+    for method, values in expected.items():
+        figures.add(part, method, "auc", _auc(values, success))
+    told = np.mean([row["told"] for row in figures.rows])
+    return [
+        f"Advice knew something of {told:.0%} of the attempts; the Brier score of what"
+        f" it expects is {said}."
+    ]
+
+
+def _score_bans(figures: _Figures) -> list[str]:
+    """Whether what was banned failed, and whether what was preferred succeeded: nobody
+    was told to heed it.
+    """
+    success, rates = (
+        np.array([row["success"] for row in figures.rows], float),
+        figures.columns("expected"),
+    )
+    cut = CausalSettings().ban_below
+    banned = {ADVICE: np.array([row["banned"] for row in figures.rows])}
+    banned |= {
+        f"{method} below {cut}": rates[method] < cut for method in (OF_GENE, OF_SIGNALS)
+    }
+    banned["everything"] = np.full(len(success), True)
+    for method, held in banned.items():
+        figures.add("bans", method, "precision", np.where(held, 1 - success, np.nan))
+        figures.add("bans", method, "recall", np.where(success == 0, held, np.nan))
+    same, told = np.array(
+        [
+            (row["preferred"] == row["gene"], row["preferred"] is not None)
+            for row in figures.rows
+        ]
+    ).T
+    ours, theirs = (
+        np.where(same, success, np.nan),
+        np.where(~same & told, success, np.nan),
+    )
+    said = figures.versus(
+        "by observation", "what was done as it preferred", ours, "the rest", theirs
+    )
+    n, failed = int(banned[ADVICE].sum()), 1 - success
+    bans = (
+        f"{n}, of which {failed[banned[ADVICE]].mean():.0%} failed"
+        if n
+        else "nothing that was tried"
+    )
+    return [
+        f"Bans: {bans}; of all, {failed.mean():.0%} failed.",
+        f"By observation, {said}.",
+    ]
+
+
+def _score_offers(figures: _Figures) -> list[str]:
+    if not (columns := figures.columns("offered")):
+        return ["Nothing that helped names a file or a command."]
+    said = figures.compare(
+        "what then helped, among what is offered", "share", columns, 1
+    )
+    return [
+        f"Of what then helped, the {OFFERED} genes that it offers first name a share of"
+        f" {said}."
+    ]
+
+
+def captured(
+    log: Log, group: Callable[[Event], str] = attrgetter("session")
+) -> list[Tried]:
+    """The attempts that are read from what was captured in a log; group: what intervals
+    draw together, of an attempt's event.
+    """
+    with lab_of(log) as lab:
+        return _recorded(lab, group)
+
+
+def lab_of(log: Log) -> Lab:
+    """A lab that lived through a log and told its attempts when every session was over;
+    whoever asked closes it.
+    """
+    lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE))
+    lab.journal.append(log.events, allow_future=True)
+    lab.causal.fill()
+    return lab
+
+
+def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
+    """The attempts of a home that were closed."""
+    events, found = {event.id: event for event in lab.journal.tail(0)}, []
+    did = {gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()}
+    for event in events.values():
+        if event.kind == "attempt_closed":
+            start, by = (events[event.lineage[place]] for place in (0, -1))
+            asked, known = (
+                events.get(start.body.get("cause", ""), start),
+                event if by is start else by,
+            )
+            (gene, signal), places = (
+                (event.body[name] for name in ("gene", "signal")),
+                (asked.seq, known.seq),
+            )
+            about = (
+                group(start),
+                tuple(signal["signals"]),
+                gene["id"],
+                did.get(gene["id"], ()),
+            )
+            success, when = (
+                event.body["outcome"]["status"] == SUCCESS,
+                (start.at, event.at),
+            )
+            found.append(
+                Tried(
+                    *about,
+                    success,
+                    *places,
+                    *when,
+                    signal["key"],
+                    tuple(runs_of(event)),
+                )
+            )
+    return found
+
+
+def score_advice(
+    dataset: str | Log = "taubench_airline", *, seed: int = 0
+) -> AdviceScore:
+    """What advice is worth on a log in which calls failed, or on the first of a data
+    set.
+
+    Raises InvalidInput for a log without an attempt that was closed, and as `load_logs`
+    does.
+    """
+    log = load_logs(dataset)[0] if isinstance(dataset, str) else dataset
+    # Of a run of tau-bench the task, which every trial repeats.
+    group = (
+        (lambda event: event.session.partition("-")[2])
+        if log.name == "taubench_airline"
+        else attrgetter("session")
+    )
+    return _score_log(log.name, captured(log, group), seed)
+
+
+def _score_log(name: str, tried: Sequence[Tried], seed: int) -> AdviceScore:
+    if not tried:
+        raise InvalidInput(
+            f"got {name}, in which no call that failed was made again; give a log of"
+            " work with tools"
+        )
+    figures = _Figures(foretell(tried), seed)
+    words = [*_score(figures), *_score_bans(figures), *_score_offers(figures)]
+    return AdviceScore(name, figures.made, figures.rows, " ".join(words))

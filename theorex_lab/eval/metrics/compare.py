@@ -1,0 +1,449 @@
+"""Which memory works better: designs and baselines live through the same logs and are
+asked the same.
+
+>>> from theorex_lab.memory.contract import Item; from theorex_lab.eval.adapters.protocol import Log, Probe
+>>> from theorex_lab.journal.event import new_event
+>>> said = new_event(
+...     "prompt",
+...     {"text": "The port is 8080", "source": "user", "project": ""},
+...     agent="main",
+...     at=1,
+... )
+>>> log = Log(
+...     "tiny", [said], [Probe(2, "which port?", frozenset({said.id}), ("8080",))]
+... )
+>>> compared = compare([log], ["nothing", "bm25"], budgets=(150,))
+>>> compared.value("bm25", "retrieve", 150, "evidence_recall").value
+1.0
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import TypeAdapter
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.files import told, write_atomically, writing
+from theorex_lab.core.progress import bar
+from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.replay.baselines import Maker, Memory, names_of
+from theorex_lab.eval.replay.trials import (
+    INJECT,
+    LOWER_IS_BETTER,
+    NEITHER,
+    RETRIEVE,
+    Plan,
+    Trial,
+    try_out,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+BETTER, WORSE, OPEN = "better", "worse", "not enough evidence"
+RESAMPLES = 1_000
+_FEW_LOGS = 5  # below, sessions and probes are resampled; from here on, logs
+# below, nothing is said of which is better: five that all say the same are the fewest
+# that tell
+_FEW_PAIRS = 5
+
+Cell = tuple[str, str, int, str]  # design, mode, budget, score
+
+
+class MeanInterval(NamedTuple):
+    """A mean with its 95 % bootstrap interval, over `n` sessions or probes. NaN without
+    any.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int = 0
+
+
+class Difference(NamedTuple):
+    """How much more a design scored than another on the same sessions and probes, and
+    what that says.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    verdict: str
+
+
+def compare(
+    logs: Sequence[Log],
+    designs: Sequence[Memory] | Mapping[str, Memory],
+    budgets: Sequence[int] = (150, 500, 2_000, 8_000),
+    every_days: float = 1.0,
+    seed: int = 0,
+    *,
+    timeout: float | None = None,
+    executor: Executor | None = None,
+    progress: bool | None = None,
+) -> Comparison:
+    """Let each design live through each log, and score what it gives at every session's
+    start and every probe.
+
+    designs: names of designs and baselines, `module:Name` of classes of one's own,
+    `Design`s, or functions that make a `MemoryDesign`; in a mapping, under the names
+    that they are to have.  budgets: in tokens.  every_days: between nights. timeout:
+    seconds that a call may take; a design that takes longer gives nothing from there
+    on.  executor: any `concurrent.futures` one; to processes go logs and names, not a
+    `Design` with functions of its own.  progress: a bar (None: in a terminal or
+    notebook).
+
+    Raises InvalidInput for arguments outside their ranges and for unknown designs
+    before anything is run.
+    """
+    named = names_of(designs)
+    plan = _plan(logs, budgets, every_days, seed, timeout)
+    jobs = [
+        (
+            log,
+            name,
+            Maker(memory, _other(logs, number) if name == "shuffled" else ()),
+            plan,
+        )
+        for number, log in enumerate(logs)
+        for name, memory in named.items()
+    ]
+    run, done = map if executor is None else executor.map, list[Trial]()
+    with closing(bar(len(jobs), 0, progress, "trials", "compare")) as shown:
+        for trial in run(
+            _tried, jobs
+        ):  # of an executor, what has not begun is cancelled where one fails
+            done.append(trial)
+            shown.update(1)
+    return Comparison(tuple(done), plan)
+
+
+def _tried(job: tuple[Log, str, Maker, Plan]) -> Trial:
+    return try_out(*job)
+
+
+def _plan(
+    logs: Sequence[Log],
+    budgets: Sequence[int],
+    every_days: float,
+    seed: int,
+    timeout: float | None,
+) -> Plan:
+    if not budgets or any(
+        not isinstance(tokens, int) or tokens < 1 for tokens in budgets
+    ):
+        raise InvalidInput(
+            f"got the budgets {budgets!r}; allowed are whole numbers of tokens from 1"
+        )
+    if not (every_days > 0 and math.isfinite(every_days)):
+        raise InvalidInput(
+            f"got every_days {every_days!r}; allowed is a number above 0"
+        )
+    names = [log.name for log in logs]
+    if not logs or len(set(names)) < len(names):
+        raise InvalidInput(
+            f"got the logs {', '.join(names) or 'none'}; allowed is one or more, each once"
+        )
+    return Plan(tuple(budgets), every_days, timeout, seed)
+
+
+def _other(logs: Sequence[Log], number: int) -> tuple[Any, ...]:
+    """The events of the next log; where there is one alone, of the packaged simulation,
+    unless it is that.
+    """
+    if len(logs) > 1:
+        return tuple(logs[(number + 1) % len(logs)].events)
+    from theorex_lab.eval.datasets.logs import load_logs
+
+    return tuple(
+        event
+        for log in load_logs("simulated_team")
+        if log.name != logs[0].name
+        for event in log.events
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What designs were worth on logs. `.frame` has a row for each log, design, mode,
+    budget and score.
+    """
+
+    trials: tuple[Trial, ...]
+    plan: Plan
+
+    @property
+    def logs(self) -> list[str]:
+        """The names of the logs."""
+        return list(dict.fromkeys(trial.log for trial in self.trials))
+
+    @property
+    def designs(self) -> list[str]:
+        """The names of the designs."""
+        return list(dict.fromkeys(trial.design for trial in self.trials))
+
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets that the logs are of: their names up to a slash."""
+        return list(dict.fromkeys(log.partition("/")[0] for log in self.logs))
+
+    @cached_property
+    def _values(self) -> dict[Cell, dict[str, dict[str, float]]]:
+        """By cell, log and unit, what was scored; NaN left out."""
+        found: dict[Cell, dict[str, dict[str, float]]] = {}
+        for trial in self.trials:
+            for given in trial.given:
+                for score, value in given.scores.items():
+                    if not math.isnan(value):
+                        cell = found.setdefault(
+                            (trial.design, given.mode, given.budget, score), {}
+                        )
+                        cell.setdefault(trial.log, {})[given.unit] = value
+        return found
+
+    @property
+    def cells(self) -> list[Cell]:
+        """What was scored, as (design, mode, budget, score)."""
+        return list(self._values)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """Columns log, design, mode, budget, score, value, low, high, n."""
+        rows: list[tuple[Any, ...]] = []
+        for cell, logs in self._values.items():
+            rows += [
+                (log, *cell, *self._interval([list(units.values())]))
+                for log, units in logs.items()
+            ]
+        return pd.DataFrame(
+            rows,
+            columns=[
+                "log",
+                "design",
+                "mode",
+                "budget",
+                "score",
+                "value",
+                "low",
+                "high",
+                "n",
+            ],
+        )
+
+    @property
+    def costs(self) -> pd.DataFrame:
+        """Columns log, design, cpu_seconds (of all calls), bytes (at the end; NaN where
+        it does not tell), problems.
+        """
+        rows = []
+        for trial in self.trials:
+            spent, size = (
+                sum(trial.cpu_seconds.values()),
+                trial.sizes[-1][1] if trial.sizes else math.nan,
+            )
+            rows.append(
+                (trial.log, trial.design, spent, size, sum(trial.problems.values()))
+            )
+        return pd.DataFrame(
+            rows, columns=["log", "design", "cpu_seconds", "bytes", "problems"]
+        )
+
+    @property
+    def survivors(self) -> pd.DataFrame:
+        """Share of a sample of probes for which some evidence still came back after
+        nights without events.
+
+        A row a design, its mean over the logs; a column a number of nights, 0 first.
+        """
+        rows = [
+            {
+                "design": trial.design,
+                **{int(nights): share for nights, share in trial.survivors.items()},
+            }
+            for trial in self.trials
+        ]
+        return pd.DataFrame(rows).groupby("design", sort=False).mean()
+
+    def of(self, dataset: str) -> Comparison:
+        """What was compared on the logs of one data set, whose names are its own or
+        begin with it and a slash.
+        """
+        return Comparison(
+            tuple(
+                trial for trial in self.trials if trial.log.partition("/")[0] == dataset
+            ),
+            self.plan,
+        )
+
+    def value(self, design: str, mode: str, budget: int, score: str) -> MeanInterval:
+        """A design's score over all logs; `mode` is inject or retrieve. NaN where
+        nothing of the kind was asked.
+        """
+        logs = self._values.get((design, mode, budget, score), {})
+        return self._interval([list(units.values()) for units in logs.values()])
+
+    def difference(
+        self, design: str, baseline: str, mode: str, budget: int, score: str
+    ) -> Difference:
+        """How much more `design` scored than `baseline`, paired by session and probe."""
+        ours, theirs = (
+            self._values.get((name, mode, budget, score), {})
+            for name in (design, baseline)
+        )
+        both = [(units, theirs[log]) for log, units in ours.items() if log in theirs]
+        pairs = [
+            [value - other[unit] for unit, value in units.items() if unit in other]
+            for units, other in both
+        ]
+        value, low, high, n = self._interval(pairs)
+        return Difference(
+            value, low, high, n, _verdict(low, high, score) if n >= _FEW_PAIRS else OPEN
+        )
+
+    def paired(self, baseline: str) -> pd.DataFrame:
+        """Every other design beside one: columns design, mode, budget, score, value,
+        low, high, n, verdict.
+
+        Raises InvalidInput for a baseline that was not compared.
+        """
+        if baseline not in self.designs:
+            raise InvalidInput(
+                f"got the baseline {baseline!r}; allowed are {', '.join(self.designs)}"
+            )
+        cells = [cell for cell in self._values if cell[0] != baseline]
+        rows = [
+            (*cell, *self.difference(cell[0], baseline, *cell[1:])) for cell in cells
+        ]
+        return pd.DataFrame(
+            rows,
+            columns=[
+                "design",
+                "mode",
+                "budget",
+                "score",
+                "value",
+                "low",
+                "high",
+                "n",
+                "verdict",
+            ],
+        )
+
+    def plot(
+        self, score: str = "", mode: str = "inject", ax: Axes | None = None
+    ) -> Axes:
+        """Draw a score against the tokens that were given, a line for each design;
+        returns the Axes.
+
+        score: '' is `mean`, or `evidence_recall` where no session was scored.
+        """
+        from theorex_lab.eval.plots.comparison import plot_comparison
+
+        return plot_comparison(self, score=score, mode=mode, ax=ax)
+
+    def to_dict(self, baseline: str = "") -> dict[str, Any]:
+        """JSON values: logs, designs (name → budget → mode → score → value, low, high),
+        paired, trials.
+        """
+        told: dict[str, Any] = {name: {} for name in self.designs}
+        for design, mode, budget, score in self._values:
+            by_mode = told[design].setdefault(
+                str(budget), {name: {} for name in (INJECT, RETRIEVE)}
+            )
+            value, low, high, _ = self.value(design, mode, budget, score)
+            by_mode[mode][score] = {"value": value, "low": low, "high": high}
+        trials = [
+            {**trial.to_dict(), "given": len(trial.given)} for trial in self.trials
+        ]
+        paired = self._paired_dict(baseline) if baseline else {}
+        return {"logs": self.logs, "designs": told, "paired": paired, "trials": trials}
+
+    def _paired_dict(self, baseline: str) -> dict[str, Any]:
+        told: dict[str, Any] = {}
+        for design, mode, budget, score, *span, _, verdict in (
+            self.paired(baseline).to_numpy().tolist()
+        ):
+            at = (
+                told.setdefault(design, {})
+                .setdefault(str(budget), {})
+                .setdefault(mode, {})
+            )
+            known = (None if math.isnan(value) else value for value in span)
+            at[score] = {
+                **dict(zip(("value", "low", "high"), known, strict=True)),
+                "verdict": verdict,
+            }
+        return {"baseline": baseline, "designs": told}
+
+    def save(self, path: str | Path) -> None:
+        """Write the comparison as one JSON file. Raises StorageError where it cannot be
+        written.
+        """
+        with writing(path, "give another file"):
+            write_atomically(Path(path), TypeAdapter(Comparison).dump_json(self))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Comparison:
+        """The comparison that `save` wrote, or gzip made of that. Raises InvalidInput
+        for a file that holds none, StorageError for none.
+        """
+        with told(f"cannot read {path}", "give the file of a comparison"):
+            data = Path(path).read_bytes()
+        try:
+            return TypeAdapter(cls).validate_json(
+                gzip.decompress(data) if str(path).endswith(".gz") else data
+            )
+        except (ValueError, OSError, EOFError) as error:
+            raise InvalidInput(
+                f"{path} holds no comparison ({error}); give one that `compare --out` wrote"
+            ) from error
+
+    def _interval(self, by_log: Sequence[Sequence[float]]) -> MeanInterval:
+        """The mean of all values with its interval: from five logs on logs are drawn,
+        below that values within each.
+        """
+        if not (values := [np.asarray(log, float) for log in by_log if len(log)]):
+            return MeanInterval(math.nan, math.nan, math.nan)
+        rng, n = np.random.default_rng(self.plan.seed), sum(map(len, values))
+        if len(values) >= _FEW_LOGS:
+            sums, counts = (
+                np.array([log.sum() for log in values]),
+                np.array([len(log) for log in values]),
+            )
+            drawn = rng.integers(0, len(values), (RESAMPLES, len(values)))
+            means = sums[drawn].sum(1) / counts[drawn].sum(1)
+        else:
+            means = (
+                np.sum(
+                    [
+                        log[rng.integers(0, len(log), (RESAMPLES, len(log)))].sum(1)
+                        for log in values
+                    ],
+                    axis=0,
+                )
+                / n
+            )
+        low, high = np.percentile(means, [2.5, 97.5])
+        return MeanInterval(
+            float(sum(log.sum() for log in values) / n), float(low), float(high), n
+        )
+
+
+def _verdict(low: float, high: float, score: str) -> str:
+    if score in NEITHER or not (low > 0 or high < 0):
+        return OPEN
+    return BETTER if (low > 0) != (score in LOWER_IS_BETTER) else WORSE

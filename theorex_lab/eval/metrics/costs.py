@@ -1,0 +1,458 @@
+"""What ways to choose a model cost, beside what they bring: scored on queries that
+every model answered.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain, repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.settings import WORSE_AT, ModelSettings, ModelTier, Settings
+from theorex_lab.eval.datasets.recorded_runs import LocalRuns, load_local_runs, prompts
+from theorex_lab.eval.datasets.routing_sets import (
+    TEST_SHARE,
+    Ints,
+    Queries,
+    RoutingSet,
+    Training,
+    load_routing_set,
+)
+from theorex_lab.eval.metrics import routing as scored
+from theorex_lab.eval.metrics.routing import (
+    SUCCESS_FROM,
+    BestSingle,
+    Paid,
+    PolicyScore,
+    TaskMatrix,
+    models_of,
+)
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
+from theorex_lab.memory.rows import Rows
+from theorex_lab.routing.cascade import cascade_of
+from theorex_lab.routing.confidence import (
+    Cell,
+    MatrixResult,
+    best,
+    cheapest,
+    matrix,
+    near_best,
+    query_types,
+)
+from theorex_lab.routing.heuristic import classify
+from theorex_lab.store.lab import DEFAULT_HOME, Lab
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COST_SETS = ("llmrouter", "routellm", "local_runs")
+CHEAPEST, THOMPSON = "cheapest not worse", "Thompson sampling"
+FALSE_PASS = FALSE_ALARM = 0.1  # of the noisy check
+CHECKS = {"perfect check": (0.0, 0.0), "noisy check": (FALSE_PASS, FALSE_ALARM)}
+ANY_TASK = ""
+Cells = dict[str, list[Cell]]
+
+
+@dataclass(frozen=True, eq=False)
+class CostScore(Rows[PolicyScore]):
+    """The policies of a set. n, n_train: queries of the test and of the training, none
+    of which is in both.
+    """
+
+    row_class = PolicyScore
+    dataset: str
+    n: int
+    n_train: int
+    cost_unit: str
+    policies: tuple[PolicyScore, ...]
+
+    def _records(self) -> tuple[PolicyScore, ...]:
+        return self.policies
+
+    def result(self) -> dict[str, Any]:
+        """For JSON."""
+        about = {
+            name: getattr(self, name)
+            for name in ("dataset", "n", "n_train", "cost_unit")
+        }
+        return {
+            **about,
+            "false_pass": FALSE_PASS,
+            "false_alarm": FALSE_ALARM,
+            "policies": self.to_dict(),
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The mean score of each policy against its mean cost, with the 95 % interval
+        of the score.
+        """
+        from theorex_lab.eval.plots.routing import plot_costs
+
+        return plot_costs(self.policies, self.cost_unit, self.dataset, ax=ax)
+
+
+def score_costs(
+    dataset: str | RoutingSet = "llmrouter", *, level: float = WORSE_AT, seed: int = 0
+) -> CostScore:
+    """What policies bring and cost on the test queries of a set, after the training
+    without the queries that are in both.
+
+    `dataset`: llmrouter, routellm, local_runs (whose cost is latency), or a set.
+    Evidence is pooled by the set's tasks; `level`: at which a model counts as worse
+    (see `evidence.not_worse`). Thompson sampling starts from the training and learns on
+    from its own answers alone. A cascade's check knows the truth, or errs at the rates
+    FALSE_PASS and FALSE_ALARM; the one without a check asks the strong model at once
+    where the cheap one's success on such tasks is below that of the strong one on all
+    tasks. `seed` draws samples, errors of the check and the bootstrap. Raises what
+    `load_cost_set` does.
+    """
+    dataset = load_cost_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
+    training, test = dataset.train_without_repeats, dataset.test
+    cells = cells_of(training, dataset)
+    chosen = {
+        each.name: each.fit(training).choose(test.queries)
+        for each in (BestSingle(), TaskMatrix())
+    }
+    cheap = {
+        task: cheapest(near_best(known, level)).model for task, known in cells.items()
+    }
+    chosen[CHEAPEST] = _by_task(cheap, dataset)
+    chosen[THOMPSON] = thompson(dataset, cells, seed=seed)
+    values = (
+        scored.taken(dataset, chosen)
+        | cascades(dataset, cells, seed=seed)
+        | scored.bounds_of(dataset)
+    )
+    rows = scored.policy_scores(values, test.scores.max(axis=1), seed)
+    return CostScore(
+        dataset.name, len(test.scores), len(training.scores), dataset.cost_unit, rows
+    )
+
+
+def load_cost_set(name: str, *, seed: int = 0) -> RoutingSet:
+    """A set by its name, one of COST_SETS; raises InvalidInput for another, and what
+    loading a set raises.
+    """
+    if name not in COST_SETS:
+        raise InvalidInput(f"got the set {name!r}; allowed are {', '.join(COST_SETS)}")
+    return (
+        local_routing_set(load_local_runs())
+        if name == "local_runs"
+        else load_routing_set(name, seed=seed)
+    )
+
+
+def cells_of(training: Training, found: RoutingSet) -> Cells:
+    """How each model did, by task, and on all of them under ANY_TASK, for tasks that
+    the training does not know.
+    """
+    table = EvidenceTable()
+    for task, row in zip(
+        training.queries.tasks, (training.scores >= SUCCESS_FROM).tolist(), strict=True
+    ):
+        for name, success, cost in zip(
+            found.models, row, found.costs.tolist(), strict=True
+        ):
+            for key in (task, ANY_TASK):
+                table.add(QUERY_TYPE_PREFIX + key, name, success, at=0, cost=cost)
+    cells: Cells = {}
+    for cell in matrix(table.cells(), min_samples=0):
+        cells.setdefault(cell.query_type, []).append(cell)
+    return cells
+
+
+def _by_task(models: Mapping[str, str], found: RoutingSet) -> Ints:
+    """The number of the model that each test query goes to by its task."""
+    names = [models.get(task, models[ANY_TASK]) for task in found.test.queries.tasks]
+    return np.array([found.models.index(name) for name in names], np.int64)
+
+
+def thompson(found: RoutingSet, cells: Cells, *, seed: int = 0) -> Ints:
+    """The model for each test query, one after the other, by one draw a model from the
+    Beta distribution of its cell.
+    """
+    generator, number = (
+        np.random.default_rng(seed),
+        {name: place for place, name in enumerate(found.models)},
+    )
+    counts = {
+        task: np.ones((2, len(number))) for task in {*cells, *found.test.queries.tasks}
+    }
+    for cell in chain(*cells.values()):
+        right = cell.success_rate * cell.n
+        counts[cell.query_type][:, number[cell.model]] += right, cell.n - right
+    chosen = np.zeros(len(found.test.scores), np.int64)
+    for place, task in enumerate(found.test.queries.tasks):
+        model = chosen[place] = np.argmax(generator.beta(*counts[task]))
+        counts[task][int(found.test.scores[place, model] < SUCCESS_FROM), model] += 1.0
+    return chosen
+
+
+def cascades(found: RoutingSet, cells: Cells, *, seed: int = 0) -> dict[str, Paid]:
+    """What cascades bring and cost: with a check that knows the truth, with a noisy
+    one, and by expected success alone.
+    """
+    noise = np.random.default_rng(seed).random(len(found.test.scores))
+    told = {}
+    for name, (false_pass, false_alarm) in CHECKS.items():
+        pairs = {
+            task: _pair(known, false_pass, false_alarm) for task, known in cells.items()
+        }
+        first, then = (
+            _by_task({task: pair[place] for task, pair in pairs.items()}, found)
+            for place in (0, 1)
+        )
+        (score, cost), (strong, more) = scored.taken(
+            found, {"first": first, "then": then}
+        ).values()
+        right = score >= SUCCESS_FROM
+        asked = (first != then) & (
+            noise < np.where(right, false_alarm, 1.0 - false_pass)
+        )
+        told[f"cascade, {name}"] = (
+            np.where(asked, strong, score),
+            np.where(asked, cost + more, cost),
+        )
+    overall = {cell.model: cell.success_rate for cell in cells[ANY_TASK]}
+    weak, best = _pair(cells[ANY_TASK], 0.0, 0.0)
+    rates = {
+        task: {cell.model: cell.success_rate for cell in known}[weak]
+        for task, known in cells.items()
+    }
+    sent = _by_task(
+        {task: best if rate < overall[best] else weak for task, rate in rates.items()},
+        found,
+    )
+    return told | scored.taken(found, {"cascade, expected success": sent})
+
+
+def _pair(cells: list[Cell], false_pass: float, false_alarm: float) -> tuple[str, str]:
+    """Whom a cascade asks first and then; the best model for both where none pays."""
+    offered = cascade_of(cells, false_pass=false_pass, false_alarm=false_alarm)
+    best = near_best(cells, 0.5)[0].model
+    return (offered.first, offered.then) if offered else (best, best)
+
+
+HOME_VARIABLE = "THEOREX_HOME"
+# Of one small model and a set of rules none is large; the sizes stand for what a call
+# takes.
+LOCAL_SIZES: dict[str, ModelTier] = {
+    "rules": "small",
+    "smollm2-135m greedy": "medium",
+    "smollm2-135m sampled": "large",
+}
+
+
+class MatrixSettings(NamedTuple):
+    """How a matrix is made: weight of success (0 to 1; the rest is speed), runs that
+    make a cell usable, half-life of evidence (None: it never ages), and the chance of
+    error at which a model counts as worse than the best.
+    """
+
+    success_weight: float = 1.0
+    min_samples: int = 5
+    half_life_days: float | None = None
+    worse_at: float = WORSE_AT
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Those that a home's settings hold."""
+        made = (
+            settings.matrix_success_weight,
+            settings.matrix_min_samples,
+            settings.matrix_half_life_days,
+        )
+        return cls(*made, settings.worse_at)
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Runs of models, summed by query type and model, and the settings that route among
+    them.
+
+    settings  the models with their sizes, the roles, how the matrix is made
+    now       µs UTC, the time at which evidence is looked at
+    """
+
+    evidence: EvidenceTable
+    settings: Settings
+    now: int
+
+    @classmethod
+    def of(
+        cls,
+        rows: Iterable[tuple[str, str, bool, int, float]],
+        settings: Settings,
+        now: int,
+    ) -> Self:
+        """From rows of query type, model, success, time (µs UTC) and latency in ms, NaN
+        where none was measured.
+        """
+        table = EvidenceTable()
+        for query_type, model, success, at, latency_ms in rows:
+            table.add(
+                QUERY_TYPE_PREFIX + query_type,
+                model,
+                success,
+                at=at,
+                latency_ms=latency_ms,
+            )
+        return cls(table, settings, now)
+
+    def matrix(self, chosen: MatrixSettings | None = None) -> MatrixResult:
+        """The confidence matrix under these settings (None: the home's own). Raises
+        InvalidInput as `matrix` does.
+        """
+        weight, min_samples, half_life_days, _ = chosen or MatrixSettings.of(
+            self.settings
+        )
+        cells = self.evidence.cells(
+            QUERY_TYPE_PREFIX, now=self.now, half_life_days=half_life_days
+        )
+        return matrix(cells, min_samples=min_samples, success_weight=weight)
+
+    def choices(self, chosen: MatrixSettings | None = None) -> dict[str, str | None]:
+        """The model that the matrix picks for each type that was asked; None where it
+        leaves it to the heuristic.
+
+        >>> local_runs().choices(MatrixSettings(success_weight=1.0))["general"]
+        'smollm2-135m greedy'
+        """
+        made = chosen or MatrixSettings.of(self.settings)
+        cells, how = (
+            self.matrix(made),
+            {"success_weight": made.success_weight, "level": made.worse_at},
+        )
+        kinds, models = (
+            query_types(cell.query_type for cell in cells),
+            self.settings.models,
+        )
+        found = {kind: best(cells, kind, models, **how) for kind in kinds}
+        return {kind: cell.model if cell else None for kind, cell in found.items()}
+
+
+def local_runs(recorded: LocalRuns | None = None) -> Runs:
+    """The packaged recording (or another) as runs, one after the other from its date
+    on.
+
+    The recording states no time a run; these follow from the latencies, since runs were
+    made one at a time.
+    """
+    found = recorded or load_local_runs()
+    latencies = found.frame["latency_ms"].astype(float)
+    times = to_microseconds(found.header["date"]) + (
+        latencies.fillna(0.0).cumsum() * 1_000
+    ).astype(np.int64)
+    frame = found.frame.assign(at=times, latency_ms=latencies)
+    columns = (
+        frame[name].tolist()
+        for name in ("query_type", "model", "success", "at", "latency_ms")
+    )
+    models = {
+        name: ModelSettings(tier=LOCAL_SIZES.get(name, "medium"))
+        for name in found.header["solvers"]
+    }
+    return Runs.of(
+        zip(*columns, strict=True), Settings(models=models, roles=[]), int(times.max())
+    )
+
+
+def set_runs(found: RoutingSet) -> Runs:
+    """The training of a public set as runs of every model, each a success from the
+    score that the router asks for.
+
+    Types are those that the router tells from the words of a query; the sets state
+    neither times nor latencies.
+    """
+    kinds = [classify(text).query_type for text in found.train.queries.texts]
+    scores = found.train.scores
+    asked, models = (
+        np.repeat(kinds, scores.shape[1]).tolist(),
+        np.tile(found.models, len(scores)).tolist(),
+    )
+    rows = zip(
+        asked,
+        models,
+        (scores.ravel() >= SUCCESS_FROM).tolist(),
+        repeat(0),
+        repeat(math.nan),
+    )
+    return Runs.of(
+        rows, Settings(models=models_of(found.models, found.sizes), roles=[]), 0
+    )
+
+
+def home_runs(home: str | Path) -> Runs:
+    """Every attempt of every call that a home's journal holds and that got an answer,
+    with the home's settings.
+
+    Lost calls are left out, and what is only heard of. An answer that an outcome later
+    calls wrong is no success.
+    """
+    with Lab(home) as lab:
+        return Runs(
+            lab.views.get(evidence_view(lab.home)).table, lab.settings, lab.clock.now()
+        )
+
+
+def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], Runs]]:
+    """The runs at hand by name, the recording read when it is called: your home's,
+    where it has any, and the recording.
+
+    `home`: default $THEOREX_HOME, else ~/.theorex; none is made. Raises what opening a
+    home raises.
+
+    >>> list(run_sources("/nowhere"))
+    ['recorded local runs']
+    """
+    where = Path(home or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME).expanduser()
+    found: dict[str, Callable[[], Runs]] = {}
+    if (where / "theorex.db").exists() and len((own := home_runs(where)).matrix()):
+        found[f"your home: {where}"] = lambda: own
+    return found | {"recorded local runs": local_runs}
+
+
+def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
+    """The recording in the form of the public sets: tasks split in halves, success as
+    score, mean latency as cost.
+    """
+    tasks = recorded.frame.astype({"success": float, "latency_ms": float}).groupby(
+        ["task_id", "model"]
+    )
+    scores, latencies = (
+        tasks[column].mean().unstack() for column in ("success", "latency_ms")
+    )
+    kinds, costs = (
+        recorded.frame.groupby("task_id")["query_type"].first(),
+        latencies.mean().to_numpy(),
+    )
+    order = np.random.default_rng(seed).permutation(len(scores))
+    parts = np.split(order, [round(len(order) * TEST_SHARE)])
+    asked = Queries(
+        [prompts()[task] for task in scores.index],
+        [kinds[task] for task in scores.index],
+    )
+    test, train = (Training(asked, scores.to_numpy()).take(rows) for rows in parts)
+    sizes, licence = (
+        costs.argsort().argsort().astype(np.float64),
+        str(recorded.header["licence"]),
+    )
+    return RoutingSet(
+        "recorded local runs",
+        tuple(scores.columns),
+        costs,
+        "ms, mean",
+        sizes,
+        train,
+        test,
+        {},
+        licence,
+    )

@@ -1,0 +1,268 @@
+"""Failure review, scored: who and which step failed, and what written fixes are worth.
+
+Who&When is split by question: those whose SHA-1 is even are for development (weights,
+cross-validation), the odd ones are reported.
+"""
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.eval.datasets import recorded_runs
+from theorex_lab.eval.datasets.parsing import FailedRun, Reflexion
+from theorex_lab.evolution import failure_signs
+from theorex_lab.evolution.decisive import find_decisive
+from theorex_lab.memory.decay import Floats
+from theorex_lab.memory.intervals import bootstrap_mean
+from theorex_lab.memory.rows import Rows
+
+Half = Literal["development", "report", "all"]
+Guess = tuple[int, str]
+
+# Shares of Zhang et al. (2025), "Which agent causes task failures and when?": the best
+# language model on the
+# algorithm-generated part, ground truth given, over all its runs.
+PUBLISHED = {"agent_accuracy": 0.5433, "step_accuracy": 0.2551}
+_CODE = re.compile("```")
+_ERROR_WORD = re.compile(r"\b(?:error|failed|exception|traceback)\b", re.I)
+
+
+@dataclass(frozen=True, eq=False)
+class FailureScores(Rows[dict[str, Any]]):
+    """How well the decisive step of failed runs is found: a row a method.
+
+    A row holds agent and step accuracy with 95 % intervals, and the paired gains of
+    `find_decisive` over the method.
+
+    hits: method → (agent right, step right) for each run, 0..1 (chances for `random`).
+    n: runs. half: which questions: development, report or all.
+    """
+
+    half: str
+    n: int
+    hits: dict[str, tuple[Floats, Floats]]
+    seed: int
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [
+            {"method": method, **self._accuracy(hits)}
+            for method, hits in self.hits.items()
+        ]
+
+    def _accuracy(self, hits: tuple[Floats, Floats]) -> dict[str, float]:
+        row: dict[str, float] = {}
+        for kind, right, own in zip(
+            ("agent", "step"), hits, self.hits["find_decisive"], strict=True
+        ):
+            row |= bootstrap_mean(right, self.seed).named(f"{kind}_accuracy")
+            row |= bootstrap_mean(own - right, self.seed).named(f"{kind}_gain")
+        return row
+
+    def __repr__(self) -> str:
+        agent, step = (
+            bootstrap_mean(right, self.seed) for right in self.hits["find_decisive"]
+        )
+        return f"FailureScores({self.half}: agent {agent}, step {step}; {self.n} runs)"
+
+
+@dataclass(frozen=True, eq=False)
+class FixEffect(Rows[dict[str, Any]]):
+    """Solved or not by each trial, with written fixes and without, for environments
+    whose first trial failed alike.
+
+    A row a later trial: solved with and without, pairs solved by one alone, the
+    difference of shares, its exact p. with_fixes, without: shape (n_trials,
+    n_environments), trial 0 the same failure in both.
+    """
+
+    with_fixes: Floats
+    without: Floats
+    seed: int
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [self._trial(trial) for trial in range(1, len(self.with_fixes))]
+
+    def _trial(self, trial: int) -> dict[str, Any]:
+        fixed, plain = self.with_fixes[trial], self.without[trial]
+        solved = {"solved_with": int(fixed.sum()), "solved_without": int(plain.sum())}
+        alone = {
+            "only_with": int((fixed > plain).sum()),
+            "only_without": int((plain > fixed).sum()),
+        }
+        difference = bootstrap_mean(fixed - plain, self.seed).named("difference")
+        return {
+            "trial": trial,
+            **solved,
+            **alone,
+            **difference,
+            "p_value": mcnemar(*alone.values()),
+        }
+
+    def __repr__(self) -> str:
+        spread = bootstrap_mean(self.with_fixes[-1] - self.without[-1], self.seed)
+        pairs = self.with_fixes.shape[1]
+        return (
+            f"FixEffect(by trial {len(self)}: {spread} more solved with fixes; {pairs}"
+            " pairs)"
+        )
+
+
+def half_of(question_id: str) -> Half:
+    """Whether a question is for development (even SHA-1) or reported (odd).
+
+    >>> half_of("what-is-it")
+    'report'
+    """
+    drawn = int(
+        hashlib.sha1(question_id.encode(), usedforsecurity=False).hexdigest(), 16
+    )
+    return "report" if drawn % 2 else "development"
+
+
+def score_failures(
+    runs: Sequence[FailedRun] | None = None, *, half: Half = "report", seed: int = 0
+) -> FailureScores:
+    """Agent and step accuracy of `find_decisive` and of simple rules on Who&When.
+
+    runs: read from the public set by default.  Raises InvalidInput where no run is
+    left.
+    """
+    chosen = _half(runs, half)
+    hits = {name: _hits(chosen, guess) for name, guess in _METHODS.items()}
+    agents = [
+        np.mean([step.agent == run.mistake_agent for step in run.steps])
+        for run in chosen
+    ]
+    hits["random"] = (
+        np.array(agents),
+        np.array([1 / len(run.steps) for run in chosen]),
+    )
+    return FailureScores(half, len(chosen), hits, seed)
+
+
+def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffect:
+    """Environments solved with written fixes passed on and without, pair by pair, on
+    Reflexion's ALFWorld.
+
+    Both arms share their first trial, and differ from the second on; only environments
+    that it failed can tell, over the trials that both arms have. Limits: one run of
+    each arm, so that luck of the model is not averaged out; what a fix says is not told
+    apart from the longer prompt; from the third trial on the fixes add up.
+
+    Raises InvalidInput where the arms differ in their first trial.
+    """
+    both = runs if runs is not None else recorded_runs.fetch_reflexion_alfworld()
+    if not np.array_equal(both.success[0], both.base_success[0]):
+        raise InvalidInput(
+            "got arms that differ in their first trial; allowed are arms that share it,"
+            " to be paired"
+        )
+    n, failed = min(len(both.success), len(both.base_success)), ~both.success[0]
+    if n < 2 or not failed.any():
+        raise InvalidInput(
+            f"got {n} common trials and {int(failed.sum())} first failures; allowed are"
+            " 2 and 1 or more"
+        )
+    arms = [
+        solved[:n, failed].astype(np.float64)
+        for solved in (both.success, both.base_success)
+    ]
+    return FixEffect(arms[0], arms[1], seed)
+
+
+def run_steps(run: FailedRun) -> list[failure_signs.RunStep]:
+    """The steps of a recorded run, numbered from 0."""
+    return [
+        failure_signs.RunStep(k, step.agent, step.text)
+        for k, step in enumerate(run.steps)
+    ]
+
+
+def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
+    known: Sequence[FailedRun] = (
+        runs if runs is not None else recorded_runs.fetch_whoandwhen().runs
+    )
+    if not (
+        kept := [run for run in known if half in ("all", half_of(run.question_id))]
+    ):
+        raise InvalidInput(
+            f"got {len(known)} runs, none of the half {half!r}; allowed are"
+            " development, report and all"
+        )
+    return kept
+
+
+def _found(run: FailedRun) -> Guess:
+    finding = find_decisive(run_steps(run), task=run.question)
+    return finding.step, finding.agent
+
+
+def _first(run: FailedRun, sign: re.Pattern[str], before: int = 0) -> Guess:
+    """So many steps before the first with the sign; the opening where nothing goes
+    before, or no step has it.
+    """
+    return _at(
+        run,
+        max(
+            0,
+            next((k for k, step in enumerate(run.steps) if sign.search(step.text)), 0)
+            - before,
+        ),
+    )
+
+
+def _at(run: FailedRun, position: int) -> Guess:
+    position %= len(run.steps)
+    return position, run.steps[position].agent
+
+
+_METHODS: dict[str, Callable[[FailedRun], Guess]] = {
+    "find_decisive": _found,
+    "first_code": lambda run: _first(run, _CODE),
+    "before_first_error_word": lambda run: _first(run, _ERROR_WORD, before=1),
+    "last_step": lambda run: _at(run, -1),
+    "first_step": lambda run: _at(run, 0),
+}
+
+
+def _hits(
+    runs: Sequence[FailedRun], guess: Callable[[FailedRun], Guess]
+) -> tuple[Floats, Floats]:
+    found = [(run, *guess(run)) for run in runs]
+    step = np.array(
+        [step == run.mistake_step for run, step, _ in found], dtype=np.float64
+    )
+    return (
+        np.array(
+            [agent == run.mistake_agent for run, _, agent in found], dtype=np.float64
+        ),
+        step,
+    )
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Two-sided exact p of McNemar's test, from the pairs on which just one of two
+    methods succeeded.
+
+    Raises InvalidInput for negative counts.
+
+    >>> mcnemar(0, 5)
+    0.0625
+    """
+    if only_first < 0 or only_second < 0:
+        raise InvalidInput(
+            f"got counts {only_first!r} and {only_second!r}; allowed are 0 and above"
+        )
+    n = only_first + only_second
+    return min(
+        1.0,
+        2
+        * sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))
+        / (1 << n),
+    )

@@ -1,0 +1,325 @@
+"""Fitting decay laws to a log of accesses: which law, with which parameters, ranks best
+what is used next.
+
+Law and parameters are chosen on the training events alone; the scored events (see
+`access_log`) only tell how well the choice did. Recency, frequency, ACT-R's power law
+and a constant (which knows nothing of use: the items in the order of their first
+appearance) are always among the scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.designs.sessions.settings import SessionSettings
+from theorex_lab.eval.metrics.access_log import (
+    AccessLog,
+    LogReplay,
+    Snapshots,
+    score_snapshots,
+    split,
+)
+from theorex_lab.memory import decay
+from theorex_lab.memory.decay import Floats, Law, LogisticLaw, make_law
+from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.memory.rows import Rows
+
+Order = Law | Callable[[Snapshots], Floats]
+
+# Of equal ones the first, which forgets least.
+FILE_POWERS = {"power_0.25": 0.25, "power": 0.5, "power_0.75": 0.75, "power_1": 1.0}
+PRESENT = next(
+    name for name, power in FILE_POWERS.items() if power == SessionSettings().age_power
+)
+# over a month nearly everything in a busy log is used again, and nothing would ever
+# fade
+REUSE_DAYS = 7.0
+CALIBRATION_EVENTS = 60
+SINGLE_LAWS = ("recency", "frequency", "weighted_sum")
+CONSTANT = "constant"
+MIN_EVENTS_FOR_CHANGE = 40
+GAIN_IN_STANDARD_ERRORS = 0.75
+NEWTON_STEPS = 50
+ROWS_AT_ONCE = 250_000
+
+
+@dataclass(frozen=True)
+class LawScore:
+    """How a law did on the scored events: MRR with its 95 % bootstrap interval, and
+    recall@10, all 0..1.
+    """
+
+    mrr: float
+    low: float
+    high: float
+    recall_at_10: float
+
+
+@dataclass(frozen=True)
+class Fit(Rows[dict[str, Any]]):
+    """The law chosen on the training events, and a row a law with its score on the
+    events after them, best MRR first.
+
+    chosen   its name among the scores law      name of the law to adopt, with its
+    `params`: the choice, or where that is the constant, the best of the others scores
+    law → LawScore n_train, n_scored   events trained on and scored days
+    from the first event to the last files               of FILE_POWERS the one that
+    ranks best before the scored events, by more than its noise; else the default gains
+    by candidate, how much more its MRR is than that of the present order of files
+    (mean, low, high) horizon_days        where the law is logistic, its importance is
+    the chance of use within this time
+
+    Columns of a row: law, mrr, low, high, recall_at_10, chosen.
+    """
+
+    chosen: str
+    law: str
+    params: dict[str, float]
+    scores: dict[str, LawScore]
+    n_train: int
+    n_scored: int
+    horizon_days: float
+    days: float = math.inf
+    files: str = PRESENT
+    gains: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        best_first = sorted(self.scores.items(), key=lambda pair: -pair[1].mrr)
+        return [
+            {"law": law, **asdict(each), "chosen": law == self.chosen}
+            for law, each in best_first
+        ]
+
+    def __repr__(self) -> str:
+        best = self.scores[self.chosen]
+        told = (
+            f"MRR {best.mrr:.3f} [{best.low:.3f}, {best.high:.3f}], recall@10"
+            f" {best.recall_at_10:.3f}"
+        )
+        return (
+            f"Fit({self.chosen}: {told}; {self.n_train} events trained on,"
+            f" {self.n_scored} scored)"
+        )
+
+
+def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
+    """Choose the law that ranks a log's next accesses best, and score every law on the
+    log's last third.
+
+    Candidates are compared on the later two thirds of the training events. `seed` draws
+    the bootstrap. `laws` of one's own are scored as they are, and not chosen: a home's
+    config.json knows the others alone. Raises InvalidInput where the log is too short
+    (see `split`), or a law has the name of a candidate.
+    """
+    training_events, scored_events = split(log)
+    days = log.days(training_events)
+    horizon = min(REUSE_DAYS, float(np.ptp(days)) / 10)
+    over = training_events[days + horizon < log.days(scored_events)[0]]
+    late = over[len(over) // 2 :]
+    thinned = (
+        late[
+            np.unique(
+                np.linspace(0, len(late) - 1, CALIBRATION_EVENTS).astype(np.int64)
+            )
+        ]
+        if len(late)
+        else late
+    )
+    whole, replaying = LogReplay(log).snapshots(thinned), LogReplay(log)
+    training = replaying.snapshots(training_events, foremost=True)
+    candidates = _candidates(training)
+    chosen = _choose(candidates)
+    runnable = _choose(
+        {name: candidate for name, candidate in candidates.items() if name != CONSTANT}
+    )
+    law = _with_logistic(candidates[runnable][0], whole, horizon)
+    scored = {name: order for name, (order, _) in candidates.items()} | {runnable: law}
+    for own in laws:
+        if own.name in scored:
+            raise InvalidInput(
+                f"got a law named {own.name!r}; allowed is a name other than"
+                f" {', '.join(scored)}"
+            )
+        scored[own.name] = own
+    ranks, recalls = _ranks(_in_turn(replaying, scored_events), scored)
+    ahead = bootstrap_means(ranks - ranks[:, [[*scored].index(PRESENT)]], seed=seed)
+    gains = {name: asdict(each) for name, each in zip(scored, ahead, strict=True)}
+    spans = horizon, float(np.ptp(log.time)) / MICROSECONDS_PER_DAY
+    sizes, scores = (
+        (len(training), len(scored_events)),
+        _law_scores(scored, ranks, recalls, seed),
+    )
+    return Fit(
+        chosen,
+        law.name,
+        law.params,
+        scores,
+        *sizes,
+        *spans,
+        _age_power(candidates),
+        gains,
+    )
+
+
+def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
+    """Snapshots before these events, a few at a time: all of them would take half a
+    gigabyte of a big log.
+    """
+    size = max(1, ROWS_AT_ONCE // max(len(replaying.log.items), 1))
+    for start in range(0, len(events), size):
+        yield replaying.snapshots(events[start : start + size])
+
+
+def _ranks(
+    parts: Iterable[Snapshots], laws: Mapping[str, Order]
+) -> tuple[Floats, Floats]:
+    """Reciprocal ranks and recall@10 of each event under each law, (n, laws) each."""
+    found = [
+        [score_snapshots(part, raw_of(law, part)) for law in laws.values()]
+        for part in parts
+        if len(part)
+    ]
+    if not found:
+        raise InvalidInput("got no events to score; allowed is one or more")
+    ranks, recalls = np.ascontiguousarray(
+        np.concatenate(found, axis=2).transpose(1, 2, 0)
+    )
+    return ranks, recalls
+
+
+def _law_scores(
+    laws: Iterable[str], ranks: Floats, recalls: Floats, seed: int
+) -> dict[str, LawScore]:
+    rows = zip(
+        laws,
+        bootstrap_means(ranks, seed=seed),
+        recalls.mean(axis=0).tolist(),
+        strict=True,
+    )
+    return {
+        name: LawScore(of.mean, of.low, of.high, recall) for name, of, recall in rows
+    }
+
+
+def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
+    """Each candidate's order, fitted on all training events, and its reciprocal ranks
+    on the later two thirds.
+    """
+    later = training.part(len(training) // 3, len(training))
+
+    def validated(order: Order) -> tuple[Order, Floats]:
+        return order, score_snapshots(later, raw_of(order, later))[0]
+
+    candidates = {
+        name: validated(make_law("power", exponent=power))
+        for name, power in FILE_POWERS.items()
+    }
+    candidates |= {name: validated(make_law(name)) for name in SINGLE_LAWS} | {
+        CONSTANT: validated(_first_seen)
+    }
+    by_half_life = [
+        validated(make_law("product", half_life_days=days))
+        for days in decay.PRODUCT_HALF_LIVES_DAYS
+    ]
+    candidates["product"] = max(
+        by_half_life, key=lambda candidate: float(candidate[1].mean())
+    )
+    return candidates
+
+
+def _first_seen(snapshots: Snapshots) -> Floats:
+    """The order of first appearance: what a memory that knows nothing of use would
+    show.
+    """
+    return -snapshots.id.astype(np.float64)
+
+
+def raw_of(order: Order, snapshots: Snapshots) -> Floats:
+    """What a law, or an order that is not one, makes of the rows of these snapshots."""
+    return order.raw(snapshots.items) if isinstance(order, Law) else order(snapshots)
+
+
+def _choose(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
+    return max(candidates, key=lambda name: float(candidates[name][1].mean()))
+
+
+def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
+    best = max(FILE_POWERS, key=lambda name: float(candidates[name][1].mean()))
+    return (
+        best if _beyond_noise(candidates[best][1] - candidates[PRESENT][1]) else PRESENT
+    )
+
+
+def _beyond_noise(gain: Floats) -> bool:
+    noise = gain.std() / math.sqrt(len(gain))
+    return len(gain) >= MIN_EVENTS_FOR_CHANGE and bool(
+        gain.mean() > GAIN_IN_STANDARD_ERRORS * noise
+    )
+
+
+def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
+    """The law with logistic constants by which importance is the chance of use within
+    the horizon.
+
+    `before` are whole snapshots, the idle items included, whose horizon ends before the
+    scored events: fitted on the foremost items alone, importance would never fall.
+    Without both outcomes the stated constants stay.
+    """
+    if not isinstance(law, LogisticLaw) or not len(before):
+        return law if isinstance(law, Law) else make_law("constant")
+    raw = law.raw(before.items)
+    used = (before.reuse_days <= horizon_days).astype(np.float64)
+    spread = float(raw.std())
+    if spread == 0.0 or used.min() == used.max():
+        return law
+    # A slight pull to 0 keeps separable data finite.
+    intercept, weights = fit_logistic(
+        ((raw - raw.mean()) / spread)[:, None], used, ridge=1.0, intercept_ridge=1.0
+    )
+    slope = float(np.clip(weights[0] / spread, 1e-3, 100.0))
+    bound = law.parameters["logistic_midpoint"].high
+    midpoint = float(np.clip(raw.mean() - intercept / slope, -bound, bound))
+    return make_law(
+        law.name,
+        **(law.params | {"logistic_midpoint": midpoint, "logistic_slope": slope}),
+    )
+
+
+def fit_logistic(
+    features: Floats, hits: Floats, ridge: float, intercept_ridge: float = 1e-6
+) -> tuple[float, Floats]:
+    """(intercept, weights) of a logistic regression with a ridge on the weights and one
+    on the intercept, by Newton steps.
+
+    Raises InvalidInput for rows that do not match the outcomes, or a ridge that is not
+    above 0.
+    """
+    if len(features) != len(hits) or not len(hits) or not ridge > 0:
+        got = f"got {len(features)} rows, {len(hits)} outcomes and ridge {ridge!r}"
+        raise InvalidInput(
+            f"{got}; allowed is one outcome a row, one or more, and a ridge above 0"
+        )
+    design = np.column_stack([np.ones(len(features)), features])
+    penalty = np.r_[intercept_ridge, np.full(features.shape[1], ridge)]
+    weights = np.zeros(design.shape[1])
+    for _ in range(NEWTON_STEPS):
+        chance = 0.5 * (1.0 + np.tanh(0.5 * (design @ weights)))
+        slope = design.T @ (hits - chance) - penalty * weights
+        curvature = (design * (chance * (1.0 - chance))[:, None]).T @ design + np.diag(
+            penalty
+        )
+        step = np.clip(
+            np.linalg.solve(curvature, slope), -2.0, 2.0
+        )  # a full step can overshoot without end
+        weights += step
+        if np.abs(step).max() < 1e-9:
+            break
+    return float(weights[0]), weights[1:]

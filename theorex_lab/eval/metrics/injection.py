@@ -1,0 +1,275 @@
+"""What a session is given of insights: whether what fits is among it, and what does not
+is not, by each way to rank them.
+"""
+
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theorex_lab.core.clock import FixedClock
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.settings import check_settings
+from theorex_lab.designs.research.design import DESIGN
+from theorex_lab.designs.research.insights import distinct, ranked
+from theorex_lab.designs.research.premises import PremiseIndex
+from theorex_lab.designs.research.readers import closure_of_theories, read_theorems
+from theorex_lab.eval.datasets import recorded_runs
+from theorex_lab.eval.datasets.log_sets.said import precisionmembench
+from theorex_lab.eval.datasets.sources import data_folder
+from theorex_lab.eval.metrics.retrieval import kept_embedder, known_figures
+from theorex_lab.memory.intervals import bootstrap_mean
+from theorex_lab.search.embed import Embedder, HashedNgramEmbedder
+from theorex_lab.store.lab import Lab
+
+SETS = ("precisionmembench", "reflexion_alfworld")
+_K = 4  # as the document gives
+# By way: the settings of the design, and whether texts have vectors.
+WAYS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
+    "search": ({"rank_by": "search"}, True),
+    "search, words alone": ({"rank_by": "search"}, False),
+    "cosine": ({"rank_by": "cosine"}, True),
+    "newest": ({"rank_by": "cosine"}, False),
+}
+
+
+class InjectionCase(NamedTuple):
+    """What is asked of insights: a query, the titles of those that fit, and of those
+    that must not be given.
+    """
+
+    query: str
+    right: frozenset[str]
+    wrong: frozenset[str] = frozenset()
+
+
+def score_injection(name: str, seed: int = 0) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines, published}: of up to four insights that a query
+    is given by `search`, beside other ways.
+
+    recall: share of what fits that is given.  precision: share of what is given that
+    fits; 1 where nothing is given and nothing fits.  clean: share of cases in which
+    nothing is given that must not be. Raises InvalidInput for another set.
+    """
+    if name not in SETS:
+        raise InvalidInput(f"got the data set {name!r}; allowed are {', '.join(SETS)}")
+    insights, cases = _beliefs() if name == "precisionmembench" else _reflections()
+    rows = {
+        way: _scored(insights, cases, settings, vectors, seed)
+        for way, (settings, vectors) in WAYS.items()
+    }
+    metrics = rows.pop("search")
+    published = known_figures(name)["published"]
+    return {
+        "dataset": name,
+        "n": len(cases),
+        "metrics": metrics,
+        "baselines": rows,
+        "published": published,
+    }
+
+
+def _beliefs() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
+    """The beliefs of precisionMemBench, and its cases; what a case does not list is
+    wrong but for what always may stand there.
+    """
+    ((_, make),) = precisionmembench()
+    log = make()
+    texts = {event.id: event.body["text"] for event in log.events}
+    cases = [
+        InjectionCase(probe.query, probe.answers, probe.stale)
+        for probe in log.probes
+        if probe.query.strip()
+    ]
+    return [*texts.items()], cases
+
+
+def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
+    """Reflexion's reflections; each that is not a task's first is looked for by the
+    words of those that came before it.
+    """
+    found = recorded_runs.fetch_reflexion_alfworld()
+    by_task: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    for number, written in enumerate(found.reflections):
+        by_task[written.environment].append(
+            (f"reflection {number}", written.text.strip())
+        )
+    texts = [pair for listed in by_task.values() for pair in listed]
+    cases = [
+        InjectionCase(text, frozenset(name for name, _ in listed if name != own))
+        for listed in by_task.values()
+        if len(listed) > 1
+        for own, text in listed
+    ]
+    return texts, cases
+
+
+@contextmanager
+def taught(
+    insights: Iterable[tuple[str, str]], embedder: Embedder, settings: Mapping[str, Any]
+) -> Iterator[Lab]:
+    """A lab in a folder of its own with these insights: title and content."""
+    clock = FixedClock(0)
+    chosen = check_settings({"designs": {"research": dict(settings)}})
+    own: dict[str, Any] = {"settings": chosen, "embedder": embedder, "clock": clock}
+    scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
+    with scratch as folder, Lab(folder, designs=[DESIGN], **own) as lab:
+        for title, content in insights:
+            clock.advance(seconds=1)
+            lab.research.add_insight("domain_knowledge", title, content, confidence=1.0)
+        if embedder.kind == "semantic":
+            lab.searcher.vectors.embed_pending()
+        yield lab
+
+
+def _scored(
+    insights: list[tuple[str, str]],
+    cases: list[InjectionCase],
+    settings: Mapping[str, Any],
+    vectors: bool,
+    seed: int,
+) -> dict[str, float]:
+    rows = []
+    with taught(
+        insights, kept_embedder() if vectors else HashedNgramEmbedder(), settings
+    ) as lab:
+        for case in cases:
+            given = [
+                one.title
+                for one, _ in distinct(ranked(lab.home, case.query))
+                if one.content != case.query
+            ][:_K]
+            right, wrong = (
+                sum(title in case.right for title in given),
+                sum(title in case.wrong for title in given),
+            )
+            rows.append(
+                (
+                    right / len(case.right) if case.right else np.nan,
+                    right / len(given) if given else float(not case.right),
+                    float(not wrong),
+                )
+            )
+    told: dict[str, float] = {}
+    for name, column in zip(
+        ("recall", "precision", "clean"), np.array(rows).T, strict=True
+    ):
+        told |= bootstrap_mean(column[~np.isnan(column)], seed).named(name)
+    return told
+
+
+GRAPHS = ("equational_theories", "metamath_ql", "pfr_blueprint")
+_CREDITS = re.compile(r"\((?:Contributed|Revised|Proof|New usage).*")
+_PREMISES = 10
+
+
+def set_folder(name: str) -> Path:
+    """The folder of a set in $THEOREX_DATA. Raises InvalidInput where it is not there."""
+    folder = data_folder()
+    if name not in GRAPHS or folder is None or not (folder / name).is_dir():
+        raise InvalidInput(
+            f"got the data set {name!r}; allowed are {', '.join(GRAPHS)} in the folder"
+            " that THEOREX_DATA names"
+        )
+    return folder / name
+
+
+def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines}: of equational_theories its closure, of
+    pfr_blueprint what was read, of metamath_ql `premise_recall`.
+
+    Raises InvalidInput as `set_folder`.
+    """
+    folder = set_folder(name)
+    if name == "metamath_ql":
+        return premise_recall(folder, seed)
+    if name == "equational_theories":
+        found = closure_of_theories(folder)
+        told: dict[str, Any] = {
+            part: getattr(found, part)
+            for part in ("nodes", "edges", "pairs", "seconds")
+        }
+        return {
+            "dataset": name,
+            "n": found.nodes,
+            "metrics": told,
+            "baselines": {"published": {"pairs": 8_178_279}},
+        }
+    read = read_theorems(folder)
+    known = {node for node, *_ in read.nodes}
+    unresolved = sum(end not in known for _, end, _ in read.links)
+    metrics = {
+        "nodes": len(read.nodes),
+        "links": len(read.links),
+        "unresolved": unresolved,
+        "problems": len(read.problems),
+    }
+    return {
+        "dataset": name,
+        "n": len(read.nodes),
+        "metrics": metrics,
+        "baselines": {"counted": {"nodes": 218, "links": 497}},
+    }
+
+
+def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
+    """Recall of ten premises, each theorem asked for in the order of the file with what
+    stands before it; weights are of the first half.
+
+    metrics: of the second half and of all.  baselines: the most used, likeness of texts
+    alone, what neighbours use alone.
+    """
+    read, index = read_theorems(folder), PremiseIndex()
+    number = {name: place for place, (name, *_) in enumerate(read.nodes)}
+    used: dict[str, list[int]] = {name: [] for name in number}
+    for start, end, _ in read.links:
+        used[start].append(number[end])
+    ways: dict[str, Callable[[str, str], Any]] = {
+        "premises": lambda *told: [
+            found for found, _ in index.suggest(told[0], _PREMISES, told[1])
+        ],
+        "most used": (
+            lambda *_: np.argsort(-index.uses(), kind="stable")[:_PREMISES].tolist()
+        ),
+        "text alone": (
+            lambda *told: np.argsort(-index.likeness(*told), kind="stable")[
+                :_PREMISES
+            ].tolist()
+        ),
+        "neighbours alone": (
+            lambda *told: np.argsort(-index.votes(*told), kind="stable")[
+                :_PREMISES
+            ].tolist()
+        ),
+    }
+    hits: dict[str, list[float]] = {way: [] for way in ways}
+    for name, statement, _ in read.nodes:
+        comment, wanted = _CREDITS.sub("", read.comments[name]), used[name]
+        if wanted and len(index):
+            for way, find in ways.items():
+                hits[way].append(
+                    len({*wanted}.intersection(find(statement, comment))) / len(wanted)
+                )
+        index.add(statement, wanted, comment)
+    half = len(hits["premises"]) // 2
+    told = {
+        way: bootstrap_mean(np.array(found), seed).named("recall@10")
+        for way, found in hits.items()
+    }
+    later = {
+        way: bootstrap_mean(np.array(found[half:]), seed).named("second_half")
+        for way, found in hits.items()
+    }
+    rows = {way: {**told[way], **later[way]} for way in ways}
+    metrics = rows.pop("premises")
+    return {
+        "dataset": "metamath_ql",
+        "n": len(hits["premises"]),
+        "metrics": metrics,
+        "baselines": rows,
+    }

@@ -1,0 +1,598 @@
+"""What rules find in messages that people labelled, beside trivial baselines.
+
+The labels name places in recorded sessions and public sets, never their words; the
+Russian messages are self-written. The patterns of signals were chosen on some messages
+and are reported on others: English ones that were drawn when the patterns were final,
+and half of the Russian.
+"""
+
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.designs.facts import pairs as facts
+from theorex_lab.designs.facts.signals import HIGH, Signal, signal_of
+from theorex_lab.designs.facts.superseding import Superseding
+from theorex_lab.eval.adapters.protocol import Log, Probe
+from theorex_lab.eval.datasets.dataset_files import read_files
+from theorex_lab.eval.datasets.dataset_table import DATASETS
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.datasets.sources import packaged, read_lines
+from theorex_lab.eval.metrics.retrieval import found_by, kept_embedder, remembering
+from theorex_lab.memory.intervals import BOOTSTRAPS, Floats, Interval, bootstrap_mean
+from theorex_lab.search.embed import Embedder
+from theorex_lab.text.spoken import Speaker
+
+HASH_CHARACTERS = 12
+SIGNALS = {"labels": "signals"}
+SETS = {"signals": ("en", "ru"), "signals_en": ("en",), "signals_ru": ("ru",)}
+ROWS = (*HIGH, "signal", "micro", "macro")
+SHARES = ("precision", "recall", "f1")
+# The words that the document names for each category of signals, and those of its
+# examples: patterns.
+_WORDS = {
+    "preference": (
+        "prefer",
+        "like",
+        "love",
+        "favou?rite",
+        "hate",
+        "better to use",
+        "предпочита",
+        "нравится",
+        "люблю",
+        "ненавижу",
+        "любимый",
+    ),
+    "decision": (
+        "decided",
+        "let's go with",
+        "decision",
+        "agreed",
+        "решил",
+        "решили",
+        "решено",
+        "выбрали",
+        "договорились",
+    ),
+    "correction": (
+        "in fact",
+        "actually",
+        "i meant",
+        "wrong",
+        "mistake",
+        "на самом деле",
+        "имел в виду",
+        "ошибся",
+        "ошибка",
+        "вообще-то",
+    ),
+    "milestone": (
+        "launched",
+        "deployed",
+        "released",
+        "finished",
+        "done",
+        "запустили",
+        "закончил",
+        "закончила",
+        "готово",
+        "сделано",
+    ),
+    "instruction": (
+        "remember",
+        "always",
+        "never",
+        "keep in mind",
+        "don't forget",
+        "запомни",
+        "всегда",
+        "никогда",
+        "не забудь",
+    ),
+    "identity": (
+        "my name",
+        "i'm",
+        "i am",
+        "i work",
+        "i live",
+        "years old",
+        "меня зовут",
+        "я живу",
+        "работаю",
+        "родился",
+        "мне .* лет",
+    ),
+    "low": (
+        "working on",
+        "project",
+        "task",
+        "need",
+        "try",
+        "работаю над",
+        "проект",
+        "задач",
+        "нужно",
+        "надо",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledMessage:
+    """A message by its place in a public set, or self-written, and what it is labelled
+    to signal.
+
+    talk: the conversation or session that it is of.  id, offset: of the event, and
+    where in its text the message begins. drawn: at random, or by the words of which
+    category.  text: in the file only where it is self-written.
+    """
+
+    talk: str
+    id: str
+    offset: int
+    sha256: str
+    drawn: str
+    signal: str
+    categories: tuple[str, ...]
+    by: Speaker = "user"
+    text: str = ""
+
+    @property
+    def half(self) -> str:
+        """make: the patterns were chosen on it; report: not, the English ones were
+        drawn and labelled when they were final.
+        """
+        odd = hashlib.sha256(self.talk.encode()).digest()[4] % 2
+        return (
+            "report"
+            if (odd and self.drawn == "written") or self.drawn.startswith("fresh")
+            else "make"
+        )
+
+
+Method = Callable[[LabelledMessage], Signal]
+
+
+def labelled_messages(language: str) -> list[LabelledMessage]:
+    """The labelled messages with their texts: en, from the public sets, or ru.
+
+    Raises InvalidInput where a message is not the one that was labelled, and as
+    `load_logs` does.
+    """
+    name = f"signals_{language}.jsonl.gz"
+    labels = read_lines(packaged(name), LabelledMessage, SIGNALS, 1)[1]
+    sets = sorted({label.talk.partition("/")[0] for label in labels if not label.text})
+    bodies = {
+        event.id: event.body
+        for of in sets
+        for log in load_logs(of)
+        for event in log.events
+    }
+    found = []
+    for label in labels:
+        body = bodies.get(label.id, {"text": label.text})
+        text = str(body.get("text") or body.get("message", ""))[label.offset :]
+        if hashlib.sha256(text.encode()).hexdigest()[:HASH_CHARACTERS] != label.sha256:
+            raise InvalidInput(
+                f"got another message at {label.talk}, event {label.id}; restore {name} or the sets"
+            )
+        found.append(replace(label, text=text))
+    return found
+
+
+def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines, make} of signals (both), signals_en or
+    signals_ru.
+
+    metrics, and those of each baseline, are of n messages that did not choose the
+    patterns: for each category, for all of them by hits (micro) and by the mean of
+    those labelled (macro), and for the level of the signal (high, low or none; all
+    three shares are its accuracy) labelled, precision, recall and f1, the last three
+    with a 95 % interval over talks (`_low`, `_high`), 0 where nothing was found. make:
+    {n, metrics, baselines} of those that chose the patterns. Raises InvalidInput for
+    another set, and as `labelled_messages`.
+    """
+    if dataset not in SETS:
+        raise InvalidInput(f"got data set {dataset!r}; allowed are {', '.join(SETS)}")
+    messages = [
+        message for language in SETS[dataset] for message in labelled_messages(language)
+    ]
+    report, make = (
+        _scored([one for one in messages if one.half == half], seed)
+        for half in ("report", "make")
+    )
+    return {"dataset": dataset, **report, "make": make}
+
+
+def _scored(messages: Sequence[LabelledMessage], seed: int) -> dict[str, Any]:
+    figures = {
+        method: _figures(messages, signal, seed) for method, signal in METHODS.items()
+    }
+    return {
+        "n": len(messages),
+        "metrics": figures.pop("this project"),
+        "baselines": figures,
+    }
+
+
+def _figures(
+    messages: Sequence[LabelledMessage], method: Method, seed: int
+) -> dict[str, dict[str, float]]:
+    counts = np.array(
+        [_counted(message, method(message)) for message in messages], float
+    )
+    _, member = np.unique([message.talk for message in messages], return_inverse=True)
+    m = int(member.max()) + 1
+    talks = np.zeros((m, *counts.shape[1:]))
+    np.add.at(talks, member, counts)
+    drawn = (
+        np.random.default_rng(seed)
+        .multinomial(m, np.full(m, 1 / m), size=BOOTSTRAPS)
+        .astype(np.float64)
+    )
+    bounds = np.quantile(_shares(np.tensordot(drawn, talks, 1)), [0.025, 0.975], axis=0)
+    shares = (
+        np.stack([_shares(counts.sum(0)), *bounds], -1).reshape(len(ROWS), -1).tolist()
+    )
+    names = [share + end for share in SHARES for end in ("", "_low", "_high")]
+    known = counts.sum(0)[: len(HIGH), 2].astype(int).tolist()
+    rows = zip(
+        ROWS, [*known, len(messages), sum(known), sum(known)], shares, strict=True
+    )
+    return {
+        row: {"labelled": many, **dict(zip(names, of, strict=True))}
+        for row, many, of in rows
+    }
+
+
+def _counted(message: LabelledMessage, found: Signal) -> list[list[bool]]:
+    """Of each category, and of the signal: whether it is hit, found, labelled."""
+    pairs = [(name in found.categories, name in message.categories) for name in HIGH]
+    return [
+        *([a and b, a, b] for a, b in pairs),
+        [found.signal == message.signal, True, True],
+    ]
+
+
+def _shares(sums: Floats) -> Floats:
+    """Precision, recall and F1 (…, ROWS, 3) of sums (…, categories and signal, 3)."""
+    sums = np.concatenate([sums, sums[..., : len(HIGH), :].sum(-2, keepdims=True)], -2)
+    hits, found, labelled = np.moveaxis(sums, -1, 0)
+    shares = np.stack(
+        [hits / np.maximum(of, 1) for of in (found, labelled, (found + labelled) / 2)],
+        -1,
+    )
+    known = labelled[..., : len(HIGH), None] > 0
+    macro = (shares[..., : len(HIGH), :] * known).sum(-2, keepdims=True) / np.maximum(
+        known.sum(-2, keepdims=True), 1
+    )
+    return np.concatenate([shares, macro], -2)
+
+
+def _by_words(form: str) -> Method:
+    """Baseline: the words of a category, in the form of a regular expression that holds
+    them.
+    """
+    patterns = {
+        name: re.compile(form.format("|".join(words)), re.IGNORECASE)
+        for name, words in _WORDS.items()
+    }
+
+    def signal(message: LabelledMessage) -> Signal:
+        found = tuple(
+            name for name, pattern in patterns.items() if pattern.search(message.text)
+        )
+        return Signal(
+            "none" if not found else "low" if found == ("low",) else "high", found, 1.0
+        )
+
+    return signal
+
+
+METHODS: dict[str, Method] = {
+    "this project": lambda message: signal_of(message.text, message.by),
+    "document's words": _by_words("{}"),
+    "whole words": _by_words(r"\b(?:{})\b"),
+    "every category": lambda _: Signal("high", HIGH, 1.0),
+    "always none": lambda _: Signal("none", (), 1.0),
+}
+
+
+Compare = Callable[[str, str, float | None], float]
+Measure = Callable[[Floats, Floats], float]
+Cuts = dict[str, tuple[float, float]]
+# judgement from which two sentences say the same: 4 of 5, "details differ that do not
+# matter"
+_SAME = 0.8
+_SAFE = 0.9  # the least precision of what may be skipped
+_OURS = "this project"
+_WORD = re.compile(r"\w+")
+METRICS = ("right_first", "stale_first", "in_ten", "many_in_ten")
+
+
+class Pairs(NamedTuple):
+    """Pairs of sentences.
+
+    told: what people said of each, 0..1: how alike they are, or whether they contradict
+    each other.  cosines: None where no model is installed.  made: whether a pair is of
+    the half that made the rules.
+    """
+
+    texts: list[tuple[str, str]]
+    told: Floats
+    cosines: list[float | None]
+    made: NDArray[np.bool_]
+
+    def by(self, compare: Compare) -> Floats:
+        """What a comparison says of each pair."""
+        return np.array(
+            [
+                compare(*pair, near)
+                for pair, near in zip(self.texts, self.cosines, strict=True)
+            ]
+        )
+
+
+def sentence_pairs(dataset: str) -> Pairs:
+    """The pairs of stsb, sick or fever_symmetric. Raises as `read_files` does."""
+    rows = [
+        row
+        for file in read_files(DATASETS[dataset]).values()
+        for row in _judged(dataset, file.data.decode())
+    ]
+    texts = [row[:2] for row in rows]
+    made = [
+        hashlib.sha256("\n".join(pair).encode()).digest()[0] % 2 == 0 for pair in texts
+    ]
+    embedder = kept_embedder()
+    first, second = (embedder.embed(list(side)) for side in zip(*texts, strict=True))
+    cosines = (
+        (first * second).sum(axis=1).tolist()
+        if embedder.kind == "semantic"
+        else [None] * len(texts)
+    )
+    return Pairs(
+        texts, np.array([float(row[2]) for row in rows]), cosines, np.array(made)
+    )
+
+
+def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
+    """Both sentences of each pair in a file, and what people said of it."""
+    lines = text.splitlines()
+    if dataset == "stsb":
+        return ((one, other, float(told) / 5) for one, other, told in csv.reader(lines))
+    if dataset == "sick":
+        rows = csv.reader(lines[1:], "excel-tab", quoting=csv.QUOTE_NONE)
+        return ((row[1], row[2], row[4] == "CONTRADICTION") for row in rows)
+    return (
+        (row["evidence"], row["claim"], row["gold_label"] == "REFUTES")
+        for row in map(json.loads, lines)
+    )
+
+
+def pearson(found: Floats, told: Floats) -> float:
+    """Pearson's correlation; 0 where either is the same for all pairs."""
+    return (
+        float(np.corrcoef(found, told)[0, 1]) if np.ptp(found) and np.ptp(told) else 0.0
+    )
+
+
+def auc(found: Floats, told: Floats) -> float:
+    """The share of pairs of a contradiction and another in which the contradiction
+    scores higher; equal scores count half.
+
+    >>> auc(np.array([0.1, 0.9, 0.9]), np.array([0.0, 1.0, 0.0]))
+    0.75
+    """
+    yes, no = found[told > 0], np.sort(found[told <= 0])
+    if not len(yes) or not len(no):
+        return 0.5
+    return float(
+        (np.searchsorted(no, yes, "left") + np.searchsorted(no, yes, "right")).mean()
+        / 2
+        / len(no)
+    )
+
+
+def _overlap(first: str, second: str, longer_than: int = 0) -> float:
+    one, other = (
+        {word for word in _WORD.findall(text.lower()) if len(word) > longer_than}
+        for text in (first, second)
+    )
+    return len(one & other) / max(1, len(one | other))
+
+
+_TRIVIAL: dict[str, Compare] = {
+    "cosine": lambda _first, _second, near: near or 0.0,
+    "word overlap": lambda first, second, _: _overlap(first, second),
+}
+
+
+def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines, thresholds}, each metric with its 95 % interval
+    over pairs (`_low`, `_high`).
+
+    pearson: correlation with how alike people found them.  precision, recall: of
+    NEAR_DUPLICATE, where people gave 4 of 5 or more.  warn_precision, warn_recall: of
+    NEAR_WARN. Baselines have the thresholds that the same rules choose on the other
+    half. Raises InvalidInput for a set but stsb.
+    """
+    methods: dict[str, Compare] = {
+        _OURS: facts.likeness,
+        "words alone": lambda first, second, _: facts.likeness(first, second),
+        "words over three letters": lambda first, second, _: _overlap(first, second, 3),
+    }
+    cuts = {"": (facts.NEAR_DUPLICATE, _SAFE), "warn_": (facts.NEAR_WARN, 0.0)}
+    return _score(dataset, "stsb", pearson, methods, cuts, seed)
+
+
+def score_contradictions(
+    dataset: str = "fever_symmetric", *, seed: int = 0
+) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines, thresholds}, each metric with its 95 % interval
+    over pairs (`_low`, `_high`).
+
+    auc: area under the ROC curve.  precision, recall: of CONTRADICTS. Of baselines the
+    better of more and less counts, with the threshold of the largest F1 on the other
+    half of this very set. Raises InvalidInput for a set but fever_symmetric and sick.
+    """
+    methods: dict[str, Compare] = {
+        _OURS: facts.contradiction,
+        "negation": lambda *pair: float(
+            len({facts.sentence_words(str(text)).negative for text in pair[:2]}) > 1
+        ),
+    }
+    return _score(
+        dataset,
+        "fever_symmetric, sick",
+        auc,
+        methods,
+        {"": (facts.CONTRADICTS, 0.0)},
+        seed,
+    )
+
+
+def _score(
+    dataset: str,
+    allowed: str,
+    measure: Measure,
+    methods: dict[str, Compare],
+    cuts: Cuts,
+    seed: int,
+) -> dict[str, Any]:
+    """cuts: by the beginning of a metric's name the threshold that ships, and the least
+    precision that it was chosen by.
+    """
+    if dataset not in allowed.split(", "):
+        raise InvalidInput(f"got data set {dataset!r}; allowed: {allowed}")
+    pairs, figures = sentence_pairs(dataset), {}
+    shipped = {prefix: cut for prefix, (cut, _) in cuts.items()}
+    for method, compare in (methods | _TRIVIAL).items():
+        found = pairs.by(compare)
+        found = (
+            found if pearson(found[pairs.made], pairs.told[pairs.made]) >= 0 else -found
+        )
+        chosen = {
+            prefix: threshold(pairs, found, least)
+            for prefix, (_, least) in cuts.items()
+        }
+        figures[method] = _pair_figures(
+            pairs, found, measure, shipped if method == _OURS else chosen, seed
+        )
+    told = {
+        "dataset": dataset,
+        "n": int((~pairs.made).sum()),
+        "metrics": figures.pop(_OURS),
+    }
+    return {**told, "baselines": figures, "thresholds": shipped}
+
+
+def threshold(pairs: Pairs, found: Floats, least_precision: float = 0.0) -> float:
+    """On the half that made the rules the lowest threshold with so much precision;
+    where none is asked, of the largest F1.
+    """
+    values, same = found[pairs.made], pairs.told[pairs.made] >= _SAME
+    order = np.argsort(-values, kind="stable")
+    hits, called = np.cumsum(same[order]), np.arange(1, len(order) + 1)
+    worth = (
+        called * (hits >= least_precision * called)
+        if least_precision
+        else hits / (called + same.sum())
+    )
+    apart = np.append(np.diff(values[order]) < 0, True)
+    return float(values[order][np.argmax(np.where(apart, worth, -1.0))])
+
+
+def _pair_figures(
+    pairs: Pairs, found: Floats, measure: Measure, cuts: dict[str, float], seed: int
+) -> dict[str, float]:
+    """Figures of the half that is reported."""
+    values, told = found[~pairs.made], pairs.told[~pairs.made]
+    draws = np.random.default_rng(seed).integers(0, len(told), (BOOTSTRAPS, len(told)))
+    low, high = np.quantile(
+        [measure(values[rows], told[rows]) for rows in draws], [0.025, 0.975]
+    ).tolist()
+    figures = Interval(measure(values, told), low, high).named(measure.__name__)
+    for prefix, cut in cuts.items():
+        called, same = values >= cut, told >= _SAME
+        figures |= bootstrap_mean(
+            same[called] if called.any() else [False], seed
+        ).named(f"{prefix}precision")
+        figures |= bootstrap_mean(called[same], seed).named(f"{prefix}recall")
+    return figures
+
+
+def score_fact_updates(
+    file: str = "", *, embedder: Embedder | None = None, seed: int = 0
+) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines}; each metric with its 95 % interval (`_low`,
+    `_high`) over the questions.
+
+    right_first, stale_first: the first text found is one that answers, or one that was
+    corrected. in_ten: all that answer are among the first ten; many_in_ten: the same of
+    questions that several statements answer. file: 1k or 8k, both where it is empty, or
+    a log with questions and corrected statements, as `load_logs` names it. Baselines:
+    the search that ships without superseding, and "words alone", which searches by
+    BM25. Raises InvalidInput for an unknown log, and for one whose questions no
+    statement answers.
+    """
+    name = f"fact_updates/{file}" if file in ("1k", "8k") else file or "fact_updates"
+    logs, used = load_logs(name), embedder or kept_embedder()
+    rows = dict[str, list[list[float]]](
+        {"superseding": [], "words alone": [], "search that ships": []}
+    )
+    for log in logs:
+        hidden = replaced(log)
+        with remembering(log, used) as lab:
+            for probe in (probe for probe in log.probes if probe.answers):
+                words, shipped = (
+                    found_by(lab, probe.query, search).events
+                    for search in ("lexical", "default")
+                )
+                ours = [id for id in shipped if id not in hidden]
+                for method, found in zip(rows, (ours, words, shipped), strict=True):
+                    rows[method].append(_scores(probe, found))
+    if not rows["superseding"]:
+        raise InvalidInput(
+            f"got {name!r} without a question that a statement answers; give a log with both"
+        )
+    figures = {method: _pair_shares(row, seed) for method, row in rows.items()}
+    return {
+        "dataset": name,
+        "n": len(rows["superseding"]),
+        "metrics": figures.pop("superseding"),
+        "baselines": figures,
+    }
+
+
+def _scores(probe: Probe, found: Sequence[str]) -> list[float]:
+    first, whole = found[:1], probe.answers.issubset(found[:10])
+    right, stale = (
+        any(id in ids for id in first) for ids in (probe.answers, probe.stale)
+    )
+    return [right, stale, whole, whole if len(probe.answers) > 1 else np.nan]
+
+
+def _pair_shares(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]:
+    told: dict[str, float] = {}
+    for metric, column in zip(METRICS, np.array(rows, float).T, strict=True):
+        if len(known := column[~np.isnan(column)]):
+            told |= bootstrap_mean(known, seed).named(metric)
+    return told
+
+
+def replaced(log: Log) -> set[str]:
+    """Ids of the statements that `Superseding` no longer holds at the end of a log."""
+    facts = Superseding()
+    for event in log.events:
+        facts.add(event.id, str(event.body["text"]))
+    return {event.id for event in log.events} - set(facts.active())

@@ -1,0 +1,267 @@
+"""How well search finds the texts that answer questions: every method through the
+search that ships, in a home of its own.
+
+>>> from theorex_lab.eval.adapters.protocol import Probe
+>>> from theorex_lab.journal.event import new_event
+>>> from theorex_lab.search.embed import HashedNgramEmbedder
+>>> said = [
+...     new_event("observation", {"text": text}, agent="main", at=1)
+...     for text in ("the port is 8080", "it rains")
+... ]
+>>> log = Log("tiny", said, [Probe(2, "which port?", frozenset({said[0].id}))])
+>>> score_retrieval([log], embedder=HashedNgramEmbedder()).value(
+...     "default", "recall@5"
+... )
+1.0
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from theorex_lab.core.clock import FixedClock
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.settings import check_settings
+from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.datasets.dataset_files import cache_folder
+from theorex_lab.eval.datasets.log_sets.said import locomo, precisionmembench
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.token_budget import count_tokens
+from theorex_lab.memory.contract import Design, ItemKind, ItemText
+from theorex_lab.memory.retrieve import Hits
+from theorex_lab.search.blend import WEIGHTS
+from theorex_lab.search.embed import Embedder, EmbedderKind, choose_embedder
+from theorex_lab.search.fuse import Scores
+from theorex_lab.search.vectors import VectorCache, text_key
+from theorex_lab.store.lab import Lab
+
+Weights = Mapping[str, float]
+SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
+DEPTHS, HIT_DEPTHS = (5, 10, 25, 50), (5, 10)
+_RECALL, _HIT = (
+    [f"recall@{depth}" for depth in DEPTHS],
+    [f"hit@{depth}" for depth in HIT_DEPTHS],
+)
+METRICS = (*_RECALL, *_HIT, "ndcg@10", "tokens", "precision")
+_PARTS = {
+    "locomo": partial(locomo, unanswerable=True),
+    "precisionmembench": partial(precisionmembench, searched=True),
+}
+_FIGURES = Path(__file__).with_name("retrieval_figures.json")
+
+
+def _text(member: str) -> Callable[[Event], list[ItemText]]:
+    return lambda event: (
+        [ItemText(event.id, event.body[member])] if event.body.get(member) else []
+    )
+
+
+# What people and agents said, and nothing else: the smallest memory that can be
+# searched.
+_SAID = {
+    "observation": _text("text"),
+    "prompt": _text("text"),
+    "turn_ended": _text("message"),
+}
+TEXTS = Design("texts", items=(ItemKind("text", _SAID),))
+
+
+def only(*names: str) -> dict[str, float]:
+    """Weights of 1 for these signals and of 0 for all others."""
+    return {name: float(name in names) for name in WEIGHTS}
+
+
+# By method: its weights (None: those in force), and whether it has vectors. All but
+# what ships go without the floor.
+METHODS: Mapping[str, tuple[Weights | None, bool]] = {
+    "lexical": (only("words"), False),
+    "vector": (only("vector"), True),
+    "fused": (only("words", "vector"), True),
+    "default_words": (None, False),
+    "default": (None, True),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """What each method found. scores: by method, (questions, METRICS); tokens and
+    precision are of ten texts.
+    """
+
+    n: int
+    scores: Mapping[str, Scores]
+
+    def value(self, method: str, metric: str) -> float:
+        """The mean of a metric over the questions."""
+        return float(np.mean(self.scores[method][:, METRICS.index(metric)]))
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row a method, a column a metric of METRICS."""
+        rows = {
+            name: [self.value(name, metric) for metric in METRICS]
+            for name in self.scores
+        }
+        return pd.DataFrame.from_dict(rows, orient="index", columns=list(METRICS))
+
+    def result(self) -> dict[str, Any]:
+        """By method: recall_at and hit_at (depth → share), ndcg_at_10, tokens (of the
+        ten texts together), precision.
+        """
+        told = {}
+        for name in self.scores:
+            of = {metric: self.value(name, metric) for metric in METRICS}
+            recall, hit = (
+                {metric.partition("@")[2]: of[metric] for metric in metrics}
+                for metrics in (_RECALL, _HIT)
+            )
+            told[name] = {
+                "recall_at": recall,
+                "hit_at": hit,
+                "ndcg_at_10": of["ndcg@10"],
+            }
+            told[name] |= {"tokens": of["tokens"], "precision": of["precision"]}
+        return told
+
+
+def retrieval_logs(dataset: str, path: str = "") -> list[Log]:
+    """The logs of a set: its texts, and every question that some of them answer.
+
+    Raises InvalidInput for an unknown set, and for a path: no set here is one of your
+    own.
+    """
+    if dataset not in SETS or path:
+        got = f"got the data set {dataset!r}{f' at {path}' if path else ''}"
+        raise InvalidInput(f"{got}; allowed are {', '.join(SETS)}, without a path")
+    return (
+        [make() for _, make in _PARTS[dataset]()]
+        if dataset in _PARTS
+        else load_logs(dataset)
+    )
+
+
+def known_figures(dataset: str) -> dict[str, Any]:
+    """baselines, published and source: what is known of a set from elsewhere; empty
+    where nothing is.
+    """
+    known: dict[str, dict[str, Any]] = json.loads(_FIGURES.read_text(encoding="utf-8"))
+    return known.get(dataset, {"baselines": {}, "published": {}, "source": ""})
+
+
+def score_retrieval(
+    logs: Sequence[Log],
+    *,
+    embedder: Embedder | None = None,
+    methods: Sequence[str] = tuple(METHODS),
+    **settings: Any,
+) -> Retrieval:
+    """Ask each log's questions, by each of these methods.
+
+    embedder: None is the one that is installed, its vectors kept in the user's cache.
+    Where it is a lexical one, methods with vectors go by words.  settings: in the place
+    of those that ship, as `search_floor` or `search_weights`. Raises InvalidInput where
+    no question has an answer among the texts.
+    """
+    used = kept_embedder() if embedder is None else embedder
+    rows: dict[str, list[list[float]]] = {name: [] for name in methods}
+    for log in logs:
+        with remembering(log, used, **settings) as lab:
+            for probe in (
+                probe for probe in log.probes if probe.answers and probe.query.strip()
+            ):
+                for name, row in rows.items():
+                    row.append(
+                        question_scores(found_by(lab, probe.query, name), probe.answers)
+                    )
+    if not (n := len(next(iter(rows.values())))):
+        raise InvalidInput(
+            "got no question that a text answers; allowed are logs with questions and"
+            " their evidence"
+        )
+    return Retrieval(n, {name: np.array(row) for name, row in rows.items()})
+
+
+@contextmanager
+def remembering(log: Log, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
+    """A lab in a folder of its own that remembers the log's texts, their vectors
+    computed.
+    """
+    clock = FixedClock(max((event.at for event in log.events), default=0) + 1)
+    own: dict[str, Any] = {
+        "clock": clock,
+        "settings": check_settings(settings),
+        "embedder": embedder,
+    }
+    scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
+    with scratch as folder, Lab(folder, designs=[TEXTS], **own) as lab:
+        lab.journal.append(log.events)
+        if embedder.kind == "semantic":
+            lab.searcher.vectors.embed_pending()
+        yield lab
+
+
+def found_by(lab: Lab, query: str, method: str = "default") -> Hits:
+    """What a method of METHODS finds."""
+    weights, with_vectors = METHODS[method]
+    ships = lab.settings
+    try:
+        if weights is not None:
+            lab.settings = ships.replaced(search_weights=weights, search_floor=0.0)
+        return lab.search(
+            query, limit=DEPTHS[-1], vectors="always" if with_vectors else "never"
+        )
+    finally:
+        lab.settings = ships
+
+
+def question_scores(hits: Hits, answers: frozenset[str]) -> list[float]:
+    """The METRICS of what came back for one question."""
+    right = np.array([event in answers for event in hits.events], bool)
+    ten, discounts = right[:10], 1 / np.log2(np.arange(2, 12))
+    return [
+        *(right[:depth].sum() / len(answers) for depth in DEPTHS),
+        *(float(right[:depth].any()) for depth in HIT_DEPTHS),
+        (ten * discounts[: len(ten)]).sum() / discounts[: len(answers)].sum(),
+        float(sum(count_tokens(hit.text) for hit in hits.hits[:10])),
+        ten.mean() if len(ten) else 0.0,
+    ]
+
+
+class KeptEmbedder:
+    """An embedder whose vectors are kept on disk, by text hash, so that none is
+    computed twice.
+    """
+
+    def __init__(self, embedder: Embedder, folder: Path) -> None:
+        self._embedder = embedder
+        self.id, self.dimensions = embedder.id, embedder.dimensions
+        self.kind: EmbedderKind = embedder.kind
+        self._cache = VectorCache(folder, self.id, self.dimensions)
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """See Embedder."""
+        keys = [text_key(text) for text in texts]
+        found, matrix = self._cache.get(keys)
+        if missing := np.flatnonzero(~found).tolist():
+            matrix[missing] = self._embedder.embed([texts[row] for row in missing])
+            self._cache.add([keys[row] for row in missing], matrix[missing])
+        return matrix
+
+
+def kept_embedder() -> Embedder:
+    """The embedder that is installed, its vectors kept in the user's cache."""
+    embedder = choose_embedder()[0]
+    return (
+        KeptEmbedder(embedder, cache_folder() / "vectors")
+        if embedder.kind == "semantic"
+        else embedder
+    )

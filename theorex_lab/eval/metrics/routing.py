@@ -1,0 +1,358 @@
+"""How well routing does on public sets, beside trivial baselines and policies fitted on
+the same training.
+
+`route` itself is scored, with the settings that ship, after the training was recorded
+in a home. Everything that is learned comes from the training queries. Policies have the
+same verbs, `fit(training)`, then `choose(queries)`. Where a test query is also among
+those, as in llmrouter, figures are given twice: with the training as published, and
+without the repeated queries.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple
+from functools import cache
+from itertools import chain
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.settings import ModelSettings, ModelTier
+from theorex_lab.dispatch.bus import End, Start
+from theorex_lab.dispatch.llm import Attempt
+from theorex_lab.eval.datasets.routing_sets import (
+    Floats,
+    Ints,
+    Queries,
+    RoutingSet,
+    Training,
+    load_routing_set,
+)
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.intervals import bootstrap_means, bootstrap_ratio
+from theorex_lab.routing.energy import Power
+from theorex_lab.routing.heuristic import classify
+from theorex_lab.store.lab import Lab
+
+Chooser = Callable[[str], str]
+Paid = tuple[Floats, Floats]  # of each query what an answer scored, and what it cost
+OURS = "route, as it ships"
+# the score from which an answer counts as a success, as an outcome of that score would
+SUCCESS_FROM = 0.5
+MAINS = Power(None, False)
+_AT = 0
+_TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
+
+
+class TaskMatrix:
+    """Mean scores by (task, model); an unknown task gets the models' overall means. Of
+    equal models the first is chosen.
+
+    >>> training = Training(
+    ...     Queries(["a", "b"], ["x", "y"]), np.array([[0.0, 1.0], [0.5, 0.0]])
+    ... )
+    >>> TaskMatrix().fit(training).choose(Queries(["c", "d"], ["x", "y"]))
+    array([1, 0])
+    """
+
+    name = "task matrix"
+
+    def fit(self, training: Training) -> Self:
+        """Means by task."""
+        tasks = np.asarray(training.queries.tasks, dtype=object)
+        self.means = {
+            task: training.scores[tasks == task].mean(axis=0)
+            for task in set(training.queries.tasks)
+        }
+        self.overall = training.scores.mean(axis=0)
+        return self
+
+    def predict(self, queries: Queries) -> Floats:
+        """The expected score of each model: (queries, models), the means of each
+        query's task.
+        """
+        found = [self.means.get(task, self.overall) for task in queries.tasks]
+        return np.array(found, np.float64).reshape(len(queries), len(self.overall))
+
+    def choose(self, queries: Queries) -> Ints:
+        """The model of the highest expected score for each query."""
+        return np.asarray(self.predict(queries).argmax(axis=1), dtype=np.int64)
+
+
+class BestSingle(TaskMatrix):
+    """The model of the highest mean score, for every query.
+
+    >>> training = Training(
+    ...     Queries(["a", "b"], ["x", "x"]), np.array([[0.0, 1.0], [0.5, 0.5]])
+    ... )
+    >>> BestSingle().fit(training).choose(Queries(["c"], ["y"]))
+    array([1])
+    """
+
+    name = "best single"
+
+    def predict(self, queries: Queries) -> Floats:
+        """The mean scores, for each query."""
+        return np.tile(self.overall, (len(queries), 1))
+
+
+COMPARED_WITH = TaskMatrix.name
+
+
+class PolicyScore(NamedTuple):
+    """A policy on the test queries: mean score, regret to the best model of each query,
+    mean cost, its gain over the task matrix, its score less that of the best single
+    model (`difference`), its cost by that of the best single model (None where that
+    costs nothing); comparisons are paired by query, and `low` and `high` are bounds of
+    95 % intervals.
+    """
+
+    policy: str
+    score: float
+    low: float
+    high: float
+    regret: float
+    cost: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    difference: float = 0.0
+    difference_low: float = 0.0
+    difference_high: float = 0.0
+    cost_ratio: float | None = None
+    cost_ratio_low: float | None = None
+    cost_ratio_high: float | None = None
+
+
+class RoutingScore(NamedTuple):
+    """What `score_routing` found.
+
+    without_repeats  scores where training queries that are also test queries were left
+    out of the training, oracle and
+                     uniform among them; how many they are is `n_repeated`
+    policies         the same with the training as published, where recalling those
+    queries is a gain
+    """
+
+    dataset: str
+    n: int
+    n_train: int
+    n_repeated: int
+    models: tuple[str, ...]
+    cost_unit: str
+    policies: tuple[PolicyScore, ...]
+    without_repeats: tuple[PolicyScore, ...]
+    published: dict[str, float]
+
+    def result(self) -> dict[str, Any]:
+        """For JSON: dataset, n, metrics, baselines and policies on the split as
+        published, where `n_repeated` test queries are training queries too; the same
+        without those; figures of others and how it was done.
+        """
+        parts = self.policies, self.without_repeats
+        named, without = (
+            {each.policy: each._asdict() for each in part} for part in parts
+        )
+        kept = ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")
+        baselines = ("best single", COMPARED_WITH, "uniform", "oracle")
+        return {key: getattr(self, key) for key in kept} | {
+            "metrics": named[OURS],
+            "metrics_without_repeats": without[OURS],
+            "baselines": {
+                policy.replace(" ", "_"): named[policy]["score"] for policy in baselines
+            },
+            "policies": [*named.values()],
+            "policies_without_repeats": [*without.values()],
+        }
+
+
+def score_routing(
+    dataset: str | RoutingSet = "llmrouter",
+    *,
+    policies: Mapping[str, Chooser] | None = None,
+    seed: int = 0,
+) -> RoutingScore:
+    """Ask the router that ships where each test query goes, and score it beside
+    policies fitted on the same training.
+
+    `dataset` is a name of ROUTING_SETS, or a set; what is raised is as in
+    `load_routing_set`. `policies`: those of one's own by name, each a function that
+    takes the text of a query and returns the name of a model of the set, else
+    InvalidInput is raised. `seed` draws the bootstrap.
+    """
+    found = (
+        load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
+    )
+    calls = calls_of(found.train, found.models, found.costs)
+    kept = np.setdiff1d(np.arange(len(calls)), found.repeated)
+    own = {
+        name: _choices_of(name, choose, found)
+        for name, choose in (policies or {}).items()
+    }
+    without = scored = _scored(found, found.train, calls, own, seed)
+    if len(kept) < len(calls):
+        without = _scored(
+            found, found.train_without_repeats, [calls[row] for row in kept], own, seed
+        )
+    sizes = len(found.test.scores), len(found.train.scores), len(found.repeated)
+    return RoutingScore(
+        found.name,
+        *sizes,
+        found.models,
+        found.cost_unit,
+        scored,
+        without,
+        dict(found.published),
+    )
+
+
+def _choices_of(name: str, choose: Chooser, found: RoutingSet) -> Ints:
+    """The model (a column of the scores) that a policy of one's own chooses for each
+    test query.
+    """
+    chosen = [choose(text) for text in found.test.queries.texts]
+    if unknown := [each for each in chosen if each not in found.models]:
+        raise InvalidInput(
+            f"got {unknown[0]!r:.100} from the policy {name!r}; allowed are"
+            f" {', '.join(found.models)}"
+        )
+    return np.array([found.models.index(each) for each in chosen], np.int64)
+
+
+def _scored(
+    found: RoutingSet,
+    training: Training,
+    calls: Sequence[tuple[Event, Event]],
+    own: Mapping[str, Ints],
+    seed: int,
+) -> tuple[PolicyScore, ...]:
+    """The scores of the policies after this training, of the router after these calls
+    of it, and of `own` choices.
+    """
+    scores = found.test.scores
+    recorded = [event for call in calls for event in call]
+    chosen = {
+        **own,
+        OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes),
+    }
+    chosen |= {
+        each.name: each.fit(training).choose(found.test.queries)
+        for each in (BestSingle(), TaskMatrix())
+    }
+    return policy_scores(
+        bounds_of(found) | taken(found, chosen), scores.max(axis=1), seed
+    )
+
+
+def taken(found: RoutingSet, chosen: Mapping[str, Ints]) -> dict[str, Paid]:
+    """What policies get for the models that they chose for the test queries."""
+    rows = np.arange(len(found.test.scores))
+    return {
+        name: (found.test.scores[rows, each], found.costs[each])
+        for name, each in chosen.items()
+    }
+
+
+def bounds_of(found: RoutingSet) -> dict[str, Paid]:
+    """The cheapest of the best models of each query, which nobody can know, and a model
+    drawn at random, expected.
+    """
+    scores = found.test.scores
+    best = np.lexsort((np.broadcast_to(found.costs, scores.shape), -scores), axis=1)[
+        :, 0
+    ]
+    uniform = scores.mean(axis=1), np.full(len(scores), found.costs.mean())
+    return taken(found, {"oracle": best}) | {"uniform": uniform}
+
+
+def policy_scores(
+    values: Mapping[str, Paid], oracle: Floats, seed: int
+) -> tuple[PolicyScore, ...]:
+    """The rows of policies, the task matrix and the best single model among them, by
+    what each query brought and cost.
+
+    `oracle`: (queries,), the best score of each query; `seed` draws the bootstrap.
+    """
+    single, paid = values[BestSingle.name]
+    achieved = np.column_stack([scores for scores, _ in values.values()])
+    compared = [
+        achieved,
+        achieved - values[COMPARED_WITH][0][:, None],
+        achieved - single[:, None],
+    ]
+    intervals, found = bootstrap_means(np.hstack(compared), seed=seed), []
+    for place, (name, (scores, cost)) in enumerate(values.items()):
+        score, *gains = map(astuple, intervals[place :: len(values)])
+        ratio = (
+            astuple(bootstrap_ratio(cost, paid, seed=seed))
+            if paid.mean() > 0
+            else (None, None, None)
+        )
+        row = *score, float((oracle - scores).mean()), float(cost.mean())
+        found.append(PolicyScore._make((name, *row, *chain(*gains), *ratio)))
+    return tuple(found)
+
+
+def shipped_choices(
+    calls: list[Event], asked: Queries, models: Sequence[str], sizes: Floats
+) -> Ints:
+    """The model that `route` picks for each query, (queries,), in a home of its own
+    that recorded these calls.
+
+    Every setting is the default's but the models, whose tiers are the thirds of
+    `sizes`.
+    """
+    with Lab.temporary(models=models_of(models, sizes)) as lab:
+        lab.journal.append(calls)
+        number = {name: place for place, name in enumerate([*models])}
+        picked = cache(
+            lambda text: number[lab.route(text, power=MAINS).model or models[0]]
+        )
+        return np.array([picked(text) for text in asked.texts], np.int64)
+
+
+def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:
+    """The models as settings.
+
+    >>> [each.tier for each in models_of(["a", "b"], np.array([0.0, 1.0])).values()]
+    ['small', 'large']
+    """
+    rank = np.argsort(np.argsort(sizes, kind="stable"))
+    places = (
+        np.rint(rank / max(len(rank) - 1, 1) * (len(_TIERS) - 1)).astype(int).tolist()
+    )
+    return {
+        name: ModelSettings(tier=_TIERS[place])
+        for name, place in zip(names, places, strict=True)
+    }
+
+
+def calls_of(
+    training: Training, models: Sequence[str], costs: Floats
+) -> list[tuple[Event, Event]]:
+    """START and END of a call a training query, as a file of traces imported with
+    --trust-own gives them.
+
+    It holds an attempt of every model, which succeeds from a score of SUCCESS_FROM and
+    costs what `costs`, (models,), says.
+    """
+    good = (training.scores >= SUCCESS_FROM).tolist()
+    found = []
+    for number, (text, successes) in enumerate(
+        zip(training.queries.texts, good, strict=True)
+    ):
+        start = Start(
+            f"training-{number}",
+            "main",
+            _AT,
+            text,
+            classify(text).query_type,
+            models[0],
+        )
+        went = zip(models, successes, costs.tolist(), strict=True)
+        attempts = tuple(
+            Attempt(name, success, cost=cost) for name, success, cost in went
+        )
+        end = End(start.trace_id, _AT, any(successes), models[0], attempts=attempts)
+        found.append((start.event(), end.event(start)))
+    return found

@@ -1,0 +1,328 @@
+"""What a context would have been worth to the next coding session: files, edits, terms,
+repeats and waste, no judge.
+
+A session is scored from the sixth on, against what was recorded before its first line,
+in any session. A context is a text; what stands beyond its budget of bytes is not read.
+
+file    share of the files that the session reads or edits, of those known before, that
+the context names: by the whole
+        path, or by an end of it (at a /) that no other known file has; one that is not
+        plain in quotes, or alone on a line. Case and Markdown's backslashes do not
+        count.
+edit    the same of the files that it edits. term    share, weighted by idf, of the
+session's informative terms that the context holds. A term is a word of at least
+        four characters in its prompts or in the last messages of its turns, seen before
+        in at most a fifth of the sessions. After the first prompt the terms of that
+        prompt do not count.
+repeat  of the session's directives (sentences of later prompts that say always, never,
+don't, instead, …) that share
+        three informative terms and half of their idf with a directive given before, the
+        share whose common terms the context holds to 70 %: what the user had to say
+        again.
+waste   share of the context's words, by length, that the session never uses.
+mean    the mean of file, edit and term.
+"""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from theorex_lab.eval.adapters.protocol import Log, SessionLine
+from theorex_lab.text.paths import read_shown_path
+
+FIRST_SESSIONS = 5  # these are only history
+_RARE_SHARE = 0.2  # of the sessions so far, for a term to be informative
+_SHARED_TERMS, _SHARED_IDF, _HELD_IDF = 3, 0.5, 0.7
+_BYTES_PER_TOKEN = 4
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,}")
+_TOKEN = re.compile(r"[\w@.+\-/\[\]()~%]+")
+_QUOTED = re.compile(
+    r'"(?:[^"\\\n]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))+"'
+)  # as `shown_path` shows a path that is not plain
+_ESCAPED, _ESCAPED_WORD = re.compile(r"\\([\\`*_\[\]<>#|~!])"), re.compile(r"\\([_*`])")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE_CHARACTERS = range(15, 401)
+_DIRECTIVE = re.compile(
+    r"(?i)\b(always|never|don'?t|do not|instead|must|should|shouldn'?t|make"
+    r" sure|ensure|remember|prefer|stop|only"
+    r"|rather than|not supposed)\b"
+)
+
+
+@lru_cache(1 << 18)
+def words(text: str) -> frozenset[str]:
+    """The words of at least four characters, in lower case.
+
+    >>> sorted(words("Use the TTL cache, always."))
+    ['always', 'cache']
+    """
+    return frozenset(word.lower() for word in _WORD.findall(text))
+
+
+@lru_cache(1 << 17)
+def sentences(text: str) -> tuple[str, ...]:
+    """Sentences and lines of 15 to 400 characters."""
+    return tuple(
+        part.strip()
+        for part in _SENTENCE.split(text)
+        if len(part.strip()) in _SENTENCE_CHARACTERS
+    )
+
+
+def ends_of(path: str) -> list[str]:
+    """A path and its ends after a /, the longest first."""
+    parts = path.split("/")
+    return ["/".join(parts[start:]) for start in range(len(parts))]
+
+
+class Ends:
+    """Which file an end of a path (from a /, whatever its case) stands for, at any time
+    while files became known.
+
+    >>> ends = Ends(["a/x.py", "b/x.py"])
+    >>> (
+    ...     ends.file("x.py"),
+    ...     ends.file("B/x.py"),
+    ...     ends.file("y.py"),
+    ...     ends.file("x.py", known=1),
+    ... )
+    ('', 'b/x.py', None, 'a/x.py')
+    """
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        # By end: (number of the file, what it stands for then).
+        self._meant: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        self.known: dict[
+            str, None
+        ] = {}  # in the order in which they were first touched
+        for path in paths:
+            self.add(path)
+
+    def add(self, path: str) -> None:
+        """Make a file known, unless it is."""
+        if path in self.known:
+            return
+        whole = path.lower()
+        for end in ends_of(whole):
+            meant = self._meant[end]
+            meant.append((len(self.known), path if end == whole or not meant else ""))
+        self.known[path] = None
+
+    def file(self, end: str, known: int | None = None) -> str | None:
+        """The file that it stood for among the first `known`; '' where it stood for
+        several, None for none.
+        """
+        found = None
+        for number, path in self._meant.get(end.lower(), ()):
+            if known is not None and number >= known:
+                break
+            found = path
+        return found
+
+
+def shortest_end(path: str, ends: Ends) -> str:
+    """The shortest end of a path that stands for it alone.
+
+    >>> shortest_end("a/x.py", Ends(["a/x.py", "b/x.py", "b/y.py"]))
+    'a/x.py'
+    """
+    return next(
+        (end for end in reversed(ends_of(path)) if ends.file(end) == path), path
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A session to be scored: when it starts (µs UTC), its first prompt, and what it
+    will need.
+
+    ends: of files, the first `known` of them known before.  files, edits: of those, the
+    ones that it will touch.  terms: its informative terms with their idf.  repeats: of
+    each repeated directive, the common terms with their idf.  used: the words that it
+    uses in prompts, last messages and inputs of tools.
+    """
+
+    session: str
+    at: int
+    prompt: str
+    ends: Ends
+    known: int
+    files: frozenset[str]
+    edits: frozenset[str]
+    terms: Mapping[str, float]
+    repeats: tuple[Mapping[str, float], ...]
+    used: frozenset[str]
+
+    def terms_wanted(self, *, asked: bool) -> dict[str, float]:
+        """The terms that count: after the first prompt (`asked`), without those that it
+        holds.
+        """
+        given = words(self.prompt) if asked else frozenset()
+        return {
+            word: weight for word, weight in self.terms.items() if word not in given
+        }
+
+    def named(self, text: str) -> set[str]:
+        """The known files that a text names."""
+        quoted = {read_shown_path(token) for token in _QUOTED.findall(text)}
+        lines = {line.strip() for line in text.splitlines()}
+        text = _ESCAPED.sub(r"\1", text).lower()
+        plain = {self._file(token) for token in set(_TOKEN.findall(text))}
+        odd = {
+            self.ends.file(end, self.known)
+            for end in quoted | lines
+            if end and not _TOKEN.fullmatch(end)
+        }
+        spaced = {path for path in self.files if " " in path and path.lower() in text}
+        return {path for path in plain | odd if path} | spaced
+
+    def _file(self, token: str) -> str | None:
+        if (found := self.ends.file(token, self.known)) is None:
+            token = token.strip(".()[]~%:").removeprefix("./")
+            found = self.ends.file(token, self.known)
+        if not found and "/" in token:  # a checkout's folder stands before the path
+            inner = (self.ends.file(end, self.known) for end in ends_of(token)[1:-1])
+            found = next((path for path in inner if path is not None), None)
+        return found
+
+    def score(self, text: str, tokens: int, *, asked: bool = False) -> dict[str, float]:
+        """The scores of a context of at most `tokens`; NaN where the session asks for
+        nothing of the kind.
+
+        asked: the context is given after the first prompt, not at the start.
+        """
+        text = text.encode()[: _BYTES_PER_TOKEN * tokens].decode("utf-8", "ignore")
+        named, held = self.named(text), words(_ESCAPED_WORD.sub(r"\1", text))
+        shown = [word.lower() for word in _WORD.findall(text)]
+        wanted = {"file": self.files, "edit": self.edits}
+        three = {
+            name: share(len(named & paths), len(paths))
+            for name, paths in wanted.items()
+        }
+        three["term"] = _held(self.terms_wanted(asked=asked), held)
+        again = [_held(common, held) >= _HELD_IDF for common in self.repeats]
+        useful = sum(len(word) for word in shown if word in self.used)
+        return {
+            **three,
+            "mean": _mean([value for value in three.values() if not math.isnan(value)]),
+            "repeat": _mean([float(said) for said in again]),
+            "waste": 1 - share(useful, sum(map(len, shown))),
+            "tokens": float(math.ceil(len(text.encode()) / _BYTES_PER_TOKEN)),
+        }
+
+
+def share(part: float, whole: float) -> float:
+    """The share that a part is of the whole; NaN where there is none."""
+    return part / whole if whole else math.nan
+
+
+def _mean(values: Sequence[float]) -> float:
+    return share(sum(values), len(values))
+
+
+def _held(weights: Mapping[str, float], held: frozenset[str]) -> float:
+    # Exact sums: words stand in the order of their hashes, which differs from process
+    # to process.
+    return share(
+        math.fsum(weight for word, weight in weights.items() if word in held),
+        math.fsum(weights.values()),
+    )
+
+
+@lru_cache(2)
+def scenes(log: Log) -> Sequence[Scene]:
+    """The sessions of a log that are scored, in the order of their starts; none where
+    it has five or fewer.
+    """
+    lines = sorted(
+        log.lines, key=lambda line: line.at
+    )  # stable: the log's order among lines of one time
+    by_session: dict[str, list[SessionLine]] = defaultdict(list)
+    for line in lines:
+        by_session[line.session].append(line)
+    ordered = sorted(by_session.items(), key=lambda item: (item[1][0].at, item[0]))
+    past, taken, found = _Past(), 0, []
+    for name, own in ordered[FIRST_SESSIONS:]:
+        while lines[taken].at < own[0].at:
+            past.add(lines[taken])
+            taken += 1
+        found.append(past.scene(name, own))
+    return found
+
+
+class _Past:
+    """What was recorded so far, grown line by line."""
+
+    def __init__(self) -> None:
+        self.ends, self.directives = Ends(), list[frozenset[str]]()
+        self.said: dict[str, set[str]] = defaultdict(set)  # by session
+        self.sessions_with: Counter[str] = Counter()  # by word
+
+    def add(self, line: SessionLine) -> None:
+        for path in (*line.reads, *line.edits):
+            self.ends.add(path)
+        if text := line.prompt or line.message or line.inputs:
+            said = self.said[line.session]
+            new = words(text) - said
+            said |= new
+            self.sessions_with.update(new)
+        self.directives += [words(sentence) for sentence in _directives(line.prompt)]
+
+    def scene(self, name: str, own: Sequence[SessionLine]) -> Scene:
+        most = max(1.0, _RARE_SHARE * len(self.said))
+        idf = {
+            w: math.log(len(self.said) / n)
+            for w, n in self.sessions_with.items()
+            if n <= most
+        }
+        prompts = [line.prompt for line in own if line.prompt]
+        said = frozenset().union(
+            *map(words, [*prompts, *(line.message for line in own if line.message)])
+        )
+        edits = {path for line in own for path in line.edits}
+        touched = {path for line in own for path in line.reads} | edits
+        known, used = self.ends.known, said.union(*(words(line.inputs) for line in own))
+        files, edited = (frozenset(paths & known.keys()) for paths in (touched, edits))
+        terms, repeats = (
+            {word: idf[word] for word in said if word in idf},
+            tuple(self._repeats(prompts[1:], idf)),
+        )
+        prompt = prompts[0] if prompts else ""
+        return Scene(
+            name,
+            own[0].at,
+            prompt,
+            self.ends,
+            len(known),
+            files,
+            edited,
+            terms,
+            repeats,
+            used,
+        )
+
+    def _repeats(
+        self, prompts: Sequence[str], idf: Mapping[str, float]
+    ) -> Iterator[dict[str, float]]:
+        for sentence in (found for prompt in prompts for found in _directives(prompt)):
+            own = {word for word in words(sentence) if word in idf}
+            earlier = (
+                {word: idf[word] for word in own & before} for before in self.directives
+            )
+            best = max(
+                earlier, key=lambda common: math.fsum(common.values()), default={}
+            )
+            enough = _SHARED_IDF * math.fsum(idf[word] for word in own)
+            if len(best) >= _SHARED_TERMS and math.fsum(best.values()) >= enough:
+                yield best
+
+
+def _directives(prompt: str) -> list[str]:
+    return (
+        [sentence for sentence in sentences(prompt) if _DIRECTIVE.search(sentence)]
+        if prompt
+        else []
+    )

@@ -1,0 +1,248 @@
+"""What every picture stands on: Axes, colours, intervals, notes, legends, and words
+where there is nothing to draw.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.memory.intervals import Floats
+
+# Colours of Okabe and Ito, which people with any of the common colour blindnesses tell
+# apart.
+TIER_COLOURS = {
+    "ACTIVE": "#D55E00",
+    "MILD": "#E69F00",
+    "LESS": "#56B4E9",
+    "SLEEPING": "#8C8C8C",
+    "NEUTRAL": "#D9D9D9",
+}
+LINE_COLOURS = (
+    "#0072B2",
+    "#009E73",
+    "#CC79A7",
+    "#000000",
+    "#D55E00",
+    "#E69F00",
+    "#56B4E9",
+)
+SHAPES = ("o", "s", "^", "D", "v", "P")
+LEGEND_DROP_INCHES = 0.5
+_LEGEND_LETTERS = 48  # abreast
+
+
+def new_axes(ax: Axes | None, *, width: float = 8.0, height: float = 4.5) -> Axes:
+    """`ax`, or the Axes of a new figure of this size in inches."""
+    return (
+        plt.subplots(figsize=(width, height), layout="constrained")[1]
+        if ax is None
+        else ax
+    )
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The whole figure that the Axes stand in."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def colour_of(number: int) -> str:
+    """The colour of the line of this number; they come round again."""
+    return LINE_COLOURS[number % len(LINE_COLOURS)]
+
+
+def look_of(number: int, **more: Any) -> dict[str, Any]:
+    """Colour and marker of the line of this number, and what else is given, as
+    `Axes.plot` takes them.
+    """
+    return {"color": colour_of(number), "marker": SHAPES[number % len(SHAPES)], **more}
+
+
+def finish_axes(
+    ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **settings: Any
+) -> Axes:
+    """Set limits, labels and title, as `Axes.set` does, and hide these edges of the
+    frame; returns `ax`.
+    """
+    ax.set(**settings)
+    ax.spines[list(hidden)].set_visible(False)
+    return ax
+
+
+def draw_interval(
+    ax: Axes, x: Any, y: Any, low: Any, high: Any, *, level: bool = False, **look: Any
+) -> None:
+    """Points and the bars of their intervals, which are `low` to `high` of y, or of x
+    where they are `level`.
+
+    A bound that rounding puts on the wrong side of its point is drawn at the point.
+    """
+    middle = np.asarray(x if level else y, dtype=np.float64)
+    lengths = np.maximum(
+        [middle - np.asarray(low), np.asarray(high) - middle], 0.0
+    ).reshape(2, -1)
+    ax.errorbar(
+        x,
+        y,
+        xerr=lengths if level else None,
+        yerr=None if level else lengths,
+        capsize=3,
+        **look,
+    )
+
+
+def note(
+    ax: Axes,
+    text: str,
+    at: tuple[float, float],
+    points: float = 0.0,
+    *,
+    in_width: bool = False,
+    above: float = 0.0,
+    **look: Any,
+) -> None:
+    """A text so many points to the right of a place, or below 0 to its left; it may
+    stand outside of the axes.
+
+    in_width: the first number of `at` is a share of the width of the axes.  above:
+    points over the place, centred.
+    """
+    across, upright = (
+        ("center", "bottom") if above else ("right" if points < 0 else "left", "center")
+    )
+    settings = {"fontsize": 9, "va": upright, "ha": across, **look}
+    ax.annotate(
+        text,
+        at,
+        xycoords=("axes fraction", "data") if in_width else "data",
+        xytext=(points, above),
+        textcoords="offset points",
+        parse_math=False,
+        annotation_clip=False,
+        **settings,
+    )
+
+
+def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
+    """Rows 0, 1, … from top to bottom, each with its name before."""
+    ax.set_yticks(range(len(names)), list(names), parse_math=False, **look)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+
+
+def heat_map(
+    ax: Axes,
+    values: Floats,
+    texts: Any,
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    size: float = 8.5,
+    drop: float = 0.0,
+    **colours: Any,
+) -> AxesImage:
+    """Values as coloured cells, shape (rows, columns); NaN stays blank. `texts` of the
+    same shape stand in the cells.
+
+    drop: how far below the middle of its cell a text stands, in cells.  colours: as for
+    `Axes.imshow`.
+    """
+    picture = ax.imshow(values, aspect="auto", **colours)
+    ax.set_xticks(range(len(columns)), list(columns), parse_math=False)
+    name_rows(ax, rows)
+    # The light that a colour gives, as ITU-R BT.601 weighs it; what is blank is light.
+    light = picture.to_rgba(np.ma.masked_invalid(values)) @ (0.299, 0.587, 0.114, 0.0)
+    light[np.isnan(values)] = 1.0
+    for (row, column), text in np.ndenumerate(texts):
+        if text:
+            ink = "black" if light[row, column] > 0.5 else "white"
+            ax.text(
+                column,
+                row + drop,
+                text,
+                ha="center",
+                va="center",
+                fontsize=size,
+                color=ink,
+                zorder=3,
+            )
+    return picture
+
+
+def key(label: str, marker: str = "", **look: Any) -> Line2D:
+    """A mark of a legend; without `ls` no line."""
+    return Line2D([], [], marker=marker, **{"ls": "", "ms": 9, **look}, label=label)
+
+
+def legend_below(
+    ax: Axes, handles: Sequence[Any] | None = None, *, columns: int | None = None
+) -> None:
+    """A legend under the axes and their labels, in as many columns as its words leave
+    room for.
+
+    Without `handles`, of all that has a label.
+    """
+    shown = ax.get_legend_handles_labels()[0] if handles is None else handles
+    longest = max((len(str(handle.get_label())) for handle in shown), default=1)
+    drop = ScaledTranslation(0.0, -LEGEND_DROP_INCHES, figure_of(ax).dpi_scale_trans)
+    ax.legend(
+        handles=shown,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + drop,
+        ncols=columns or max(1, _LEGEND_LETTERS // (longest + 5)),
+        frameon=False,
+        borderaxespad=0.0,
+    )
+
+
+def legend_beside(ax: Axes, handles: Sequence[Any] | None = None) -> None:
+    """A legend to the right of the axes; without `handles`, of all that has a label."""
+    ax.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        borderaxespad=0.0,
+        frameon=False,
+    )
+
+
+def say(ax: Axes, message: str) -> Axes:
+    """A message in place of a picture and of its axes."""
+    ax.set_axis_off()
+    ax.text(
+        0.5,
+        0.5,
+        message,
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+        color="#555555",
+    )
+    return ax
+
+
+def frame_of(table: Any, *names: str) -> Any:
+    """The DataFrame, or what has one as `frame`. Raises InvalidInput naming the columns
+    that are missing.
+    """
+    frame = getattr(table, "frame", table)
+    if missing := [name for name in names if name not in frame]:
+        raise InvalidInput(
+            f"got a table without {', '.join(missing)}; allowed is one with {', '.join(names)}"
+        )
+    return frame
+
+
+def columns_of(table: Any, *names: str) -> list[Any]:
+    """These columns of a table; raises as `frame_of`."""
+    frame = frame_of(table, *names)
+    return [np.asarray(frame[name]) for name in names]

@@ -1,0 +1,352 @@
+"""Pictures of causal memory: chains from errors to outcomes, what helped and how sure
+that is, bans, drift, and half-lives.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.designs.causal import SIGNAL_KEY, SUCCESS
+from theorex_lab.designs.causal.advice import advice_from, records
+from theorex_lab.designs.causal.genes import drift_intensity
+from theorex_lab.designs.causal.items import gene_text
+from theorex_lab.designs.causal.settings import CausalSettings
+from theorex_lab.eval.metrics.causal import lab_of as lab_of
+from theorex_lab.eval.plots import axes
+from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
+from theorex_lab.memory.evidence import EvidenceTable
+from theorex_lab.memory.intervals import wilson
+from theorex_lab.store.lab import Lab
+from theorex_lab.text.line import one_line
+
+Frame = Any  # attempts, as `attempts_of` gives them
+_COLUMNS = ("at", "signals", "key", "where", "gene", "did", "success")
+_AGAIN = re.compile(r"call \S+ with another (\w+)")
+_COLOURS = {"success": "#009E73", "failed": "#D55E00"}
+_CELLS = {
+    "unknown": "#F4F4F4",
+    "tried": "#56B4E9",
+    "banned": "#D55E00",
+    "preferred": "#009E73",
+}
+
+
+def attempts_of(lab: Lab) -> pd.DataFrame:
+    """A row an attempt that was closed: at (µs), signals, key, where (what failed),
+    gene (its id), did (in words), success.
+    """
+    did, rows = {gene["id"]: gene_text(gene) for gene in lab.causal.genes()}, []
+    for event in lab.journal.tail(0, kinds=["attempt_closed"]):
+        signals, gene = (
+            event.body["signal"]["signals"],
+            (event.body["gene"] or {}).get("id"),
+        )
+        if gene:
+            told = (
+                event.body["signal"]["key"],
+                _where(signals),
+                gene,
+                did.get(gene, gene),
+            )
+            rows.append(
+                (event.at, signals, *told, event.body["outcome"]["status"] == SUCCESS)
+            )
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
+
+
+def _where(signals: Sequence[str]) -> str:
+    """What failed, and the class of its error, else the error itself."""
+    parts = dict(signal.partition(":")[::2] for signal in signals)
+    called = parts.get("command") or parts.get("tool") or "a call"
+    told = parts.get("class") or parts.get("errsig", "").strip().removeprefix("Error: ")
+    return f"{called}: {told}" if told else called
+
+
+def _short(text: str, most: int) -> str:
+    return one_line(_AGAIN.sub(r"another \1", text), most)
+
+
+def _most(column: Frame, most: int) -> list[Any]:
+    counted: Counter[Any] = Counter(column)
+    return [value for value, _ in counted.most_common(most)]
+
+
+def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axes:
+    """What failed, what was then done, and what came of it: the wider an arrow the more
+    often; of the deeds tried most.
+    """
+    shown = attempts[attempts.did.isin(_most(attempts.did, most))]
+    columns = _most(shown["where"], most), _most(shown.did, most), list(_COLOURS)
+    shown = shown[shown["where"].isin(columns[0])]
+    ax = axes.new_axes(ax, width=11, height=1.2 + 0.5 * max(map(len, columns)))
+    rows = zip(
+        shown["where"], shown.did, np.where(shown.success, *_COLOURS), strict=True
+    )
+    edges = Counter(
+        edge
+        for where, did, end in rows
+        for edge in (((0, where), (1, did)), ((1, did), (2, end)))
+    )
+    graph, names = (
+        nx.DiGraph([*edges]),
+        [(x, name) for x, column in enumerate(columns) for name in column],
+    )
+    places = {
+        (x, name): (x, -(columns[x].index(name) + 0.5) / len(columns[x]))
+        for x, name in names
+    }
+    colours = [_COLOURS.get(end[1], "#999999") for _, end in graph.edges]
+    widths = [0.6 + 0.5 * edges[edge] for edge in graph.edges]
+    nx.draw_networkx_nodes(
+        graph, places, list(places), ax=ax, node_size=40, node_color="#444444"
+    )
+    nx.draw_networkx_edges(
+        graph,
+        places,
+        ax=ax,
+        edge_color=colours,
+        width=widths,
+        arrowsize=9,
+        node_size=60,
+        alpha=0.7,
+    )
+    for (x, name), place in places.items():
+        clear = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
+        axes.note(
+            ax,
+            _short(name, 46),
+            place,
+            (-8, 0, 8)[x],
+            above=6 * (x == 1),
+            fontsize=8,
+            bbox=clear,
+        )
+    title = f"{len(shown)} attempts: what failed, what was done, what came of it"
+    return axes.finish_axes(
+        ax, hidden=("top", "right", "bottom", "left"), xlim=(-0.9, 2.4), title=title
+    )
+
+
+def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> Axes:
+    """Success of each deed after each error, with its 95 % interval, and beside it what
+    is left of it by the log's end.
+    """
+    pairs, now = (
+        _most(zip(attempts.key, attempts.gene, strict=True), most),
+        attempts["at"].max(),
+    )
+    told = {name: (name, "first") for name in ("did", "where")} | {
+        "n": ("success", "size"),
+        "hits": ("success", "sum"),
+    }
+    rows = attempts.groupby(["key", "gene"]).agg(last=("at", "max"), **told).loc[pairs]
+    ax, places = (
+        axes.new_axes(ax, width=10, height=1.6 + 0.34 * max(len(pairs), 2)),
+        np.arange(len(pairs)),
+    )
+    look = [axes.key("success, 95 % interval", **axes.look_of(0))]
+    look.append(axes.key("expected, aged", "D", color=axes.colour_of(5)))
+    low, high = wilson(rows.hits, rows.n)
+    axes.draw_interval(
+        ax,
+        rows.hits / rows.n,
+        places,
+        low,
+        high,
+        level=True,
+        fmt="o",
+        color=axes.colour_of(0),
+    )
+    aged = 0.5 ** (
+        (now - rows["last"])
+        / MICROSECONDS_PER_DAY
+        / (CausalSettings().edge_half_life_days or math.inf)
+    )
+    ax.plot(
+        (rows.hits + 1) / (rows.n + 2) * aged,
+        places,
+        "D",
+        color=axes.colour_of(5),
+        ms=5,
+    )
+    names = zip(rows["where"], rows.did, rows.n, strict=True)
+    axes.name_rows(
+        ax,
+        [f"{_short(where, 44)} → {_short(did, 40)} ({n})" for where, did, n in names],
+        fontsize=8,
+    )
+    axes.legend_below(ax, look)
+    return axes.finish_axes(
+        ax,
+        xlim=(-0.03, 1.03),
+        xlabel="success",
+        title="What helped, and how sure that is",
+    )
+
+
+def evidence_of(attempts: Frame) -> EvidenceTable:
+    """The evidence that attempts are."""
+    table = EvidenceTable()
+    for at, key, gene, success in attempts[["at", "key", "gene", "success"]].itertuples(
+        index=False
+    ):
+        for name in (SIGNAL_KEY + key, "option"):
+            table.add(f"causal/{name}", gene, success, at=at)
+    return table
+
+
+def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axes:
+    """Errors by deeds: what advice prefers, what it bans, what was tried after such
+    errors, and what is unknown there.
+    """
+    keys, genes, now = (
+        _most(attempts.key, most),
+        _most(attempts.gene, most),
+        attempts["at"].max(),
+    )
+    first = attempts.drop_duplicates("key").set_index("key")
+    did = attempts.drop_duplicates("gene").set_index("gene").did
+    table, settings, cells = (
+        evidence_of(attempts),
+        CausalSettings(),
+        np.zeros((len(keys), len(genes))),
+    )
+    for row, key in enumerate(keys):
+        known = records(table, first.signals[key], genes, settings, now)
+        advice = advice_from(table, first.signals[key], genes, settings, now)
+        for column, gene in enumerate(genes):
+            states = (
+                bool(known[gene].best),
+                gene in advice.banned_gene_ids,
+                gene == advice.preferred_gene_id,
+            )
+            cells[row, column] = max(
+                (place + 1 for place, holds in enumerate(states) if holds), default=0
+            )
+    ax = axes.new_axes(ax, width=10, height=2.8 + 0.34 * len(keys))
+    rows, columns = (
+        [_short(first["where"][key], 52) for key in keys],
+        [_short(did[gene], 30) for gene in genes],
+    )
+    look: dict[str, Any] = {
+        "cmap": ListedColormap([*_CELLS.values()]),
+        "vmin": -0.5,
+        "vmax": 3.5,
+    }
+    axes.heat_map(
+        ax, cells, np.full(cells.shape, ""), rows=rows, columns=columns, **look
+    )
+    ax.set_xticks(
+        ax.get_xticks(), columns, rotation=35, ha="right", fontsize=8, parse_math=False
+    )
+    axes.legend_beside(
+        ax,
+        [
+            axes.key(name, "s", color=colour, mec="#999999")
+            for name, colour in _CELLS.items()
+        ],
+    )
+    ax.set_title("What advice prefers and bans")
+    return ax
+
+
+def draw_advice(
+    attempts: Frame, half_life_days: float = 30.0, drift: bool = False, genes: int = 6
+) -> Figure:
+    """What another half-life would have advised after the error met most, attempt by
+    attempt, and how drift spreads the choice.
+
+    half_life_days: of all evidence; infinity: it never ages.  genes: how many, of those
+    tried most, are chosen among.
+    """
+    days = None if math.isinf(half_life_days) else half_life_days
+    settings = CausalSettings(edge_half_life_days=days, gene_half_life_days=days)
+    ordered, own = (
+        attempts.sort_values("at"),
+        attempts[attempts.key == attempts.key.mode()[0]],
+    )
+    signals, pool = own.signals.iloc[0], _most(own.gene, genes)
+    did, at = (
+        ordered.drop_duplicates("gene").set_index("gene").did,
+        ordered["at"].tolist(),
+    )
+    told = [
+        advice_from(evidence_of(ordered[: n + 1]), signals, pool, settings, then)
+        for n, then in enumerate(at)
+    ]
+    figure = Figure(figsize=(10, 6.5), layout="constrained")
+    above, below = figure.subplots(2, height_ratios=(3, 2))
+    for number, gene in enumerate(pool):
+        look = {
+            "color": axes.colour_of(number),
+            "label": _short(did[gene], 60),
+            "drawstyle": "steps-post",
+        }
+        above.plot(
+            (np.array(at) - at[0]) / MICROSECONDS_PER_DAY,
+            [advice.scores[gene] for advice in told],
+            **look,
+        )
+    axes.legend_below(above, columns=2)
+    order, intensity = list(told[-1].scores), drift_intensity(len(pool), explicit=drift)
+    among = min(len(order), max(2, math.ceil(len(order) * intensity))) if drift else 1
+    below.barh(
+        range(among),
+        [1 / among] * among,
+        color=[axes.colour_of(pool.index(gene)) for gene in order[:among]],
+    )
+    axes.name_rows(below, [_short(did[gene], 46) for gene in order], fontsize=8)
+    title = _short(f"After {_where(signals)}", 80)
+    axes.finish_axes(
+        above, ylabel="score", xlabel="days", title=f"{title}; {_aging(half_life_days)}"
+    )
+    shown = f"Drift {'on' if drift else 'off'}: intensity {intensity:.2f}"
+    axes.finish_axes(below, xlim=(0, 1), xlabel="chance to be chosen", title=shown)
+    return figure
+
+
+def _aging(days: float) -> str:
+    return "evidence never ages" if math.isinf(days) else f"half-life {days:g} days"
+
+
+def advice_explorer(sources: Mapping[str, Frame]) -> Any:
+    """A choice of half-lives, a switch for drift and how many genes there are, over
+    `draw_advice`; sources: attempts by name.
+
+    Returns an ipywidgets VBox. Raises InvalidInput for no source.
+    """
+    explorer = Explorer[Frame](
+        {name: partial(pd.DataFrame.copy, one) for name, one in sources.items()},
+        "attempts",
+    )
+    lives = {
+        "options": [("7", 7.0), ("30", 30.0), ("45", 45.0), ("never ages", math.inf)],
+        "value": 30.0,
+    }
+    half_life = control("SelectionSlider", "Half-life (days)", **lives)
+    drift = control("Checkbox", "Drift", value=False)
+    genes = control(
+        "IntSlider", "Genes to choose among", value=6, min=1, max=len(axes.LINE_COLOURS)
+    )
+
+    def drawn(attempts: Frame) -> tuple[str, Figure]:
+        told = (
+            f"{len(attempts)} attempts, {_aging(half_life.value)}, drift"
+            f" {'on' if drift.value else 'off'}"
+        )
+        figure = draw_advice(attempts, half_life.value, drift.value, genes.value)
+        return paragraph(f"{told} among {genes.value} genes"), figure
+
+    explorer.source.description = "Attempts"
+    return explorer.box([half_life, drift, genes], lambda _=None: explorer.show(drawn))

@@ -1,0 +1,340 @@
+"""Pictures of a comparison of memories."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from matplotlib.axes import Axes
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.eval.plots import axes
+from theorex_lab.evolution.cases import Case, ReviewVerdict
+from theorex_lab.evolution.failure_signs import RunStep, read_run
+from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.text.line import one_line
+
+WORDS = {
+    "mean": "mean of file, edit and term recall",
+    "file": "share of the files needed next",
+    "evidence_recall": "share of the evidence given",
+    "answer_words": "share of the answer's words given",
+    "stale": "share of the stale events given",
+}
+_FIRST = ("mean", "evidence_recall", "answer_words")
+
+
+class ComparedMemories(Protocol):
+    """What a picture needs of a comparison, see `Comparison`."""
+
+    @property
+    def cells(self) -> Sequence[tuple[str, str, int, str]]:
+        """What was scored: design, mode, budget, score."""
+
+    @property
+    def designs(self) -> Sequence[str]:
+        """The memories by name."""
+
+    @property
+    def logs(self) -> Sequence[str]:
+        """The logs by name."""
+
+    @property
+    def plan(self) -> Any:
+        """What was asked, among it the budgets."""
+
+    def value(self, design: str, mode: str, budget: int, score: str) -> Any:
+        """Return a mean with its interval."""
+
+
+class ReplayedSessions(Protocol):
+    """What a picture needs of replayed sessions, see `SessionReplay`."""
+
+    @property
+    def frame(self) -> Any:
+        """A row a session."""
+
+    @property
+    def design(self) -> str:
+        """The memory by name."""
+
+    @property
+    def tokens(self) -> int:
+        """The budget of a context."""
+
+
+def plot_comparison(
+    compared: ComparedMemories,
+    *,
+    score: str = "",
+    mode: str = "inject",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a score against the tokens given for it, a line for each design, with 95 %
+    intervals; returns the Axes.
+
+    score: '' is the first of mean, evidence_recall, answer_words that was scored.
+    mode: inject or retrieve. Raises InvalidInput for another mode, or a score that no
+    design has.
+    """
+    ax = axes.new_axes(ax, width=9.0)
+    scored = {found for _, at, _, found in compared.cells if at == mode}
+    score = score or next((name for name in _FIRST if name in scored), "")
+    if score not in scored:
+        if score or mode not in ("inject", "retrieve"):
+            allowed = ", ".join(sorted(scored)) or "inject, retrieve"
+            raise InvalidInput(
+                f"got the score {score!r} in mode {mode!r}; allowed are {allowed}"
+            )
+        return axes.say(
+            ax,
+            "nothing was scored: the logs hold neither probes nor more than five"
+            " sessions",
+        )
+    for number, design in enumerate(compared.designs):
+        budgets = compared.plan.budgets
+        tokens = [
+            compared.value(design, mode, budget, "tokens").value for budget in budgets
+        ]
+        value, low, high, _ = zip(
+            *(compared.value(design, mode, budget, score) for budget in budgets),
+            strict=True,
+        )
+        look = axes.look_of(number, markersize=5, linewidth=1.2)
+        axes.draw_interval(ax, tokens, value, low, high, label=design, **look)
+    axes.legend_beside(ax)
+    first, *_ = ticks = sorted(compared.plan.budgets)
+    ax.set_xscale("symlog", linthresh=first)
+    ax.set_xticks([0, *ticks], ["0", *map(str, ticks)])
+    ax.set_xlim(left=-first / 10)
+    unasked = "a session's start" if mode == "inject" else "the question"
+    return axes.finish_axes(
+        ax,
+        xlabel=f"tokens given at {unasked} (mean)",
+        ylabel=WORDS.get(score, score.replace("_", " ")),
+        ylim=(0, 1.05),
+        title=f"{', '.join(compared.logs[:3])}: what a context was worth",
+    )
+
+
+def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes:
+    """Draw, session by session, the share of the needed files that the context named,
+    beside the files touched last.
+
+    A line is the mean of all sessions up to there; a mark is a session.
+    """
+    ax, found = axes.new_axes(ax, width=9.0), replayed.frame.dropna(subset=["share"])
+    if found.empty:
+        return axes.say(ax, "no session needed a file that was known before")
+    number = range(1, len(found) + 1)
+    for place, (column, label) in enumerate(
+        {"share": replayed.design, "recent_files": "recent files"}.items()
+    ):
+        look = axes.look_of(place)
+        ax.scatter(number, found[column], s=14, alpha=0.4, **look)
+        ax.plot(
+            number,
+            found[column].expanding().mean(),
+            color=look["color"],
+            label=f"{label}, mean so far",
+        )
+    axes.legend_beside(ax)
+    return axes.finish_axes(
+        ax,
+        xlabel="sessions that needed a known file, in order",
+        ylabel="share of the needed files named",
+        ylim=(-0.03, 1.05),
+        title=f"What {replayed.tokens} tokens at a session's start would have named",
+    )
+
+
+def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
+    """Recall against how many texts come back, a line a method; `score` is a Retrieval,
+    or a table like its frame.
+
+    Of a Retrieval each point has its 95 % interval over questions.
+    """
+    depths = (5, 10, 25, 50)
+    table = axes.frame_of(score, *(f"recall@{depth}" for depth in depths))
+    ax, scores = axes.new_axes(ax), getattr(score, "scores", {})
+    if table.empty:
+        return axes.say(ax, "nothing was scored yet")
+    for number, (method, row) in enumerate(table.iterrows()):
+        found = [row[f"recall@{depth}"] for depth in depths]
+        look = axes.look_of(number)
+        ax.plot(depths, found, label=str(method).replace("_", ", "), **look)
+        for depth, span in zip(
+            depths,
+            bootstrap_means(scores[method]) if method in scores else (),
+            strict=False,
+        ):
+            ax.vlines(depth, span.low, span.high, color=look["color"], linewidth=1)
+    axes.legend_beside(ax)
+    ax.set_xscale("log")
+    ax.minorticks_off()
+    return axes.finish_axes(
+        ax,
+        xticks=depths,
+        xticklabels=depths,
+        xlabel="Texts that come back",
+        ylabel="Recall",
+        title="Share of the right texts among those that come back",
+    )
+
+
+TIMELINE_STEPS = (
+    24  # of a longer run the beginning, the end and what is around the marks are drawn
+)
+FOUND_COLOUR, LABEL_COLOUR = axes.TIER_COLOURS["ACTIVE"], axes.LINE_COLOURS[0]
+_RINGS = {FOUND_COLOUR: 15, LABEL_COLOUR: 20}  # points; the one lies in the other
+_TEXT_LANES = 9  # the texts are as wide as so many columns
+_TEXT_CHARACTERS = 88
+_NAME_CHARACTERS, _TITLE_CHARACTERS = 24, 60
+_ENDS = 3
+Steps = Sequence[RunStep]
+Mark = int | None
+
+
+def plot_failure(case: Case, verdict: ReviewVerdict, *, ax: Axes | None = None) -> Axes:
+    """The run of a failure as a timeline, with the decisive step as the review found
+    it.
+
+    >>> from theorex_lab.evolution.outcomes import Outcome
+    >>> outcome = Outcome(
+    ...     "o1", "main", "deploy", "it broke", False, "2026-03-02T09:00:00Z"
+    ... )
+    >>> case = Case(outcome, None, (RunStep(0, "main", "deploy"),))
+    >>> plot_failure(
+    ...     case, ReviewVerdict(0.5, "Try it first.", "rules", 0, "wrong_plan")
+    ... ).get_title()
+    'main: deploy\\nfound: wrong_plan at step 0'
+    """
+    ax = plot_timeline(case.steps, found=verdict.decisive_step, ax=ax)
+    title = one_line(
+        f"{case.outcome.agent_id}: {case.outcome.decision}", _TITLE_CHARACTERS
+    )
+    at_step = (
+        "" if verdict.decisive_step is None else f" at step {verdict.decisive_step}"
+    )
+    ax.set_title(f"{title}\nfound: {verdict.failure_class}{at_step}", parse_math=False)
+    return ax
+
+
+def plot_timeline(
+    steps: Steps, *, found: Mark = None, labelled: Mark = None, ax: Axes | None = None
+) -> Axes:
+    """A run from top to bottom: who took each step, what was said, and which step
+    decided the failure.
+
+    found, labelled: indices of the decisive step as the review found it and as a person
+    labelled it; None for none. Answers of tools are squares, steps that failed are
+    crosses. Of more than 24 steps the beginning, the end and those around the marks are
+    drawn, and the axis says so. Raises InvalidInput for a mark that is no step of the
+    run.
+    """
+    marks = [mark for mark in (found, labelled) if mark is not None]
+    if wrong := set(marks) - {step.index for step in steps}:
+        raise InvalidInput(
+            f"got the decisive step {wrong.pop()!r} of a run of {len(steps)} steps;"
+            " name one of its own"
+        )
+    ax = axes.new_axes(
+        ax, width=10.5, height=1.7 + 0.27 * max(min(len(steps), TIMELINE_STEPS), 3)
+    )
+    if not steps:
+        return axes.say(ax, "No steps yet: no run was recorded")
+    rows = _rows(steps, marks)
+    lanes = list(dict.fromkeys(steps[k].agent for k in rows))
+    _draw_steps(ax, steps, rows, lanes, {FOUND_COLOUR: found, LABEL_COLOUR: labelled})
+    names = [one_line(lane, _NAME_CHARACTERS) for lane in lanes]
+    ax.set_xticks(
+        range(len(lanes)), names, rotation=20, ha="left", fontsize=8, parse_math=False
+    )
+    ax.xaxis.tick_top()
+    ax.tick_params(axis="x", length=0)
+    ax.set_yticks(range(len(rows)), [str(steps[k].index) for k in rows], fontsize=8)
+    ax.set(xlim=(-0.5, len(lanes) - 0.5 + _TEXT_LANES), ylim=(len(rows) - 0.5, -0.7))
+    left_out = len(steps) - len(rows)
+    ax.set_ylabel("Step" if not left_out else f"Step ({left_out} are not drawn)")
+    kinds = (
+        ("an agent's step", "o", "#444444"),
+        ("what came back", "s", "#444444"),
+        ("failed", "X", FOUND_COLOUR),
+    )
+    keys = [
+        axes.key(name, marker, color=colour, ms=6) for name, marker, colour in kinds
+    ]
+    rings = (("found", found, FOUND_COLOUR), ("labelled", labelled, LABEL_COLOUR))
+    keys += [
+        axes.key(f"decisive, {name}", "o", mfc="none", mec=colour, mew=2, ms=11)
+        for name, mark, colour in rings
+        if mark is not None
+    ]
+    ax.legend(
+        handles=keys,
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        ncols=len(keys),
+        frameon=False,
+        fontsize=8,
+    )
+    title = (
+        "The run"
+        if found is labelled is None
+        else "The run, and the step that decided its failure"
+    )
+    return axes.finish_axes(ax, hidden=("top", "right", "bottom"), title=title)
+
+
+def _rows(steps: Sequence[RunStep], marks: Sequence[int]) -> list[int]:
+    """Positions of the steps that are drawn, in order."""
+    n = len(steps)
+    if n <= TIMELINE_STEPS:
+        return list(range(n))
+    centres = [k for k, step in enumerate(steps) if step.index in marks] or [0]
+    ends = {*range(_ENDS), *range(n - _ENDS, n)}
+    near = sorted(
+        set(range(n)) - ends,
+        key=lambda k: (min(abs(k - centre) for centre in centres), k),
+    )
+    return sorted([*ends, *near][:TIMELINE_STEPS])
+
+
+def _draw_steps(
+    ax: Axes, steps: Steps, rows: list[int], lanes: list[str], marks: Mapping[str, Mark]
+) -> None:
+    """Each step in the column of its agent with the beginning of its text, and a ring
+    of its colour around each mark.
+    """
+    readings = read_run(steps)
+    columns = [lanes.index(steps[k].agent) for k in rows]
+    ax.plot(columns, range(len(rows)), "-", color="#D0D0D0", linewidth=1, zorder=1)
+    for row, (k, column) in enumerate(zip(rows, columns, strict=True)):
+        reading = readings[k]
+        marker = "X" if reading.failed else "s" if reading.is_result else "o"
+        ax.plot(
+            column,
+            row,
+            marker,
+            color=FOUND_COLOUR if reading.failed else "#444444",
+            ms=7,
+            zorder=2,
+        )
+        rings = [colour for colour, mark in marks.items() if mark == steps[k].index]
+        for colour in rings:
+            ax.plot(
+                column,
+                row,
+                "o",
+                mfc="none",
+                mec=colour,
+                mew=2,
+                ms=_RINGS[colour],
+                zorder=3,
+            )
+        text = one_line(steps[k].text.replace("```", ""), _TEXT_CHARACTERS)
+        axes.note(
+            ax,
+            text,
+            (len(lanes) - 0.4, row),
+            fontsize=8,
+            weight="bold" if rings else "normal",
+        )

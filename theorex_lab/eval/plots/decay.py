@@ -1,0 +1,317 @@
+"""Pictures of a memory: pure functions that draw on the Axes given, or on a new figure,
+and return the Axes.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.dates import ConciseDateFormatter
+from matplotlib.patheffects import withStroke
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.eval.plots import axes
+from theorex_lab.memory.decay import (
+    ACTIVE_THRESHOLD,
+    MILD_THRESHOLD,
+    Floats,
+    Items,
+    Law,
+    tiers,
+)
+from theorex_lab.memory.intervals import bootstrap_means
+
+GRAPH_NODES = 40  # beyond this many, labels no longer find room
+_LABEL_LETTERS = 26
+_BAND_OPACITY = 0.13
+_MOST_POINTS = 12
+
+
+def plot_forgetting_curves(
+    laws: Law | Sequence[Law],
+    *,
+    active_threshold: float = ACTIVE_THRESHOLD,
+    mild_threshold: float = MILD_THRESHOLD,
+    longest_days: float = 60.0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Importance over days since the last mention, for one mention (solid) and ten
+    (dashed), over bands of the tiers.
+
+    Without links; all ten mentions count as made at once. Raises InvalidInput for no
+    law, for thresholds outside 0 <= mild <= active <= 1, or where `longest_days` is not
+    above 0.
+    """
+    chosen = [laws] if isinstance(laws, Law) else list(laws)
+    if not chosen or not longest_days > 0:
+        raise InvalidInput(
+            f"got {len(chosen)} laws and longest_days {longest_days!r}; give a law and days above 0"
+        )
+    tiers(
+        [], active_threshold, mild_threshold
+    )  # refuses thresholds that contradict each other
+    ax = axes.new_axes(ax)
+    ages = np.linspace(0.0, longest_days, 400)
+    for number, law in enumerate(chosen):
+        colour = axes.colour_of(number)
+        width = 1.8 + 0.8 * (
+            len(chosen) - 1 - number
+        )  # a curve that coincides with a later one shows at its sides
+        once, often = (
+            law.importance(law.raw(Items.of(ages, count=mentions)))
+            for mentions in (1, 10)
+        )
+        ax.plot(ages, once, "-", color=colour, linewidth=width, label=law.name)
+        ax.plot(ages, often, "--", color=colour, linewidth=width)
+    _draw_bands(ax, active_threshold, mild_threshold)
+    mentions = [
+        axes.key("1 mention", ls="-", color="#444444"),
+        axes.key("10 mentions", ls="--", color="#444444"),
+    ]
+    axes.legend_below(ax, [*ax.get_legend_handles_labels()[0], *mentions], columns=4)
+    ax.set(
+        xlim=(0, longest_days),
+        ylim=(0, 1.02),
+        xlabel="Days since the last mention",
+        ylabel="Importance (0 to 1)",
+    )
+    ax.set_title("How a memory fades when it is not mentioned again")
+    return ax
+
+
+def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
+    """Concepts and their links, from `AxonView.graph()`: colour by tier, size by
+    importance, width by link strength.
+
+    Shows the 40 concepts of highest importance, and says how many are left out. The
+    layout follows from `seed` alone.
+    """
+    ax = axes.new_axes(ax, width=10.0, height=7.5)
+    ax.set_axis_off()
+    if not len(graph):
+        return axes.say(ax, "No concepts yet: write something first")
+    shown = _strongest(graph)
+    left_out = len(graph) - len(shown)
+    title = f"The {len(shown)} concepts of highest importance ({left_out:,} more are not drawn)"
+    title = title if left_out else f"All {len(shown)} concepts and how they are linked"
+    ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08), title=title)
+    at = dict(zip(shown, _layout(shown, seed), strict=True))
+    for first, second, strength in shown.edges(data="strength", default=0.1):
+        ends = np.array([at[first], at[second]])
+        ax.plot(
+            *ends.T,
+            color="#7F7F7F",
+            alpha=0.55,
+            linewidth=0.6 + 4 * min(strength, 1.0),
+            zorder=1,
+        )
+    for node, data in shown.nodes.items():
+        diameter, colour = (
+            6 + 14 * data["importance_weight"],
+            axes.TIER_COLOURS[data["relevance_tier"]],
+        )
+        ax.plot(
+            *at[node],
+            "o",
+            color=colour,
+            markersize=diameter,
+            markeredgecolor="white",
+            zorder=2,
+        )
+        outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.8)]
+        inward, text = -1 if at[node][0] > 0 else 1, data["canonical_form"]
+        label = (
+            text if len(text) <= _LABEL_LETTERS else text[: _LABEL_LETTERS - 1] + "…"
+        )
+        axes.note(
+            ax,
+            label,
+            at[node],
+            inward * (diameter / 2 + 2),
+            fontsize=8.5,
+            zorder=3,
+            path_effects=outline,
+        )
+    found = {data["relevance_tier"] for data in shown.nodes.values()}
+    keys = [
+        axes.key(name, "o", color=colour)
+        for name, colour in axes.TIER_COLOURS.items()
+        if name in found
+    ]
+    axes.legend_below(
+        ax, [*keys, axes.key("link (by strength)", ls="-", color="#7F7F7F")], columns=6
+    )
+    return ax
+
+
+def plot_in_context(
+    table: Any, *, tokens: int | None = None, ax: Axes | None = None
+) -> Axes:
+    """What the context held of what was needed next, over time: a line for `oracle` and
+    for each law, best first.
+
+    `table` (of `shares_in_context`) has the column at, then shares 0..1, a row an
+    event; a point is the mean of about as many events as every other. The legend has
+    each mean with its 95 % interval, for which whole days are drawn. `tokens` is named
+    in the title. Raises InvalidInput where at or oracle is missing.
+    """
+    at, _ = axes.columns_of(table, "at", "oracle")
+    ax = axes.new_axes(ax, width=9.0, height=5.0)
+    if not len(at):
+        return axes.say(ax, "No events yet: nothing was needed")
+    points = table.groupby(
+        np.arange(len(at)) * _MOST_POINTS // max(len(at), _MOST_POINTS)
+    ).mean()
+    shares = table.drop(columns="at")
+    means = dict(
+        zip(
+            shares,
+            bootstrap_means(shares, groups=list(table["at"].dt.date)),
+            strict=True,
+        )
+    )
+    for number, name in enumerate(sorted(means, key=lambda law: -means[law].mean)):
+        look = (
+            {"color": "#444444", "ls": "--"}
+            if name == "oracle"
+            else axes.look_of(number - 1, markersize=5)
+        )
+        label = f"{name}: {means[name].mean:.2f} [{means[name].low:.2f}, {means[name].high:.2f}]"
+        ax.plot(points["at"], points[name], label=label, **look)
+    ax.fill_between(
+        points["at"],
+        points["oracle"],
+        1.0,
+        color="#E5E5E5",
+        label="new: in no memory",
+        linewidth=0,
+    )
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(ax.xaxis.get_major_locator()))  # type: ignore[no-untyped-call]
+    axes.legend_below(ax, columns=2)
+    budget = "" if tokens is None else f" of {tokens:,} tokens"
+    ax.set(ylim=(0, 1.02), ylabel="Share held (0 to 1)", xlabel="When it was needed")
+    return axes.finish_axes(
+        ax, title=f"What a context{budget} held of what was needed next"
+    )
+
+
+def plot_law_scores(
+    table: Any, *, n_scored: int | None = None, ax: Axes | None = None
+) -> Axes:
+    """Mean reciprocal rank of each law with its 95 % bootstrap interval, best on top,
+    the chosen one as a diamond.
+
+    `table` (a fit, or its frame) has the columns law, mrr, low, high (0..1) and chosen;
+    `n_scored`, the number of events, is named on the axis. Raises InvalidInput where a
+    column is missing.
+    """
+    laws, mrr, low, high, chosen = axes.columns_of(
+        table, "law", "mrr", "low", "high", "chosen"
+    )
+    ax = axes.new_axes(ax, width=7.5, height=1.4 + 0.34 * len(laws))
+    order = np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()
+    for place, row in enumerate(order):
+        colour, marker = (
+            (axes.TIER_COLOURS["ACTIVE"], "D")
+            if chosen[row]
+            else (axes.LINE_COLOURS[0], "o")
+        )
+        axes.draw_interval(
+            ax,
+            mrr[row],
+            place,
+            low[row],
+            high[row],
+            level=True,
+            fmt=marker,
+            color=colour,
+            markersize=7,
+        )
+    over = "" if n_scored is None else f" over {n_scored:,} events"
+    axes.name_rows(
+        ax,
+        [
+            f"{laws[row]}{' (chosen)' if chosen[row] else ''}  {mrr[row]:.3f}"
+            for row in order
+        ],
+    )
+    ax.set(xlabel=f"Mean reciprocal rank{over} (0 to 1)")
+    ax.set_xlim(left=0)
+    ax.grid(axis="x", color="#E5E5E5")
+    ax.set_axisbelow(True)
+    title = (
+        "Which law ranks the next use best (bars: 95 % bootstrap)"
+        if len(laws)
+        else "No laws scored yet"
+    )
+    return axes.finish_axes(ax, title=title)
+
+
+def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> None:
+    """Tiers as coloured bands named at the right edge, thresholds as lines with their
+    value.
+    """
+    bounds = (1.02, active_threshold, mild_threshold, 0.0)
+    for name, (high, low) in zip(
+        ("ACTIVE", "MILD", "LESS"), pairwise(bounds), strict=True
+    ):
+        ax.axhspan(
+            low,
+            high,
+            color=axes.TIER_COLOURS[name],
+            alpha=_BAND_OPACITY,
+            linewidth=0,
+            zorder=0,
+        )
+        if high - low > 0.05:
+            axes.note(
+                ax,
+                name,
+                (1, (low + high) / 2),
+                6,
+                in_width=True,
+                fontsize=None,
+                color="#444444",
+            )
+    for value in (active_threshold, mild_threshold):
+        ax.axhline(value, color="#555555", linewidth=0.8, linestyle=":")
+
+
+def _strongest(graph: Any) -> Any:
+    """The part of the graph that is drawn, its nodes and edges in an order that does
+    not hang on their insertion.
+    """
+    kept = sorted(
+        graph.nodes.items(),
+        key=lambda item: (
+            -item[1]["importance_weight"],
+            -item[1]["frequency_count"],
+            str(item[0]),
+        ),
+    )[:GRAPH_NODES]
+    shown = nx.Graph()
+    shown.add_nodes_from(kept)
+    edges = graph.subgraph(node for node, _ in kept).edges(data=True)
+    shown.add_edges_from(sorted(edges, key=lambda edge: sorted(map(str, edge[:2]))))
+    return shown
+
+
+def _layout(graph: Any, seed: int) -> Floats:
+    """Positions in −1..1, shape (n, 2): a spring layout in which each node has a height
+    of its own, so that labels at its side cover no other label.
+    """
+    n = len(graph)
+    points = nx.spring_layout(
+        graph, seed=seed, k=2.2 / np.sqrt(n), iterations=150, weight="strength"
+    )
+    places = np.array([points[node] for node in graph], dtype=np.float64)
+    ranks = places.argsort(axis=0).argsort(axis=0) / max(n - 1, 1) * 2 - 1
+    extent = np.abs(places[:, 0]).max() or 1.0
+    # Half way to evenly spaced ranks: what is near stays near, but no side is empty and
+    # none is full.
+    return np.column_stack(
+        [0.5 * places[:, 0] / extent + 0.5 * ranks[:, 0], ranks[:, 1]]
+    )

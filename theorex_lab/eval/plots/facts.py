@@ -1,0 +1,87 @@
+"""A picture of facts: the graph of entities, and what replaced what."""
+
+from collections.abc import Sequence
+
+import networkx as nx
+from matplotlib.axes import Axes
+
+from theorex_lab.core.clock import to_iso
+from theorex_lab.designs.facts.facts import Fact
+from theorex_lab.designs.facts.settings import FactSettings
+from theorex_lab.designs.facts.summaries import tier
+from theorex_lab.eval.plots import axes
+from theorex_lab.eval.plots.axes import TIER_COLOURS
+
+# Tiers are told apart by shade as well as by colour.
+_TIERS = ("hot", "warm", "cold", "superseded")
+COLOURS = {
+    name: TIER_COLOURS[level]
+    for name, level in zip(_TIERS, ("ACTIVE", "MILD", "LESS", "NEUTRAL"), strict=True)
+}
+_MOST = 40
+
+
+def _state(fact: Fact, now: int) -> str:
+    ended = fact.superseded_at is not None and fact.superseded_at <= now
+    return "superseded" if ended else tier(fact, now, FactSettings())
+
+
+def _keys(marker: str) -> list[object]:
+    return [axes.key(name, marker, color=colour) for name, colour in COLOURS.items()]
+
+
+def plot_fact_graph(
+    facts: Sequence[Fact], now: int, *, seed: int = 0, ax: Axes | None = None
+) -> Axes:
+    """Entities as squares and their newest facts as circles, coloured by tier at `now`
+    (µs UTC).
+
+    An arrow leads from a fact to the one in whose place it stands; at most 40 facts are
+    drawn.
+    """
+    ax = axes.new_axes(ax, width=9.0, height=6.0)
+    shown = sorted(facts, key=lambda fact: fact.at)[-_MOST:]
+    if not shown:
+        return axes.say(ax, "No facts yet")
+    entities, ids = (
+        list(dict.fromkeys(fact.entity for fact in shown)),
+        {fact.id for fact in shown},
+    )
+    replaced = nx.DiGraph(
+        [(fact.id, old) for fact in shown for old in fact.supersedes if old in ids]
+    )
+    graph = nx.Graph([(fact.entity, fact.id) for fact in shown])
+    places = nx.spring_layout(
+        nx.compose(graph, replaced.to_undirected()),
+        seed=seed,
+        k=1.6 / len(graph) ** 0.5,
+    )
+    nx.draw_networkx_edges(graph, places, ax=ax, edge_color="#D0D0D0")
+    nx.draw_networkx_edges(replaced, places, ax=ax, node_size=180)
+    nx.draw_networkx_nodes(
+        graph,
+        places,
+        entities,
+        node_shape="s",
+        node_color="#444444",
+        node_size=90,
+        ax=ax,
+    )
+    look = {
+        "node_color": [COLOURS[_state(fact, now)] for fact in shown],
+        "edgecolors": "#444444",
+        "node_size": 150,
+    }
+    nx.draw_networkx_nodes(graph, places, [fact.id for fact in shown], ax=ax, **look)
+    clear = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
+    for entity in entities:
+        axes.note(ax, entity, tuple(places[entity]), above=7, weight="bold", bbox=clear)
+    ax.margins(0.12)
+    arrow = axes.key("stands in the place of", ls="-", color="black")
+    axes.legend_below(
+        ax, [axes.key("entity", "s", color="#444444"), *_keys("o"), arrow], columns=6
+    )
+    ax.set_axis_off()
+    return axes.finish_axes(
+        ax, title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}"
+    )

@@ -1,0 +1,83 @@
+"""The controls over the matrix of routing."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from theorex_lab.eval.metrics.costs import MatrixSettings, Runs
+from theorex_lab.eval.plots.routing import plot_matrix
+from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
+
+HEURISTIC = "heuristic"  # what decides where the matrix knows too little
+
+
+def draw_matrix(runs: Runs, chosen: MatrixSettings | None = None) -> Figure:
+    """The matrix under these settings (None: the home's own), with the cells that they
+    choose framed.
+
+    Raises InvalidInput for a weight outside 0..1, fewer than 0 runs, or a half-life
+    that is not above 0.
+    """
+    cells = runs.matrix(chosen)
+    size = (
+        2.4 + 1.7 * max(len({cell.model for cell in cells}), 2),
+        2.2 + 0.58 * max(len(runs.choices()), 2),
+    )
+    figure = Figure(figsize=size, layout="constrained")
+    plot_matrix(cells, choices=runs.choices(chosen), ax=figure.add_subplot())
+    return figure
+
+
+def describe_choices(runs: Runs, chosen: MatrixSettings | None = None) -> str:
+    """What these settings choose for each type, and what they change against the home's
+    own, in one line.
+    """
+    before, after = runs.choices(), runs.choices(chosen)
+    names = {
+        kind: (before[kind] or HEURISTIC, model or HEURISTIC)
+        for kind, model in after.items()
+    }
+    flipped = "; ".join(
+        f"{kind}: {was} → {now}" for kind, (was, now) in names.items() if was != now
+    )
+    chosen_now = "; ".join(f"{kind}: {now}" for kind, (_, now) in names.items())
+    return f"chosen: {chosen_now or 'nothing'}. Flipped: {flipped or 'nothing'}."
+
+
+def matrix_explorer(sources: Mapping[str, Callable[[], Runs]]) -> Any:
+    """A choice of runs, sliders for the weight of success, the runs a cell needs and
+    the half-life, over `draw_matrix`.
+
+    `sources` gives runs by name, as `run_sources` does; the first is shown, any other
+    is read when it is chosen, and why one cannot be read stands in place of the
+    choices. The sliders begin at the runs' own settings. Returns an ipywidgets VBox
+    that works by mouse and by keyboard. Raises InvalidInput for no source.
+    """
+    explorer = Explorer(sources, "Runs")
+    success = control(
+        "FloatSlider", "Weight of success (rest: speed)", min=0.0, max=1.0, step=0.05
+    )
+    samples = control("IntSlider", "Runs a cell needs", min=0, max=200)
+    half_life = control(
+        "FloatSlider", "Half-life (days; 0: never)", min=0.0, max=365.0, step=0.5
+    )
+
+    def drawn(runs: Runs) -> tuple[str, Figure]:
+        chosen = MatrixSettings(success.value, samples.value, half_life.value or None)
+        return paragraph(describe_choices(runs, chosen)), draw_matrix(runs, chosen)
+
+    def take_up(runs: Runs) -> tuple[str, Figure]:
+        own = MatrixSettings.of(runs.settings)
+        success.value, samples.value, half_life.value = (
+            own.success_weight,
+            own.min_samples,
+            own.half_life_days or 0.0,
+        )
+        return drawn(runs)
+
+    return explorer.box(
+        [success, samples, half_life],
+        lambda _: explorer.show(drawn),
+        lambda _=None: explorer.show(take_up),
+    )

@@ -1,0 +1,517 @@
+"""Which memories can be compared, by name: baselines so plain that a design must be
+worth more, designs, and one's own.
+
+Each is driven through the four methods of a `theorex_lab.memory.contract.MemoryDesign`: observe,
+consolidate, inject, retrieve. Lists of files hold one path a line.
+"""
+
+import heapq
+import math
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from theorex_lab.core.clock import FixedClock
+from theorex_lab.core.errors import InvalidInput, ModelUnavailable
+from theorex_lab.core.imports import import_string
+from theorex_lab.designs import installed
+from theorex_lab.eval.adapters.protocol import MemoryDesign, Probe
+from theorex_lab.eval.metrics.sessions import (
+    Ends,
+    Scene,
+    sentences,
+    shortest_end,
+    words,
+)
+from theorex_lab.evolution.briefing import WHAT_FAILED
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.context import render
+from theorex_lab.memory.briefing.token_budget import items_within
+from theorex_lab.memory.contract import Design, Item
+from theorex_lab.store.lab import Lab
+from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
+
+PROMPT_CHARACTERS = 600
+_EDIT_WEIGHT = 2.0  # what was edited stands before what was read
+_MOST_LINES = 3_000  # that the oracle chooses from
+_SPOKEN = ("prompt", "turn_ended")
+_MOST_HITS = 100
+Memory = str | Design | Callable[[], MemoryDesign]
+
+
+def text_of(event: Event) -> str:
+    """What a capture says in words, '' where it says nothing."""
+    body = event.body
+    members = {"tool_used": ("command", "input"), "turn_ended": ("message",)}.get(
+        event.kind, ("text", "decision")
+    )
+    found = next((body[name] for name in members if body.get(name)), "")
+    return found if isinstance(found, str) else ""
+
+
+class Baseline:
+    """Remembers every event as it is, and gives nothing; a subclass says in which order
+    its items are given.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Keep them."""
+        self.events += events
+
+    def consolidate(self, now: int) -> None:
+        """Nothing happens at night."""
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        """What is worth giving at `now` (µs UTC), best first; `query` is '' at a
+        session's start.
+        """
+        return ()
+
+    def inject(self, now: int, tokens: int) -> Sequence[Item]:
+        """The first items within the budget."""
+        return self.retrieve("", now, tokens)
+
+    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
+        """The first items for the query within the budget."""
+        return items_within(self.items(now, query, tokens), tokens, 0)
+
+    def said(self, *kinds: str, characters: int = PROMPT_CHARACTERS) -> Iterator[Item]:
+        """Texts of these kinds of events (of all without any), newest first, each once."""
+        seen = set()
+        for event in reversed(self.events):
+            text = (
+                one_line(text_of(event), characters)
+                if not kinds or event.kind in kinds
+                else ""
+            )
+            if text and text not in seen:
+                seen.add(text)
+                yield Item(text, (event.id,))
+
+
+class LastPrompts(Baseline):
+    """Gives what was asked last."""
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        return self.said("prompt")
+
+
+class Files(Baseline):
+    """Gives known files, those touched last first.
+
+    short: as the shortest end that stands for each alone.
+    """
+
+    def __init__(self, *, short: bool = False) -> None:
+        super().__init__()
+        self.short, self._ends, self.touched = (
+            short,
+            Ends(),
+            defaultdict[str, list[Event]](list),
+        )
+
+    def observe(self, events: Sequence[Event]) -> None:
+        super().observe(events)
+        for event in events:
+            for path, _ in paths_of(event):
+                self.touched[path].append(event)
+                self._ends.add(path)
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        for path, events in sorted(
+            self.touched.items(), key=lambda touched: -touched[1][-1].at
+        ):
+            ids = dict.fromkeys(event.id for event in events)
+            yield Item(
+                shortest_end(path, self._ends) if self.short else path, tuple(ids)
+            )
+
+
+def paths_of(event: Event) -> list[tuple[str, float]]:
+    """The files that a tool call touched, each with its weight."""
+    paths = event.body.get("paths") if event.kind == "tool_used" else None
+    if not isinstance(paths, dict):
+        return []
+    return [
+        *((path, 1.0) for path in paths["read"]),
+        *((path, _EDIT_WEIGHT) for path in paths["edited"]),
+    ]
+
+
+class LastSession(Baseline):
+    """Gives the files and prompts of the session that spoke last."""
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        last = (
+            max(self.events, key=lambda event: event.at).session if self.events else ""
+        )
+        own = [event for event in reversed(self.events) if event.session == last]
+        files: dict[str, Item] = {}
+        for event in own:
+            for path, _ in sorted(paths_of(event), key=lambda touch: -touch[1]):
+                files.setdefault(path, Item(path, (event.id,)))
+        prompts = (event for event in own if event.kind == "prompt")
+        return [
+            *files.values(),
+            *(
+                Item(one_line(text_of(said), PROMPT_CHARACTERS), (said.id,))
+                for said in prompts
+            ),
+        ]
+
+
+class Bm25(Baseline):
+    """Gives the texts that share most with the query, by Okapi BM25 (k1 1.2, b .75); a
+    word counts once a text.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[str, Item] = {}  # the text said last at the end
+        self._ranked: tuple[tuple[str, int], list[Item]] = ("", 0), []
+        self._texts_with, self._words = Counter[str](), dict[str, frozenset[str]]()
+
+    def observe(self, events: Sequence[Event]) -> None:
+        super().observe(events)
+        for event in events:
+            if text := one_line(text_of(event), PROMPT_CHARACTERS):
+                self.texts.pop(text, None)
+                self.texts[text] = Item(text, (event.id,))
+
+    def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """How like the query each text is; at 0 it is not given."""
+        for text in texts:
+            if text not in self._words:
+                self._words[text] = words(text)
+                self._texts_with.update(self._words[text])
+        n, mean = (
+            len(self._words),
+            max(1.0, self._texts_with.total() / max(1, len(self._words))),
+        )
+        known = {word: self._texts_with[word] for word in words(query)}
+        idf = {
+            word: math.log(1 + (n - held + 0.5) / (held + 0.5))
+            for word, held in known.items()
+        }
+        own = [self._words[text] for text in texts]
+        shared = [math.fsum(idf[word] for word in idf.keys() & held) for held in own]
+        lengths = (1 + 1.2 * (0.25 + 0.75 * len(held) / mean) for held in own)
+        return [
+            found * 2.2 / length for found, length in zip(shared, lengths, strict=True)
+        ]
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        asked = query, len(self.events)
+        if query.strip() and self._ranked[0] != asked:
+            newest = list(self.texts.values())[::-1]
+            worth = np.asarray(self.rank(query, [item.text for item in newest]), float)
+            self._ranked = (
+                asked,
+                [
+                    newest[row]
+                    for row in np.argsort(-worth, kind="stable")
+                    if worth[row] > 0
+                ],
+            )
+        return self._ranked[1] if query.strip() else ()
+
+
+class Shuffled(Baseline):
+    """Gives the newest files and texts of another log: how much of a score any memory
+    of some work would get.
+
+    What it gives rests on no event of the log that is asked about.
+    """
+
+    def __init__(self, other: Sequence[Event] = ()) -> None:
+        super().__init__()
+        self._other, self._taken = other, 0
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Remember as many events of the other log in their place."""
+        self.events += self._other[self._taken : self._taken + len(events)]
+        self._taken += len(events)
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        files, texts = (
+            Files(short=True),
+            items_within(
+                self.said("prompt", "observation", "turn_ended"), tokens // 3, 0
+            ),
+        )
+        files.observe(self.events)
+        paths = items_within(files.items(now, "", tokens), tokens - tokens // 3, 0)
+        return [Item(item.text) for item in [*paths, *texts]]
+
+
+class OracleLines(Baseline):
+    """Knows what will be needed, and gives the lines that were said which hold most of
+    it: what no memory can pass by much.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._target: Scene | Probe | None = None
+
+    def reveal(self, target: Scene | Probe) -> None:
+        """Tell it what it will be scored on next."""
+        self._target = target
+
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        if isinstance(self._target, Scene):
+            said = (
+                Item(text_of(event), (event.id,))
+                for event in reversed(self.events)
+                if event.kind in _SPOKEN
+            )
+            return _best_lines(self._target, said, asked=bool(query))
+        wanted = self._target.answers if self._target else frozenset()
+        return (
+            Item(text_of(event), (event.id,))
+            for event in self.events
+            if event.id in wanted
+        )
+
+
+def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[Item]:
+    """Paths and sentences, always the one next that holds most of what is still wanted
+    for its length.
+    """
+    terms = scene.terms_wanted(asked=asked)
+    total = math.fsum(terms.values()) or 1.0
+    wanted = {word: weight / total for word, weight in terms.items()}
+    for path in scene.files:
+        wanted[path] = 1 / len(scene.files) + (
+            1 / len(scene.edits) if path in scene.edits else 0.0
+        )
+    lines = {path: (Item(path), frozenset([path])) for path in sorted(scene.files)}
+    for item in said:
+        for sentence in sentences(item.text):
+            held = frozenset(word for word in words(sentence) if word in terms)
+            if len(held) > 1:
+                lines.setdefault(sentence, (Item(sentence, item.events), held))
+
+    def loss(line: tuple[Item, frozenset[str]]) -> float:
+        return -math.fsum(wanted.get(thing, 0.0) for thing in line[1]) / (
+            len(line[0].text.encode()) + 1
+        )
+
+    pool = heapq.nsmallest(
+        _MOST_LINES,
+        ((loss(line), number, line) for number, line in enumerate(lines.values())),
+    )
+    while pool:
+        worth, number, line = heapq.heappop(pool)
+        if (now := loss(line)) > worth:  # what it holds was given meanwhile
+            if now:
+                heapq.heappush(pool, (now, number, line))
+            continue
+        yield line[0]
+        for thing in line[1]:
+            wanted.pop(thing, None)
+
+
+BASELINES: dict[str, Callable[[], Baseline]] = {
+    "nothing": Baseline,
+    "last_session": LastSession,
+    "last_prompts": LastPrompts,
+    "recent_files": Files,
+    "short_files": partial(Files, short=True),
+    "bm25": Bm25,
+    "shuffled": Shuffled,
+    "oracle_lines": OracleLines,
+}
+
+
+class Housed:
+    """Designs in a home of their own, on a clock that stands where the log does; a
+    `MemoryDesign`.
+
+    It remembers what it observes as a home does: the night is the steps of the designs,
+    what it injects are the lines of the context, what it retrieves are the finds of a
+    search. The home is in a temporary folder, which is gone when it is closed.
+    """
+
+    def __init__(self, designs: Sequence[Design], **given: Any) -> None:
+        """`given`: settings and embedder. Raises as `Lab` does."""
+        self._clock, self._shown = FixedClock(0), set[str]()
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="theorex-compare-", ignore_cleanup_errors=True
+        )
+        self.lab = Lab(
+            Path(self._folder.name) / "home",
+            clock=self._clock,
+            designs=designs,
+            **given,
+        )
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Append what happened, in journal order. Raises InvalidInput for an event that
+        cannot be stored.
+        """
+        self.lab.journal.append(events, allow_future=True)
+        self._shown.update(event.id for event in events)
+
+    def consolidate(self, now: int) -> None:
+        """Run the steps of the designs for all agents, and embed what is queued; `now`
+        in µs UTC.
+        """
+        self._clock.microseconds = now
+        for design in self.lab.home.designs:
+            for step in design.steps:
+                step.run(self.lab.home, None)
+        with suppress(ModelUnavailable):  # then words decide, as in any home
+            self.lab.searcher.vectors.embed_pending()
+
+    def inject(self, now: int, tokens: int) -> list[Item]:
+        """The lines of the context at `now` (µs UTC) within `tokens`."""
+        self._clock.microseconds = now
+        return self._given(
+            render(
+                self.lab.home, now, more=[WHAT_FAILED], tokens=tokens, query=""
+            ).parts,
+            tokens,
+        )
+
+    def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
+        """What a search finds at `now` (µs UTC), best first, as far as `tokens` reach."""
+        self._clock.microseconds = now
+        for design in self.lab.home.shown:
+            if design.retrieve is not None:
+                return self._given(
+                    design.retrieve(
+                        self.lab.home, self.lab.searcher, query, now, tokens
+                    ),
+                    tokens,
+                )
+        hits = self.lab.search(query, limit=_MOST_HITS)
+        return self._given(
+            ((hit.text, [event]) for hit, event in zip(hits, hits.events, strict=True)),
+            tokens,
+        )
+
+    def _given(
+        self, found: Iterable[tuple[str, Iterable[str]]], tokens: int
+    ) -> list[Item]:
+        """Texts with the events that they rest on, a line each, as far as the tokens
+        reach.
+        """
+        given, left = [], BYTES_PER_TOKEN * tokens + 1  # no line break after the last
+        for text, ids in found:
+            left -= len(text.encode()) + 1
+            if left < 0:
+                break
+            given.append(Item(text, self._observed(ids)))
+        return given
+
+    def _observed(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """The events that it was shown which these events rest on; ids of anything else
+        rest on none.
+        """
+        found: dict[str, None] = {}
+        asked, seen = set(ids), set[str]()
+        while asked:
+            events = list(self.lab.journal.read(ids=sorted(asked)))
+            seen |= asked
+            found.update(
+                dict.fromkeys(event.id for event in events if event.id in self._shown)
+            )
+            asked = {
+                parent
+                for event in events
+                if event.id not in self._shown
+                for parent in event.lineage
+            } - seen
+        return tuple(found)
+
+    def size(self) -> int:
+        """Bytes of the home."""
+        return sum(
+            file.stat().st_size for file in self.lab.folder.rglob("*") if file.is_file()
+        )
+
+    def close(self) -> None:
+        """Close the home and remove it."""
+        self.lab.close()
+        self._folder.cleanup()
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes a fresh memory; can be sent to another process as long as what it makes it
+    of can.
+    """
+
+    memory: Memory
+    other: tuple[Event, ...] = ()  # the events of another log, for `shuffled`
+    given: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # settings and embedder of a design's home
+
+    def __call__(self) -> MemoryDesign:
+        """A memory that has seen nothing. Raises InvalidInput for an unknown name."""
+        found = (
+            memory_named(self.memory, self.other)
+            if isinstance(self.memory, str)
+            else self.memory
+        )
+        return Housed([found], **self.given) if isinstance(found, Design) else found()
+
+
+def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:
+    """Each memory under its name. Raises InvalidInput for unknown names, and for two of
+    one name.
+    """
+    given = (
+        memories.items()
+        if isinstance(memories, Mapping)
+        else ((_name_of(memory), memory) for memory in memories)
+    )
+    named: dict[str, Memory] = {}
+    for name, memory in given:
+        if name in named:
+            raise InvalidInput(f"got {name} twice; allowed is each memory once")
+        if isinstance(memory, str):
+            memory_named(memory)
+        named[name] = memory
+    return named
+
+
+def _name_of(memory: Memory) -> str:
+    return (
+        memory
+        if isinstance(memory, str)
+        else str(getattr(memory, "name", getattr(memory, "__name__", memory)))
+    )
+
+
+def memory_named(
+    name: str, other: tuple[Event, ...] = ()
+) -> Design | Callable[[], MemoryDesign]:
+    """The baseline, design or class `module:Name` of this name. Raises InvalidInput
+    where there is none.
+    """
+    if name in BASELINES:
+        return partial(Shuffled, other) if name == "shuffled" else BASELINES[name]
+    designs = {design.name: design for design in installed()}
+    if name not in designs and ":" not in name:
+        allowed = ", ".join([*designs, *BASELINES])
+        raise InvalidInput(
+            f"got the memory {name!r}; allowed are {allowed}, or a class of yours as module:Name"
+        )
+    found: Any = designs.get(name) or import_string(name)
+    if not (isinstance(found, Design) or callable(found)):
+        raise InvalidInput(
+            f"got the memory {name!r}; allowed is a class of the four methods, or a Design"
+        )
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,269 @@
+"""Replay: what a memory under other settings would have kept, given back, forgotten and
+been asked for again.
+
+The events are read once, into columns. A replay scans at every point of a grid of times
+and fills a context there, in which all concepts are one agent's own words and no
+sentences stand. It graduates and prunes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.settings import Settings
+from theorex_lab.designs.theorex.scores import law_of
+from theorex_lab.eval.replay.event_log import EventLog, Memory, last_mention
+from theorex_lab.memory.briefing.token_budget import (
+    CONCEPT_HEADING_TOKENS,
+    HEADING_TOKENS,
+    Room,
+    count_tokens,
+)
+from theorex_lab.memory.counts import Integers
+from theorex_lab.memory.decay import Floats, Tier, rank_order, tiers
+from theorex_lab.memory.rows import Rows
+
+MAX_STEPS = 100_000
+_AGENT = "log"  # whose concepts the items are
+_TOLD = (
+    "Replay({items} items, {sleeping} asleep; {mean_context_tokens:.0f} tokens a"
+    " context; asked again {asked_again}, asleep then {asleep_rate:.1%})"
+)
+_TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
+_COLUMNS = (
+    "active mild less sleeping context_items context_tokens asked_again asked_asleep"
+    " asked_absent".split()
+)
+
+
+def replay(
+    recorded: EventLog,
+    settings: Settings,
+    *,
+    every_days: float = 1.0,
+    now: int | None = None,
+) -> Replay:
+    """What a memory under these settings would have held, had it scanned every
+    `every_days` days.
+
+    The grid of scans ends at `now` (µs; default: the last mention); what came after
+    `now` is left out. Raises InvalidInput where nothing was mentioned by then, or for
+    an `every_days` that is not above 0 or gives over 100,000 scans; and for a law that
+    the settings get wrong.
+
+    >>> from theorex_lab.eval.metrics.access_log import AccessLog
+    >>> day = 86_400_000_000
+    >>> log = AccessLog.of(
+    ...     [
+    ...         (0, "a", None, False),
+    ...         (35 * day, "b", None, False),
+    ...         (60 * day, "a", None, False),
+    ...     ]
+    ... )
+    >>> seen = replay(EventLog.of(log), Settings()).summary()
+    >>> seen["active"], seen["less"], seen["asked_again"], seen["asked_asleep"]
+    (1, 1, 1, 1)
+    """
+    return replay_all(recorded, [settings], every_days=every_days, now=now)[0]
+
+
+def replay_all(
+    recorded: EventLog,
+    settings: Sequence[Settings],
+    *,
+    every_days: float = 1.0,
+    now: int | None = None,
+) -> list[Replay]:
+    """`replay` under each of the settings; what does not hang on them is computed once
+    for all.
+    """
+    times = _grid(recorded, every_days, now)
+    policies, memory = [_Policy(recorded, each) for each in settings], Memory(recorded)
+    half_lives = tuple({each.half_life_days for each in settings})
+    for now in times.tolist():
+        item = np.unique(recorded.item[memory.new(now)])
+        for policy in policies:
+            policy.ask(item[memory.counts.count[item] > 0], item)
+        memory.take_in(now, half_lives)
+        for policy in policies:
+            policy.scan(memory)
+    return [
+        Replay(recorded, policy.settings, times, np.array(policy.steps, np.int64))
+        for policy in policies
+    ]
+
+
+def _grid(recorded: EventLog, every_days: float, now: int | None) -> Integers:
+    """Times of the scans: backwards from the last to the first mention."""
+    end = last_mention(recorded) if now is None else now
+    first = int(recorded.time[0]) if len(recorded.time) else end + 1
+    if not first <= end:
+        raise InvalidInput(
+            f"got no mention up to {to_iso(end)}; write something first, or give a"
+            " later now"
+        )
+    if (
+        not 0 < every_days < np.inf
+        or (end - first) / MICROSECONDS_PER_DAY >= every_days * MAX_STEPS
+    ):
+        raise InvalidInput(
+            f"got every_days {every_days!r}; allowed is above 0 with at most"
+            f" {MAX_STEPS:,} scans"
+        )
+    step = round(every_days * MICROSECONDS_PER_DAY)
+    return end - step * np.arange((end - first) // step, -1, -1, dtype=np.int64)
+
+
+class _Policy:
+    """One setting's memory while the steps pass: what sleeps, what the context shows,
+    what was asked for again.
+    """
+
+    def __init__(self, recorded: EventLog, settings: Settings) -> None:
+        n = len(recorded.names)
+        self.settings, self.law = settings, law_of(settings)
+        self.asleep, self.shown = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        self.section_price = np.array([CONCEPT_HEADING_TOKENS + count_tokens(_AGENT)])
+        self.asked, self.steps = (
+            list[int](),
+            list[list[int]](),
+        )  # steps: as `_COLUMNS` has them
+
+    def ask(self, again: Integers, mentioned: Integers) -> None:
+        """Known items are mentioned again since the last scan; all that is mentioned
+        wakes.
+        """
+        self.asked = [
+            len(again),
+            int(self.asleep[again].sum()),
+            int((~self.shown[again]).sum()),
+        ]
+        self.asleep[mentioned] = False
+
+    def scan(self, memory: Memory) -> None:
+        """Recompute tiers and fill the context."""
+        settings, rows = self.settings, memory.rows
+        raw = self.law.raw(memory.items(settings))
+        tier = tiers(
+            self.law.importance(raw), settings.active_threshold, settings.mild_threshold
+        )
+        tier[
+            self.asleep[rows]
+            | ((tier == Tier.LESS) & (memory.age >= settings.sleep_after_days))
+        ] = Tier.SLEEPING
+        self.asleep[rows] = tier == Tier.SLEEPING
+        held = np.bincount(tier, minlength=len(Tier))[list(_TIERS)].tolist()
+        room = Room(settings.context_tokens, used=HEADING_TOKENS)
+        items = rows[
+            self._in_context(
+                memory,
+                raw,
+                np.flatnonzero((tier == Tier.ACTIVE) | (tier == Tier.MILD)),
+                room,
+            )
+        ]
+        self.shown[:] = False
+        self.shown[items] = True
+        self.steps.append(
+            [*held, len(items), settings.context_tokens - room.left, *self.asked]
+        )
+
+    def _in_context(
+        self, memory: Memory, raw: Floats, awake: Integers, room: Room
+    ) -> Integers:
+        """Positions of the known items that find room, hottest first."""
+        recorded, rows = memory.recorded, memory.rows
+        cheapest = int(recorded.item_tokens[rows].min())
+        most = max(room.left, 0) // cheapest + 1
+        hottest = awake
+        if len(awake) > 2 * most:  # sorting all of them is dear
+            hottest = awake[raw[awake] >= np.partition(raw[awake], -most)[-most]]
+        for chosen in (hottest, awake):
+            known, before = rows[chosen], room.left
+            order = rank_order(
+                raw[chosen], memory.count[chosen], memory.counts.last[known], known
+            )
+            prices = recorded.item_tokens[known[order]]
+            taken = chosen[
+                order[
+                    room.fill(
+                        prices, np.zeros_like(prices), self.section_price, room.left
+                    )
+                ]
+            ]
+            if (
+                len(chosen) == len(awake) or room.left < cheapest
+            ):  # else a cooler one may find room
+                break
+            room.left = before
+        return taken
+
+
+@dataclass(frozen=True, eq=False)
+class Replay(Rows[dict[str, Any]]):
+    """What a memory under `settings` would have done: a row a scan; `.summary()` has
+    the figures.
+
+    A row holds at, at_days (since the first scan), the items by tier, context_items,
+    context_tokens (those charged against the budget: each line as of one of thirteen
+    days, headings included), and for the time since the scan before asked_again (known
+    items mentioned again), asked_asleep and asked_absent (those absent from the last
+    context).
+    """
+
+    recorded: EventLog
+    settings: Settings
+    times: Integers
+    steps: Integers
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return self.frame.assign(at=[to_iso(at) for at in self.times.tolist()]).to_dict(
+            "records"
+        )  # type: ignore[return-value]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The rows as a DataFrame, times as UTC timestamps."""
+        table = pd.DataFrame(self.steps, columns=_COLUMNS)
+        table.insert(0, "at", pd.to_datetime(self.times, unit="us", utc=True))
+        table.insert(1, "at_days", (self.times - self.times[0]) / MICROSECONDS_PER_DAY)
+        return table
+
+    def summary(self) -> dict[str, float]:
+        """Plain numbers. At the last scan: items, active, mild, less, sleeping. Over
+        all scans: means of what was awake and in the context. asked_*: known items
+        mentioned again, those asleep and those absent, and as rates 0..1.
+        """
+        held, context = (
+            self.steps[-1, :4].tolist(),
+            self.steps[:, 4:6].mean(axis=0).tolist(),
+        )
+        asked = self.steps[:, 6:].sum(axis=0).tolist()
+        again = max(asked[0], 1)
+        known = {"items": sum(held), **dict(zip(_COLUMNS, held, strict=False))}
+        awake = float(self.steps[:, :3].sum(axis=1).mean())
+        means = {
+            "mean_awake": awake,
+            "mean_context_items": context[0],
+            "mean_context_tokens": context[1],
+        }
+        rates = {"asleep_rate": asked[1] / again, "absent_rate": asked[2] / again}
+        return {
+            **known,
+            **means,
+            **dict(zip(_COLUMNS[6:], asked, strict=True)),
+            **rates,
+        }
+
+    def __repr__(self) -> str:
+        return _TOLD.format(**self.summary())
+
+    def _shown(self) -> pd.DataFrame:
+        return pd.DataFrame(self.summary().items(), columns=["figure", "value"])

@@ -1,0 +1,124 @@
+"""An access log as a memory takes it in, read once, and the memory that it leaves by
+any time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.settings import Settings
+from theorex_lab.eval.metrics.access_log import AccessLog, together
+from theorex_lab.memory.counts import Counts, Integers, Links
+from theorex_lab.memory.decay import Items, link_columns
+from theorex_lab.memory.next_use import line_tokens, name_bytes
+
+
+@dataclass(frozen=True, eq=False)
+class EventLog:
+    """Mentions of items as columns, in the order of time; `EventLog.of` reads them.
+
+    names, item_tokens (those of its line in a context)   of each item time (µs), item
+    of each mention link_ends (two items) of each link; together_time, together_link of
+    each time that both were mentioned
+    """
+
+    names: tuple[str, ...]
+    item_tokens: Integers
+    time: Integers
+    item: Integers
+    link_ends: Integers
+    together_time: Integers
+    together_link: Integers
+
+    @classmethod
+    def of(cls, log: AccessLog) -> EventLog:
+        """An item is a concept of one agent, events of up to 20 items link them, and
+        removals are left out.
+
+        >>> log = AccessLog.of(
+        ...     [(0, "a", "x", False), (0, "b", "x", False), (9, "a", None, False)]
+        ... )
+        >>> EventLog.of(log)
+        EventLog(3 mentions of 2 items)
+        """
+        kept = np.flatnonzero(~log.deleted)
+        rows, link, ends = together(log.event, log.item, kept)
+        tokens = line_tokens(
+            np.array([name_bytes(name) for name in log.items], np.int64)
+        )
+        return cls(
+            log.items,
+            tokens,
+            log.time[kept],
+            log.item[kept],
+            ends,
+            log.time[rows],
+            link,
+        )
+
+    def __repr__(self) -> str:
+        return f"EventLog({len(self.time)} mentions of {len(self.names)} items)"
+
+
+class Memory:
+    """What is known of every item after some mentions: what laws read of it, whatever
+    the settings.
+
+    rows: the known items.  columns: what laws read of these by themselves.  now: µs.
+    """
+
+    def __init__(self, recorded: EventLog) -> None:
+        self.recorded, self.counts = recorded, Counts.empty(len(recorded.names))
+        self.links: dict[
+            float, Links
+        ] = {}  # by half-life, by which they fade and are dropped
+        self._seen = self._together = 0
+
+    def new(self, now: int) -> slice:
+        """The mentions up to `now` (µs) that were not taken in yet."""
+        return slice(self._seen, int(np.searchsorted(self.recorded.time, now, "right")))
+
+    def take_in(self, now: int, half_lives: tuple[float, ...] = ()) -> None:
+        """Count all up to `now`, for links that fade by these half-lives (days)."""
+        recorded, new = self.recorded, self.new(now)
+        item = recorded.item[new]
+        if len(item):
+            self.counts.take_in(item, 1, recorded.time[new])
+        both = slice(
+            self._together, int(np.searchsorted(recorded.together_time, now, "right"))
+        )
+        for half_life in half_lives:
+            links = self.links.setdefault(half_life, Links.none(recorded.link_ends))
+            links.take_in(recorded.together_link[both], recorded.together_time[both])
+            links.keep(links.strengths(now, half_life) > 0)
+        self._seen, self._together, self.now = new.stop, both.stop, now
+        self.rows = np.flatnonzero(self.counts.count)
+        self.columns = self.counts.columns(now, self.rows)
+        self.age, self.count = self.columns["age_days"], self.columns["count"]
+        self._linked: dict[float, dict[str, Any]] = {}
+
+    def items(self, settings: Settings) -> Items:
+        """What the laws read of the known items."""
+        half_life, links = settings.half_life_days, self.links[settings.half_life_days]
+        if half_life not in self._linked:
+            present, strength = links.present(self.now, half_life)
+            ends = links.first[present], links.second[present]
+            strongest, mean = link_columns(len(self.counts.count), *ends, strength)
+            self._linked[half_life] = {
+                "link_strength": strongest[self.rows],
+                "mean_link_strength": mean[self.rows],
+            }
+        return Items.of(**self.columns, **self._linked[half_life])
+
+
+def last_mention(recorded: EventLog) -> int:
+    """Time of the last mention, µs. Raises InvalidInput where there is none."""
+    if not len(recorded.time):
+        raise InvalidInput(
+            "got a recording without a mention; write something first, or take another"
+        )
+    return int(recorded.time[-1])

@@ -1,0 +1,424 @@
+"""One memory lives through one log and is asked at every session's start and every
+probe: a trial.
+
+Every call has a deadline, and what comes back is checked. What a memory gives for a
+probe is scored without a judge: evidence, words of the answer, stale items, tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import queue
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from pydantic import BeforeValidator, TypeAdapter
+
+from theorex_lab.core.clock import MICROSECONDS_PER_DAY
+from theorex_lab.core.errors import TheorexError
+from theorex_lab.eval.adapters.protocol import Log, MemoryDesign, Probe
+from theorex_lab.eval.metrics.sessions import Scene, scenes, share
+from theorex_lab.memory.briefing.token_budget import count_tokens
+from theorex_lab.memory.contract import Item
+
+INJECT, RETRIEVE = "inject", "retrieve"
+
+# What is better where it is lower, and what is neither.
+LOWER_IS_BETTER = frozenset({"stale", "waste"})
+NEITHER = frozenset({"tokens"})
+NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
+MOST_SURVIVORS = 100  # probes that are asked again
+_MOST_PROBLEMS = 20
+Scores = dict[
+    str,
+    Annotated[
+        float, BeforeValidator(lambda value: math.nan if value is None else value)
+    ],
+]
+Target = Scene | Probe
+Ask = Callable[[str, tuple[Any, ...], int], Sequence[Item]]
+
+
+class ScoredAnswer(NamedTuple):
+    """What a memory gave at one time, scored. unit: the session or probe.  mode: inject
+    or retrieve.
+    """
+
+    unit: str
+    mode: str
+    budget: int
+    scores: Scores
+
+
+@dataclass
+class Trial:
+    """How a memory did on a log.
+
+    given: a `ScoredAnswer` for each unit, mode and budget; none of `retrieve` for a
+    session that begins without a prompt.  problems: what was wrong with answers that
+    count as nothing, each with how often.  cpu_seconds: by method.  sizes: (µs UTC,
+    bytes) after some of the nights, where the memory tells its size.  survivors: by
+    nights without events, the share of probes that were still answered.
+    """
+
+    log: str
+    design: str
+    given: list[ScoredAnswer] = field(default_factory=list)
+    problems: dict[str, int] = field(default_factory=dict)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
+    sizes: list[tuple[int, int]] = field(default_factory=list)
+    survivors: dict[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trial as JSON values; what was not asked for is null."""
+        told: dict[str, Any] = json.loads(TypeAdapter(Trial).dump_json(self))
+        return told
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How memories are tried: budgets in tokens, days between nights, seconds that a
+    call may take (None: any), a seed.
+    """
+
+    budgets: tuple[int, ...] = (150, 500, 2_000, 8_000)
+    every_days: float = 1.0
+    timeout: float | None = None
+    seed: int = 0
+
+
+def try_out(log: Log, name: str, make: Callable[[], MemoryDesign], plan: Plan) -> Trial:
+    """Let a memory live through a log; what it does wrong is named in the trial and
+    counts as nothing given.
+    """
+    trial = Trial(log.name, name)
+    try:
+        memory = Guarded(make, plan.timeout)
+    except Failed as error:
+        trial.problems[f"opening: {error}"] = 1
+        trial.given = [
+            answer
+            for _, target in _targets(log)
+            for answer in _answers(target, 0, plan, lambda *_: [])
+        ]
+        return trial
+    return _Course(log, memory, plan, trial).run()
+
+
+def _targets(log: Log) -> list[tuple[int, Target]]:
+    """What is asked of a memory, each at its time."""
+    return [
+        *((scene.at - 1, scene) for scene in scenes(log)),
+        *((probe.at, probe) for probe in log.probes),
+    ]
+
+
+def _answers(target: Target, at: int, plan: Plan, ask: Ask) -> Iterator[ScoredAnswer]:
+    """What is given within each budget, scored."""
+    unit = (
+        target.session if isinstance(target, Scene) else f"{target.at}:{target.query}"
+    )
+    query = target.prompt if isinstance(target, Scene) else target.query
+    for budget in plan.budgets:
+        # A session that begins without a prompt asks for nothing of its own.
+        asked = {
+            INJECT: (at, budget),
+            **({RETRIEVE: (query, at, budget)} if query.strip() else {}),
+        }
+        for mode, given in asked.items():
+            items = ask(mode, given, budget)
+            if isinstance(target, Scene):
+                scores = target.score(text_of(items), budget, asked=mode == RETRIEVE)
+            else:
+                scores = score_probe(target, items)
+            yield ScoredAnswer(unit, mode, budget, scores)
+
+
+def text_of(items: Sequence[Item]) -> str:
+    """The items as they would be read, a line each."""
+    return "\n".join(item.text for item in items)
+
+
+def score_probe(probe: Probe, items: Sequence[Item]) -> dict[str, float]:
+    """The scores of items for a probe; NaN where it asks for nothing of the kind.
+
+    evidence_recall: share of the events that answer it which some item rests on.
+    answer_words: share of its words that stand in the text as whole words, whatever
+    their case.  stale: share of its stale events which some item rests on.
+
+    >>> score_probe(
+    ...     Probe(0, "where?", frozenset({"a", "b"}), ("Rome",)),
+    ...     [Item("in rome", ("a",))],
+    ... )
+    {'evidence_recall': 0.5, 'answer_words': 1.0, 'stale': nan, 'tokens': 2.0}
+    """
+    given = {event for item in items for event in item.events}
+    text = text_of(items)
+    readable = text.casefold()
+    found = sum(
+        re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", readable) is not None
+        for word in probe.words
+    )
+    return {
+        "evidence_recall": share(len(given & probe.answers), len(probe.answers)),
+        "answer_words": share(found, len(probe.words)),
+        "stale": share(len(given & probe.stale), len(probe.stale)),
+        "tokens": float(count_tokens(text)),
+    }
+
+
+class Failed(TheorexError):
+    """A memory raised, did not answer in time, or gave what cannot be right; the text
+    says which.
+    """
+
+
+class Guarded:
+    """Calls a memory in a thread of its own, so that one that hangs is left behind.
+
+    seconds: CPU seconds that its calls took, by the name of the method.  timeout:
+    seconds that a call may take, None for any time. A thread that hangs ends with the
+    process.
+    """
+
+    def __init__(
+        self, make: Callable[[], MemoryDesign], timeout: float | None = None
+    ) -> None:
+        """Make the memory in that thread. Raises Failed where that fails."""
+        self.seconds, self._timeout = dict[str, float](), timeout
+        self.memory: Any = None
+        self._jobs: queue.SimpleQueue[tuple[str, Callable[[], Any]] | None] = (
+            queue.SimpleQueue()
+        )
+        self._answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = (
+            queue.SimpleQueue()
+        )
+        # whether a call is still under way, and nothing can be asked any more
+        self._lost = False
+        threading.Thread(target=self._work, daemon=True).start()
+        self.memory = self._call("make", make)
+
+    def call(self, name: str, *given: Any) -> Any:
+        """What the memory's method gives, None where it has none of that name. Raises
+        Failed.
+        """
+        return self._call(
+            name,
+            lambda: (
+                getattr(self.memory, name)(*given)
+                if hasattr(self.memory, name)
+                else None
+            ),
+        )
+
+    def items(self, name: str, *given: Any) -> Any:
+        """What `inject` or `retrieve` gives, read to its end, so that a generator has
+        the deadline too. Raises Failed.
+        """
+        return self._call(name, lambda: _read(getattr(self.memory, name)(*given)))
+
+    def close(self) -> None:
+        """Close the memory, where it can be closed, and end its thread. Raises Failed
+        where closing fails.
+        """
+        try:
+            if not self._lost:
+                self.call("close")
+        finally:
+            self._jobs.put(None)
+
+    def _call(self, name: str, job: Callable[[], Any]) -> Any:
+        if self._lost:
+            raise Failed("an earlier call did not answer in time")
+        self._jobs.put((name, job))
+        try:
+            found, error = self._answers.get(timeout=self._timeout)
+        except queue.Empty:
+            self._lost = True
+            raise Failed(f"{name} did not answer within {self._timeout:g} s") from None
+        if error is not None:
+            raise Failed(f"{name} raised {type(error).__name__}: {error}") from error
+        return found
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            name, function = job
+            begun = time.thread_time()
+            try:
+                answer: tuple[Any, BaseException | None] = (function(), None)
+            # Whatever a memory of somebody else's raises is its result; `_call` raises
+            # it again as Failed.
+            except (Exception, SystemExit) as error:  # noqa: BLE001
+                answer = (None, error)
+            self.seconds[name] = (
+                self.seconds.get(name, 0.0) + time.thread_time() - begun
+            )
+            self._answers.put(answer)
+
+
+def _read(items: Any) -> Any:
+    return (
+        list(items)
+        if isinstance(items, Iterable) and not isinstance(items, str)
+        else items
+    )
+
+
+def checked(items: Any, known: Collection[str], tokens: int) -> Sequence[Item]:
+    """The items, if they may count: texts, resting on events that were shown, within
+    the budget.
+
+    Raises Failed saying what is wrong.
+    """
+    if not isinstance(items, list):
+        raise Failed(
+            f"got a {type(items).__name__} that holds no items; allowed are (text, event ids)"
+        )
+    found = [_checked_item(item, known) for item in items]
+    used = count_tokens("\n".join(item.text for item in found))
+    if used > tokens:
+        raise Failed(f"got {used} tokens; allowed were {tokens}")
+    return found
+
+
+def _checked_item(given: Any, known: Collection[str]) -> Item:
+    if (
+        not isinstance(given, tuple | list)
+        or not 1 <= len(given) <= 2
+        or not isinstance(given[0], str)
+    ):
+        shown = type(
+            given[0] if isinstance(given, tuple | list) and given else given
+        ).__name__
+        raise Failed(
+            f"got an item whose text is a {shown}; allowed are (text, event ids)"
+        )
+    item, events = Item(*given), given[1] if len(given) == 2 else ()
+    try:
+        item.text.encode()
+    except UnicodeEncodeError as error:
+        raise Failed(
+            "got half a surrogate pair in a text; allowed is whole Unicode text"
+        ) from error
+    if isinstance(events, str) or not isinstance(events, Iterable):
+        raise Failed(f"got event ids in a {type(events).__name__}; allowed are several")
+    # Without the id, so that all answers that are wrong in this way are counted as one
+    # problem.
+    if any(not isinstance(event, str) or event not in known for event in events):
+        raise Failed(
+            "got an item that rests on an unknown id; allowed are events that it was shown before"
+        )
+    return item
+
+
+class _Course:
+    """The way of one memory through one log."""
+
+    def __init__(self, log: Log, memory: Guarded, plan: Plan, trial: Trial) -> None:
+        self.log, self.memory, self.plan, self.trial = log, memory, plan, trial
+        self.known, self.taken, self.problems = set[str](), 0, Counter[str]()
+
+    def run(self) -> Trial:
+        night = self.log.events[0].at if self.log.events else 0
+        for at, target in sorted(_targets(self.log), key=lambda asked: asked[0]):
+            night = self._live(at, night)
+            self._ask(at, target)
+        self._survive(night)
+        self._try("closing", self.memory.close)
+        self.trial.cpu_seconds = dict(self.memory.seconds)
+        self.trial.problems = dict(self.problems.most_common(_MOST_PROBLEMS))
+        return self.trial
+
+    def _live(self, until: int, night: int) -> int:
+        """Observe what happened up to a time, with the nights between; returns the last
+        night.
+        """
+        step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
+        while night + step < until:
+            night += step
+            self._observe(night)
+            self._night(night)
+        self._observe(until)
+        return night
+
+    def _observe(self, until: int) -> None:
+        events, end = self.log.events, self.taken
+        while end < len(events) and events[end].at <= until:
+            end += 1
+        if end > self.taken:
+            new, self.taken = events[self.taken : end], end
+            self.known.update(event.id for event in new)
+            self._try("observing", lambda: self.memory.call("observe", new))
+
+    def _night(self, now: int) -> None:
+        self._try("a night", lambda: self.memory.call("consolidate", now))
+
+    def _ask(self, at: int, target: Target) -> None:
+        if hasattr(self.memory.memory, "reveal"):
+            self._try("reveal", lambda: self.memory.call("reveal", target))
+        self.trial.given += _answers(target, at, self.plan, self._items)
+        if size := self._try("size", lambda: self.memory.call("size")):
+            self.trial.sizes.append((at, int(size)))
+
+    def _items(self, mode: str, given: tuple[Any, ...], budget: int) -> Sequence[Item]:
+        return (
+            self._try(
+                mode,
+                lambda: checked(self.memory.items(mode, *given), self.known, budget),
+            )
+            or []
+        )
+
+    def _survive(self, night: int) -> None:
+        """Ask a sample of the probes again after nights in which nothing happened."""
+        if not (
+            probes := [
+                probe
+                for probe in self.log.probes
+                if probe.answers and probe.query.strip()
+            ]
+        ):
+            return
+        rows = np.random.default_rng(self.plan.seed).permutation(len(probes))[
+            :MOST_SURVIVORS
+        ]
+        chosen = [probes[row] for row in rows]
+        night, step = (
+            max(night, max(probe.at for probe in probes)),
+            int(self.plan.every_days * MICROSECONDS_PER_DAY),
+        )
+        budget = max(
+            (tokens for tokens in self.plan.budgets if tokens <= 2_000),
+            default=self.plan.budgets[0],
+        )
+        for number in range(NIGHTS[-1] + 1):
+            if number:
+                self._night(night + number * step)
+            if number in (0, *NIGHTS):
+                now = night + number * step
+                given = [
+                    (probe, self._items(RETRIEVE, (probe.query, now, budget), budget))
+                    for probe in chosen
+                ]
+                found = [
+                    score_probe(probe, items)["evidence_recall"] > 0
+                    for probe, items in given
+                ]
+                self.trial.survivors[str(number)] = float(np.mean(found))
+
+    def _try(self, what: str, done: Callable[[], Any]) -> Any:
+        """What a call gives, None where it failed: then the problem is noted, and the
+        memory gave nothing.
+        """
+        try:
+            return done()
+        except Failed as error:
+            self.problems[f"{what}: {error}"] += 1
+            return None

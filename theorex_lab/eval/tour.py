@@ -1,0 +1,442 @@
+"""The tour: a history is remembered session by session; what the next session would be
+given, and what that was worth.
+"""
+
+import base64
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any, NamedTuple
+
+from theorex_lab.core.clock import FixedClock, to_iso
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.datasets.git_history import NoRepository, git_commits
+from theorex_lab.eval.datasets.log_sets.runs import record_commits
+from theorex_lab.eval.datasets.logs import load_logs, part
+from theorex_lab.eval.datasets.sources import describe_source, packaged
+from theorex_lab.eval.metrics.access import Tuning, log_of_commits, tune
+from theorex_lab.eval.metrics.access_log import AccessLog
+from theorex_lab.eval.metrics.sessions import scenes
+from theorex_lab.eval.plots import decay
+from theorex_lab.eval.replay.sessions import (
+    NOTHING,
+    RECENT,
+    SessionReplay,
+    replay_sessions,
+)
+from theorex_lab.eval.widgets.explorer import drawn
+from theorex_lab.memory.briefing.context import Context
+from theorex_lab.memory.observation import Entry
+from theorex_lab.memory.rows import Rows
+from theorex_lab.store.lab import Lab
+
+MIN_COMMITS = 30
+MAX_COMMITS = 5_000  # the newest; older ones change neither the fit nor what is awake
+SIMULATION = "simulated_sessions"
+SMALL_BUDGET = 500  # tokens, in which files have most of the room
+_MOST_SESSIONS = {"session": 30, "commit": 100}  # that are replayed
+_AGENT = "history"  # whose notes they are
+_MOST_LETTERS = 2_000  # of a note
+
+
+class TourHistory(NamedTuple):
+    """What a tour starts from: where it came from, which items each event touched, and
+    the sessions that are lived again.
+
+    unit: what a session of it is, session or commit.
+    """
+
+    source: str
+    log: AccessLog
+    lived: Log
+    unit: str = "session"
+
+
+@dataclass(frozen=True)
+class Tour(Rows[dict[str, Any]]):
+    """What a tour found: a row a law with its scores, best first; none where the
+    history is too short to fit one.
+
+    unfit: why no law was fitted, '' where one was.  replayed: None where the history
+    has five sessions or fewer.
+    """
+
+    source: str
+    tuning: Tuning | None
+    unfit: str
+    settings: dict[str, Any]
+    replayed: SessionReplay | None
+    unit: str
+    tiers: dict[str, int]
+    context: Context
+    observations: int
+    now: int
+    seconds: float
+    figures: dict[str, str]  # caption -> picture as base64 PNG
+
+    @property
+    def concepts(self) -> int:
+        """Concepts in the memory."""
+        return sum(self.tiers.values())
+
+    @property
+    def html(self) -> str:
+        """A page that stands alone, without scripts or links to anything outside; every
+        text from the history is escaped.
+        """
+        told = (
+            (escape(caption), f"data:image/png;base64,{data}")
+            for caption, data in self.figures.items()
+        )
+        figures = (
+            f'<img alt="{caption}" src="{data}"><figcaption>{caption}</figcaption>'
+            for caption, data in told
+        )
+        page = Template(
+            Path(__file__).with_name("tour_page.html").read_text(encoding="utf-8")
+        )
+        return page.substitute(
+            source=escape(self.source),
+            day=to_iso(self.now)[:10],
+            tokens=self.context.tokens,
+            worth=escape(self.worth),
+            context=escape(self.context.text),
+            advice=escape(self.advice),
+            observations=self.observations,
+            laws=(
+                self.tuning.frame.to_html(index=False, float_format="{:.3f}".format)
+                if self.tuning
+                else ""
+            ),
+            concepts=self.concepts,
+            tiers=", ".join(f"{n} {tier}" for tier, n in self.tiers.items() if n)
+            or "none",
+            pictures="".join(f"<figure>{figure}</figure>" for figure in figures),
+        )
+
+    @property
+    def advice(self) -> str:
+        """Whether to adopt what was fitted, and why."""
+        return (
+            str(self.tuning.advice["why"])
+            if self.tuning
+            else f"keep what you have: {self.unfit}"
+        )
+
+    @property
+    def worth(self) -> str:
+        """The closing figure in words: what the context would have named of what was
+        needed, beside recency and nothing.
+        """
+        if self.replayed is None:
+            return (
+                "What the context is worth cannot be told yet: the history has too few"
+                f" {self.unit}s."
+            )
+        return _worth(self.replayed, self.unit)
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return self.tuning[:] if self.tuning else ()
+
+    def result(self) -> dict[str, Any]:
+        """source, law, params, scores, advice, concepts, tiers, context_tokens, figure,
+        seconds, …; for JSON.
+        """
+        kept = {
+            "law": self.settings["decayLaw"],
+            "params": self.settings["decayParams"],
+            "scores": {},
+        }
+        fitted = (
+            self.tuning.result()
+            if self.tuning
+            else {**kept, "advice": {"adopt": False, "why": self.advice}}
+        )
+        held = {
+            name: getattr(self, name) for name in ("observations", "concepts", "tiers")
+        }
+        told = {
+            "source": self.source,
+            **fitted,
+            **held,
+            "context_tokens": self.context.tokens,
+        }
+        figure = _figure(self.replayed, self.unit) if self.replayed else None
+        return {**told, "figure": figure, "seconds": round(self.seconds, 2)}
+
+    def __repr__(self) -> str:
+        return f"Tour({self.source}: {self.concepts} concepts, {self.tuning!r})"
+
+
+def history_of(repository: Path | None = None) -> TourHistory:
+    """The history of a git repository, or the packaged simulation where it has fewer
+    than 30 commits.
+
+    Without a repository it is that of the current folder, and the simulation where that
+    lies in none. `source` says which, and why. Files are named as at HEAD throughout,
+    in what a memory is told and in what is asked of it; of those that are gone there,
+    nothing is told or asked. Raises InvalidInput for a repository that has no commit or
+    cannot be read, and for a folder that lies in none or does not exist.
+    """
+    folder = repository or Path()
+    if not folder.is_dir():
+        raise InvalidInput(
+            f"got the repository {folder}, which is no folder; give one that holds a"
+            " git repository"
+        )
+    name = folder.resolve().name
+    try:
+        commits = git_commits(folder, limit=MAX_COMMITS)
+        why = f"the folder {name} has {len(commits)} commits, fewer than {MIN_COMMITS}"
+    except NoRepository as error:
+        if repository is not None:
+            raise
+        commits = []
+        why = str(error).partition(";")[0]
+    if len(commits) < MIN_COMMITS:
+        simulation = describe_source(packaged(f"{SIMULATION}.jsonl.gz"))
+        return _of_sessions(
+            f"simulation, since {why}. {simulation}", load_logs(SIMULATION)[0]
+        )
+    _, lived = part(name, record_commits, commits, lambda commit: commit.sha[:12])
+    first, last = (to_iso(commit.at)[:10] for commit in (commits[0], commits[-1]))
+    source = f"git history of {name}: {len(commits)} commits, {first} to {last}"
+    return TourHistory(source, log_of_commits(commits), lived(), "commit")
+
+
+def transcripts_of(path: Path) -> TourHistory:
+    """The sessions of coding agents in a file or folder; of several projects the one
+    with the most sessions.
+
+    Raises InvalidInput as `load_logs` does.
+    """
+    if not path.exists():
+        raise InvalidInput(
+            f"got the transcripts {path}, which do not exist; give a file or folder of"
+            " agents' sessions"
+        )
+    logs = load_logs(f"transcripts:{path}")
+    n, log = max(
+        ((len({line.session for line in log.lines}), log) for log in logs),
+        key=lambda sized: sized[0],
+    )
+    times = sorted(line.at for line in log.lines)
+    first, last = (to_iso(at)[:10] for at in (times[0], times[-1]))
+    more = f"; the largest of {len(logs)} projects" if len(logs) > 1 else ""
+    return _of_sessions(f"{n} sessions of {log.name}, {first} to {last}{more}", log)
+
+
+def _of_sessions(source: str, log: Log) -> TourHistory:
+    """A history of sessions; each session is an event of the access log."""
+    touched = (
+        (line.at, file, line.session, False)
+        for line in log.lines
+        for file in (*line.reads, *line.edits)
+    )
+    return TourHistory(source, AccessLog.of(touched, of_files=True), log)
+
+
+def run_tour(
+    repository: Path | None = None,
+    *,
+    transcripts: Path | None = None,
+    now: int | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Tour:
+    """Remember the history of a repository, or of `transcripts`, and show what the next
+    session would be given.
+
+    Without either it is that of the current folder, as `history_of` says.
+
+    A law is fitted too, and adopted where `tune` advises it. The memory's present is
+    the history's last moment, or `now` (µs). It lives in a temporary home; the user's
+    own is not touched. `seed` draws the bootstrap; `progress` shows a bar (None: in a
+    terminal or notebook).
+    """
+    started = time.perf_counter()
+    history = (
+        history_of(repository) if transcripts is None else transcripts_of(transcripts)
+    )
+    tuning, unfit = _tuned(history.log, seed)
+    config = dict(tuning.advice["config"]) if tuning else {}
+    present = (
+        now if now is not None else max(line.at for line in history.lived.lines) + 1
+    )
+    clock = FixedClock(present)
+    with (
+        Lab.temporary(clock=clock, **config) as lab,
+        Lab.temporary(clock=clock, **config) as notes,
+    ):
+        tiers = _remembered(lab, notes, history.lived)
+        replayed = _replayed(history, lab, seed, progress)
+        context, figures = lab.context(), _figures(notes, history, tuning, replayed)
+        settings = {
+            "decayLaw": lab.settings.decay_law,
+            "decayParams": dict(lab.settings.decay_params),
+        }
+    return Tour(
+        history.source,
+        tuning,
+        unfit,
+        settings,
+        replayed,
+        history.unit,
+        tiers,
+        context,
+        len(history.lived.events),
+        present,
+        time.perf_counter() - started,
+        figures,
+    )
+
+
+def _tuned(log: AccessLog, seed: int) -> tuple[Tuning | None, str]:
+    try:
+        return tune(log, seed=seed), ""
+    except InvalidInput as error:  # too few questions: then the default settings stay
+        return None, str(error)
+
+
+def _remembered(lab: Lab, notes: Lab, lived: Log) -> dict[str, int]:
+    """Let `lab` take in what happened, and `notes` what was said, as notes; returns how
+    many concepts of it each tier has.
+
+    Concepts are drawn from notes alone, and notes would stand in the context beside the
+    captures that say the same.
+    """
+    lab.journal.append(lived.events, allow_future=True)
+    for step in (step for design in lab.home.shown for step in design.steps):
+        step.run(lab.home, None)
+    said = (
+        (
+            line.at,
+            (line.prompt or line.message).replace("\0", " ").strip()[:_MOST_LETTERS],
+        )
+        for line in lived.lines
+    )
+    notes.write_all(
+        [Entry(text, _AGENT, at=at, source="import") for at, text in said if text],
+        imported=True,
+    )
+    return notes.theorex.scan().tiers
+
+
+def _replayed(
+    history: TourHistory, lab: Lab, seed: int, progress: bool | None
+) -> SessionReplay | None:
+    """The last sessions, or as many of the last third of the commits; None where there
+    are too few.
+    """
+    if not (asked := len(scenes(history.lived))):
+        return None
+    most = _MOST_SESSIONS[history.unit]
+    last = min(most, max(1, asked // 3)) if history.unit == "commit" else most
+    return replay_sessions(
+        history.lived,
+        tokens=lab.settings.context_tokens,
+        also=(SMALL_BUDGET,),
+        last=last,
+        settings=lab.settings,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def _worth(replayed: SessionReplay, unit: str) -> str:
+    """A table: a row a memory, a column a budget; the difference to the files touched
+    last stands below.
+    """
+    budgets = replayed.compared.plan.budgets
+    cells = {
+        name: [_percent(replayed, name, tokens) for tokens in budgets]
+        for name in replayed.compared.designs
+    }
+    gains = [replayed.gain(tokens) for tokens in budgets]
+    rows = {
+        "": [f"in {tokens} tokens" for tokens in budgets],
+        "this context": cells[replayed.design],
+    }
+    rows |= {"files touched last": cells[RECENT], "nothing": cells[NOTHING]}
+    spans = (
+        f"{100 * gain.value:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f})"
+        for gain in gains
+    )
+    rows["difference in points"] = [
+        f"{span}: {gain.verdict}" for span, gain in zip(spans, gains, strict=True)
+    ]
+    width = max(len(cell) for row in rows.values() for cell in row) + 2
+    lines = [
+        f"  {name:<22}" + "".join(f"{cell:<{width}}" for cell in row).rstrip()
+        for name, row in rows.items()
+    ]
+    return "\n".join(
+        [
+            (
+                f"What it was worth: of the known files that a {unit} touched, the"
+                " share that the context before it named."
+            ),
+            *lines,
+            (
+                f"Mean of {gains[0].n} {unit}s that touched any, among the last"
+                f" {len(replayed)} of {replayed.of}, with its 95 % interval;"
+            ),
+            (
+                "the difference is to the files touched last, which have the whole"
+                " budget for paths and hold no sentence."
+            ),
+        ]
+    )
+
+
+def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
+    value, low, high, _ = replayed.values(tokens)[name]
+    return f"{value:.0%}" + (
+        f" ({100 * low:.0f} to {100 * high:.0f})" if high > low else ""
+    )
+
+
+def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
+    """The closing figure for JSON: by budget and memory the share with its interval,
+    and the difference to recency.
+    """
+    found = {}
+    for tokens in replayed.compared.plan.budgets:
+        values: dict[str, Any] = {
+            **replayed.values(tokens),
+            "gain": replayed.gain(tokens),
+        }
+        found[str(tokens)] = {name: value._asdict() for name, value in values.items()}
+    return {"unit": unit, "replayed": len(replayed), "of": replayed.of, "tokens": found}
+
+
+def _figures(
+    lab: Lab,
+    history: TourHistory,
+    tuning: Tuning | None,
+    replayed: SessionReplay | None,
+) -> dict[str, str]:
+    """Caption -> the picture as base64 PNG."""
+    pictures: dict[str, Any] = {}
+    if replayed is not None:
+        pictures[
+            f"What the context would have named, {history.unit} by {history.unit}."
+        ] = replayed.plot
+    if tuning is not None:
+        caption = (
+            "How well each law foretells the known files touched next (mean reciprocal"
+            " rank, 95 % interval)."
+        )
+        pictures[caption] = tuning.plot
+    pictures["The strongest concepts and their links."] = partial(
+        decay.plot_graph, lab.theorex.axon().graph()
+    )
+    return {
+        caption: base64.b64encode(drawn(draw)).decode()
+        for caption, draw in pictures.items()
+    }

@@ -1,0 +1,1 @@
+"""Sliders over pictures, for notebooks."""

@@ -1,0 +1,95 @@
+"""What every explorer of sources stands on: a choice of sources, a line of status, and
+the picture under it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from html import escape
+from io import BytesIO
+from typing import Any, Generic, TypeVar
+
+import ipywidgets as widgets
+from matplotlib.figure import Figure
+
+from theorex_lab.core.errors import InvalidInput, TheorexError
+
+T = TypeVar("T")
+Redraw = Callable[..., None]
+
+
+class Explorer(Generic[T]):
+    """Sources by name, each read once when it is chosen, and what is shown of the
+    chosen one.
+
+    `gives` names what a source returns. Raises InvalidInput for no source.
+    """
+
+    def __init__(self, sources: Mapping[str, Callable[[], T]], gives: str) -> None:
+        if not sources:
+            raise InvalidInput(
+                f"got no source; give at least one name with a function that returns {gives}"
+            )
+        self._read = cache(lambda name: sources[name]())
+        self.source = control("Dropdown", "Source", options=list(sources))
+        self.status, self.picture = widgets.HTML(), widgets.Image(format="png")
+
+    def show(self, drawn: Callable[[T], tuple[str, Figure]]) -> None:
+        """The line and the picture of the chosen source; the reason where it cannot be
+        drawn.
+        """
+        try:
+            line, figure = drawn(self._read(self.source.value))
+        except TheorexError as error:
+            self.status.value, self.picture.value = paragraph(str(error)), b""
+            return
+        self.status.value, self.picture.value = line, to_png(figure)
+
+    def box(
+        self, controls: Sequence[Any], redraw: Redraw, begin: Redraw | None = None
+    ) -> Any:
+        """The VBox of all: controls call `redraw` with their change; `begin` (or else
+        `redraw`) is for a new source.
+        """
+        first = begin or redraw
+        self.source.observe(first, names="value")
+        for control in controls:
+            control.observe(redraw, names="value")
+        first()
+        return widgets.VBox([self.source, *controls, self.status, self.picture])
+
+
+def control(kind: str, description: str, **settings: Any) -> Any:
+    """A control of ipywidgets by the name of its class, with its description before it;
+    it acts when it is let go.
+    """
+    if kind.endswith("Slider"):
+        settings["continuous_update"] = False
+    look = {
+        "style": {"description_width": "13em"},
+        "layout": widgets.Layout(width="38em"),
+    }
+    return getattr(widgets, kind)(description=description, **look, **settings)
+
+
+def paragraph(text: str) -> str:
+    """A line of status as HTML."""
+    return f'<p role="status">{escape(text)}</p>'
+
+
+def to_png(figure: Figure, dpi: int = 80) -> bytes:
+    """The figure as a PNG file; it needs no window and leaves nothing open."""
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
+    return file.getvalue()
+
+
+def drawn(draw: Callable[..., Any], dpi: int = 110) -> bytes:
+    """What `draw(ax=…)` draws, as a small PNG file of 64 colours and 8 by 4.8 inches."""
+    from PIL import Image
+
+    figure, file = Figure(figsize=(8, 4.8), layout="constrained"), BytesIO()
+    draw(ax=figure.add_subplot())
+    Image.open(BytesIO(to_png(figure, dpi))).convert("RGB").quantize(64).save(
+        file, "PNG", optimize=True
+    )
+    return file.getvalue()

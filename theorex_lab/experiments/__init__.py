@@ -1,1 +1,0 @@
-"""The lab: data, replay, scores and drawing."""

@@ -1,3 +1,0 @@
-"""What the toolkit's paths cost beside peers that do the same work in the same run: the
-rows of `python -m theorex_lab.experiments.bench`.
-"""

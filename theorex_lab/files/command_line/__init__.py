@@ -1,0 +1,317 @@
+"""What commands are made of: their common options, the lab that they open, and how a
+result is told.
+
+A design brings its own commands with these; the command line itself stands above the
+designs.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar, cast
+
+import click
+
+from theorex_lab.core.clock import Clock, FixedClock, SystemClock
+from theorex_lab.files.command_line.options import (
+    OWN_AGENT,
+    nearest,
+    own_agent,
+    printable,
+)
+
+# What every command takes, before its name and after it; `given_options` has them by
+# their names.
+COMMON_OPTIONS: tuple[click.Option, ...] = (
+    click.Option(
+        ["--json", "as_json"], is_flag=True, default=None, help="Print one JSON object."
+    ),
+    click.Option(
+        ["--home"],
+        metavar="DIR",
+        help="The home; default $THEOREX_HOME, else ~/.theorex.",
+    ),
+    click.Option(
+        ["--now"],
+        metavar="ISO",
+        help="Take this time for the present, for reproducible runs.",
+    ),
+    click.Option(
+        ["--preset"],
+        metavar="NAME",
+        help="Use a named set of settings: document, or none.",
+    ),
+)
+F = TypeVar("F", bound=Callable[..., Any])
+Resolved = tuple[
+    str | None, click.Command | None, list[str]
+]  # a command by its name, and the words behind it
+
+
+class _Merging(click.Command):
+    """A command or group: the options given after its name count before those given
+    ahead of it.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        merge_options(ctx)
+        return super().invoke(ctx)
+
+
+class Command(_Merging):
+    """A command that takes the common options too and hands them on in `context.obj`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += COMMON_OPTIONS
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; an option whose metavar ends in … takes all that stands up to
+        the next option.
+        """
+        long = {
+            name
+            for option in self.params
+            if (option.metavar or "").endswith("…")
+            for name in option.opts
+        }
+        spread, current = list[str](), ""
+        for arg in args:
+            if arg.startswith("--"):
+                current = arg if arg in long else ""
+            if arg not in long:
+                spread += [current, arg] if current else [arg]
+        return super().parse_args(ctx, spread)
+
+
+def merge_options(ctx: click.Context) -> None:
+    """Lay the options given here over those given before."""
+    values = {
+        str(option.name): ctx.params.pop(str(option.name), None)
+        for option in COMMON_OPTIONS
+    }
+    ctx.ensure_object(dict).update(
+        {name: value for name, value in values.items() if value is not None}
+    )
+
+
+class CommandGroup(_Merging, click.Group):
+    """Commands under a name of their own, such as `theorex home salvage`; takes the
+    common options too.
+    """
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:
+        """As click does; an unknown name is refused with the nearest."""
+        name, *rest = args
+        found = self.get_command(ctx, name)
+        if found is None and not ctx.resilient_parsing:
+            near = nearest(name, self.list_commands(ctx))
+            all_listed = f"`{ctx.find_root().info_name} commands` lists all"
+            ctx.fail(
+                f"No such command {name!r}. The nearest is {near!r}; {all_listed}."
+            )
+        return name, found, rest
+
+
+def group(name: str, about: str, *commands: click.Command) -> CommandGroup:
+    """The commands under one name."""
+    named = {str(command.name): command for command in commands}
+    return CommandGroup(name, named, help=about, params=[*COMMON_OPTIONS])
+
+
+def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Command]:
+    """Declare the function below as the command `name`; `about` is the first line of
+    its help, its docstring the rest.
+
+    For the commands of the command line's own table the line stands there. What begins
+    with "JSON: " in the docstring names the keys of the result.
+    """
+
+    def declare(function: Callable[..., Any]) -> Command:
+        text = "\n\n".join(filter(None, [about, cleandoc(function.__doc__ or "")]))
+        made = click.command(name=name, cls=Command, help=text, short_help=about)(
+            function
+        )
+        assert isinstance(made, Command)
+        return made
+
+    return declare
+
+
+def home_command(
+    name: str,
+    about: str,
+    run: Callable[..., tuple[dict[str, Any], str]],
+    *options: Callable[[Any], Any],
+) -> Command:
+    """Declare a command whose function gets the home and what the options give, and
+    returns the result and the text for people.
+
+    It reads a project; where it names an agent it writes, and `--keep-secrets` is its
+    option too.
+    """
+
+    def body(agent: str | None = None, **given: Any) -> None:
+        home = open_lab().home
+        _ = home.designs  # their kinds of events become known
+        emit(
+            *run(
+                home,
+                **given,
+                **({"agent": own_agent(agent)} if OWN_AGENT in options else {}),
+            )
+        )
+
+    body.__doc__ = run.__doc__
+    for option in reversed(options):
+        body = option(body)
+    return command(name, about)(
+        reads_project(keeps_secrets(body) if OWN_AGENT in options else body)
+    )
+
+
+def given_options() -> dict[str, Any]:
+    """The common options as they were given, and what else the running command hands
+    on.
+    """
+    return cast(dict[str, Any], click.get_current_context().ensure_object(dict))
+
+
+def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that writes `--keep-secrets`; its result then says how many
+    secrets were masked, or that they stayed.
+    """
+
+    @wraps(function)
+    def run(*args: Any, keep_secrets: bool, **kwargs: Any) -> Any:
+        from theorex_lab.text.redact.redaction_scope import door
+
+        with door(keep_secrets=keep_secrets) as here:
+            given_options()["door"] = here
+            return function(*args, **kwargs)
+
+    return click.option(
+        "--keep-secrets", is_flag=True, help="Do not mask what looks like a secret."
+    )(run)
+
+
+def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that gives memory back `--project` and `--all-projects`; default
+    is the working folder's project.
+    """
+
+    @_project_option(
+        "A project's name or folder; default: this folder's.", _named_project
+    )
+    @click.option("--all-projects", is_flag=True, help="What is of other projects too.")
+    @wraps(function)
+    def run(*args: Any, project: str | None, all_projects: bool, **kwargs: Any) -> Any:
+        if all_projects and project is not None:
+            raise click.UsageError("Give one of --project and --all-projects.")
+        given_options()["project"] = "" if all_projects else project
+        return function(*args, **kwargs)
+
+    return run
+
+
+def tends_project(function: F) -> F:
+    """Give a command that keeps the memory in order `--project`; default are all."""
+    return _project_option(
+        "Only this project, by name or folder; default: all.",
+        _tended,
+        expose_value=False,
+    )(function)
+
+
+def _project_option(
+    about: str, callback: Callable[..., Any], **how: Any
+) -> Callable[[F], F]:
+    return click.option("--project", callback=callback, metavar="P", help=about, **how)
+
+
+def _tended(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> None:
+    context.ensure_object(dict)["project"] = (
+        _named_project(context, parameter, value) or ""
+    )
+
+
+def _named_project(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:  # noqa: ARG001
+    if value == "":
+        raise click.BadParameter(
+            "got an empty name; allowed is a project's name or folder"
+        )
+    return value
+
+
+def named_home() -> str:
+    """The home that the options name, as it was given."""
+    return given_options().get("home") or os.environ.get("THEOREX_HOME") or "~/.theorex"
+
+
+def named_clock() -> Clock:
+    """The clock that the options name."""
+    now = given_options().get("now")
+    return FixedClock.at(now) if now else SystemClock()
+
+
+def open_lab() -> Any:
+    """The lab of the home that the options name; whoever runs the command says how it
+    is opened.
+    """
+    return given_options()["open_lab"]()
+
+
+def emit(result: dict[str, Any], text: str) -> None:
+    """Print the result: as one JSON object where --json was given, else the text for
+    people.
+    """
+    given = given_options()
+    masked = given.get("door")
+    if masked is not None and (told := masked.told()):
+        result = {**result, **told}
+        text += (
+            f"\n({masked.masked} masked as secrets)"
+            if masked.masked
+            else "\n(secrets were kept)"
+        )
+    click.echo(
+        json.dumps(result, ensure_ascii=False)
+        if given.get("as_json")
+        else printable(text)
+    )
+
+
+def write_whole(file: Path, content: bytes, option: str) -> None:
+    """Write a whole file, its folder too. Raises StorageError naming the option that
+    names another.
+    """
+    from theorex_lab.core.files import write_atomically, writing
+
+    with writing(file, f"choose another with {option}"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, content)
+
+
+def one_row(text: str) -> str:
+    """The text without line breaks, so that none of it passes for another row."""
+    return text.replace("\n", " ").replace("\t", " ")
+
+
+def fail(
+    message: str, *, as_json: bool | None = None, code: int = 1, **more: Any
+) -> NoReturn:
+    """Say what went wrong and end with `code`; as JSON on standard output too, where
+    asked (None: as the options say).
+    """
+    if given_options().get("as_json") if as_json is None else as_json:
+        click.echo(json.dumps({**more, "error": message}, ensure_ascii=False))
+    click.echo(printable(f"theorex: {message}"), err=True)
+    sys.exit(code)

@@ -1,0 +1,115 @@
+"""Options that several commands share, with one help each; numbers that are out of
+range are wrong usage (exit code 2).
+
+Whose memory a command is about is told by --agent, else $THEOREX_AGENT, else it is
+main's.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from theorex_lab.core.ids import check_agent
+
+RESULTS = click.IntRange(
+    1, 1_000
+)  # as memory.retrieve.MAX_RESULTS, whose module imports numpy
+TOKENS = click.IntRange(min=0)
+CONCEPT_ID = click.IntRange(0, (1 << 53) - 1)
+
+
+class NumberType(click.FloatRange):
+    """A number in a range; NaN, which no comparison refuses, is refused too."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(
+                f"{value} is not in the range {self._describe_range()}.", param, ctx
+            )
+        return found
+
+
+PERCENT = NumberType(0, 100)
+DAYS = NumberType(min=0, min_open=True, max=36_500)
+LEASE_SECONDS = NumberType(
+    min=0, min_open=True, max=864_000
+)  # as dispatch.tasks.MAX_LEASE_SECONDS
+
+
+def agent_option(
+    about: str, *names: str, **more: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option --agent (or `names`) with this help; a name outside the rule is
+    refused, the empty one too.
+    """
+    return click.option(*(names or ("--agent",)), callback=_checked, help=about, **more)
+
+
+def own_agent(given: str | None) -> str:
+    """The agent that --agent names, or $THEOREX_AGENT, or main; an empty variable names
+    nobody.
+    """
+    return check_agent(
+        given if given is not None else os.environ.get("THEOREX_AGENT") or "main"
+    )
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is most like this one; '' where none is known.
+
+    >>> nearest("decison", ["discovery", "decision"])
+    'decision'
+    """
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0)), "")
+
+
+def printable(text: str) -> str:
+    """Return the text without control characters, by which it could rule the terminal."""
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text
+    )
+
+
+def note(text: str) -> None:
+    """Say something beside the result, on standard error."""
+    click.echo(printable(f"theorex: {text}"), err=True)
+
+
+def _checked(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:  # noqa: ARG001
+    return None if value is None else check_agent(value)
+
+
+OWN_AGENT = agent_option("The agent; default $THEOREX_AGENT, else main.")
+ANY_AGENT = agent_option("Only this agent's; default: all agents'.")
+SESSION = click.option(
+    "--session", default="", show_default=False, help="The session it belongs to."
+)
+LIMIT = click.option(
+    "-k", "limit", type=RESULTS, default=10, help="How many results at most."
+)
+PICTURE = click.option(
+    "--picture", metavar="FILE", help="Draw the scores into this PNG file."
+)
+SEED = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Seed of intervals and of what is drawn.",
+)
+_AUTO = "auto: a model where one of the setting `reviewers` accepts a connection, else by rules."
+REVIEWER = click.option(
+    "--reviewer",
+    type=click.Choice(["auto", "heuristic", "model"]),
+    default="auto",
+    help=_AUTO,
+)

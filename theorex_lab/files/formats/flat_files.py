@@ -1,0 +1,247 @@
+"""Files of exchange: JSON Lines, and graphs in the Graphology shape; written whole or
+not at all.
+
+What could not be imported is told briefly: equal problems stand in one line with a
+count, however many there are.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from theorex_lab.core.errors import InvalidInput, NewerVersion
+from theorex_lab.core.files import drafted, make_folder, open_private, writing
+from theorex_lab.files.formats.foreign import open_file, read_file
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import Event, encode
+
+FlatRecord = dict[str, Any]
+Lines = Iterable[tuple[int | str, FlatRecord]]  # the number of each line and its object
+T = TypeVar("T")
+MOST_SHOWN = 100  # problems
+_PLACE = re.compile(
+    r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL
+)
+_LOOKED_UP_AT_ONCE = 500
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BETWEEN = re.compile(r"[\s\0]*")
+_DECODER = json.JSONDecoder()
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> int:
+    """Write text lines to `path`, and return how many; the old file is replaced at the
+    end, or left as it is.
+
+    Only its owner may read the file, nor enter the folders that are made for it.
+
+    Raises StorageError where that fails, on a full disk for instance.
+    """
+    count = 0
+    with writing(
+        path, "what was there is untouched: make room, or choose another folder"
+    ):
+        make_folder(str(path.parent))
+        with (
+            drafted(path) as draft,
+            open(
+                draft, "x", encoding="utf-8", newline="\n", opener=open_private
+            ) as file,
+        ):
+            for count, line in enumerate(lines, 1):  # noqa: B007 - how many there were
+                file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    return count
+
+
+def write_graph(
+    path: Path,
+    attributes: FlatRecord,
+    nodes: Iterable[FlatRecord],
+    edges: Iterable[FlatRecord],
+) -> int:
+    """Write an undirected graph as Graphology exports it, a node or an edge a line;
+    returns how many nodes and edges.
+    """
+    options = {"type": "undirected", "multi": False, "allowSelfLoops": False}
+    head = f'{{"options":{encode(options)},"attributes":{encode(attributes)},"nodes":['
+    parts = (
+        ("," * (number > 0) + encode(item) for number, item in enumerate(items))
+        for items in (nodes, edges)
+    )
+    return (
+        write_lines(
+            path, chain([head], next(parts), ['],"edges":['], next(parts), ["]}"])
+        )
+        - 3
+    )
+
+
+def read_graph(path: Path) -> FlatRecord:
+    """The graph in a file, with the keys attributes (a dictionary), nodes and edges
+    (lists).
+
+    Raises InvalidInput for what is not such a graph or no file, StorageError for a file
+    that cannot be read.
+    """
+    graph = parse_object(read_file(path))
+    attributes, nodes, edges = (
+        graph.get("attributes", {}),
+        graph.get("nodes"),
+        graph.get("edges", []),
+    )
+    if (
+        not isinstance(attributes, dict)
+        or not isinstance(nodes, list)
+        or not isinstance(edges, list)
+    ):
+        raise InvalidInput(
+            "got no graph; allowed is an object with the lists nodes and edges"
+        )
+    return {"attributes": attributes, "nodes": nodes, "edges": edges}
+
+
+def read_lines(path: Path, problems: list[str]) -> Lines:
+    """Yield the number of each line that is not blank, from 1, and its object; what is
+    wrong with others is noted.
+
+    A program that was killed may have left several objects on a line, each of which is
+    yielded, or bytes that are 0.
+
+    Raises InvalidInput for what is no file, StorageError for a file that cannot be
+    read.
+    """
+    with open_file(path) as file:
+        lines = enumerate(file, 1)
+        pieces = ((number, piece) for number, line in lines for piece in _pieces(line))
+        yield from each_noted(problems, pieces, parse_object)
+
+
+def _pieces(line: bytes) -> Iterator[bytes]:
+    """The objects on a line of JSON Lines, and as one piece what is none from some
+    place on.
+    """
+    whole = line.removeprefix(_BYTE_ORDER_MARK).strip()
+    content = whole.strip(b"\0 \t")
+    if not content:
+        if whole:
+            yield whole
+        return
+    place = 0
+    try:
+        text = content.decode()
+        while place < len(text):
+            end = _DECODER.raw_decode(text, place)[1]
+            yield text[place:end].encode()
+            blank = _BETWEEN.match(text, end)
+            place = blank.end() if blank else end
+    except UnicodeDecodeError:
+        yield content
+    except (ValueError, RecursionError):
+        yield text[place:].encode()
+
+
+def without_nulls(value: Any) -> FlatRecord:
+    """A JSON object without its members that are null: they say no more than missing
+    ones. Raises InvalidInput for none.
+    """
+    if not isinstance(value, dict):
+        raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
+    return {key: member for key, member in value.items() if member is not None}
+
+
+def append_new(
+    journal: Journal, events: Iterable[tuple[Event, int]]
+) -> tuple[int, int]:
+    """Append those events whose id the journal lacks, all in one transaction, taking
+    them one by one; how many were new and known.
+
+    Each comes with the number of records that it stands for, which are counted. Their
+    dates may lie in the future. Other processes wait to write until it is done. Raises
+    InvalidInput for what cannot be stored, StorageError on a full disk; nothing was
+    written then.
+    """
+    new = known = 0
+    iterator = iter(events)
+    with journal.exclusive() as append:
+        while batch := list(islice(iterator, _LOOKED_UP_AT_ONCE)):
+            there = {
+                event.id
+                for event in journal.read(
+                    ids=[event.id for event, _ in batch], erased=True
+                )
+            }
+            for event, records in batch:
+                if event.id in there:
+                    known += records
+                else:
+                    append(event)
+                    there.add(event.id)
+                    new += records
+    return new, known
+
+
+def parse_object(content: bytes) -> FlatRecord:
+    """The JSON object in these bytes. Raises InvalidInput for anything else, NaN among
+    it.
+    """
+    try:
+        value = json.loads(content.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
+    return value
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def each_noted(
+    problems: list[str],
+    numbered: Iterable[tuple[int | str, Any]],
+    read: Callable[..., T | None],
+    *args: Any,
+) -> Iterator[tuple[int | str, T]]:
+    """The place of each thing with what `read(thing, *args)` makes of it; what it
+    refuses is noted and passed over.
+    """
+    for where, given in numbered:
+        try:
+            if (found := read(given, *args)) is not None:
+                yield where, found
+        except (InvalidInput, NewerVersion) as error:
+            problems.append(
+                f":{where}: {error}"
+                if isinstance(where, int)
+                else f": {where}: {error}"
+            )
+
+
+def merged(problems: Iterable[str]) -> list[str]:
+    """One line a kind of problem, with the first place where it is met and how often it
+    is met elsewhere.
+
+    >>> merged(["a.jsonl:1: not JSON", "a.jsonl:2: key is 'x'", "a.jsonl:9: not JSON"])
+    ['a.jsonl:1: not JSON (and 1 more like it)', "a.jsonl:2: key is 'x'"]
+    """
+    kinds: dict[str, list[str]] = {}
+    for problem in problems:
+        kinds.setdefault(
+            found["reason"] if (found := _PLACE.fullmatch(problem)) else problem, []
+        ).append(problem)
+    first, others = list(kinds.values())[:MOST_SHOWN], list(kinds.values())[MOST_SHOWN:]
+    lines = [
+        one[0] + (f" (and {len(one) - 1} more like it)" if len(one) > 1 else "")
+        for one in first
+    ]
+    return (
+        [*lines, f"{sum(map(len, others))} more problems, of {len(others)} other kinds"]
+        if others
+        else lines
+    )

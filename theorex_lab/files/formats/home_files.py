@@ -1,0 +1,382 @@
+"""A home in files: what each layout, the designs' and the substrate's own, writes of
+it, and back.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import InvalidInput, StorageError
+from theorex_lab.core.ids import check_agent
+from theorex_lab.core.settings import Settings
+from theorex_lab.dispatch.traces import Traces, trace, trace_events
+from theorex_lab.evolution.outcomes import OutcomeLog
+from theorex_lab.files.formats import flat_files as flat
+from theorex_lab.files.formats.foreign import read_file
+from theorex_lab.files.formats.reports import (
+    Exported,
+    Importing,
+    Read,
+    Reports,
+    file_name,
+    read_group,
+    refuse_to_replace,
+)
+from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.view import Views
+from theorex_lab.memory.contract import FileLayout, Home
+from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.text.redact.redaction_scope import door, kept_value
+
+
+def layouts(home: Home) -> list[FileLayout]:
+    """The designs' layouts, then the home's own."""
+    return [*(layout for design in home.designs for layout in design.files), OWN]
+
+
+def layouts_of(home: Home, path: Path) -> list[FileLayout]:
+    """Those that have files at the path: of a folder all. Of a file one: the home's
+    own, else the last design that knows it.
+    """
+    last_first = [
+        layout for design in reversed(home.designs) for layout in design.files
+    ]
+    found = layouts(home) if path.is_dir() else [OWN, *last_first]
+    return [layout for layout in found if layout.files_of(path)][
+        : None if path.is_dir() else 1
+    ]
+
+
+def places_of(home: Home) -> list[tuple[FileLayout, Path]]:
+    """Each layout with each of the places that it has beside the home; also those where
+    nothing is.
+    """
+    found = [
+        (layout, layout.places) for layout in layouts(home) if layout.places is not None
+    ]
+    return [
+        (layout, place) for layout, places in found for place in places(home.settings)
+    ]
+
+
+def export_home(
+    home: Home,
+    searcher: Searcher,
+    folder: Path | None,
+    *,
+    agent: str | None = None,
+    replace: bool = False,
+) -> Exported:
+    """Write the files of every layout, each design's and the home's own, of all agents
+    or of one.
+
+    Without a folder to the original system's places, and outcomes to the setting
+    outcomesDir. A trace that was erased, or the outcome, has no file; one of an earlier
+    export stays in the folder. It is no backup: tasks, policies, reviews, what the
+    night decided, the prompts and the like are not in it. Raises FilesThere, with
+    nothing written, for a folder that is not empty, or where a file would be replaced
+    at those places, unless `replace` is given. What is of any project is written.
+    """
+    if folder is None:
+        placed = [
+            (write, layout.in_places)
+            for layout in layouts(home)
+            if (write := layout.export_places) is not None
+        ]
+        if not replace:
+            refuse_to_replace(
+                path for _, in_places in placed for path in in_places(home, agent=agent)
+            )
+        written = [write(home, agent=agent) for write, _ in placed]
+    else:
+        if not replace and folder.is_dir():
+            refuse_to_replace(sorted(folder.iterdir()))
+        written = [
+            layout.export(home, searcher, folder, agent=agent)
+            for layout in layouts(home)
+        ]
+    return Exported(
+        written[0].folder,
+        {name: count for done in written for name, count in done.files.items()},
+    )
+
+
+def import_home(
+    home: Home,
+    searcher: Callable[[], Searcher],
+    path: Path | None,
+    *,
+    agent: str = "main",
+    trust_own: bool = False,
+    keep_secrets: bool = False,
+) -> Reports:
+    """Import the files that any layout has at the path, a folder or one file: memory
+    first, then runs.
+
+    Without a path from those of the original system's places, the settings
+    agentAxonDir, sharedAxonPath and outcomesDir, that are there; InvalidInput where
+    none is.
+
+    A damaged file is reported and the others are imported. What looks like a secret is
+    masked, unless `keep_secrets` is given.
+    """
+    check_agent(agent)
+    if path is None:
+        found = [(layout, place) for layout, place in places_of(home) if place.exists()]
+    else:
+        found = [(layout, path) for layout in layouts_of(home, path)]
+    how: Any = {"agent": agent, "trust_own": trust_own}
+    with door(keep_secrets=keep_secrets):
+        reports = [
+            report
+            for layout, place in found
+            for report in layout.take(home, searcher, place, **how)
+        ]
+    if not reports:
+        raise _nothing_at(home, path)
+    return reports
+
+
+def _nothing_at(home: Home, path: Path | None) -> InvalidInput:
+    if path is None:
+        looked = ", ".join(str(place) for _, place in places_of(home))
+        return InvalidInput(
+            f"got no path, and nothing is in {looked}; give a folder that was exported, or one file"
+        )
+    read = ", ".join(layout.names for layout in layouts(home) if layout.names)
+    wrong = f"where nothing can be taken in: it is no file and holds none of {read}"
+    return InvalidInput(
+        f"got {path}, {wrong}; give a folder that was exported, or one such file"
+    )
+
+
+TRACES, OUTCOMES = "traces", "outcomes"
+Links = dict[str, str]  # by the id of a trace, the event of the outcome that names it
+
+
+def export_runs(
+    home: Home, _searcher: object, folder: Path, *, agent: str | None = None
+) -> Exported:
+    """Write a file a trace and an outcome into `folder`. Raises StorageError."""
+    done = Exported(folder)
+    done.write_each(TRACES, _named(_trace_records(home.views, agent)))
+    done.write_each(OUTCOMES, _named(_outcome_records(home, agent)))
+    return done
+
+
+def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
+    """Write a file an outcome where the setting outcomesDir says. Raises StorageError."""
+    done = Exported(home.settings.path("outcomes_dir"))
+    done.write_each("", _named(_outcome_records(home, agent)), f"{done.folder}/*.json")
+    return done
+
+
+def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
+    """The files that `export_outcomes` writes."""
+    outcomes = OutcomeLog(home).outcomes(agent=agent)
+    return [
+        home.settings.path("outcomes_dir") / file_name(outcome.outcome_id)
+        for outcome in outcomes
+    ]
+
+
+def places(settings: Settings) -> list[Path]:
+    """Where outcomes are kept beside the home, by the settings; also where nothing is."""
+    return [settings.path("outcomes_dir")]
+
+
+def _named(records: Iterable[flat.FlatRecord]) -> Iterator[tuple[str, flat.FlatRecord]]:
+    return ((file_name(record["id"]), record) for record in records)
+
+
+def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]:
+    """What `trace` tells of each and what a new START needs, but for what was erased."""
+    view = views.get(Traces)
+    with view.lock:
+        owners = view.traces["agent"].tolist()
+        chosen = [
+            view.ids[row]
+            for row in range(len(owners))
+            if agent in (None, view.agents[owners[row]])
+        ]
+    for trace_id in dict.fromkeys(chosen):
+        steps, tools = trace_events(views, trace_id)
+        if not steps or any(event.erased for event in steps):
+            continue
+        start, told = steps[0], trace(views, trace_id).to_dict()
+        yield {
+            **{name: value for name, value in told.items() if value is not None},
+            "session_id": start.session,
+            **{
+                name: start.body.get(name, 0)
+                for name in ("context_pct", "query_tokens")
+            },
+            "source": start.body.get("source", "model"),
+            "events": [_tool_record(event) for event in tools],
+        }
+
+
+def _tool_record(event: Event) -> flat.FlatRecord:
+    named = {
+        name: event.body.get(name, "")
+        for name in ("tool", "input", "response", "source")
+    }
+    return {"id": event.id, **named, "at": to_iso(event.at)}
+
+
+def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]:
+    for outcome in OutcomeLog(home).outcomes(agent=agent):
+        (event,) = home.journal.read(ids=[outcome.outcome_id])
+        told = {
+            name: value
+            for name, value in outcome.to_dict().items()
+            if value is not None
+        }
+        named = {
+            "id": told.pop("id"),
+            "timestamp": told.pop("at"),
+            "session_id": told.pop("session"),
+        }
+        del told["reviewed"], told["outcome_id"]
+        yield {**named, **told, "source": event.body.get("source", "agent")}
+
+
+def run_files(path: Path) -> list[Path]:
+    """Files of outcomes, then of traces, in a folder or the one that is given; a folder
+    of outcomes alone is one too.
+    """
+    if path.is_file():
+        return [path] * (_kind(path) is not None)
+    return [
+        file
+        for folder in (OUTCOMES, TRACES)
+        for file in sorted(path.glob(f"{folder}/*.json"))
+    ]
+
+
+def import_runs(
+    home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False
+) -> Reports:
+    """Import outcomes, and then traces, each in one transaction; a damaged file is
+    reported. Raises StorageError.
+
+    Of traces that failed or were lost no latency is kept. A trace of the original
+    system belongs to the outcome that names it, where the two are imported together.
+    """
+    how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
+    by_kind: dict[str | None, list[Path]] = {}
+    if path in places(home.settings):
+        by_kind[OUTCOMES] = sorted(path.glob("*.json"))
+    for file in run_files(path):
+        by_kind.setdefault(_kind(file), []).append(file)
+    # A call names its outcome at its start; so the outcomes are read first.
+    links: Links = {}
+    takers = {OUTCOMES: _import_outcomes, TRACES: _import_traces}
+    found = [
+        (by_kind[kind], partial(take, home, how, links))
+        for kind, take in takers.items()
+        if kind in by_kind
+    ]
+    return [
+        read_group(home.journal, _name(files), files, path, take)
+        for files, take in found
+        if files
+    ]
+
+
+def _name(files: list[Path]) -> str:
+    folder, name = files[0].parent.name, files[0].name
+    return f"{folder}/*.json" if len(files) > 1 else f"{folder}/{name}"
+
+
+def _kind(file: Path) -> str | None:
+    """Whether a single file is an outcome or a trace, by its place, else by what is in
+    it.
+    """
+    if file.suffix != ".json":
+        return None
+    if file.parent.name in (TRACES, OUTCOMES):
+        return file.parent.name
+    try:
+        record = flat.parse_object(read_file(file))
+    except (InvalidInput, StorageError):
+        return None  # what is wrong with it is told by who reads it
+    kinds = {"nodes": None, "decision": OUTCOMES, "start_time": TRACES}
+    return next((kind for key, kind in kinds.items() if key in record), None)
+
+
+def _import_outcomes(
+    _home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]
+) -> Read:
+    from theorex_lab.files.formats.records import outcome_of
+
+    read = [
+        found
+        for _, found in flat.each_noted(
+            problems, lines, _read, partial(outcome_of, how=how)
+        )
+    ]
+    for record, event in sorted(read, key=lambda found: found[1].at):
+        if "trace_id" in record:
+            links[str(record["trace_id"])] = event.id
+        yield event, 1
+
+
+def _import_traces(
+    home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]
+) -> Read:
+    from theorex_lab.files.formats.records import trace_of
+
+    read = [
+        steps
+        for _, (_, steps) in flat.each_noted(
+            problems, lines, _read, partial(trace_of, how=how, links=links)
+        )
+    ]
+    # Of the calls made for an outcome the last one counts as its own: the one that it
+    # names, among equal times.
+    read.sort(
+        key=lambda steps: (
+            steps[0].at,
+            steps[0].body["trace_id"] in links,
+            steps[0].body["trace_id"],
+        )
+    )
+    for event in (
+        event for steps in read for event in [*steps, *_settled(home, steps)]
+    ):
+        yield event, int(event.kind == "trace_started")
+
+
+def _read(
+    document: flat.FlatRecord, read: Callable[[flat.FlatRecord], flat.T]
+) -> tuple[flat.FlatRecord, flat.T]:
+    encode(document)  # refuses numbers and texts that no event can hold
+    record = flat.without_nulls(kept_value(document))
+    return record, read(record)
+
+
+def _settled(home: Home, steps: list[Event]) -> list[Event]:
+    """What the designs append that wait for tool events, where some of these are new."""
+    tools = [event for event in steps if event.kind == "tool_used"]
+    if len(home.journal.read(ids=[event.id for event in tools], erased=True)) == len(
+        {event.id for event in tools}
+    ):
+        return []
+    asked = (design.events.settled for design in home.designs)
+    return [
+        event for settled in asked if settled is not None for event in settled(tools)
+    ]
+
+
+OWN = FileLayout(
+    "traces/*.json, outcomes/*.json",
+    export_runs,
+    run_files,
+    import_runs,
+    places=places,
+    export_places=export_outcomes,
+    in_places=outcomes_in_places,
+)

@@ -1,0 +1,396 @@
+"""What a line of events, a trace, an outcome or a sentence of a file must hold, and the
+event that it becomes.
+"""
+
+from contextlib import suppress
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from theorex_lab.core.clock import to_iso
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import concept_id
+from theorex_lab.core.project import check_project
+from theorex_lab.dispatch.bus import End, Start, ToolUse, check_trace_id, clean
+from theorex_lab.dispatch.llm import Attempt
+from theorex_lab.evolution.outcomes import check_score, outcome_event
+from theorex_lab.files.formats import schema
+from theorex_lab.files.formats.flat_files import FlatRecord, without_nulls
+from theorex_lab.files.formats.reports import Importing
+from theorex_lab.journal.event import Event, encode, tells_no_answer
+from theorex_lab.memory.observation import (
+    DEFAULT_TYPE,
+    Entry,
+    check_tags,
+    check_text,
+    new_observation,
+)
+from theorex_lab.text.extract import extract
+from theorex_lab.text.redact.redaction_scope import kept_text
+
+LABEL_CHARACTERS = 128
+TOOL_SESSION = "import:traces"
+_MODEL_BYTES = 1_024
+_ROW = ("concept_id", "canonical_form", "surface_form", "count")
+
+Count = Annotated[int, schema.whole(1)]
+Tone = Annotated[int | float, schema.within(-1, 1)]
+Kept = Annotated[schema.Text, AfterValidator(kept_text)]
+Project = Annotated[
+    schema.Text, AfterValidator(lambda text: check_project(kept_text(text)))
+]
+_Model = Annotated[
+    schema.Text, AfterValidator(lambda text: text and check_text(text, _MODEL_BYTES))
+]
+# None is what stands for a missing member; nulls are taken out before.
+_Amount = Annotated[int | float | None, schema.within(0, schema.LARGEST)]
+_Count = Annotated[int | None, schema.whole(0)]
+_Error = Annotated[str | None, Field(description="text")]
+_Row = Annotated[list[Any], Field(min_length=4, max_length=4)]
+_TraceId = Annotated[str, BeforeValidator(check_trace_id)]
+
+
+class Named(schema.FileRecord):
+    """What names a concept."""
+
+    canonical_form: schema.Text = ""
+    surface_form: schema.Text = ""
+
+
+class _Mention(Named):
+    concept_id: schema.ConceptId
+    count: Count
+
+
+class Sentence(schema.FileRecord):
+    """A text, and what was found in it, where that comes along."""
+
+    text: Any = ""
+    type: schema.Text = DEFAULT_TYPE
+    tags: schema.Items
+    weight: schema.Share = 1.0
+    concepts: list[_Row] = Field(
+        [], description="a list of [id, canonical form, surface form, count]"
+    )
+    sentiment: Tone = 0.0
+    extractor: Count = 1
+    project: Project = ""
+
+
+class _Outcome(schema.Stamped):
+    """A file of an outcome."""
+
+    timestamp: schema.Time = 0
+    decision: schema.Text = ""
+    result: schema.Text = ""
+    success: schema.Truth
+    tags: schema.Items
+    explicit: Any = Field(None, alias="explicit_score")
+    judge: Any = Field(None, alias="judge_score")
+    thumbs_up: schema.Truth = False
+    concept_ids: schema.Items
+    decided_at: schema.Time = 0
+    session_id: schema.Text = ""
+
+
+class _Concepts(schema.FileRecord):
+    concept_ids: list[schema.ConceptId]
+
+
+class _Trace(schema.FileRecord):
+    """A file of a trace."""
+
+    trace_id: _TraceId = Field("", alias="id", validate_default=True)
+    agent_id: schema.Agent = "main"
+    start_time: schema.Time
+    task: schema.Text = ""
+    query_type: Kept = "general"
+    model: _Model = ""
+    tags: schema.Items
+    reasons: Annotated[
+        list[str], Field(default_factory=list, description="a list of texts")
+    ]
+    context_pct: Annotated[int | float, schema.within(0, 100)] = 0.0
+    query_tokens: Annotated[int, schema.whole(0)] = 0
+    session_id: schema.Text = ""
+    outcome_id: Any = None
+    events: schema.Items
+
+
+class _Attempt(schema.FileRecord):
+    """How one model did."""
+
+    model: _Model = ""
+    success: schema.Truth
+    latency_ms: _Amount = None
+    cost: _Amount = None
+    tokens: _Count = None
+    prompt_tokens: _Count = None
+    completion_tokens: _Count = None
+    error: _Error = None
+    unavailable: schema.Truth = False
+
+    def attempt(self, *, lost: bool = False) -> Attempt:
+        """How the model did. One that failed has no latency, whatever the file says: it
+        would seem the fastest.
+        """
+        success = self.success and not lost
+        unavailable = (
+            self.given("unavailable", tells_no_answer(self.error)) and not success
+        )
+        latency_ms = self.latency_ms if success else None
+        prompt, completion, tokens = (
+            self.prompt_tokens,
+            self.completion_tokens,
+            self.tokens,
+        )
+        if tokens is None and prompt is not None and completion is not None:
+            tokens = prompt + completion
+        return Attempt(
+            self.model,
+            success,
+            latency_ms,
+            tokens,
+            self.cost,
+            self.error,
+            unavailable,
+            prompt,
+            completion,
+        )
+
+
+class _End(_Attempt):
+    end_time: schema.Time
+    tokens: _Count = Field(None, alias="total_tokens")
+    response: schema.Text = ""
+    lost: schema.Truth = False
+    attempts: schema.Items
+
+
+class _Tool(schema.FileRecord):
+    id: Any = None
+    at: schema.Time = 0
+    tool: schema.Text = ""
+    tool_name: schema.Text = ""
+
+
+def concept_of(record: FlatRecord, how: Importing) -> tuple[int, str, str]:
+    """Id, canonical and surface form of a record's concept. The id is that of the
+    canonical form, which comes from the surface form where it is missing. Raises
+    InvalidInput.
+    """
+    named = schema.checked(Named, record)
+    label = kept_text(named.canonical_form)
+    surface = _checked_label(kept_text(named.given("surface_form", label)), how)
+    label = _checked_label(
+        label if "canonical_form" in record else _canonical(surface), how
+    )
+    # The surface form is what is shown, also once others speak of the concept: a
+    # strange file must not choose it freely.
+    if not how.trust_own and label not in (
+        " ".join(surface.lower().split()),
+        _canonical(surface),
+    ):
+        surface = label
+    return concept_id(label), label, surface
+
+
+def _checked_label(label: str, how: Importing) -> str:
+    label = check_text(label, how.settings.max_text_bytes)
+    if len(label) > LABEL_CHARACTERS:
+        got = f"a label of {len(label)} characters, {label[:32]!r}…"
+        raise InvalidInput(f"got {got}; allowed are up to {LABEL_CHARACTERS}")
+    return label
+
+
+def _canonical(surface: str) -> str:
+    """The canonical form of a concept's surface form: what the extractor makes of the
+    whole, else its lower case.
+
+    >>> _canonical("cache stampedes")
+    'cache stampede'
+    """
+    words = " ".join(surface.split())
+    mentions = extract(
+        f"the {words}"
+    )  # the article keeps a leading noun from being taken for a verb
+    whole = len(mentions) == 1 and mentions[0].surface == words
+    return mentions[0].label if whole else words.lower()
+
+
+def observation_of(
+    stated: Sentence, how: Importing, agent: str, at: int, session: str, source: str
+) -> Event:
+    """The event of a sentence. Raises InvalidInput."""
+    given = check_text(stated.text, how.settings.max_text_bytes)
+    text = kept_text(given)
+    known = (
+        "concepts" in stated.model_fields_set and text == given
+    )  # else they may be of its secrets
+    entry = Entry(
+        "-" if known else text,
+        agent,
+        at,
+        stated.type,
+        source,
+        stated.tags,
+        session,
+        stated.project,
+    )
+    made, _ = new_observation(entry, how.settings, how.now)
+    body = {
+        **made.body,
+        "text": text,
+        "weight": stated.given("weight", made.body["weight"]),
+    }
+    if known:
+        body |= {
+            "concepts": _mentions(stated.concepts, how),
+            "sentiment": stated.sentiment,
+        }
+        body["extractor"] = stated.given("extractor", body["extractor"])
+    return made._replace(body=body)
+
+
+def _mentions(rows: list[list[Any]], how: Importing) -> list[list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for row in rows:
+        stated = schema.checked(_Mention, record := dict(zip(_ROW, row, strict=True)))
+        if max(len(stated.canonical_form), len(stated.surface_form)) > LABEL_CHARACTERS:
+            continue  # the sentence is kept, and found by its words
+        concept = concept_of(record, how)
+        found[concept[0]] = [*concept, stated.count]
+    return list(found.values())
+
+
+def _start_of(stated: _Trace, how: Importing, outcome_id: str | None) -> Start:
+    """The START of a trace, also as its END tells of it. Raises InvalidInput."""
+    (query_type,) = check_tags(
+        [stated.given("query_type", stated.tags[0] if stated.tags else "general")]
+    )
+    tags = check_tags([tag for tag in stated.tags if tag != query_type])
+    return Start(
+        stated.trace_id,
+        stated.given("agent_id", how.agent),
+        stated.start_time,
+        stated.task,
+        query_type,
+        stated.model,
+        stated.session_id,
+        tuple(map(kept_text, tags)),
+        tuple(map(kept_text, map(clean, stated.reasons))),
+        stated.context_pct,
+        stated.query_tokens,
+        outcome_id,
+    )
+
+
+def _ended(stated: _End, start: Start) -> End:
+    """The END of a trace. Raises InvalidInput."""
+    whole = stated.attempt(lost=stated.lost)
+    attempts = [
+        schema.checked(_Attempt, without_nulls(item)).attempt()
+        for item in stated.attempts
+    ]
+    if "attempts" not in stated.model_fields_set and start.model and not stated.lost:
+        attempts = [whole]
+    silent = not (whole.success or stated.lost) and all(
+        item.unavailable for item in attempts or [whole]
+    )
+    return End(
+        start.trace_id,
+        stated.end_time,
+        whole.success,
+        start.model,
+        whole.tokens,
+        whole.latency_ms,
+        whole.error,
+        stated.response,
+        tuple(attempts),
+        stated.lost,
+        unavailable=silent,
+        prompt_tokens=whole.prompt_tokens,
+        completion_tokens=whole.completion_tokens,
+    )
+
+
+def outcome_of(record: FlatRecord, how: Importing) -> Event:
+    """The event of an outcome's file. Raises InvalidInput.
+
+    Of concepts only ids of our kind are taken; those of another mean nothing here, so
+    those found in the texts.
+    """
+    stated = schema.checked(_Outcome, record)
+    made = outcome_event(
+        agent=stated.given("agent_id", how.agent),
+        decision=stated.decision,
+        result=stated.result,
+        success=stated.success,
+        settings=how.settings,
+        at=stated.given("timestamp", how.now),
+        tags=stated.tags,
+        explicit_score=stated.explicit,
+        session=stated.session_id,
+        source=how.source(record, "source"),
+    )
+    body = {**made.body, "judge": check_score(stated.judge, "judge's score")}
+    if (thumbs := stated.given("thumbs_up")) is not None:
+        body["thumbs"] = float(thumbs)
+    with suppress(InvalidInput):
+        body["concepts"] = list(
+            dict.fromkeys(schema.checked(_Concepts, record).concept_ids)
+        )
+    if "decided_at" in stated.model_fields_set:
+        body["decided_at"] = to_iso(stated.decided_at)
+    named = stated.given("id", encode(record))
+    return made._replace(id=schema.event_id_of(named, "outcome", named), body=body)
+
+
+def trace_of(record: FlatRecord, how: Importing, links: dict[str, str]) -> list[Event]:
+    """START, tool events and END of a trace's file; those of an open one without END.
+    Raises InvalidInput.
+
+    `links`: by the id of a trace, the event of the outcome that names it.
+    """
+    stated, source = (
+        schema.checked(_Trace, record),
+        {"source": how.source(record, "source", "model")},
+    )
+    if (outcome_id := links.get(stated.trace_id)) is None and (
+        named := stated.given("outcome_id")
+    ) is not None:
+        outcome_id = schema.event_id_of(named, "outcome", named)
+    start = _start_of(stated, how, outcome_id)
+    steps = [with_members(start.event(), source)]
+    steps += [
+        _tool(without_nulls(event), start, position, how)
+        for position, event in enumerate(stated.events)
+    ]
+    if "end_time" in record or "success" in record:
+        steps.append(
+            with_members(
+                _ended(schema.checked(_End, record), start).event(start), source
+            )
+        )
+    return steps
+
+
+def with_members(event: Event, more: FlatRecord) -> Event:
+    """The event with these members in its body."""
+    return event._replace(body={**event.body, **more})
+
+
+def _tool(record: FlatRecord, start: Start, position: int, how: Importing) -> Event:
+    """One tool event, under our names or those that a coding agent's hook gives."""
+    stated = schema.checked(_Tool, record)
+    said = [
+        record.get(key, record.get(f"tool_{key}", "")) for key in ("input", "response")
+    ]
+    texts = [value if isinstance(value, str) else encode(value) for value in said]
+    at, name = stated.given("at", start.at), stated.given("tool", stated.tool_name)
+    used, made = (
+        ToolUse(start.trace_id, at, name, *texts),
+        ("tool used", start.trace_id, position),
+    )
+    event = with_members(used.event(start), {"source": how.source(record, "source")})
+    return event._replace(id=schema.event_id_of(stated.id, *made), session=TOOL_SESSION)

@@ -1,0 +1,164 @@
+"""What a record of a file must hold, as pydantic models, and what is said of one that
+does not.
+
+Imported only where files are read: pydantic takes longer to load than most commands
+take to run.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+from theorex_lab.core.clock import EARLIEST, LATEST, to_microseconds
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import (
+    CONCEPT_BITS,
+    UUID,
+    check_agent,
+    check_session,
+    derived_event_id,
+)
+
+LARGEST = 2**62
+_DIGITS = re.compile(r"[0-9]{1,16}")
+
+
+class FileRecord(BaseModel):
+    """A record of a file: nothing in it is turned into another type, and members that
+    nobody knows are passed over.
+    """
+
+    model_config = ConfigDict(strict=True, extra="ignore", populate_by_name=True)
+
+    def given(self, name: str, default: Any = None) -> Any:
+        """The member as the file has it; `default` where it is missing."""
+        return getattr(self, name) if name in self.model_fields_set else default
+
+
+Model = TypeVar("Model", bound=FileRecord)
+
+
+def within(low: float, high: float, what: str = "number") -> FieldInfo:
+    """The bounds of a number, and how they are told."""
+    bounds: FieldInfo = Field(
+        ge=low, le=high, description=f"a {what} from {low} to {high}"
+    )
+    return bounds
+
+
+def whole(low: int, high: int = LARGEST) -> FieldInfo:
+    """The bounds of a whole number, and how they are told."""
+    return within(low, high, "whole number")
+
+
+def _time(stated: Any) -> int:
+    """µs UTC of an ISO 8601 time with an offset. Raises ValueError."""
+    at = to_microseconds(stated) if isinstance(stated, str) else None
+    if at is None or not EARLIEST <= at <= LATEST:
+        raise ValueError
+    return at
+
+
+def _time_or_earliest(stated: Any) -> int:
+    """As `_time`, but the year 1 for what cannot be read."""
+    try:
+        return _time(stated)
+    except ValueError:
+        return EARLIEST
+
+
+Text = Annotated[str, Field(description="text")]
+Truth = Annotated[bool, Field(description="true or false")]
+Items = Annotated[
+    list[Any], Field(default_factory=list, description="a list")
+]  # empty where it is missing
+Share = Annotated[int | float, within(0, 1)]
+_ISO = Field(description="an ISO 8601 time with an offset, of the years 1 to 9999")
+Time = Annotated[int, BeforeValidator(_time), _ISO]
+TimeOrEarliest = Annotated[int, BeforeValidator(_time_or_earliest)]
+Agent = Annotated[
+    str, BeforeValidator(check_agent), Field(description="the id of an agent")
+]
+Session = Annotated[
+    str, BeforeValidator(check_session), Field(description="the id of a session")
+]
+EventId = Annotated[
+    str, Field(pattern=UUID, description="the id of an event, a UUID in lower case")
+]
+EventIds = Annotated[
+    list[EventId], Field(default_factory=list, description="a list of event ids")
+]
+
+
+class Stamped(FileRecord):
+    """A record that says when something was, and whose it is; `id` may be of another
+    system.
+    """
+
+    id: Any = None
+    timestamp: Time
+    agent_id: Agent = "main"
+
+
+def _concept_id(stated: Any) -> int:
+    """A concept's id, a number or its digits. Raises ValueError for anything else."""
+    if (
+        isinstance(stated, bool)
+        or not _DIGITS.fullmatch(str(stated))
+        or int(str(stated)) >= 2**CONCEPT_BITS
+    ):
+        raise ValueError
+    return int(str(stated))
+
+
+_ID = Field(description=f"a whole number below 2^{CONCEPT_BITS}, or its digits")
+_IDS: Any = Field(
+    default_factory=list,
+    description="a list of concept ids, whole numbers below 2^53 or their digits",
+)
+ConceptId = Annotated[int, BeforeValidator(_concept_id), _ID]
+ConceptIds = Annotated[list[ConceptId], _IDS]
+
+
+def event_id_of(stated: Any, *parts: object) -> str:
+    """The id that a file states where that is an event's, else one derived from
+    `parts`.
+    """
+    return str(stated) if re.fullmatch(UUID, str(stated)) else derived_event_id(*parts)
+
+
+def checked(model: type[Model], record: Any) -> Model:
+    """The record as the model has it. Raises InvalidInput, which names the first member
+    that is wrong.
+
+    >>> class Vote(FileRecord):
+    ...     score: Share
+    >>> checked(Vote, {"score": 0.5, "mood": "sour"}).score
+    0.5
+    >>> checked(Vote, {"score": True})
+    Traceback (most recent call last):
+    theorex_lab.core.errors.InvalidInput: score is True; allowed is a number from 0 to 1
+    """
+    try:
+        return model.model_validate(record)
+    except ValidationError as error:
+        raise InvalidInput(
+            _sentence(model, record, dict(error.errors(include_url=False)[0]))
+        ) from error
+
+
+def _sentence(model: type[FileRecord], record: Any, problem: Mapping[str, Any]) -> str:
+    """What pydantic found wrong with a record, in the words of this toolkit."""
+    cause = problem.get("ctx", {}).get("error")
+    if isinstance(cause, InvalidInput):
+        return str(cause)
+    if not problem["loc"]:
+        return f"got a {type(record).__name__}; allowed is a JSON object"
+    name = str(problem["loc"][0])
+    if problem["type"] == "string_unicode":
+        return f"{name} has half a surrogate pair; allowed is whole Unicode text"
+    fields = {field.alias or key: field for key, field in model.model_fields.items()}
+    return f"{name} is {record.get(name)!r:.80}; allowed is {fields[name].description}"

@@ -1,0 +1,336 @@
+"""What every reader of transcripts makes: an event in Claude Code's hook form, with its
+session, its own id and its time.
+
+The reader of lines in that form itself is here: a program may have kept them, or made
+them of others. Members beside the hook's: `session` and `at` for the session and the
+time, `agent_text` for a turn's last message, `reads` and `edits` for the project's
+paths, from its root.
+"""
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from theorex_lab.core.clock import LATEST, to_microseconds
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.files.ingest.words import own_words
+
+Row = dict[str, Any]
+_PENDING_BYTES = 128 << 20  # of the inputs of calls whose answers have not come yet
+
+
+class Utterance(NamedTuple):
+    """One thing that a transcript tells.
+
+    hook: the event as the hook would have got it.  own: its id within the session.  at:
+    as the transcript states it. cwd: the folder of the session.  is_unique: whether its
+    id, with its time, is that of no other event in any session, so that a session which
+    repeats it tells of the same one.  written: the text that the hook's was cut from.
+    """
+
+    hook: Row
+    session: str
+    own: str
+    at: object = None
+    cwd: object = None
+    is_unique: bool = False
+    written: str = ""
+
+
+class Source(NamedTuple):
+    """Where something is told: in which session, by which line or number of it, when,
+    in which folder.
+    """
+
+    session: str
+    own: object
+    at: object = None
+    cwd: object = None
+    is_unique: bool = False
+
+    def says(self, hook: Row, kind: str, written: str = "") -> Utterance:
+        """What is told there, of a kind that stands in its id."""
+        return Utterance(
+            hook,
+            self.session,
+            f"{kind} {self.own}",
+            self.at,
+            self.cwd,
+            self.is_unique,
+            written,
+        )
+
+    def prompt(self, blocks: list[str]) -> list[Utterance]:
+        """What a person asked, without what a program put in; nothing where that is
+        all.
+        """
+        text = own_words(blocks)
+        event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
+        return [self.says(event, "prompt", "\n".join(blocks))] if text else []
+
+    def compacting(self, trigger: object = "") -> Utterance:
+        """That the context was summarized; the summary itself is nobody's word."""
+        return self.says(
+            {"hook_event_name": "PreCompact", "trigger": trigger}, "compacting"
+        )
+
+
+class Reader(Protocol):
+    """Reads the lines of one transcript in order. What it tells of a start of them, it
+    tells of the whole as well.
+    """
+
+    name: str
+
+    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
+        """What a line tells: an object of JSON; its number from 1 and its size in
+        bytes.
+
+        A second object on a line has the number with its own behind a dot.
+        """
+
+    def end(self) -> Iterator[Utterance]:
+        """What is told by there being no further line; asked only where the session is
+        over.
+        """
+
+
+class Turns:
+    """The last message of each speaker whose turn has not ended; a call of a tool after
+    it means that it was not the last.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, Utterance] = {}
+
+    def says(self, source: Source, text: str, *, helper: str = "") -> None:
+        """A message of the agent, or of the `helper` that it had started."""
+        if text.strip():
+            name = "SubagentStop" if helper else "Stop"
+            event = {"hook_event_name": name, "last_assistant_message": text.strip()}
+            self._last[helper] = source.says(event, "turn")
+
+    def goes_on(self, helper: str = "") -> None:
+        """What was said was not the last of the turn, or the turn was broken off."""
+        self._last.pop(helper, None)
+
+    def ended(self, helper: str = "") -> list[Utterance]:
+        """The end of the turn, once; nothing where nothing was said in it."""
+        last = self._last.pop(helper, None)
+        return [] if last is None else [last]
+
+    def all_ended(self) -> list[Utterance]:
+        """The ends of all turns."""
+        return [
+            utterance for helper in list(self._last) for utterance in self.ended(helper)
+        ]
+
+
+class Calls:
+    """Calls of tools whose answers have not come yet; the oldest are given up where
+    they are too large together.
+    """
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[str, tuple[str, object, int]] = OrderedDict()
+        self._size = 0
+
+    def begin(self, call: object, tool: object, given: object, size: int) -> None:
+        """A tool is called; `size` in bytes."""
+        self._calls[str(call)] = str(tool), given, size
+        self._size += size
+        while self._size > _PENDING_BYTES:
+            self._size -= self._calls.popitem(last=False)[1][2]
+
+    def answered(self, source: Source, call: object, answer: Row) -> Utterance:
+        """The call with its `answer`: tool_response or error. Raises InvalidInput where
+        no such call is under way.
+        """
+        found = self._calls.pop(str(call), None)
+        if found is None:
+            raise InvalidInput(
+                "a tool answers a call that is not in the transcript before it"
+            )
+        self._size -= found[2]
+        name = "PostToolUseFailure" if "error" in answer else "PostToolUse"
+        event = {
+            "hook_event_name": name,
+            "tool_name": found[0],
+            "tool_input": found[1],
+            **answer,
+        }
+        return source._replace(own=call).says(event, "tool")
+
+
+def object_of(value: object) -> Row:
+    """The value where it is an object of JSON, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def blocks_of(content: object) -> list[Row]:
+    """The blocks of a message's content, which may be one text."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return (
+        [block for block in content if isinstance(block, dict)]
+        if isinstance(content, list)
+        else []
+    )
+
+
+def texts_of(content: object, *kinds: str) -> list[str]:
+    """The texts in a message's content, of blocks of these types."""
+    found = (
+        block.get("text")
+        for block in blocks_of(content)
+        if block.get("type") in ("text", *kinds)
+    )
+    return [text for text in found if isinstance(text, str)]
+
+
+class Stated(NamedTuple):
+    """A time as a transcript states it, in µs UTC.
+
+    guess: how it was read where that is more than reading ISO 8601: `number` (its unit
+    goes by its size) or `leap_second`.
+    """
+
+    at: int
+    guess: str = ""
+
+
+def time_of(stated: object) -> int | None:
+    """A stated time in µs UTC; None where there is none."""
+    found = read_time(stated)
+    return None if found is None else found.at
+
+
+def read_time(stated: object) -> Stated | None:
+    """A stated time; None where there is none.
+
+    A text is ISO 8601, without an offset UTC's; its second may be the 60th, a leap
+    second, which is the first of the next minute. A number counts seconds,
+    milliseconds, microseconds or nanoseconds since 1970, from 1973 on.
+
+    >>> read_time("2016-12-31T23:59:60Z") == Stated(
+    ...     time_of("2017-01-01T00:00:00Z"), "leap_second"
+    ... )
+    True
+    >>> read_time(1_791_280_800_000) == Stated(
+    ...     time_of("2026-10-06T10:00:00Z"), "number"
+    ... )
+    True
+    """
+    if isinstance(stated, int | float) and not isinstance(stated, bool):
+        return _counted(stated)
+    if not isinstance(stated, str) or not 8 <= len(stated) <= _TIME_CHARACTERS:
+        return None
+    text = stated.strip()
+    if _NUMBER.fullmatch(text):
+        return _counted(float(text) if "." in text else int(text))
+    if text.isdigit() and len(text) != _DAY_DIGITS:
+        return None  # Python reads a time even in a long number
+    if leap := _LEAP_SECOND.match(text):
+        before = _iso_time(f"{leap[1]}59{text[leap.end() :]}")
+        return (
+            None
+            if before is None
+            else Stated(min(before + 1_000_000, LATEST), "leap_second")
+        )
+    at = _iso_time(text)
+    return None if at is None else Stated(at)
+
+
+_TIME_CHARACTERS = 64
+_DAY_DIGITS = 8
+_NUMBER = re.compile(r"[0-9]{9,19}(?:\.[0-9]{1,9})?")
+_LEAP_SECOND = re.compile(
+    r"([0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{2}:?[0-9]{2}:?)60(?![0-9:])"
+)
+_FIRST_SECOND = 100_000_000  # a smaller number counts something else
+# From which number on it counts which part of a second: µs in one, or parts in a µs.
+_MILLISECONDS_FROM, _MICROSECONDS_FROM, _NANOSECONDS_FROM = 10**11, 10**14, 10**17
+
+
+def _counted(number: float) -> Stated | None:
+    """A time as a number since 1970."""
+    if (
+        not _FIRST_SECOND <= number < 1_000 * _NANOSECONDS_FROM
+    ):  # NaN and infinity among it
+        return None
+    if number < _MILLISECONDS_FROM:
+        at = round(number * 1_000_000)
+    elif number < _MICROSECONDS_FROM:
+        at = round(number * 1_000)
+    elif number < _NANOSECONDS_FROM:
+        at = round(number)
+    else:
+        at = int(number) // 1_000
+    return Stated(at, "number") if at <= LATEST else None
+
+
+def _iso_time(text: str) -> int | None:
+    for offset in ("", "+00:00"):
+        try:
+            return to_microseconds(text + offset)
+        except (InvalidInput, OverflowError):
+            continue
+    return None
+
+
+def stated_in(row: Row) -> object:
+    """The time that a line states, None where it states none."""
+    return next((row[name] for name in _TIMES if name in row), None)
+
+
+_TIMES = ("at", "timestamp", "captured_at")
+_TAKEN = (
+    "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop"
+    " PreCompact SessionEnd".split()
+)
+
+
+class HookForm:
+    """Reads lines of many sessions; `stem` is that of lines that name none."""
+
+    name = "hook"
+
+    def __init__(
+        self, stem: str, words: Callable[[Sequence[str]], str] = own_words
+    ) -> None:
+        """words: what of a prompt is kept; a published log is measured with all of it,
+        which takes `"".join`.
+        """
+        self._stem, self._words = stem, words
+        self._folders: dict[str, object] = {}
+        self._lines = Counter[str]()
+
+    @staticmethod
+    def reads(row: Row) -> bool:
+        """Whether a line is of this form."""
+        return isinstance(row.get("hook_event_name"), str)
+
+    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:  # noqa: ARG002
+        """See `Reader`."""
+        session = row.get("session", row.get("session_id"))
+        session = session if isinstance(session, str) else self._stem
+        self._lines[session] += 1
+        if row.get("hook_event_name") not in _TAKEN:
+            return
+        cwd = self._folders[session] = row.get("cwd") or self._folders.get(session)
+        if row["hook_event_name"] == "UserPromptSubmit":
+            asked = row.get("prompt")
+            row["prompt"] = self._words([asked]) if isinstance(asked, str) else ""
+            if not row["prompt"]:
+                return
+        if "agent_text" in row:
+            row["last_assistant_message"] = row["agent_text"]
+        at = stated_in(row)
+        yield Utterance(
+            row, session, str(row.get("tool_use_id") or self._lines[session]), at, cwd
+        )
+
+    def end(self) -> Iterator[Utterance]:
+        """See `Reader`: each line stands for itself."""
+        yield from ()

@@ -1,0 +1,85 @@
+"""What of the memory was given to an agent, as an event. Standard library only: the
+hook says it too.
+"""
+
+import json
+import os
+import zlib
+from collections.abc import Iterable, Sequence
+
+from theorex_lab.journal.event import Event, new_event
+
+QUERY_CHARACTERS = 500
+_LARGEST_NOTE_BYTES = 1 << 20
+
+
+def recalled_event(
+    how: str,
+    *,
+    query: str = "",
+    items: Iterable[str] = (),
+    tokens: int = 0,
+    project: str = "",
+    at: int,
+    **by: str,
+) -> Event:
+    """An event `recalled`: what was given to an agent. It counts nowhere as a mention.
+
+    by: agent, and session.  how: by which door, as "session_start".  query: what was
+    asked, '' for nothing; masked and cut to 500 characters. items: ids of what was
+    given, as far as they are known.  tokens: how long it was.  at: µs. Raises
+    InvalidInput for an agent or session outside the rules.
+
+    >>> recalled_event("session_start", tokens=12, agent="main", at=0).body["how"]
+    'session_start'
+    """
+    from theorex_lab.text.redact.preview import preview
+
+    body = {
+        "how": how,
+        "query": preview(query, QUERY_CHARACTERS),
+        "items": list(items),
+        "tokens": tokens,
+    }
+    body["project"] = project
+    return new_event("recalled", body, at=at, **by)
+
+
+def note_of(file: str) -> str:
+    """The path of the note that tells what a rendered context gives."""
+    folder, name = os.path.split(file)
+    return os.path.join(folder, f".{name}.items.json")
+
+
+def note_text(text: bytes, items: Sequence[str], tokens: int) -> bytes:
+    """The note for a context of this text: its size and checksum, its tokens and the
+    ids of its items.
+    """
+    known = {
+        "bytes": len(text),
+        "crc32": zlib.crc32(text),
+        "tokens": tokens,
+        "items": list(items),
+    }
+    return json.dumps(known, separators=(",", ":")).encode()
+
+
+def given_of(file: str, text: bytes) -> tuple[list[str], int]:
+    """Ids of the items in the text that a context's file holds, and its tokens, by the
+    note beside it.
+
+    Where the note is missing, broken or of another text: no ids, and the tokens
+    estimated.
+    """
+    try:
+        with open(note_of(file), "rb") as opened:
+            known = json.loads(opened.read(_LARGEST_NOTE_BYTES))
+        if (known["bytes"], known["crc32"]) == (len(text), zlib.crc32(text)):
+            return [item for item in known["items"] if isinstance(item, str)], int(
+                known["tokens"]
+            )
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        pass  # the text was shown all the same
+    from theorex_lab.text.line import BYTES_PER_TOKEN
+
+    return [], -(-len(text) // BYTES_PER_TOKEN)

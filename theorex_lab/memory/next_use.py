@@ -1,0 +1,129 @@
+"""Needed next: how high what is used next ranked before that use, within the budget of
+a context.
+
+The one measure of a decay law, for the gate and `tune`. Before a use the items known by
+then are ranked, of all agents together, since one context is given to all, and as the
+context ranks them: by raw score, then count, then last use, then id. The context takes
+lines in that order until its tokens are spent (tokens, since they are what a line costs
+a reader; every line is priced as one of thirteen days, so that no law gains by an
+item's age) and none whose importance is below the MILD threshold. The score is 1 / rank
+of the foremost needed item that is in it, 0 where none is: what stands first is read
+with most care. An item that was not known yet is no law's fault, and does not count.
+
+What is asked is the caller's. A log's uses of 1 to 20 items at once are many: the last
+third is scored, what is chosen is chosen before. More items at once, a reformatting
+say, tell little of what was needed. A home's outcomes are few: all of them are asked,
+whatever they name, halved into earlier and later ones, and weighed by how good they
+were. `tune` fits laws to logs before there are thresholds and ranks without the
+strengths of links, which differ by half-life.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.memory import counts, decay
+from theorex_lab.memory.briefing import token_budget
+from theorex_lab.text.line import escape, one_line
+
+MOST_AT_ONCE = 20
+_NOTE_BYTES = len(" _(13 days)_")  # what a concept's line says beside its name
+
+
+def name_bytes(name: str) -> int:
+    """Bytes in UTF-8 of a name as a context's line shows it."""
+    return len(escape(one_line(name)).encode())
+
+
+def line_tokens(bytes_of_name: token_budget.Size) -> token_budget.Size:
+    """Tokens of a line of a context by `name_bytes`: a number, or an array of them.
+
+    >>> line_tokens(name_bytes("cache *stampede*"))
+    9
+    """
+    return token_budget.price_of(bytes_of_name + _NOTE_BYTES)
+
+
+_SHORTEST_TOKENS = line_tokens(1)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The items known before a use, row by row: their scores, what orders equal ones,
+    and their lines' tokens.
+    """
+
+    raw: decay.Floats
+    count: NDArray[np.float64] | counts.Integers
+    last: NDArray[np.float64] | counts.Integers
+    ids: counts.Integers
+    tokens: counts.Integers
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the needed items stood: their rows, their ranks from 1 on, and whether the
+    budget reached them.
+    """
+
+    rows: NDArray[np.intp]
+    ranks: NDArray[np.intp]
+    inside: NDArray[np.bool_]
+
+    def score(
+        self, importance: decay.Floats | None = None, mild_threshold: float = 0.0
+    ) -> float:
+        """1 / rank of the foremost in the context, 0 where none is; `importance` of
+        every candidate, 0..1.
+        """
+        shown = self.inside
+        if importance is not None:
+            shown = shown & (importance[self.rows] >= mild_threshold)
+        return float(1.0 / self.ranks[shown].min()) if shown.any() else 0.0
+
+
+def needed_next(
+    candidates: Candidates, rows: NDArray[np.intp], context_tokens: int
+) -> Standing:
+    """How high these rows of the candidates, one or more, ranked, and whether a context
+    of so many tokens held them.
+
+    >>> zeros = np.zeros(3, np.int64)
+    >>> known = Candidates(
+    ...     np.array([0.2, 0.9, 0.2]), zeros, zeros, np.arange(3), zeros + 10
+    ... )
+    >>> asked = needed_next(known, np.array([0, 2]), filling.HEADING_TOKENS + 20)
+    >>> asked.ranks.tolist(), asked.inside.tolist(), asked.score()
+    ([2, 3], [True, False], 0.5)
+    """
+    raw, room = candidates.raw, context_tokens - token_budget.HEADING_TOKENS
+    own = raw[rows, None]
+    ahead = raw > own
+    asked, level = np.nonzero(raw == own)
+    if len(asked) > len(rows):  # else each is level with itself alone
+        first = _comes_first(candidates, level, rows[asked])
+        ahead[asked[first], level[first]] = True
+    ranks = 1 + np.count_nonzero(ahead, axis=1)
+    inside = ranks <= room // _SHORTEST_TOKENS
+    for number in np.flatnonzero(inside).tolist():
+        inside[number] = (
+            candidates.tokens[ahead[number]].sum() + candidates.tokens[rows[number]]
+            <= room
+        )
+    return Standing(rows, ranks, inside)
+
+
+def _comes_first(
+    candidates: Candidates, one: NDArray[np.intp], other: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Whether each row comes before another of the same raw score, as `rank_order` has
+    it.
+    """
+    count, last, ids = candidates.count, candidates.last, candidates.ids
+    later = (last[one] > last[other]) | (
+        (last[one] == last[other]) & (ids[one] < ids[other])
+    )
+    return np.asarray(
+        (count[one] > count[other]) | ((count[one] == count[other]) & later)
+    )

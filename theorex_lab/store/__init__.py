@@ -1,0 +1,1 @@
+"""The facade: a memory with all its designs, and an agent in it."""

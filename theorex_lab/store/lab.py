@@ -1,0 +1,785 @@
+"""The face of the toolkit: a home opened as a `Lab`, and the agents who remember in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from theorex_lab.core.clock import Clock
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.ids import SCANNER, check_agent, new_event_id
+from theorex_lab.core.settings import Settings, check_settings
+from theorex_lab.designs import installed
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import register_kinds
+from theorex_lab.journal.sqlite.store import in_file
+from theorex_lab.memory.briefing.context_file import CONTEXT_FILE, remove_contexts
+from theorex_lab.memory.contract import Home, check_given
+from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written, write_all
+from theorex_lab.text.redact.redaction_scope import door
+
+if TYPE_CHECKING:
+    import tempfile
+
+    from theorex_lab.designs.causal.face import Causal
+    from theorex_lab.designs.dreams.face import Dreams
+    from theorex_lab.designs.facts.face import FactsMemory
+    from theorex_lab.designs.research.face import MemoryManager
+    from theorex_lab.designs.sessions.face import Sessions
+    from theorex_lab.designs.theorex.answers import AxonView
+    from theorex_lab.designs.theorex.face import Theorex
+    from theorex_lab.dispatch.tasks import TaskBoard
+    from theorex_lab.dispatch.traces import Trace, TraceStatistics
+    from theorex_lab.dispatch.worker import Dispatcher, DispatchResult
+    from theorex_lab.evolution.cases import Reviewer, TraceReviewRecord
+    from theorex_lab.evolution.maintenance import NightlyReport
+    from theorex_lab.evolution.outcomes import OutcomeLog
+    from theorex_lab.files.formats.reports import Exported, FileReport
+    from theorex_lab.files.ingest.documents import FileReader, Ingested
+    from theorex_lab.files.transcripts.importing import Imported
+    from theorex_lab.journal.sqlite.archive import Archiving
+    from theorex_lab.journal.sqlite.backup import Backup
+    from theorex_lab.journal.view import BadEvent, Verification, View, Views
+    from theorex_lab.memory.briefing.context import Context
+    from theorex_lab.memory.contract import Design
+    from theorex_lab.memory.retrieve import Hits, Searcher, VectorUse
+    from theorex_lab.routing.confidence import MatrixResult
+    from theorex_lab.routing.energy import Power
+    from theorex_lab.routing.router import Decision
+    from theorex_lab.search.embed import Embedder
+
+DEFAULT_HOME = "~/.theorex"
+FilePath = str | Path | None
+
+
+class Lab:
+    """A home: its journal, the views folded from it, its settings and a clock.
+
+    folder: of the home.  config_file: in it, with the settings that were changed.
+    context_file: where the boot context is rendered to by default.  clock: what tells
+    the time here.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     main = lab.agent("main")
+    ...     _ = main.write(
+    ...         "TTL invalidation prevents cache stampedes", observation_type="decision"
+    ...     )
+    ...     hits = main.search("stampede")
+    >>> [hit.kind for hit in hits]
+    ['observation']
+    """
+
+    def __init__(
+        self,
+        home: str | Path = DEFAULT_HOME,
+        *,
+        clock: Clock | None = None,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        journal: Journal | None = None,
+        designs: Sequence[Design] | None = None,
+        project: str = "",
+    ) -> None:
+        """Open the home at `home`, or create it.
+
+        `settings` take the place of the home's config.json, `journal` of the one in its
+        folder, `designs` of those that are installed. With a `project` (see
+        `theorex_lab.core.project.project_of`) what is written is of it; given back is what
+        is of it or of none; scan, prune, promote and graduate act on what is of it
+        alone, and status counts it. '' is none: to such a lab all projects are open.
+
+        Raises InvalidInput for an object that is no clock, settings or embedder, or a
+        design whose kinds of events are known in another version, ConfigError for a
+        broken config.json, StorageError where the home cannot be written,
+        CorruptJournal where its journal is damaged.
+        """
+        check_given(clock, settings, embedder)
+        for design in (
+            designs or ()
+        ):  # a write, which asks for no designs, may be one of theirs
+            register_kinds(design.kinds, design.upcasters)
+        own: dict[str, Any] = {
+            "journal": journal,
+            "settings": settings,
+            "clock": clock,
+            "embedder": embedder,
+        }
+        found = installed if designs is None else partial(tuple, designs)
+        self.home = at = Home(
+            Path(home).expanduser(), **own, designs=found, project=project
+        )
+        self.folder, self.journal, self.clock, self.config_file = (
+            at.folder,
+            at.journal,
+            at.clock,
+            at.config_file,
+        )
+        self.context_file = self.folder / CONTEXT_FILE
+        self._faces: dict[str, Any] = {}  # by design
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+
+    @classmethod
+    def temporary(
+        cls,
+        *,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+        **settings: Any,
+    ) -> Self:
+        """A lab in a folder of its own, for experiments; it is gone when the lab is
+        closed.
+        """
+        import tempfile
+
+        checked = check_settings(settings)
+        check_given(clock, checked, embedder)
+        folder = tempfile.TemporaryDirectory(
+            prefix="theorex-", ignore_cleanup_errors=True
+        )
+        lab = cls(folder.name, clock=clock, settings=checked, embedder=embedder)
+        lab._temporary = folder
+        return lab
+
+    @property
+    def views(self) -> Views:
+        """The views of the home."""
+        return self.home.views
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force; assigning others puts them in force in this lab alone."""
+        return self.home.settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self.home.settings = settings
+
+    @property
+    def chosen_embedder(self) -> tuple[Embedder, str]:
+        """The embedder in use, and why it was chosen."""
+        return self.home.chosen_embedder
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """Search over this home, kept between calls so that vectors are read once."""
+        from theorex_lab.memory.retrieve import Searcher
+
+        return Searcher(self.home)
+
+    @cached_property
+    def dispatcher(self) -> Dispatcher:
+        """Hands tasks to models; opening it closes the traces of processes that have
+        died.
+        """
+        from theorex_lab.dispatch.worker import Dispatcher
+
+        return Dispatcher(self.home)
+
+    @property
+    def tasks(self) -> TaskBoard:
+        """Tasks that agents send to each other."""
+        from theorex_lab.dispatch.tasks import TaskBoard
+
+        return TaskBoard(self.home)
+
+    @property
+    def outcomes(self) -> OutcomeLog:
+        """How what agents decided went: record, correct, list; see
+        `evolution.outcomes.OutcomeLog`.
+        """
+        from theorex_lab.evolution.outcomes import OutcomeLog
+
+        return OutcomeLog(self.home)
+
+    def in_project(self, project: str) -> Lab:
+        """This lab for a project, '' for all; it shares everything with this one, which
+        is the one to close.
+
+        Raises InvalidInput for a project outside the rule.
+        """
+        if project == self.home.project:
+            return self
+        other = copy(self)
+        other.home, other._faces = self.home.in_project(project), {}
+        other.searcher = copy(self.searcher)  # vectors are read once for both
+        other.searcher.home = other.home
+        return other
+
+    def agent(self, name: str) -> Agent:
+        """An agent of this home. Raises InvalidInput for a name outside the rule."""
+        return Agent(self, check_agent(name))
+
+    def agents(self) -> list[str]:
+        """Names of the agents who have something in a design, in order of their first."""
+        return self.home.agents()
+
+    def design(self, name: str) -> Any:
+        """What one does with a design of this home: the steps of its own, see
+        `Design.face`.
+
+        Raises InvalidInput for a name that no design has.
+        """
+        if name not in self._faces:
+            known = {design.name: design for design in self.home.designs}
+            if name not in known:
+                raise InvalidInput(
+                    f"got the design {name!r}; allowed are {', '.join(known)}"
+                )
+            self._faces[name] = known[name].face(self.home, lambda: self.searcher)
+        return self._faces[name]
+
+    @property
+    def sessions(self) -> Sessions:
+        """The design of sessions: rules, files and sessions in short."""
+        return cast("Sessions", self.design("sessions"))
+
+    @property
+    def facts(self) -> FactsMemory:
+        """The design of facts: written, replaced, believed when; channels, a heartbeat."""
+        return cast("FactsMemory", self.design("facts"))
+
+    @property
+    def dreams(self) -> Dreams:
+        """The design of dreams: trajectories captured, strategies made of them,
+        recalled and followed step by step.
+        """
+        return cast("Dreams", self.design("dreams"))
+
+    @property
+    def causal(self) -> Causal:
+        """The design of causal memory: signals, attempts and outcomes, and advice on
+        what to try.
+        """
+        return cast("Causal", self.design("causal"))
+
+    @property
+    def research(self) -> MemoryManager:
+        """The design of research tiers: episodes, records, theorems, insights and
+        skills.
+        """
+        return cast("MemoryManager", self.design("research"))
+
+    @property
+    def theorex(self) -> Theorex:
+        """The design Theorex: flush, graduate, promote, scan, prune, and what an agent
+        knows now.
+        """
+        return cast("Theorex", self.design("theorex"))
+
+    def write_all(
+        self,
+        entries: Sequence[Entry],
+        *,
+        imported: bool = False,
+        keep_secrets: bool = False,
+    ) -> list[Written]:
+        """Write many texts in one transaction: all or none. `imported` allows dates
+        ahead of the clock.
+
+        What looks like a secret is masked, unless `keep_secrets` is given.
+        """
+        with door(keep_secrets=keep_secrets):
+            return write_all(self.home, entries, imported=imported)
+
+    def search(
+        self,
+        query: str,
+        *,
+        agents: Sequence[str] | None = None,
+        limit: int = 10,
+        cold: bool = False,
+        tag: str | None = None,
+        spread: bool = False,
+        kinds: Sequence[str] | None = None,
+        all_projects: bool = False,
+        vectors: VectorUse | None = None,
+    ) -> Hits:
+        """Search what all agents remember, or these and the shared web; see
+        `memory.retrieve.Searcher.search`.
+
+        In a lab of a project what is of it or of none, and the shared web, unless
+        `all_projects`.
+        """
+        projects = None if all_projects else self.home.projects
+        how: dict[str, Any] = {
+            "limit": limit,
+            "cold": cold,
+            "tag": tag,
+            "spread": spread,
+            "kinds": kinds,
+        }
+        return self.searcher.search(
+            query, agents=agents, projects=projects, vectors=vectors, **how
+        )
+
+    def context(self, query: str = "", *, tokens: int | None = None) -> Context:
+        """What the next session, or one that begins with this prompt, would be given
+        within `tokens` (default: contextTokens).
+        """
+        from theorex_lab.evolution.briefing import boot_context
+
+        return boot_context(self.home, tokens=tokens, query=query)
+
+    def pin(self, item: str) -> str:
+        """Let an item come back first. Takes its id, or the beginning that it alone
+        has; returns the id. Raises as `find_item`.
+        """
+        return self._mark("pinned", item)
+
+    def unpin(self, item: str) -> str:
+        """Take a pin back; as `pin`."""
+        return self._mark("pinned", item, undo=True)
+
+    def dismiss(self, item: str, *, undo: bool = False) -> str:
+        """Let an item come back no more, but to a search with `cold`; as `pin`."""
+        return self._mark("dismissed", item, undo=undo)
+
+    def correct(self, item: str, text: str = "", *, undo: bool = False) -> str:
+        """Put a text in the place of an item's own; as `pin`. Raises InvalidInput for a
+        blank text.
+        """
+        return self._mark("corrected", item, text=text, undo=undo)
+
+    def boot_inject(self, output: str | Path | None = None) -> Context:
+        """Render the context into `output` (default: SHARED_CONTEXT.md in the home), in
+        a project into its own file too.
+        """
+        from theorex_lab.evolution.briefing import boot_inject
+
+        file = Path(output).expanduser() if output is not None else self.context_file
+        return boot_inject(self.home, file)
+
+    def status(self, *, agent: str | None = None) -> dict[str, Any]:
+        """The home, how many events it has, the embedder in use, and what each design
+        tells of itself; see `Design.status`.
+
+        bad_events: as the method of this name gives them. In a lab of a project: what
+        is of it or of none, and the events that were captured in it.
+        """
+        if agent is not None:
+            check_agent(agent)
+        parts = [
+            design.status(self.home, agent)
+            for design in self.home.designs
+            if design.status is not None
+        ]
+        embedder, reason = self.chosen_embedder
+        # What is noted of where projects are says nothing of what happened in them.
+        noted = self.journal.places().events
+        events = (
+            self._captured() if self.home.project else self.journal.last_seq() - noted
+        )
+        told = {
+            "home": str(self.folder),
+            "project": self.home.project,
+            "events": events,
+        }
+        told |= {
+            name: value for part in reversed(parts) for name, value in part.items()
+        }
+        told["bad_events"] = [event._asdict() for event in self.bad_events()]
+        return {
+            **told,
+            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason},
+        }
+
+    def route(self, query: str, *, power: Power | None = None, **how: Any) -> Decision:
+        """Which model a query of an agent, or of nobody, should go to, and why; `power`
+        None: read from the machine. Nothing is called.
+
+        `how` (agent, urgent, context_pct, query_tokens): see
+        `theorex_lab.routing.router.route`.
+        """
+        from theorex_lab.routing.router import route_in
+
+        return route_in(self.home, query, self.settings, power=power, **how)
+
+    def matrix(self, **how: Any) -> MatrixResult:
+        """How well each model did on each type of query; `how` (half_life_days,
+        min_samples, heard) as `matrix_of` takes it.
+
+        See `routing.confidence.matrix_of`.
+        """
+        from theorex_lab.routing.confidence import matrix_of
+
+        return matrix_of(self.home, **how)
+
+    def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
+        """How calls of models went, of all agents or of one."""
+        from theorex_lab.dispatch.traces import trace_stats
+
+        return trace_stats(
+            self.views, agent=check_agent(agent) if agent is not None else None
+        )
+
+    def trace(self, trace_id: str) -> Trace:
+        """One call of a model, step by step. Raises InvalidInput for an unknown id,
+        naming the nearest.
+        """
+        from theorex_lab.dispatch.traces import trace
+
+        return trace(self.views, trace_id)
+
+    def reviewer(self, kind: str = "auto") -> tuple[Reviewer, str]:
+        """A reviewer of failures (auto, heuristic or model), and why it; see
+        `evolution.failures.choose_reviewer`.
+        """
+        from theorex_lab.evolution.failures import choose_reviewer
+
+        return choose_reviewer(kind, self.settings)
+
+    def review_failures(
+        self,
+        *,
+        agent: str | None = None,
+        reviewer: str | Reviewer = "auto",
+        again: bool = False,
+    ) -> list[TraceReviewRecord]:
+        """Review the failures of an agent, or of all, that wait for it; see
+        `evolution.failures.review_failures`.
+        """
+        from theorex_lab.evolution.failures import review_failures
+
+        chosen = self.reviewer(reviewer)[0] if isinstance(reviewer, str) else reviewer
+        self.dispatcher.close_lost()
+        return review_failures(self.home, chosen, agent=agent, again=again)
+
+    def nightly(
+        self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
+    ) -> NightlyReport:
+        """Run a night's steps for an agent, or for all; see
+        `theorex_lab.evolution.maintenance.nightly`.
+
+        What the gate accepts is in force in this lab too.
+        """
+        from theorex_lab.evolution.maintenance import nightly
+
+        review = partial(self.review_failures, reviewer=reviewer)
+        return nightly(
+            self.home,
+            review=review,
+            agent=agent,
+            asks_models=reviewer in ("auto", "model"),
+        )
+
+    def verify(self) -> Verification:
+        """Read the whole journal, fold every view from nothing and compare; in a
+        project the events counted are its own.
+        """
+        from theorex_lab.journal.view import verify
+
+        found = verify(self.views, self._views())
+        if found.problems:
+            return found
+        if not self.home.project:
+            # As `status` counts them.
+            return replace(found, events=found.events - self.journal.places().events)
+        counts = Counter(
+            event.kind for event in self.journal.tail(0, projects=[self.home.project])
+        )
+        return replace(found, events=counts.total(), kinds=dict(counts))
+
+    def bad_events(self) -> list[BadEvent]:
+        """The events of the home that were set aside, since their bodies are not what
+        their kinds say.
+
+        They stay in the journal, and nothing is read from them. `erase` takes the ids
+        that stand there.
+        """
+        from theorex_lab.journal.view import bad_events
+
+        return bad_events(self.views, self._views())
+
+    def _views(self) -> list[type[View]]:
+        """Every view of the home."""
+        from theorex_lab.dispatch.tasks import Tasks
+        from theorex_lab.dispatch.traces import Traces
+        from theorex_lab.evolution.outcomes import Outcomes
+        from theorex_lab.memory.annotations import Marks
+        from theorex_lab.memory.documents import Documents
+        from theorex_lab.memory.evidence import evidence_view
+        from theorex_lab.memory.projects import projects_view
+        from theorex_lab.routing.recall import Recall
+
+        own: list[type[View]] = [
+            self.home.item_view,
+            self.home.label_view,
+            projects_view(self.home),
+            Traces,
+        ]
+        own += [evidence_view(self.home), Recall, Tasks, Outcomes, Marks, Documents]
+        return own + [view for design in self.home.designs for view in design.views()]
+
+    def erase(
+        self,
+        *,
+        ids: Sequence[str] = (),
+        agent: str | None = None,
+        match: str | None = None,
+        project: str | None = None,
+    ) -> list[str]:
+        """Erase events and all that was derived from them; returns their ids.
+
+        With a `project` those of its events to which each of the others applies that is
+        given. Their bodies and sessions are overwritten; the snapshots and vectors that
+        hold something of them, the rendered context and the reminders' cache, which is
+        then rebuilt, are removed; old bytes are wiped from the journal's file. Safe to
+        repeat, which also finishes an erasure that was killed; see
+        `theorex_lab.journal.sqlite.erase`. Raises InvalidInput as `select`, and
+        StorageError where something could not be removed or wiped; the bodies are
+        erased then.
+        """
+        from theorex_lab.journal.sqlite.archive import erase_from_segments
+        from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen, wipe
+        from theorex_lab.memory.briefing.prompt_cache import fill_cache, remove_cache
+
+        chosen, journal = (
+            EraseSelection(ids, agent, match, project),
+            in_file(self.journal),
+        )
+        reached = erase_chosen(journal, chosen, agent=SCANNER, at=self.clock.now())
+        # From here on nobody folds or renders it. What others had made before is
+        # removed once they have let go of it.
+        remove_contexts(self.folder, self.views.folder)
+        remove_cache(self.home)
+        self.views.remove_reached()
+        journal.forget_places()
+        erase_from_segments(journal)
+        self._sweep_vectors()
+        wipe(journal)
+        fill_cache(self.home)
+        return reached
+
+    def projects(self) -> list[dict[str, Any]]:
+        """The projects that the home has memory of; see `memory.projects.project_rows`."""
+        from theorex_lab.memory.projects import project_rows
+
+        return project_rows(self.home)
+
+    def merge_projects(self, old: str, new: str) -> dict[str, Any]:
+        """Make all that is of one project another's, for good; returns what was merged.
+
+        Both are named as `theorex projects` lists them. Nothing in the journal is
+        rewritten: from here on events of `old` are read as events of `new`, and so is
+        what will still be written for it. Nothing takes that back. Raises InvalidInput
+        for a name that is unknown, or ambiguous, for a project with itself, and for one
+        that was merged before; StorageError where a rendered context or the reminders
+        cannot be written.
+        """
+        from theorex_lab.evolution.briefing import render_again
+        from theorex_lab.memory.briefing.prompt_cache import fill_cache
+        from theorex_lab.memory.projects import merge_projects
+
+        merged = merge_projects(self.home, old, new)
+        self.views.remove_reached()
+        fill_cache(self.home)
+        render_again(self.home)
+        return merged
+
+    def archive(self, before: int, *, project: str | None = None) -> Archiving:
+        """Move the bodies of raw events dated before a time (µs UTC) out of the
+        journal's file; see `journal.sqlite.archive`.
+
+        With a `project` its own alone.
+        """
+        from theorex_lab.journal.sqlite.archive import archive
+
+        journal, upto, now = (
+            in_file(self.journal),
+            self.home.taken_in(),
+            self.clock.now(),
+        )
+        return archive(
+            journal, before, consolidated=upto, agent=SCANNER, at=now, project=project
+        )
+
+    def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
+        """Copy journal, archived segments and settings into one file; see
+        `journal.sqlite.backup`.
+        """
+        from theorex_lab.journal.sqlite.backup import backup
+
+        return backup(in_file(self.journal), Path(file).expanduser(), replace=replace)
+
+    def export_files(
+        self,
+        folder: FilePath = None,
+        *,
+        agent: str | None = None,
+        replace: bool = False,
+    ) -> Exported:
+        """Write the memory, of all agents or of one, as files for other programs; see
+        `exchange.home_files.export_home`.
+
+        Raises InvalidInput in a project: files hold what is of all.
+        """
+        from theorex_lab.files.formats.home_files import export_home
+
+        if self.home.project:
+            allowed = "allowed is a lab without one: files hold what is of all"
+            raise InvalidInput(f"got the project {self.home.project}; {allowed}")
+        return export_home(
+            self.home, self.searcher, _path(folder), agent=agent, replace=replace
+        )
+
+    def import_files(self, path: FilePath = None, **whose: Any) -> list[FileReport]:
+        """Take in a folder or a file that was exported; `whose` as
+        `exchange.home_files.import_home` takes it.
+        """
+        from theorex_lab.files.formats.home_files import import_home
+
+        return import_home(self.home, lambda: self.searcher, _path(path), **whose)
+
+    def import_transcripts(self, path: str | Path, **how: Any) -> Imported:
+        """Take in what coding agents kept of their sessions; see
+        `ingest.importing.import_transcripts`.
+        """
+        from theorex_lab.files.transcripts.importing import import_transcripts
+
+        return import_transcripts(self.home, Path(path).expanduser(), **how)
+
+    def ingest(
+        self, *paths: str | Path, reader: FileReader | None = None, **how: Any
+    ) -> Ingested:
+        """Take in documents, or by another reader what it reads; `how` as
+        `ingest.documents.ingest` takes it.
+
+        `reader`: `ingest.code.CODE`, or `images(home)` and `videos(home)` of
+        `ingest.media`; None reads documents.
+        """
+        from theorex_lab.files.ingest.documents import ingest
+        from theorex_lab.files.ingest.text import DOCUMENTS
+
+        return ingest(
+            self.home,
+            [Path(path).expanduser() for path in paths],
+            reader or DOCUMENTS,
+            **how,
+        )
+
+    def close(self) -> None:
+        """Close the journal, after the calls of models that are under way; a temporary
+        home is removed.
+        """
+        if "dispatcher" in self.__dict__:
+            self.dispatcher.close()
+        self.journal.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
+
+    def _mark(self, kind: str, item: str, **said: Any) -> str:
+        from theorex_lab.evolution.briefing import mark_item
+
+        return mark_item(self.home, kind, item, **said)
+
+    def _captured(self) -> int:
+        from theorex_lab.memory.projects import projects_view
+
+        with self.views.reading(projects_view(self.home)) as projects:
+            return projects.events_of(self.home.project)
+
+    def _sweep_vectors(self) -> None:
+        """Remove the vectors of texts that are no longer remembered."""
+        from theorex_lab.search.vectors import sweep_vectors
+
+        folder, index = self.folder / "vectors", self.home.item_view
+        if any(folder.glob("*")):
+            with self.views.reading(index):
+                sweep_vectors(folder, lambda keys: self.views.get(index).holds(keys))
+
+
+def _path(given: FilePath) -> Path | None:
+    return None if given is None else Path(given).expanduser()
+
+
+class Agent:
+    """One agent of a home: writes, searches and looks at what it remembers."""
+
+    def __init__(self, lab: Lab, name: str) -> None:
+        self.lab, self.name = lab, name
+
+    def write(
+        self,
+        text: str,
+        *,
+        observation_type: str = DEFAULT_TYPE,
+        source: str = "agent",
+        tags: Sequence[str] = (),
+        session: str = "",
+        at: str | datetime | None = None,
+        keep_secrets: bool = False,
+    ) -> Written:
+        """Write a text; it is on disk when this returns. Returns its event id and the
+        concepts found in it.
+
+        `source` (user, agent, model, tool, import) says how far the text is trusted;
+        `at` when it happened, by default now. What looks like a secret is masked,
+        unless `keep_secrets` is given; the result says how much was. Raises
+        InvalidInput, and then nothing was written.
+        """
+        entry = Entry(text, self.name, at, observation_type, source, tags, session)
+        with door(keep_secrets=keep_secrets):
+            return write_all(self.lab.home, [entry])[0]
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        cold: bool = False,
+        tag: str | None = None,
+        spread: bool = False,
+        kinds: Sequence[str] | None = None,
+    ) -> Hits:
+        """Search what this agent remembers and what is shared, never what another keeps
+        to itself.
+        """
+        return self.lab.search(
+            query,
+            agents=[self.name],
+            limit=limit,
+            cold=cold,
+            tag=tag,
+            spread=spread,
+            kinds=kinds,
+        )
+
+    def dispatch(self, task: str, **how: Any) -> DispatchResult:
+        """Give a task to a model and keep a trace of it; see
+        `theorex_lab.dispatch.worker.Dispatcher.dispatch`.
+
+        `how` (context_pct, query_tokens, tags, outcome_id, trace_id, session,
+        keep_secrets, check, cascade): see `DispatchTask` there; of them `check` is what
+        an answer must pass (`not_empty`, `json`, `regex:PATTERN`, a function of its
+        text), else the next model is asked; `cascade`: a cheap model first, then the
+        strong one.
+        """
+        from theorex_lab.dispatch.worker import DispatchTask
+
+        return self.lab.dispatcher.dispatch(
+            DispatchTask(new_event_id(self.lab.clock.now()), self.name, task, **how)
+        )
+
+    @property
+    def axon(self) -> AxonView:
+        """The agent's concepts as tables and graphs."""
+        return self.lab.theorex.axon(agents=[self.name])
+
+    def __repr__(self) -> str:
+        return f"Agent({self.name!r}, home={str(self.lab.folder)!r})"

@@ -1,0 +1,1 @@
+"""Secrets taken out of texts, wherever a text comes in. Standard library only."""

@@ -1,0 +1,140 @@
+"""The mask: what looks like a secret in a text becomes `[masked]`. Standard library
+only.
+
+A hook starts for every tool call, so one look for HINTS decides whether the tables of
+secrets are loaded at all, and a pattern is compiled once one of its own hints is there.
+An import masks many texts, so nothing is compiled twice, and a pattern is tried where
+its hints stand.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from theorex_lab.text.redact.hints import MASK, Hints
+from theorex_lab.text.secret_hints import HINTS
+
+# what type checkers take for true; importing `typing` for it would cost every start 5
+# ms
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+_DEEPEST = 64
+_SHORT_CHARACTERS = (
+    1_000  # of texts that may come again: names of tools, paths, commands
+)
+_SHORTEST_DRAWN_CHARACTERS = 20
+_PARTING = str.maketrans(dict.fromkeys("\"'`,;:()[]{}<>.|\\", " "))
+_DRAWN = "<drawn>"  # noted beside the hints
+
+
+def mask(text: str) -> str:
+    """The text with what looks like a secret replaced by `[masked]`.
+
+    Known by their shape are the keys of common providers, tokens, hashes and private
+    keys (also without their end or their beginning), passwords in addresses and
+    headers; by their name, the values of a password, a token, a secret or a key, in
+    code, settings, command lines and sentences of some languages; and the base64 or hex
+    of a text that holds one of these. Takes time linear in the length.
+
+    >>> mask("export API_KEY=3x4mpl3 && git clone https://me:hunter2@example.org/a.git")
+    'export API_KEY=[masked] && git clone https://me:[masked]@example.org/a.git'
+    >>> mask("the token budget is 2000, the password policy is in the wiki")
+    'the token budget is 2000, the password policy is in the wiki'
+    """
+    return _masked_short(text) if len(text) <= _SHORT_CHARACTERS else _masked(text)
+
+
+def _masked(text: str) -> str:
+    found = _FIRST_LOOK.found_in(text)
+    if found.difference(_MARKS):
+        masked = _mask_hinted(text)
+        text, found = masked, found if masked == text else _FIRST_LOOK.found_in(masked)
+    if _DRAWN in found:
+        from theorex_lab.text.redact.secret_blocks import mask_encoded
+
+        text = mask_encoded(text, _mask_plain)
+    return text
+
+
+_masked_short = lru_cache(1 << 13)(_masked)
+
+
+def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG001
+    """Whether a long word may be base64 or hex; paths and names are in lower case and
+    have other signs.
+    """
+    if len(word) < _SHORTEST_DRAWN_CHARACTERS:
+        return ()
+    parts = [
+        part
+        for part in word.translate(_PARTING).split()
+        if len(part) >= _SHORTEST_DRAWN_CHARACTERS
+    ]
+    return (
+        (_DRAWN,) if any(part.isalnum() or not part.islower() for part in parts) else ()
+    )
+
+
+_MARKS = frozenset({_DRAWN})
+_FIRST_LOOK = Hints(HINTS, _marks)
+
+
+def _mask_plain(text: str) -> str:
+    return _mask_hinted(text) if _FIRST_LOOK.found_in(text).difference(_MARKS) else text
+
+
+def _mask_hinted(text: str) -> str:
+    from theorex_lab.text.redact import secret_blocks, secret_formats, secret_names
+    from theorex_lab.text.redact.secret_tables import hints_in
+
+    hints = hints_in(text)
+    text = secret_blocks.mask_near_ids(secret_blocks.mask_blocks(text))
+    text = secret_formats.mask_commands(secret_formats.mask_formats(text, hints), hints)
+    text = secret_names.mask_names(secret_formats.mask_logins(text, hints), hints)
+    return secret_formats.mask_prose(text, hints)
+
+
+def is_secret_member(key: str, value: object) -> bool:
+    """Whether a member of a JSON object is a secret by its name.
+
+    >>> is_secret_member("dbPassword", "x"), is_secret_member("max_tokens", 4096)
+    (True, False)
+    """
+    if key.lower() != "pass" and not _FIRST_LOOK.found_in(key).difference(_MARKS):
+        return False
+    from theorex_lab.text.redact.secret_names import is_secret_member as named
+
+    return named(key, value)
+
+
+def masked_value(value: Any, depth: int = 0) -> Any:
+    """A JSON value with its texts masked, and whole members that are secrets by their
+    names.
+
+    >>> masked_value({"password": "x", "said": ["token=abc123def"]})
+    {'password': '[masked]', 'said': ['token=[masked]']}
+    """
+    if isinstance(value, str):
+        return mask(value)
+    if depth > _DEEPEST:
+        return value
+    if isinstance(value, list | tuple):
+        return [masked_value(entry, depth + 1) for entry in value]
+    if isinstance(value, dict):
+        secret = {
+            key
+            for key, member in value.items()
+            if isinstance(key, str) and is_secret_member(key, member)
+        }
+        kept = {
+            key: MASK if key in secret else masked_value(member, depth + 1)
+            for key, member in value.items()
+        }
+        return {
+            mask(key) if isinstance(key, str) else key: member
+            for key, member in kept.items()
+        }
+    return value

@@ -1,0 +1,85 @@
+"""The one mask at every door: what a text that comes in is kept as, how many secrets
+that took out, and the way round it.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from theorex_lab.text.redact.hints import MASK
+from theorex_lab.text.redact.masking import mask, masked_value
+from theorex_lab.text.visible import visible, visible_value
+
+
+@dataclass
+class Door:
+    """What one call took out of the texts that it was given: `masked` secrets; or none,
+    where they are kept on request.
+    """
+
+    keeps_secrets: bool = False
+    masked: int = 0
+
+    def told(self) -> dict[str, Any]:
+        """What a command says of it in its result: nothing where nothing was masked or
+        kept on request.
+        """
+        if self.keeps_secrets:
+            return {"kept_secrets": True}
+        return {"masked": self.masked} if self.masked else {}
+
+
+Kept = TypeVar("Kept")
+_OPEN: ContextVar[Door | None] = ContextVar("theorex_door", default=None)
+
+
+@contextmanager
+def door(*, keep_secrets: bool = False) -> Iterator[Door]:
+    """Count what is masked within; with `keep_secrets`, here or around it, nothing is
+    masked.
+
+    >>> with door() as here:
+    ...     text = kept_text("token=abc123def")
+    >>> text, here.masked
+    ('token=[masked]', 1)
+    """
+    outer = _OPEN.get()
+    here = Door(keep_secrets or (outer is not None and outer.keeps_secrets))
+    token = _OPEN.set(here)
+    try:
+        yield here
+    finally:
+        _OPEN.reset(token)
+        if outer is not None:
+            outer.masked += here.masked
+
+
+def current() -> Door:
+    """The door of the running call; one of its own where none was opened."""
+    return _OPEN.get() or Door()
+
+
+def kept_text(text: str) -> str:
+    """The text as it may be kept: without what nobody sees, which could split a secret,
+    and masked unless the call keeps secrets.
+    """
+    return _kept(visible(text), mask)
+
+
+def kept_value(value: Any) -> Any:
+    """A JSON value as it may be kept, each text in it as by `kept_text`; see
+    `masking.masked_value`.
+    """
+    return _kept(visible_value(value), masked_value)
+
+
+def _kept(value: Kept, mask_all: Callable[[Kept], Kept]) -> Kept:
+    here = _OPEN.get()
+    if here is not None and here.keeps_secrets:
+        return value
+    masked = mask_all(value)
+    if here is not None and masked != value:
+        here.masked += max(1, str(masked).count(MASK) - str(value).count(MASK))
+    return masked
