@@ -30,7 +30,7 @@ LONGEST_CHAT_STEPS = 10  # of the runs that the signs were weighted on
 # How often the trivial answer is the labelled step: about one in ten for the last step
 # of Who&When's hand-crafted runs,
 # which was known when it was chosen; 45 of 102 for the last call of tau-bench's
-# failures (tests/decisive_standins.py).
+# failures (tests/helpers/decisive_standins.py).
 LAST_STEP_SHARE, LAST_CALL_SHARE = 0.1, 0.44
 QUOTE_CHARACTERS, _ERROR_CHARACTERS = 200, 2_000
 

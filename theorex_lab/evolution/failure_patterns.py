@@ -16,7 +16,7 @@ class Sign(NamedTuple):
 
 # A conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls
 # into
-# the development half; fitted again by `tests/failure_weights.py`.
+# the development half; fitted again by `tests/helpers/failure_weights.py`.
 SIGNS = (
     Sign("foreign_task", 0.79, "the opening works on another task than the one given"),
     Sign("opening_run", 0.78, "the opening holds code, and it was run"),

@@ -72,7 +72,7 @@ _NOTHING_FOUND = (
 )
 _CONNECT_SECONDS = 1.0
 # How often the first unmended call was the step labelled in tau-bench's failures (8 of
-# 11; tests/decisive_standins.py).
+# 11; tests/helpers/decisive_standins.py).
 UNMENDED_SHARE = 0.7
 SURE = 0.5  # below it, a fix says that its cause is probable
 UNAVAILABLE = "unavailable"

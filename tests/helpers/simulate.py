@@ -493,7 +493,7 @@ def save(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write a simulation's file: `python tests/simulate.py --seed 7 --output FILE`."""
+    """Write a simulation's file: `python tests/helpers/simulate.py --seed 7 --output FILE`."""
     parser = argparse.ArgumentParser(
         description="Write the recorded file of a simulation."
     )

@@ -20,7 +20,7 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory import hook_payloads
 
-GOLDEN = Path(__file__).parent / "golden" / "captures-0.2.jsonl"
+GOLDEN = Path(__file__).parents[1] / "golden" / "captures-0.2.jsonl"
 
 
 def used(

@@ -1,7 +1,7 @@
 """Make datasets/six_designs.json.gz: six designs and five baselines on ten data sets,
 500 tokens, questions and sessions by number.
 
-    THEOREX_DATA=… python tests/six_designs.py        (hours; one part a data set is
+    THEOREX_DATA=… python tests/helpers/six_designs.py        (hours; one part a data set is
     kept in the folder `six_designs`)
 
 What was said on the logs is not in the file: sessions and questions are numbered, and
@@ -29,7 +29,7 @@ MEMORIES = (
     " short_files nothing".split()
 )
 SCORES = ("mean", "evidence_recall", "answer_words", "stale", "tokens")
-FILE = Path(__file__).parents[1] / "datasets" / "six_designs.json.gz"
+FILE = Path(__file__).parents[2] / "datasets" / "six_designs.json.gz"
 
 
 def numbered(trial: Trial) -> Trial:

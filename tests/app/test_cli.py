@@ -20,7 +20,7 @@ from theorex_lab import Entry, HashedNgramEmbedder, Lab
 from theorex_lab.app.cli.groups import COMMANDS, GROUPS, load, members
 from theorex_lab.memory.observation import new_observation
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:

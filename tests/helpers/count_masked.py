@@ -1,5 +1,5 @@
 """How many texts of each open data set the mask changes, with samples: `THEOREX_DATA=…
-python tests/count_masked.py [SET…]`.
+python tests/helpers/count_masked.py [SET…]`.
 
 The sets hold no secrets on purpose, so that what is changed is mostly wrong, or an
 example of a secret in a dialogue.

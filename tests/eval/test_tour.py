@@ -472,7 +472,7 @@ def test_a_seed_below_zero_is_refused_before_anything_runs(
 def test_lab_opens_the_notebooks_of_the_checkout_or_copies_them(tmp_path: Path) -> None:
     from theorex_lab.app.cli.research import _notebooks
 
-    root = Path(__file__).parents[1] / "notebooks"
+    root = Path(__file__).parents[2] / "notebooks"
     assert _notebooks(None) == root
     copied = _notebooks(tmp_path / "mine")
     assert {path.name for path in copied.iterdir()} == {

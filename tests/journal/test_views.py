@@ -443,7 +443,7 @@ def test_the_golden_journal_still_folds_to_the_same_state(tmp_path: Path) -> Non
     """A journal written by an earlier release; its state must never change, whatever
     becomes of the events.
     """
-    folder = Path(__file__).parent / "golden"
+    folder = Path(__file__).parents[1] / "golden"
     journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     lines = (folder / "journal-0.1.jsonl").read_text(encoding="utf-8").splitlines()
     journal.append([Event(0, *json.loads(line)) for line in lines])

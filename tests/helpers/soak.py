@@ -1,7 +1,7 @@
 """Four writers, two readers, scans and snapshots on one home for minutes: memory stays
 flat, the journal stays sound.
 
-Asked for by its file's name alone: `pytest tests/soak.py`; THEOREX_SOAK_MINUTES (10)
+Asked for by its file's name alone: `pytest tests/helpers/soak.py`; THEOREX_SOAK_MINUTES (10)
 says how long.
 """
 

@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "notebooks"
+FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 WIDGET = re.compile(r"\b\w+_explorer\(")  # what makes a widget is named *_explorer,
 DRAWING = re.compile(r"\bdraw_\w+\(")  # and the pure drawing beneath it draw_*

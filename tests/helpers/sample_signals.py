@@ -1,7 +1,7 @@
 """Draws the English messages whose signals are labelled: the same ones each time, from
 three public sets.
 
-    uv run python tests/sample_signals.py > messages.jsonl
+    uv run python tests/helpers/sample_signals.py > messages.jsonl
 
 Of each set 48 messages at random and 8 for each of six weak cues, which are words that
 a category often, but not always, comes with; so that rare categories have positives,

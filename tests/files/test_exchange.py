@@ -658,7 +658,7 @@ def test_a_file_under_another_name_is_known_by_what_is_in_it(
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[4])
+sys.path[:0] = sys.argv[4].split(":")
 from test_exchange import home, take
 from theorex_lab.files.formats import flat_files
 from theorex_lab.journal.sqlite import store
@@ -687,7 +687,7 @@ def test_an_import_that_is_killed_is_completed_by_repeating_it(
         str(tmp_path / "other"),
         str(team),
         step,
-        str(Path(__file__).parent),
+        ":".join(path for path in sys.path if path),
         str(calls),
     ]
     assert (

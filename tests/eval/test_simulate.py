@@ -608,7 +608,7 @@ def test_describe_source_says_simulation_wherever_the_file_lies(
 def test_readme_names_the_command_and_every_kind() -> None:
     readme = packaged("README.md").read_text(encoding="utf-8")
     command = (
-        "python tests/simulate.py --seed 7 --days 180 --output"
+        "python tests/helpers/simulate.py --seed 7 --days 180 --output"
         " datasets/simulated_team.jsonl.gz"
     )
     assert command in readme

@@ -76,7 +76,7 @@ def _claimed(what: str) -> int:
 def test_packaged_file_is_regenerated_byte_for_byte(tmp_path: Path) -> None:
     output = tmp_path / "again.jsonl.gz"
     command = (
-        "python tests/simulate.py --of sessions --seed 7 --days 120 --output"
+        "python tests/helpers/simulate.py --of sessions --seed 7 --days 120 --output"
         " datasets/simulated_sessions.jsonl.gz"
     )
     assert command in packaged("README.md").read_text(encoding="utf-8")

@@ -26,7 +26,7 @@ import pytest
 from lab_page import ERRORS, EXPOSED, LONGEST_SECONDS, MILLISECONDS, LabPage, until
 from nbformat.v4 import new_code_cell, new_notebook
 
-NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

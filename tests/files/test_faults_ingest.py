@@ -262,7 +262,7 @@ def silent_end(suffix: str, content: bytes) -> None:
 @pytest.fixture
 def beside(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process apart finds the functions of this file."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    monkeypatch.setenv("PYTHONPATH", ":".join(path for path in sys.path if path))
 
 
 @pytest.mark.usefixtures("afresh", "beside")

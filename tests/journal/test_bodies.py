@@ -28,7 +28,7 @@ from theorex_lab.memory.observation import TRUST
 
 # A whole body of each kind, as real operations wrote them.
 BODIES: dict[str, dict[str, Any]] = json.loads(
-    (Path(__file__).parent / "golden" / "bodies.json").read_text()
+    (Path(__file__).parents[1] / "golden" / "bodies.json").read_text()
 )
 WRONG = (
     None,

@@ -25,7 +25,7 @@ SECRET = "the vault opens with 4711"
 _WRITER = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[3])
+sys.path[:0] = sys.argv[3].split(":")
 from conftest import NOW, observation
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.journal.sqlite.store import SqliteJournal
@@ -42,7 +42,7 @@ with open(folder / f"acknowledged-{name}", "a", buffering=1) as acknowledged:
 _KEEPER = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[3])
+sys.path[:0] = sys.argv[3].split(":")
 from conftest import NOW, observation
 from faults import VIEWS, opened, tool_event
 from theorex_lab.files.formats.home_files import export_home
@@ -68,7 +68,7 @@ def _start(folder: Path, name: str, target: int) -> subprocess.Popen[bytes]:
     """A writer up to its target, or a keeper; each goes on where the one before it was
     killed.
     """
-    tests = str(Path(__file__).parent)
+    tests = ":".join(path for path in sys.path if path)
     if name in ("scan", "erase"):
         return subprocess.Popen(
             [sys.executable, "-c", _KEEPER, str(folder), name, tests, SECRET]
@@ -219,7 +219,7 @@ def test_a_missing_file_beside_snapshots_is_an_error(damaged: Path) -> None:
 _LIMITED = """
 import resource, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = sys.argv[2].split(":")
 from conftest import NOW, observation
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.core.errors import StorageError
@@ -248,7 +248,13 @@ def test_a_full_disk_is_named_and_writing_goes_on_when_there_is_room(
 ) -> None:
     path = tmp_path / "theorex.db"
     output = subprocess.run(
-        [sys.executable, "-c", _LIMITED, str(path), str(Path(__file__).parent)],
+        [
+            sys.executable,
+            "-c",
+            _LIMITED,
+            str(path),
+            ":".join(path for path in sys.path if path),
+        ],
         capture_output=True,
         text=True,
         check=True,

@@ -1,8 +1,8 @@
 """Whether search finds what was taken in: functions by what they are for, and what was
 said in a meeting by its sections.
 
-python tests/ingested_scores.py code theorex_lab
-THEOREX_DATA=… python tests/ingested_scores.py documents qmsum
+python tests/helpers/ingested_scores.py code theorex_lab
+THEOREX_DATA=… python tests/helpers/ingested_scores.py documents qmsum
 """
 
 import ast

@@ -291,7 +291,7 @@ def test_a_whole_body_cannot_be_changed_nor_a_stub(journal: SqliteJournal) -> No
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[3])
+sys.path[:0] = sys.argv[3].split(":")
 from theorex_lab.designs.theorex.flash import flushed_upto
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.journal.sqlite import archive as archiving
@@ -331,7 +331,12 @@ def test_archiving_that_is_killed_is_completed_by_repeating_it(
     journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     journal.append([*(raw(number) for number in range(5)), flushed(5)])
     before = list(journal.tail(0))
-    arguments = [str(journal.path), step, str(Path(__file__).parent), str(calls)]
+    arguments = [
+        str(journal.path),
+        step,
+        ":".join(path for path in sys.path if path),
+        str(calls),
+    ]
     assert (
         subprocess.run(
             [sys.executable, "-c", _KILLED, *arguments], check=False
