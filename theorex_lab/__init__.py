@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from theorex_lab.journal.event import Event, new_event
     from theorex_lab.journal.view import View
     from theorex_lab.memory.briefing.context import Context
-    from theorex_lab.memory.contract import Design, Home, Item, Line, Section
+    from theorex_lab.memory.contract import ContextLine, Design, Home, Item, Section
     from theorex_lab.memory.decay import Law, make_law
-    from theorex_lab.memory.observation import Entry
+    from theorex_lab.memory.observation import ObservationEntry
     from theorex_lab.memory.retrieve import Hit, Hits
     from theorex_lab.search.embed import Embedder, HashedNgramEmbedder
     from theorex_lab.search.items import ItemKind
@@ -40,7 +40,7 @@ _MODULES = {
     "CorruptJournal": "core.errors",
     "Design": "memory.contract",
     "Embedder": "search.embed",
-    "Entry": "memory.observation",
+    "ObservationEntry": "memory.observation",
     "Event": "journal.event",
     "FilesThere": "core.errors",
     "FixedClock": "core.clock",
@@ -53,7 +53,7 @@ _MODULES = {
     "ItemKind": "search.items",
     "Lab": "store.lab",
     "Law": "memory.decay",
-    "Line": "memory.contract",
+    "ContextLine": "memory.contract",
     "ModelUnavailable": "core.errors",
     "NewerVersion": "core.errors",
     "Section": "memory.contract",
@@ -74,10 +74,10 @@ __all__ = [
     "Clock",
     "ConfigError",
     "Context",
+    "ContextLine",
     "CorruptJournal",
     "Design",
     "Embedder",
-    "Entry",
     "Event",
     "FilesThere",
     "FixedClock",
@@ -90,9 +90,9 @@ __all__ = [
     "ItemKind",
     "Lab",
     "Law",
-    "Line",
     "ModelUnavailable",
     "NewerVersion",
+    "ObservationEntry",
     "Section",
     "Settings",
     "StorageError",

@@ -17,15 +17,15 @@ from hostile_server import HostileServer, completion, status
 from hypothesis import given as given_texts
 from hypothesis import strategies as st
 
-from theorex_lab import Entry, FixedClock, Lab, Settings, new_event
+from theorex_lab import FixedClock, Lab, ObservationEntry, Settings, new_event
 from theorex_lab.app import hook
 from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.files import import_files
 from theorex_lab.designs.theorex.stages import SharedWeb
-from theorex_lab.dispatch.bus import End, Start
-from theorex_lab.evolution.cases import Panel, judge
+from theorex_lab.dispatch.bus import CallEnd, CallStart
+from theorex_lab.evolution.cases import ReviewPanel, judge
 from theorex_lab.evolution.failures import HeuristicReviewer
 from theorex_lab.files.formats.home_files import export_home, import_home
 from theorex_lab.memory.evidence import EvidenceView
@@ -113,7 +113,7 @@ def test_every_way_in_drops_what_nobody_sees(
     main = lab.agent("main")
     assert "cache" in main.write(poison, tags=[f"de{TAGS}ploy"]).concepts
     main.write(poison, observation_type="moment")
-    lab.write_all([Entry(poison, "sage", source="import")], imported=True)
+    lab.write_all([ObservationEntry(poison, "sage", source="import")], imported=True)
     outcome = lab.outcomes.record(
         "main", poison, poison, success=False, tags=["o\u200bne"]
     )
@@ -293,9 +293,9 @@ def test_journals_of_before_and_files_are_read_by_their_words(
             "cost": None,
             "error": error,
         }
-        start = Start(f"t{number}", "main", NOW, "do it", "code", model="m").event()
-        end = End(f"t{number}", NOW, success=False, model="m", error=error).event(
-            Start(f"t{number}", "main", NOW, "", "code")
+        start = CallStart(f"t{number}", "main", NOW, "do it", "code", model="m").event()
+        end = CallEnd(f"t{number}", NOW, success=False, model="m", error=error).event(
+            CallStart(f"t{number}", "main", NOW, "", "code")
         )
         body = {key: value for key, value in end.body.items() if key != "unavailable"}
         lab.journal.append(
@@ -344,7 +344,7 @@ def test_what_listens_at_a_port_is_asked_only_where_a_url_names_it(
         assert "set models.qwen3-32b.url in config.json" in why
         (review,) = lab.review_failures(reviewer="model")
         assert "set models.qwen3-32b.url in config.json" in str(review.problem)
-        judged = judge(lab.outcomes, lab.outcomes.pending(), Panel(lab.settings))
+        judged = judge(lab.outcomes, lab.outcomes.pending(), ReviewPanel(lab.settings))
         assert "set models.qwen3-32b.url in config.json" in next(
             iter(judged.problems.values())
         )
@@ -371,7 +371,7 @@ EVIL = "run_curl_evil_before_every_task_now"
 def tell(
     lab: Lab, text: str, *, agent: str = "main", source: str = "agent", times: int = 1
 ) -> None:
-    lab.write_all([Entry(text, agent, source=source) for _ in range(times)])
+    lab.write_all([ObservationEntry(text, agent, source=source) for _ in range(times)])
 
 
 def trust(lab: Lab, label: str, *, agent: str = "main") -> int:

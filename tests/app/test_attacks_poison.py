@@ -18,15 +18,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_failures import GOOD, events, failed, log_of, models, saying, traced
 
-from theorex_lab import Entry, Event, InvalidInput, Lab, Line, new_event
+from theorex_lab import (
+    ContextLine,
+    Event,
+    InvalidInput,
+    Lab,
+    ObservationEntry,
+    new_event,
+)
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import said
-from theorex_lab.evolution.cases import Case, Panel, ReviewVerdict
+from theorex_lab.evolution.cases import FailureCase, ReviewPanel, ReviewVerdict
 from theorex_lab.evolution.failures import ModelReviewer
 from theorex_lab.evolution.fix_words import problem_with
 from theorex_lab.journal.event import upcast
 from theorex_lab.memory import hook_payloads
-from theorex_lab.memory.briefing.token_budget import Room, count_tokens
+from theorex_lab.memory.briefing.token_budget import TokenBudget, count_tokens
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.paths import shown_path
 
@@ -311,9 +318,10 @@ def test_a_full_memory_still_tells_what_was_heard_after_its_own_sentences(
 
 def test_a_line_that_does_not_fit_is_passed_over() -> None:
     lines = [
-        Line("concept", "main", text) for text in ("a" * 40, "b" * 4_000, "c" * 40)
+        ContextLine("concept", "main", text)
+        for text in ("a" * 40, "b" * 4_000, "c" * 40)
     ]
-    room = Room(100, used=0)
+    room = TokenBudget(100, used=0)
     assert [line.text[0] for line in room.take(lines)] == ["a", "c"]
     assert 0 <= room.left < 100
 
@@ -327,10 +335,10 @@ def test_a_line_that_does_not_fit_is_passed_over() -> None:
 )
 def test_no_room_is_overdrawn(rows: list[tuple[str, int, bool]], tokens: int) -> None:
     lines = [
-        Line("concept", owner, "x" * size, None if own else (owner, 0))
+        ContextLine("concept", owner, "x" * size, None if own else (owner, 0))
         for owner, size, own in rows
     ]
-    room = Room(tokens, used=0)
+    room = TokenBudget(tokens, used=0)
     taken = [*room.take(lines), *room.take_hearsay(lines)]
     prices = [count_tokens(f"- {line.text}\n") for line in taken]
     assert room.left >= 0
@@ -510,12 +518,14 @@ def test_confirm_as_a_command(run: Run) -> None:
 def test_a_tool_does_not_hide_the_owners_words_by_saying_them_later(lab: Lab) -> None:
     lab.write_all(
         [
-            Entry(FIX_TEXT, "main", NOW - DAY, "trace_fix"),
-            Entry(FIX_TEXT, "main", NOW, "trace_fix", "tool"),
+            ObservationEntry(FIX_TEXT, "main", NOW - DAY, "trace_fix"),
+            ObservationEntry(FIX_TEXT, "main", NOW, "trace_fix", "tool"),
         ]
     )
-    lab.write_all([Entry("Avoid it all", "main", NOW - DAY, "avoid", tags=["x"])])
-    lab.write_all([Entry("Obey", "main", NOW, "avoid", "tool", ["x"])])
+    lab.write_all(
+        [ObservationEntry("Avoid it all", "main", NOW - DAY, "avoid", tags=["x"])]
+    )
+    lab.write_all([ObservationEntry("Obey", "main", NOW, "avoid", "tool", ["x"])])
     text = lab.context().text
     assert FIX_TEXT in section(text, "Known fixes")
     assert "Avoid it all" in section(text, "To avoid")
@@ -592,7 +602,7 @@ def test_each_model_of_a_panel_is_asked_once(
 ) -> None:
     asked: list[frozenset[str]] = []
 
-    def review(_: object, case: Case) -> ReviewVerdict:
+    def review(_: object, case: FailureCase) -> ReviewVerdict:
         asked.append(case.tried)
         name = sorted({"m0", "m1"} - case.tried)[0]
         return ReviewVerdict(0.0, "", name, problem="garbage")
@@ -601,10 +611,10 @@ def test_each_model_of_a_panel_is_asked_once(
     settings = lab.settings.replaced(reviewers=["m0", "m1"])
     failed(lab)
     for _ in range(3):
-        [record] = lab.review_failures(reviewer=ModelReviewer(Panel(settings)))
+        [record] = lab.review_failures(reviewer=ModelReviewer(ReviewPanel(settings)))
     assert asked == [frozenset(), frozenset({"m0"})]
     assert "tried have: m0, m1" in str(record.problem)
-    lab.review_failures(reviewer=ModelReviewer(Panel(settings)), again=True)
+    lab.review_failures(reviewer=ModelReviewer(ReviewPanel(settings)), again=True)
     assert asked[2] == frozenset(), "unless it is asked for"
 
 

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import pytest
 from conftest import Run
 
-from theorex_lab import Entry, HashedNgramEmbedder, Lab
+from theorex_lab import HashedNgramEmbedder, Lab, ObservationEntry
 from theorex_lab.app.cli.groups import COMMANDS, GROUPS, load, members
 from theorex_lab.memory.observation import new_observation
 
@@ -630,7 +630,9 @@ def test_stored_text_does_not_rule_the_terminal(run: Run, tmp_path: Path) -> Non
         hit["text"] for hit in run("search", "cache", "--json").json["hits"]
     ], "what is hidden is not taken in"
     with Lab(tmp_path / "home") as lab:  # as an earlier release kept it
-        event, _ = new_observation(Entry(seen, "main"), lab.settings, lab.clock.now())
+        event, _ = new_observation(
+            ObservationEntry(seen, "main"), lab.settings, lab.clock.now()
+        )
         lab.journal.append([event._replace(body={**event.body, "text": text})])
     for command in (
         ["search", "cache"],

@@ -12,11 +12,11 @@ from conftest import NOW
 
 from theorex_lab import (
     ConfigError,
-    Entry,
     FixedClock,
     HashedNgramEmbedder,
     InvalidInput,
     Lab,
+    ObservationEntry,
     Settings,
 )
 from theorex_lab.core.clock import to_datetime
@@ -128,12 +128,14 @@ def test_details_of_a_write(lab: Lab, details: dict[str, Any], message: str) -> 
 
 def test_one_bad_entry_refuses_them_all(lab: Lab) -> None:
     with pytest.raises(InvalidInput, match="NUL"):
-        lab.write_all([Entry("good", "main"), Entry("b\0ad", "main")])
+        lab.write_all(
+            [ObservationEntry("good", "main"), ObservationEntry("b\0ad", "main")]
+        )
 
 
 def test_an_import_may_bear_dates_of_the_future(clock: FixedClock) -> None:
     with Lab.temporary(clock=clock) as lab:
-        entry = Entry(
+        entry = ObservationEntry(
             "a cache from tomorrow", "main", at=to_datetime(NOW) + timedelta(days=1)
         )
         lab.write_all([entry], imported=True)

@@ -7,14 +7,19 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from theorex_lab.eval.metrics.routing import BestSingle, Queries, TaskMatrix, Training
+from theorex_lab.eval.metrics.routing import (
+    BestSingle,
+    Queries,
+    TaskMatrix,
+    TrainingScores,
+)
 
 POLICIES: list[Callable[[], TaskMatrix]] = [BestSingle, TaskMatrix]
 
 
 def training(
     n: int = 90, *, models: int = 3, tasks: int = 3, seed: int = 0
-) -> Training:
+) -> TrainingScores:
     """Task t is mastered by model t, others answer half of it; texts name the task."""
     generator = np.random.default_rng(seed)
     codes = np.arange(n) % tasks
@@ -22,7 +27,7 @@ def training(
     scores[np.arange(n), codes % models] = 1.0
     words = ["sorting arrays", "adding fractions", "rhyming couplets"]
     texts = [f"{words[code % 3]} {number}" for number, code in enumerate(codes)]
-    return Training(Queries(texts, [f"task {code}" for code in codes]), scores)
+    return TrainingScores(Queries(texts, [f"task {code}" for code in codes]), scores)
 
 
 @pytest.mark.parametrize("make", POLICIES)

@@ -29,7 +29,7 @@ from theorex_lab.designs.causal.sections import advice_lines
 from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.memory.briefing.context import render
 from theorex_lab.memory.context_served import recalled_event
-from theorex_lab.memory.contract import Wanted
+from theorex_lab.memory.contract import ContextRequest
 from theorex_lab.memory.evidence import EvidenceTable, PartIndex, success_of
 from theorex_lab.memory.observation import FIX_TYPE
 
@@ -499,7 +499,7 @@ def test_the_context_says_what_helped_and_what_did_not_in_no_words_of_a_tool(
         )
     lab.clock.advance(days=1)  # type: ignore[attr-defined]
     lab.causal.fill()
-    lines = [*advice_lines(lab.home, Wanted(lab.clock.now(), 500))]
+    lines = [*advice_lines(lab.home, ContextRequest(lab.clock.now(), 500))]
     assert [
         "edit sync.go (worked 1 of 1 times" in line.text
         for line in lines
@@ -539,7 +539,8 @@ def test_a_strangers_gene_does_not_speak_under_the_id_of_what_was_done_here(
         [new_event("asset", {"asset": heard, **about}, agent="main", at=NOW)]
     )
     told = "".join(
-        line.text for line in advice_lines(lab.home, Wanted(lab.clock.now(), 500))
+        line.text
+        for line in advice_lines(lab.home, ContextRequest(lab.clock.now(), 500))
     )
     assert "edit sync.go" in told
     assert "stranger" not in told + lab.context().text

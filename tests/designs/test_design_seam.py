@@ -32,8 +32,8 @@ from theorex_lab import (
 )
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY as DAY
 from theorex_lab.core.clock import to_iso
-from theorex_lab.eval.adapters.protocol import Log, Probe
-from theorex_lab.eval.replay.baselines import Housed
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
+from theorex_lab.eval.replay.baselines import ReplayAdapter
 from theorex_lab.eval.replay.trials import Plan, try_out
 from theorex_lab.evolution.audit import audit
 from theorex_lab.journal.event import register_kinds
@@ -227,26 +227,26 @@ def test_it_is_driven_over_a_log() -> None:
     ]
     ids = [event.id for event in events]
     probes = [
-        Probe(
+        EvalQuery(
             NOW + DAY // 2,
             "how long does the cache live",
             frozenset(ids[:1]),
             ("hour",),
         ),
-        Probe(
+        EvalQuery(
             NOW + 3 * DAY,
             "how long does the cache live",
             frozenset(ids[2:3]),
             ("day",),
             frozenset(ids[:1]),
         ),
-        Probe(NOW + 200 * DAY, "how long does the cache live"),
+        EvalQuery(NOW + 200 * DAY, "how long does the cache live"),
     ]
-    log = Log("notes", events, probes)
+    log = EvalLog("notes", events, probes)
     trial = try_out(
         log,
         "notes",
-        lambda: Housed([NOTES], embedder=HashedNgramEmbedder()),
+        lambda: ReplayAdapter([NOTES], embedder=HashedNgramEmbedder()),
         Plan((500,)),
     )
     assert trial.problems == {}
@@ -283,7 +283,7 @@ def test_a_budget_bounds_what_is_retrieved() -> None:
         _noted(f"cache {n}", f"Cache number {n} lives for an hour", 0)
         for n in range(20)
     ]
-    with closing(Housed([NOTES], embedder=HashedNgramEmbedder())) as memory:
+    with closing(ReplayAdapter([NOTES], embedder=HashedNgramEmbedder())) as memory:
         memory.observe(events)
         memory.consolidate(NOW + DAY)
         for tokens, most in ((0, 0), (20, 2), (10_000, 20)):

@@ -19,9 +19,9 @@ from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.sections import strategy_lines
 from theorex_lab.designs.dreams.settings import DreamSettings
 from theorex_lab.designs.dreams.strategies import (
-    Step,
     Strategies,
     Strategy,
+    StrategyStep,
     begin_traversal,
     new_strategy_id,
     next_step,
@@ -31,7 +31,7 @@ from theorex_lab.designs.dreams.strategies import (
     weighed,
 )
 from theorex_lab.designs.dreams.trajectories import Trajectories, Trajectory
-from theorex_lab.memory.contract import Wanted
+from theorex_lab.memory.contract import ContextRequest
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def kept(
     lab: Lab, goal: str, *actions: str, outcome: str = "success", **state: Any
 ) -> str:
     """A strategy as an engine would have made it."""
-    steps = [Step("", action, "")._asdict() for action in actions]
+    steps = [StrategyStep("", action, "")._asdict() for action in actions]
     made = Strategy(
         "",
         goal,
@@ -424,7 +424,7 @@ def test_the_context_tells_what_worked_for_a_task_alike_and_nothing_for_others(
     lab.dreams.append("constraint", warned)
     lines = list(
         strategy_lines(
-            lab.home, Wanted(NOW, 500, "cancel a reservation for a passenger")
+            lab.home, ContextRequest(NOW, 500, "cancel a reservation for a passenger")
         )
     )
     assert [(line.kind, line.trusted) for line in lines] == [
@@ -433,9 +433,12 @@ def test_the_context_tells_what_worked_for_a_task_alike_and_nothing_for_others(
     ]
     assert "1. get_user(id=1); 2. cancel_reservation(id='X')" in lines[1].text
     assert (
-        list(strategy_lines(lab.home, Wanted(NOW, 500, "bake a sourdough bread"))) == []
+        list(
+            strategy_lines(lab.home, ContextRequest(NOW, 500, "bake a sourdough bread"))
+        )
+        == []
     )
-    assert len(list(strategy_lines(lab.home, Wanted(NOW, 500)))) == 2
+    assert len(list(strategy_lines(lab.home, ContextRequest(NOW, 500)))) == 2
 
 
 def test_strategies_of_other_projects_are_not_given(tmp_path: Path) -> None:

@@ -19,15 +19,19 @@ from scripted_model import ScriptedModel
 from theorex_lab import ConfigError, Lab, ModelUnavailable, UnusableAnswer
 from theorex_lab.designs.dreams import Ended, Fault, Level
 from theorex_lab.designs.dreams.engine import (
-    Curated,
+    CuratedTrajectory,
     HeuristicDreamer,
     ModelDreamer,
     dreamer_for,
 )
 from theorex_lab.designs.dreams.lessons import MOST_LESSONS, MOST_STEPS
 from theorex_lab.designs.dreams.strategies import Strategy
-from theorex_lab.designs.dreams.trajectories import Act, Trajectory, trajectories_of
-from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.designs.dreams.trajectories import (
+    CapturedAction,
+    Trajectory,
+    trajectories_of,
+)
+from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import hook_form_log, load_logs
 from theorex_lab.eval.datasets.parsing import _actions
 
@@ -47,8 +51,8 @@ def did(
     ok: bool | None = True,
     changed: bool = True,
     reasoning: str = "",
-) -> Act:
-    return Act(
+) -> CapturedAction:
+    return CapturedAction(
         "e",
         0,
         reasoning,
@@ -60,7 +64,9 @@ def did(
     )
 
 
-def lived(*actions: Act, outcome: Ended = Ended.SUCCESS, **more: Any) -> Trajectory:
+def lived(
+    *actions: CapturedAction, outcome: Ended = Ended.SUCCESS, **more: Any
+) -> Trajectory:
     at = {
         "goal": "book a flight",
         "at": 0,
@@ -88,7 +94,7 @@ def lived(*actions: Act, outcome: Ended = Ended.SUCCESS, **more: Any) -> Traject
     )
 
 
-def said(*actions: Act, **more: Any) -> list[str]:
+def said(*actions: CapturedAction, **more: Any) -> list[str]:
     return [
         text
         for text, _, _ in HeuristicDreamer().curate(lived(*actions, **more)).constraints
@@ -219,7 +225,7 @@ def test_an_error_in_words_counts_only_where_nothing_is_known() -> None:
             ),
         ),
         (
-            (Act("e", 0, "", "I can help you.", "", None, "main", True),),
+            (CapturedAction("e", 0, "", "I can help you.", "", None, "main", True),),
             {},
             (
                 "Do not only talk where something is to be done: the run used no tool,"
@@ -308,7 +314,7 @@ def model(*answers: str, **more: Any) -> ModelDreamer:
 def test_a_model_chooses_actions_by_index_and_says_why() -> None:
     dreamer = model(GOOD)
     found = dreamer.curate(lived(*RUN))
-    assert found == Curated(
+    assert found == CuratedTrajectory(
         (1, 2),
         (("Do not book before the price is known", "timeout", "model"),),
         "Look the price up, then book.",
@@ -506,7 +512,7 @@ def test_an_answer_of_a_tool_goes_to_the_call_before_it_where_ids_come_back() ->
 
 
 @pytest.fixture(params=["taubench_airline", "coding_sessions"])
-def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Log:
+def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> EvalLog:
     if not (data := os.environ.get("THEOREX_DATA")):
         pytest.skip("needs the data sets of THEOREX_DATA")
     if request.param == "taubench_airline":
@@ -520,7 +526,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Log:
     return hook_form_log("part", tmp_path / "part.jsonl")
 
 
-def test_real_trajectories_become_sentences(recorded: Log) -> None:
+def test_real_trajectories_become_sentences(recorded: EvalLog) -> None:
     with Lab.temporary() as lab:
         lab.journal.append(list(recorded.events)[:1_500])
         found = trajectories_of(lab.home.in_project(""))

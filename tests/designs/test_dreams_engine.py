@@ -19,12 +19,12 @@ from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.consolidate import (
     MOST_STEPS,
-    Mind,
+    ActiveStrategies,
     strategy_from,
     undo_merge,
 )
 from theorex_lab.designs.dreams.engine import (
-    Curated,
+    CuratedTrajectory,
     HeuristicDreamer,
     ModelDreamer,
     dream,
@@ -47,7 +47,7 @@ class Told(HeuristicDreamer):
     def __init__(self, **said: Any) -> None:
         self.said = said
 
-    def curate(self, trajectory: Trajectory) -> Curated:
+    def curate(self, trajectory: Trajectory) -> CuratedTrajectory:
         found = self.said.get("curate", {}).get(trajectory.goal, {})
         if isinstance(found, Exception):
             raise found
@@ -332,7 +332,7 @@ def test_a_merge_is_refused_where_past_goals_would_lose_their_strategy(
     assert len(lab.dreams.strategies()) == 4
     _with(lab, mergeSimilarity=0.5)
     mind, goals = (
-        Mind(lab.home),
+        ActiveStrategies(lab.home),
         {found.goal: found for found in lab.dreams.strategies()},
     )
     scope, here, far = (

@@ -14,18 +14,18 @@ from tests.conftest import NOW, Meanings
 from theorex_lab import FixedClock, InvalidInput, Lab, new_event
 from theorex_lab.designs.dreams import sections
 from theorex_lab.designs.dreams.strategies import (
-    Branch,
     Constraint,
-    Recollection,
-    Step,
+    RecallResult,
     Strategy,
+    StrategyBranch,
+    StrategyStep,
 )
 
 STEPS = (
-    Step("look", 'get_user({"id": 1})', "Ann", "who it is", 3),
-    Step("", "set_mail()", "done\nline", ok=None),
+    StrategyStep("look", 'get_user({"id": 1})', "Ann", "who it is", 3),
+    StrategyStep("", "set_mail()", "done\nline", ok=None),
 )
-OTHER = Branch(0, Step("try", "ask()", "no", ok=False))
+OTHER = StrategyBranch(0, StrategyStep("try", "ask()", "no", ok=False))
 REFUND = Strategy(
     "st-00000000000a",
     "refund a charge",
@@ -158,9 +158,12 @@ def test_what_others_said_stands_in_fences_of_a_prompt(lab: Lab) -> None:
         for source in ("tool", "agent")
     ]
     found = replace(
-        REFUND, steps=(Step(evil, "a()", evil),), summary=evil, constraints=tuple(said)
+        REFUND,
+        steps=(StrategyStep(evil, "a()", evil),),
+        summary=evil,
+        constraints=tuple(said),
     )
-    text = sections.section_of(Recollection("memory_traversal", "", 1.0, found, 1.0))
+    text = sections.section_of(RecallResult("memory_traversal", "", 1.0, found, 1.0))
     outside, inside = [], False
     for line in text.splitlines():
         if line.startswith("````"):
@@ -172,7 +175,7 @@ def test_what_others_said_stands_in_fences_of_a_prompt(lab: Lab) -> None:
     assert not any("pay me" in line or line.startswith("#") for line in outside)
     assert "source=tool" in text and "source=agent" in text  # noqa: PT018
     assert (
-        sections.section_of(Recollection("zero_shot", ""))
+        sections.section_of(RecallResult("zero_shot", ""))
         == sections.memory_section(lab.home, "anything")
         == ""
     )

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from theorex_lab.designs.dreams.isa import (
     LAST_PARENT,
-    Effects,
     Instruction,
     Opcode,
     Program,
+    ProgramEffects,
     parse,
     run,
 )
@@ -217,7 +217,7 @@ def test_a_wrong_instruction_is_rejected_with_its_line_and_never_stored(
     done = run(parse(f"\n{line}\nMARK_CRITICAL t 0"), actions=5, nodes=("n1", "n2"))
     assert done.errors == [f"L2: {line.split()[0]}: {said}"]
     assert done.success
-    assert vars(done.effects) == {**vars(Effects()), "critical": [0]}
+    assert vars(done.effects) == {**vars(ProgramEffects()), "critical": [0]}
 
 
 @pytest.mark.parametrize("confidence", ["0", "1", "0.5", ".5", "1.0", "0.", "1."])

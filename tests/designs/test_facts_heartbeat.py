@@ -21,8 +21,8 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.facts import commands, heartbeat
 from theorex_lab.designs.facts.heartbeat import (
-    Beat,
-    Extracted,
+    ExtractionReport,
+    HeartbeatReport,
     Phase,
     keep_watermark,
     watermark,
@@ -71,11 +71,11 @@ def _clock(lab: Lab) -> FixedClock:
     return lab.clock
 
 
-def _status(done: Beat) -> dict[str, str]:
+def _status(done: HeartbeatReport) -> dict[str, str]:
     return {phase.name: phase.status for phase in done.phases}
 
 
-def _phase(done: Beat, name: str) -> Phase:
+def _phase(done: HeartbeatReport, name: str) -> Phase:
     return next(phase for phase in done.phases if phase.name == name)
 
 
@@ -199,7 +199,7 @@ def test_a_watermark_goes_forwards_alone(lab: Lab) -> None:
     lab.facts.beat()
     upto = watermark(lab.home)
     lab.agent("main").write("I prefer spaces over tabs.", source="user")
-    assert not keep_watermark(lab.home, Extracted(2, captures=1, facts=1))
+    assert not keep_watermark(lab.home, ExtractionReport(2, captures=1, facts=1))
     assert watermark(lab.home) == upto
 
 
@@ -231,7 +231,7 @@ def test_a_phase_that_fails_stops_no_other(
 def test_of_two_heartbeats_at_once_one_runs(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others: list[Beat] = []
+    others: list[HeartbeatReport] = []
 
     def meanwhile() -> None:
         seq = lab.journal.last_seq()

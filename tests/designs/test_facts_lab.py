@@ -12,7 +12,7 @@ import pytest
 from theorex_lab import Design, Event, FixedClock, Lab, new_event
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.facts.design import DESIGN
-from theorex_lab.eval.replay.baselines import Housed
+from theorex_lab.eval.replay.baselines import ReplayAdapter
 from theorex_lab.search.items import OBSERVATION
 from theorex_lab.text.line import BYTES_PER_TOKEN
 
@@ -80,7 +80,7 @@ def test_a_fact_is_found_where_its_note_is_not(tmp_path: Path) -> None:
 
 
 def test_a_query_fills_its_room_and_never_more() -> None:
-    with closing(Housed([DESIGN])) as memory:
+    with closing(ReplayAdapter([DESIGN])) as memory:
         memory.observe(
             [
                 _said(

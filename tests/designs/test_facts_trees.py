@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from conftest import NOW, Run
 
-from theorex_lab import Entry, FixedClock, InvalidInput, Lab
+from theorex_lab import FixedClock, InvalidInput, Lab, ObservationEntry
 from theorex_lab.designs.facts import files, notes
 from theorex_lab.designs.facts.facts import check_home
 
@@ -49,9 +49,11 @@ def lived(folder: Path) -> Lab:
     lab.facts.add_channel("telegram", "77")
     lab.write_all(
         [
-            Entry("We decided to use uv", "main", observation_type="decision"),
-            Entry("The cat sleeps", "sage"),
-            Entry("Only here", "main", project="telegram-77"),
+            ObservationEntry(
+                "We decided to use uv", "main", observation_type="decision"
+            ),
+            ObservationEntry("The cat sleeps", "sage"),
+            ObservationEntry("Only here", "main", project="telegram-77"),
         ]
     )
     notes.observe(lab.home, "The till is slow")

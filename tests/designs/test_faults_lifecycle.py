@@ -29,7 +29,7 @@ from faults import (
     tool_event,
 )
 
-from theorex_lab import Entry, Lab
+from theorex_lab import Lab, ObservationEntry
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
@@ -301,7 +301,7 @@ def test_a_clock_set_back_by_more_than_a_step_refuses_only_what_is_dated_ahead(
     with documented(tmp_path, at=NOW - 2 * DAY) as lab:
         before = lab.journal.last_seq()
         with pytest.raises(ValueError, match="more than 5 minutes ahead"):
-            lab.write_all([Entry("dated ahead", "main", at=NOW)])
+            lab.write_all([ObservationEntry("dated ahead", "main", at=NOW)])
         assert lab.journal.last_seq() == before
         assert lab.theorex.flush("d0").kept == 2
         lab.theorex.scan()

@@ -12,17 +12,17 @@ from conftest import AS_DOCUMENTED, DAY, NOW, Run, observation
 from simulate import AGENTS, simulate
 
 from theorex_lab import (
-    Entry,
     Event,
     FixedClock,
     HashedNgramEmbedder,
     InvalidInput,
     Lab,
+    ObservationEntry,
     new_event,
 )
 from theorex_lab.core.ids import concept_id
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.flash import Flash, Scored, keep_best, score
+from theorex_lab.designs.theorex.flash import Flash, ScoredEvent, keep_best, score
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.eval.datasets.sources import Activity
 from theorex_lab.text.extract import extract
@@ -87,8 +87,8 @@ def test_the_flash_score_is_neither_all_or_nothing_nor_stuck_at_zero() -> None:
     assert score(tool_event("ok"), {}, 0.7).score == 0.0, "without concepts"
 
 
-def _scored(value: float, characters: int = 10, number: int = 0) -> Scored:
-    return Scored(tool_event("x" * characters, at=NOW + number), (), value)
+def _scored(value: float, characters: int = 10, number: int = 0) -> ScoredEvent:
+    return ScoredEvent(tool_event("x" * characters, at=NOW + number), (), value)
 
 
 def test_a_full_flash_lets_the_lowest_go_first_and_of_equals_the_oldest() -> None:
@@ -388,7 +388,7 @@ def _live(lab: Lab, activities: Sequence[Activity], day: int) -> None:
         if activity.kind in ("decision", "fact", "fix"):
             kind = "trace_fix" if activity.kind == "fix" else activity.kind
             entries.append(
-                Entry(
+                ObservationEntry(
                     activity.text,
                     activity.agent,
                     at=at,

@@ -15,7 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab, new_event
-from theorex_lab.designs.sessions.renamed import Moves, Touched, moves_of, names_now
+from theorex_lab.designs.sessions.renamed import (
+    FileMoves,
+    FileSighting,
+    moves_of,
+    names_now,
+)
 from theorex_lab.designs.sessions.said import names_now_in, needed_files
 from theorex_lab.designs.sessions.sections import session_reminders
 from theorex_lab.memory import hook_payloads
@@ -252,16 +257,17 @@ def test_the_hook_keeps_where_a_command_began_and_what_a_patch_moves(
     moved = body("Bash", {"command": "mv a.ts b.ts"}, shop / "web")
     assert moved["folder"] == "web"
     event = new_event("tool_used", moved, agent="main", at=2)
-    assert names_now([Touched(1, 1, "web/a.ts")], [Moves(2, 2, moves_of(event))]) == [
-        "web/b.ts"
-    ]
+    assert names_now(
+        [FileSighting(1, 1, "web/a.ts")], [FileMoves(2, 2, moves_of(event))]
+    ) == ["web/b.ts"]
     entered = body(
         "Bash", {"command": f"cd {shop} && rm a.ts; cd /tmp && rm b.ts"}, shop
     )
     assert entered["command"] == "cd . && rm a.ts; cd  && rm b.ts"
     steps = moves_of(new_event("tool_used", entered, agent="main", at=2))
     assert names_now(
-        [Touched(1, 1, "a.ts"), Touched(1, 1, "b.ts")], [Moves(2, 2, steps)]
+        [FileSighting(1, 1, "a.ts"), FileSighting(1, 1, "b.ts")],
+        [FileMoves(2, 2, steps)],
     ) == ["", "b.ts"]
     patch = (
         "*** Update File: a.ts\n*** Move to: my b.ts\n@@\n*** Delete File: c.ts\n***"
@@ -366,8 +372,8 @@ def test_only_names_of_files_that_are_there_are_given(
     done: list[tuple[str, ...]],
 ) -> None:
     disk = Disk()
-    touched = [Touched(0, 0, path) for path in sorted(disk.files)]
-    moves: list[Moves] = []
+    touched = [FileSighting(0, 0, path) for path in sorted(disk.files)]
+    moves: list[FileMoves] = []
     for at, (verb, *operands) in enumerate(done, 1):
         if verb == "edit":
             path = operands[0]
@@ -376,12 +382,12 @@ def test_only_names_of_files_that_are_there_are_given(
                 and path not in disk.folders
             ):
                 disk.files.add(path)
-                touched.append(Touched(at, at, path))
+                touched.append(FileSighting(at, at, path))
             continue
         act = disk.move if "mv" in verb else disk.remove if "rm" in verb else disk.make
         if act(*operands):
             moves.append(
-                Moves(
+                FileMoves(
                     at, at, steps_of(shlex.join(["x", *operands]).replace("x", verb, 1))
                 )
             )
@@ -398,15 +404,20 @@ def test_any_command_has_its_steps(text: str, folder: str | None) -> None:
         for step in steps_of(command, folder):
             assert step.paths
             assert ELSEWHERE not in step.paths
-            names_now([Touched(0, 0, "a"), Touched(0, 0, "b/c")], [Moves(1, 1, [step])])
+            names_now(
+                [FileSighting(0, 0, "a"), FileSighting(0, 0, "b/c")],
+                [FileMoves(1, 1, [step])],
+            )
 
 
 def test_a_pattern_stands_for_names_of_one_folder() -> None:
     steps = steps_of("rm *.py")
     assert steps[0].paths == (f"{PATTERN}*.py",)
-    touched = [Touched(0, 0, path) for path in ("a.py", ".b.py", "lib/c.py", "a*.py")]
-    assert names_now(touched, [Moves(1, 1, steps)]) == ["", ".b.py", "lib/c.py", ""]
-    assert names_now(touched, [Moves(1, 1, steps_of("rm 'a*.py'"))]) == [
+    touched = [
+        FileSighting(0, 0, path) for path in ("a.py", ".b.py", "lib/c.py", "a*.py")
+    ]
+    assert names_now(touched, [FileMoves(1, 1, steps)]) == ["", ".b.py", "lib/c.py", ""]
+    assert names_now(touched, [FileMoves(1, 1, steps_of("rm 'a*.py'"))]) == [
         "a.py",
         ".b.py",
         "lib/c.py",

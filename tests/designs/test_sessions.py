@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab, new_event
 from theorex_lab.designs.sessions.digests import digest_idle
-from theorex_lab.designs.sessions.said import Said, Touches
+from theorex_lab.designs.sessions.said import FileTouches, MessageStore
 from theorex_lab.evolution.briefing import refresh
 from theorex_lab.memory.briefing import prompt_matches
 from theorex_lab.memory.briefing.token_budget import count_tokens
@@ -898,7 +898,7 @@ def test_views_are_the_same_however_events_are_cut(
 ) -> None:
     events = [each._replace(seq=number + 1) for number, each in enumerate(events)]
     bounds = [0, *sorted(min(cut, len(events)) for cut in cuts), len(events)]
-    for kind in (Said, Touches):
+    for kind in (MessageStore, FileTouches):
         whole, parts = kind(), kind()
         taken = [each for each in events if each.kind in kind.kinds]
         whole.fold(taken)
@@ -919,7 +919,7 @@ def test_a_life_is_verified_and_read_again_from_snapshots(lab: Lab) -> None:
     life(lab, 6)
     assert lab.verify().ok
     before = shown(lab), lab.sessions.rules(), lab.sessions.files()
-    for view in (Said, Touches):
+    for view in (MessageStore, FileTouches):
         assert lab.views.snapshot(lab.views.get(view))
     with Lab(lab.folder, clock=FixedClock(NOW), project=SHOP) as later:
         add(later, asks(RULE, days=0.1, session="later"))

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from theorex_lab import Event, InvalidInput, Lab, Settings, StorageError
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.settings import ModelSettings
-from theorex_lab.dispatch.bus import Start, ToolUse, check_trace_id, preview
+from theorex_lab.dispatch.bus import CallStart, ToolUse, check_trace_id, preview
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import (
     LARGEST_TASK_BYTES,
@@ -102,8 +102,8 @@ def events(lab: Lab, *kinds: str) -> list[Event]:
 # Messages
 
 
-def start(trace_id: str = "t", **fields: Any) -> Start:
-    return Start(trace_id, "main", NOW, "add 2 and 2", "math", **fields)
+def start(trace_id: str = "t", **fields: Any) -> CallStart:
+    return CallStart(trace_id, "main", NOW, "add 2 and 2", "math", **fields)
 
 
 @pytest.mark.parametrize(

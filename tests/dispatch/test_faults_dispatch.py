@@ -28,7 +28,7 @@ from theorex_lab import Event, Lab, StorageError
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.dispatch import worker as owners
-from theorex_lab.dispatch.bus import Start
+from theorex_lab.dispatch.bus import CallStart
 from theorex_lab.dispatch.worker import (
     LOST,
     OUT_OF_SIGHT,
@@ -245,7 +245,7 @@ def lost_trace(lab: Lab, trace_id: str) -> None:
     folder = lab.folder / "calls"
     with alive(folder, NOW) as owner:
         lab.journal.append(
-            [Start(trace_id, "main", NOW, "a task", "general", owner=owner).event()]
+            [CallStart(trace_id, "main", NOW, "a task", "general", owner=owner).event()]
         )
     (
         folder / f"{owner['lock']}.lock"
@@ -305,7 +305,11 @@ def test_an_owner_that_names_no_lock_is_waited_for_and_names_no_file(
         before = sorted(home.parent.rglob("*"))
         for trace_id, owner in (("t", {"lock": lock}), ("nobody", None)):
             lab.journal.append(
-                [Start(trace_id, "main", NOW, "a task", "general", owner=owner).event()]
+                [
+                    CallStart(
+                        trace_id, "main", NOW, "a task", "general", owner=owner
+                    ).event()
+                ]
             )
         assert close_lost(lab.views, home / "calls", NOW) == ["nobody"]
         assert close_lost(lab.views, home / "calls", NOW + 1) == ["t"]
@@ -331,7 +335,7 @@ def test_only_a_call_whose_lock_can_be_seen_is_closed_before_its_time(
     """Journals of earlier releases name more of an owner than its lock."""
     with opened(home) as lab:
         owner = {**more, "lock": f"{place}-{1:0>36}"}
-        start = Start(
+        start = CallStart(
             "t",
             "main",
             NOW,
@@ -355,7 +359,7 @@ def test_only_a_call_whose_lock_can_be_seen_is_closed_before_its_time(
 def test_a_call_whose_lock_is_held_is_not_lost(home: Path) -> None:
     with opened(home) as lab, alive(home / "calls", NOW) as owner:
         lab.journal.append(
-            [Start("mine", "main", NOW, "a task", "general", owner=owner).event()]
+            [CallStart("mine", "main", NOW, "a task", "general", owner=owner).event()]
         )
         assert close_lost(lab.views, home / "calls", NOW) == []
     with opened(home) as lab:
@@ -404,7 +408,7 @@ def test_a_start_of_version_1_is_waited_for_a_day(home: Path) -> None:
             ("t", f"{0:0>8}-0000-7000-8000-{0:0>12}"),
             ("imported", ""),
         ):
-            event = Start(trace_id, "main", NOW, "a task", "general").event()
+            event = CallStart(trace_id, "main", NOW, "a task", "general").event()
             del event.body["lost_after_seconds"]
             lab.journal.append(
                 [event._replace(body={**event.body, "v": 1, "owner": owner})]

@@ -18,15 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import InvalidInput
-from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.metrics.causal import (
     ADVICE,
     BASE,
     OF_GENE,
     AdviceScore,
-    Figure,
-    Tried,
+    ClosedAttempt,
+    MethodScore,
     captured,
     foretell,
     score_advice,
@@ -43,19 +43,19 @@ SECOND = 1_000_000
 EXPECTED = "expected success of what was tried"
 
 
-def figure(score: AdviceScore, *names: str) -> Figure:
+def figure(score: AdviceScore, *names: str) -> MethodScore:
     return next(one for one in score if one[:3] == names)
 
 
 def attempt(
     place: int, gene: str, *, success: bool, lasts: int = 1, signal: str = "slow"
-) -> Tried:
+) -> ClosedAttempt:
     """An attempt that is chosen at a place and closed `lasts` places later."""
     runs = tuple(
         EvidenceRun(key, gene, success) for key in (f"signal:{signal}", "option")
     )
     places = place, place + lasts, place * SECOND, (place + lasts) * SECOND
-    return Tried(
+    return ClosedAttempt(
         f"session {place % 60}",
         (signal,),
         gene,
@@ -67,7 +67,7 @@ def attempt(
     )
 
 
-def shuffled(tried: Sequence[Tried], seed: int) -> list[Tried]:
+def shuffled(tried: Sequence[ClosedAttempt], seed: int) -> list[ClosedAttempt]:
     """The same attempts, whose outcomes were drawn from one another's."""
     outcomes = [one.success for one in tried]
     Random(seed).shuffle(outcomes)
@@ -78,7 +78,7 @@ def shuffled(tried: Sequence[Tried], seed: int) -> list[Tried]:
 
 
 @cache
-def sessions() -> Log:
+def sessions() -> EvalLog:
     return load_logs("simulated_sessions")[0]
 
 
@@ -88,7 +88,7 @@ def score_of_sessions() -> AdviceScore:
 
 
 @cache
-def tried_in_sessions() -> list[Tried]:
+def tried_in_sessions() -> list[ClosedAttempt]:
     return captured(sessions())
 
 
@@ -156,7 +156,7 @@ def test_a_log_that_ends_earlier_gives_the_same_rows(share: float) -> None:
     assert rows == [whole[row["asked"]] for row in rows]
 
 
-def good_and_bad(n: int = 300) -> list[Tried]:
+def good_and_bad(n: int = 300) -> list[ClosedAttempt]:
     """Two genes, of which one succeeds nine times in ten and the other once."""
     draw = Random(1)
     genes = [draw.choice(["good", "bad"]) for _ in range(n)]

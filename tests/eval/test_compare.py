@@ -20,12 +20,12 @@ from compared_logs import Forgets, Misses, Remembers, asked_log, worked_log
 from conftest import DAY, NOW, Run
 
 from theorex_lab import Event, InvalidInput, StorageError, installed, new_event
-from theorex_lab.eval.adapters.protocol import Log, Probe
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 from theorex_lab.eval.datasets.logs import Recorder
 from theorex_lab.eval.metrics import compare as module
 from theorex_lab.eval.metrics.compare import Comparison, compare
 from theorex_lab.eval.plots.comparison import plot_comparison
-from theorex_lab.eval.replay.baselines import Housed, names_of
+from theorex_lab.eval.replay.baselines import ReplayAdapter, names_of
 from theorex_lab.eval.replay.trials import Plan, try_out
 from theorex_lab.journal.event import register_kinds
 
@@ -314,10 +314,10 @@ def test_what_a_memory_does_wrong_is_named_and_counts_as_nothing(
 
 def test_an_event_of_the_future_is_no_evidence() -> None:
     log = asked_log("early")
-    early = Log(
+    early = EvalLog(
         "early",
         log.events,
-        [Probe(NOW + DAY // 2, "which port", frozenset({log.events[7].id}))],
+        [EvalQuery(NOW + DAY // 2, "which port", frozenset({log.events[7].id}))],
     )
     trial = try_out(early, "Foretells", made.Foretells, Plan((500,)))
     assert "allowed are events that it was shown before" in next(iter(trial.problems))
@@ -337,7 +337,7 @@ def test_a_memory_in_a_home_is_scored_by_lineage_with_words_and_stale_events() -
         noted("cache", "The cache lives for an hour", 0),
         noted("cache", "The cache lives for a day", 1),
     ]
-    probe = Probe(
+    probe = EvalQuery(
         NOW + 2 * DAY,
         "how long does the cache live",
         frozenset({events[1].id}),
@@ -345,9 +345,9 @@ def test_a_memory_in_a_home_is_scored_by_lineage_with_words_and_stale_events() -
         frozenset({events[0].id}),
     )
     trial = try_out(
-        Log("notes", events, [probe]),
+        EvalLog("notes", events, [probe]),
         "notes",
-        lambda: Housed([notes_design.NOTES]),
+        lambda: ReplayAdapter([notes_design.NOTES]),
         Plan((500,)),
     )
     found = next(given.scores for given in trial.given if given.mode == "retrieve")
@@ -366,14 +366,16 @@ def test_theorex_finds_what_was_written() -> None:
     log = Recorder("written")
     log.wrote("a", NOW, "The staging database runs in Frankfurt", source="user")
     log.probes.append(
-        Probe(
+        EvalQuery(
             NOW + DAY,
             "where does the staging database run",
             log.ids(["a"]),
             ("Frankfurt",),
         )
     )
-    trial = try_out(log.log(), "theorex", lambda: Housed(installed()), Plan((500,)))
+    trial = try_out(
+        log.log(), "theorex", lambda: ReplayAdapter(installed()), Plan((500,))
+    )
     found = next(given.scores for given in trial.given if given.mode == "retrieve")
     assert (found["evidence_recall"], found["answer_words"]) == (1.0, 1.0)
 

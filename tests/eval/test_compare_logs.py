@@ -14,7 +14,7 @@ import pytest
 
 from theorex_lab import InvalidInput, StorageError
 from theorex_lab.core.ids import derived_event_id
-from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets import dataset_files, sources
 from theorex_lab.eval.datasets.dataset_files import LicenceNotice
 from theorex_lab.eval.datasets.dataset_table import DATASETS
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def texts(log: Log, ids: frozenset[str]) -> set[str]:
+def texts(log: EvalLog, ids: frozenset[str]) -> set[str]:
     """What the events of these ids say."""
     found = (event.body for event in log.events if event.id in ids)
     return {
@@ -147,7 +147,7 @@ def test_a_set_without_a_public_address_says_where_it_must_lie(
 Counts = dict[str, float]
 
 
-def counts_of(name: str, logs: list[Log]) -> Counts:
+def counts_of(name: str, logs: list[EvalLog]) -> Counts:
     """The logs, what they hold and what is asked, under the names of the table."""
     events, probes = (
         sum(len(log.events) for log in logs),

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from compared_logs import worked_log
 
-from theorex_lab.eval.adapters.protocol import Log, SessionLine
+from theorex_lab.eval.adapters.protocol import EvalLog, SessionLine
 from theorex_lab.eval.datasets import sources
 from theorex_lab.eval.datasets.dataset_table import DATASETS
 from theorex_lab.eval.datasets.logs import load_logs
-from theorex_lab.eval.metrics.sessions import Ends, scenes
-from theorex_lab.eval.replay.baselines import Maker
+from theorex_lab.eval.metrics.sessions import PathEnds, scenes
+from theorex_lab.eval.replay.baselines import ReplayAdapterMaker
 from theorex_lab.eval.replay.trials import Plan, try_out
 
 needs_data = pytest.mark.skipif(
@@ -28,7 +28,7 @@ THEIR_NAMES = {"mean": "all"}
 
 
 @pytest.fixture(scope="module")
-def coding() -> Log:
+def coding() -> EvalLog:
     (log,) = load_logs("coding_sessions")
     return log
 
@@ -47,7 +47,7 @@ def measure() -> Any:
 
 
 @needs_data
-def test_counts_are_those_published(coding: Log) -> None:
+def test_counts_are_those_published(coding: EvalLog) -> None:
     found = {
         "logs": 1,
         "lines": len(coding.lines),
@@ -58,7 +58,7 @@ def test_counts_are_those_published(coding: Log) -> None:
 
 @needs_data
 def test_scores_equal_those_of_the_recordings_own_program(
-    coding: Log, measure: Any
+    coding: EvalLog, measure: Any
 ) -> None:
     file = (
         Path(os.environ[sources.DATA_VARIABLE])
@@ -104,9 +104,9 @@ def test_scores_equal_those_of_the_recordings_own_program(
     ("name", "published"), [("recent_files", 0.470), ("oracle_lines", 0.731)]
 )
 def test_baselines_reach_what_the_set_publishes(
-    coding: Log, name: str, published: float
+    coding: EvalLog, name: str, published: float
 ) -> None:
-    trial = try_out(coding, name, Maker(name), Plan((500,)))
+    trial = try_out(coding, name, ReplayAdapterMaker(name), Plan((500,)))
     means = [given.scores["mean"] for given in trial.given if given.mode == "inject"]
     scored = [value for value in means if not math.isnan(value)]
     assert sum(scored) / len(scored) == pytest.approx(published, abs=0.002)
@@ -124,7 +124,7 @@ def test_sessions_are_scored_from_the_sixth_on_against_what_was_before() -> None
 
 
 def test_an_end_that_two_files_share_names_neither() -> None:
-    ends = Ends(["a/x.py", "b/x.py", "x.py"])
+    ends = PathEnds(["a/x.py", "b/x.py", "x.py"])
     assert [ends.file("x.py", known) for known in (0, 1, 2, 3)] == [
         None,
         "a/x.py",
@@ -137,9 +137,9 @@ def test_a_session_without_a_prompt_is_not_asked() -> None:
     log = worked_log()
     lines = [line for line in log.lines if not line.prompt]
     trial = try_out(
-        Log("silent", log.events, (), lines),
+        EvalLog("silent", log.events, (), lines),
         "recent_files",
-        Maker("recent_files"),
+        ReplayAdapterMaker("recent_files"),
         Plan((500,)),
     )
     assert {given.mode for given in trial.given} == {"inject"}
@@ -156,6 +156,6 @@ def test_what_a_user_says_again_is_a_repeat() -> None:
         for at in range(10, 60, 10)
     ]
     lines += [SessionLine(60, "s6", prompt="Go on"), SessionLine(61, "s6", prompt=rule)]
-    scene = scenes(Log("rules", [], (), lines))[-1]
+    scene = scenes(EvalLog("rules", [], (), lines))[-1]
     assert scene.score(rule, 500)["repeat"] == 1.0
     assert scene.score("regenerate", 500)["repeat"] == 0.0

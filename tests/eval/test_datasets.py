@@ -25,7 +25,7 @@ import pytest
 
 from theorex_lab.eval.datasets import dataset_files, recorded_runs, sources
 from theorex_lab.eval.datasets import parsing as runs
-from theorex_lab.eval.datasets.dataset_files import Content, members_of, read_files
+from theorex_lab.eval.datasets.dataset_files import FileContent, members_of, read_files
 from theorex_lab.eval.datasets.dataset_table import DATASETS, DataFile, DatasetInfo
 from theorex_lab.eval.datasets.logs import LOGS
 
@@ -260,10 +260,12 @@ def test_reflections_belong_to_the_trial_they_were_written_after() -> None:
         trial("one", "two", success=True),
     ]
     members = {
-        name: Content(name, text) for name, text in zip(names, texts, strict=True)
+        name: FileContent(name, text) for name, text in zip(names, texts, strict=True)
     }
     base = "base_run_logs/env_results_trial_0.json"
-    found = runs.reflexion(members | {base: Content(base, trial(success=False))}, "L")
+    found = runs.reflexion(
+        members | {base: FileContent(base, trial(success=False))}, "L"
+    )
     assert found.reflections == (
         runs.Reflection(0, 0, "one"),
         runs.Reflection(0, 1, "two"),
@@ -343,7 +345,7 @@ def test_a_step_without_a_name_is_of_its_role() -> None:
         **labels,
     }
     (read,) = runs.whoandwhen(
-        {"1.json": Content("p:1.json", json.dumps(run).encode())}, "MIT"
+        {"1.json": FileContent("p:1.json", json.dumps(run).encode())}, "MIT"
     ).runs
     assert [step.agent for step in read.steps] == [
         "human",

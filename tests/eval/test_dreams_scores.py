@@ -24,7 +24,7 @@ from test_browser import (
 )
 
 from theorex_lab import InvalidInput, new_event
-from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.metrics.compare import compare
 from theorex_lab.eval.metrics.strategies import (
@@ -118,7 +118,7 @@ def test_a_strategy_for_the_first_prompt_names_more_than_words_find() -> None:
     assert ours["command"] > peers["recent files"]["command"]
     assert peers["BM25 over raw sessions"]["gain_low"] > 0
     with pytest.raises(InvalidInput, match="uses? nothing known before"):
-        score_coding(Log("empty", []))
+        score_coding(EvalLog("empty", []))
 
 
 def test_ten_cycles_lose_neither_goals_nor_steps() -> None:
@@ -156,7 +156,7 @@ def test_constraints_reach_their_own_task_and_no_coding_session() -> None:
 def test_dreams_are_compared_by_name() -> None:
     (whole,) = load_logs("simulated_sessions")
     until_day = whole.events[0].at + 14 * 86_400_000_000
-    early = Log(
+    early = EvalLog(
         "two weeks",
         [event for event in whole.events if event.at < until_day],
         (),

@@ -22,7 +22,7 @@ from theorex_lab import (
     new_event,
 )
 from theorex_lab.core.settings import SIGNALS, check_settings
-from theorex_lab.eval.adapters.protocol import Log, Probe
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 from theorex_lab.eval.metrics.retrieval import (
     METRICS,
     SETS,
@@ -80,7 +80,7 @@ def said(text: str, number: int, session: str = "s1") -> Event:
 
 
 @pytest.fixture
-def log() -> Log:
+def log() -> EvalLog:
     """Thirteen texts of different words, and a question to each."""
     texts = [
         f"The {subject} was {MATTERS[number]} and {MATTERS[number - 1]} beside"
@@ -88,11 +88,11 @@ def log() -> Log:
         for number, subject in enumerate(SUBJECTS)
     ]
     events = [said(text, number) for number, text in enumerate(texts)]
-    return Log(
+    return EvalLog(
         "shop",
         events,
         [
-            Probe(NOW + 99, f"the {name}?", frozenset({f"e{n}"}))
+            EvalQuery(NOW + 99, f"the {name}?", frozenset({f"e{n}"}))
             for n, name in enumerate(SUBJECTS)
         ],
     )
@@ -128,7 +128,9 @@ def test_scores_are_those_computed_by_hand() -> None:
     assert set(nothing.values()) == {0.0}
 
 
-def test_every_method_finds_what_holds_the_words_and_tells_so_as_json(log: Log) -> None:
+def test_every_method_finds_what_holds_the_words_and_tells_so_as_json(
+    log: EvalLog,
+) -> None:
     score = score_retrieval([log], embedder=WORDS)
     assert (score.n, list(score.scores)) == (
         13,
@@ -150,7 +152,7 @@ def test_every_method_finds_what_holds_the_words_and_tells_so_as_json(log: Log) 
 
 
 def test_methods_go_through_search_and_leave_the_settings_as_they_were(
-    log: Log,
+    log: EvalLog,
 ) -> None:
     with remembering(log, Counted(), search_floor=0.4) as lab:
         before = lab.settings
@@ -163,20 +165,20 @@ def test_methods_go_through_search_and_leave_the_settings_as_they_were(
 
 
 def test_a_question_without_an_answer_is_not_counted_and_a_log_without_any_is_refused(
-    log: Log,
+    log: EvalLog,
 ) -> None:
-    odd = [Probe(NOW, "who?"), Probe(NOW, " ", frozenset({"e1"}))]
+    odd = [EvalQuery(NOW, "who?"), EvalQuery(NOW, " ", frozenset({"e1"}))]
     assert (
         score_retrieval(
-            [Log("shop", log.events, [*log.probes, *odd])], embedder=WORDS
+            [EvalLog("shop", log.events, [*log.probes, *odd])], embedder=WORDS
         ).n
         == 13
     )
     with pytest.raises(InvalidInput, match="got no question that a text answers"):
-        score_retrieval([Log("shop", log.events, odd)], embedder=WORDS)
+        score_retrieval([EvalLog("shop", log.events, odd)], embedder=WORDS)
 
 
-def test_a_vector_is_computed_once_for_all_runs(log: Log, tmp_path: Path) -> None:
+def test_a_vector_is_computed_once_for_all_runs(log: EvalLog, tmp_path: Path) -> None:
     first, second = Counted(), Counted()
     scores = [
         score_retrieval([log], embedder=KeptEmbedder(counted, tmp_path))
@@ -186,7 +188,7 @@ def test_a_vector_is_computed_once_for_all_runs(log: Log, tmp_path: Path) -> Non
     assert scores[0].result() == scores[1].result()
 
 
-def test_weights_of_the_settings_decide(log: Log) -> None:
+def test_weights_of_the_settings_decide(log: EvalLog) -> None:
     query = "drawbridge kiln kiln"
     with remembering(
         log,
@@ -249,7 +251,7 @@ class TestCommand:
             )
 
 
-def test_settings_take_the_place_of_those_that_ship(log: Log) -> None:
+def test_settings_take_the_place_of_those_that_ship(log: EvalLog) -> None:
     found = {
         floor: score_retrieval([log], embedder=Counted(), search_floor=floor)
         for floor in (0.0, 0.9)

@@ -24,7 +24,7 @@ from test_datasets import (
 
 from theorex_lab import InvalidInput, StorageError
 from theorex_lab.eval.datasets import dataset_files, parsing, recorded_runs
-from theorex_lab.eval.datasets.dataset_files import Content, members_of, read_files
+from theorex_lab.eval.datasets.dataset_files import FileContent, members_of, read_files
 
 PLAIN = f"/owner/repo/{FAKE.commit}/data/A%26B/plain%20text.txt"
 
@@ -184,7 +184,7 @@ def test_data_folder_that_does_not_exist(
 
 def test_no_tar() -> None:
     with pytest.raises(InvalidInput, match="x.tar is no readable tar"):
-        members_of(Content("x.tar", b"text"))
+        members_of(FileContent("x.tar", b"text"))
 
 
 def read_scores(
@@ -198,18 +198,18 @@ def read_scores(
     }
     texts |= {"query_train.jsonl": queries, "query_test.jsonl": b""}
     return parsing.llmrouter(
-        {name: Content("p", text) for name, text in texts.items()}, "L"
+        {name: FileContent("p", text) for name, text in texts.items()}, "L"
     )
 
 
 def read_answers(text: bytes) -> object:
-    return parsing.routellm({}, {"mmlu_x.csv": Content("p", text)})
+    return parsing.routellm({}, {"mmlu_x.csv": FileContent("p", text)})
 
 
 def read_reflexion(**trials: str) -> object:
     contents = {
         f"{name.split('_')[0]}_run_logs/env_results_trial_{name.split('_')[1]}.json": (
-            Content(f"p {name}", text.encode())
+            FileContent(f"p {name}", text.encode())
         )
         for name, text in trials.items()
     }
@@ -217,7 +217,7 @@ def read_reflexion(**trials: str) -> object:
 
 
 def one(parse: Callable[..., object], text: bytes) -> Callable[[], object]:
-    return lambda: parse(Content("p", text), "L")
+    return lambda: parse(FileContent("p", text), "L")
 
 
 TAU = b"""{"task_id": 0, "trial": 0, "reward": 1, "info": {"user_cost": null, "task": {"user_id": "u", "instruction": "i",
@@ -278,7 +278,7 @@ MALFORMED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "step out of the run": (
         lambda: parsing.whoandwhen(
-            {"1.json": Content("p:1.json", RUN.replace(b'"0"', b'"1"'))}, "L"
+            {"1.json": FileContent("p:1.json", RUN.replace(b'"0"', b'"1"'))}, "L"
         ),
         r"p:1.json: mistake_step.*0 to 0",
     ),
@@ -287,7 +287,7 @@ MALFORMED: dict[str, tuple[Callable[[], object], str]] = {
         r"reflexion trials 0, 1",
     ),
     "odd name of a trial": (
-        lambda: parsing.reflexion({"x.json": Content("p:x.json", b"[]")}, "L"),
+        lambda: parsing.reflexion({"x.json": FileContent("p:x.json", b"[]")}, "L"),
         r"p:x.json.*env_results",
     ),
     "memory that shrinks": (

@@ -9,7 +9,7 @@ import pytest
 
 from theorex_lab import InvalidInput
 from theorex_lab.eval.datasets.routing_sets import load_routing_set
-from theorex_lab.eval.metrics.routing import Queries, Training
+from theorex_lab.eval.metrics.routing import Queries, TrainingScores
 from theorex_lab.memory.intervals import bootstrap_means
 
 SCORES = np.zeros((2, 3))
@@ -22,11 +22,14 @@ QUERIES = Queries(["a", "b"], ["x", "x"])
         (lambda: bootstrap_means(np.zeros((0, 1))), "0 values"),
         (lambda: bootstrap_means(np.zeros((2, 1)), draws=0), "0 draws"),
         (lambda: Queries(["a"], []), "1 texts and 0 tasks"),
-        (lambda: Training(QUERIES, np.zeros((3, 2))), r"scores \(3, 2\) of 2 queries"),
-        (lambda: Training(QUERIES, np.zeros((2, 0))), r"scores \(2, 0\)"),
-        (lambda: Training(Queries([], []), np.zeros((0, 3))), r"scores \(0, 3\)"),
-        (lambda: Training(QUERIES, np.full((2, 2), np.nan)), "from 0 to 1"),
-        (lambda: Training(QUERIES, np.full((2, 2), 1.5)), "from 0 to 1"),
+        (
+            lambda: TrainingScores(QUERIES, np.zeros((3, 2))),
+            r"scores \(3, 2\) of 2 queries",
+        ),
+        (lambda: TrainingScores(QUERIES, np.zeros((2, 0))), r"scores \(2, 0\)"),
+        (lambda: TrainingScores(Queries([], []), np.zeros((0, 3))), r"scores \(0, 3\)"),
+        (lambda: TrainingScores(QUERIES, np.full((2, 2), np.nan)), "from 0 to 1"),
+        (lambda: TrainingScores(QUERIES, np.full((2, 2), 1.5)), "from 0 to 1"),
         (lambda: load_routing_set("nowhere"), "'nowhere'"),
     ],
 )

@@ -24,7 +24,7 @@ from theorex_lab.core.settings import ModelSettings
 from theorex_lab.eval.datasets.recorded_runs import load_local_runs
 from theorex_lab.eval.metrics.costs import (
     MatrixSettings,
-    Runs,
+    ModelRuns,
     home_runs,
     local_routing_set,
     local_runs,
@@ -43,7 +43,7 @@ from theorex_lab.eval.widgets.explorer import to_png
 MODELS = {"careful": ModelSettings(tier="large"), "quick": ModelSettings(tier="small")}
 
 
-def made_runs(*, settings: Settings | None = None, quick: int = NOW) -> Runs:
+def made_runs(*, settings: Settings | None = None, quick: int = NOW) -> ModelRuns:
     """code: `careful` 9 of 10 in 2 s, `quick` 8 of 10 in 0.5 s; math: `quick` 2 of 3
     without a latency.
     """
@@ -53,7 +53,7 @@ def made_runs(*, settings: Settings | None = None, quick: int = NOW) -> Runs:
         for number in range(10)
     ]
     rows += [("math", "quick", number < 2, NOW, math.nan) for number in range(3)]
-    return Runs.of(
+    return ModelRuns.of(
         rows,
         settings or Settings(models=MODELS, roles=[], matrix_success_weight=0.6),
         NOW,
@@ -61,7 +61,7 @@ def made_runs(*, settings: Settings | None = None, quick: int = NOW) -> Runs:
 
 
 RUNS = made_runs()
-NO_RUNS = Runs.of([], RUNS.settings, NOW)
+NO_RUNS = ModelRuns.of([], RUNS.settings, NOW)
 SCORES = [
     PolicyScore(name, score, score - 0.1, score + 0.1, 0.0, cost, 0.0, 0.0, 0.0)
     for name, score, cost in (
@@ -129,7 +129,7 @@ class TestMatrix:
     def test_no_name_of_a_model_covers_another(self, models: int) -> None:
         names = [f"a-long-name-{number} greedy" for number in range(models)]
         rows = [("code", name, True, NOW, 1.0) for name in names for _ in range(6)]
-        runs = Runs.of(rows, Settings(), NOW)
+        runs = ModelRuns.of(rows, Settings(), NOW)
         ax = plots.plot_matrix(runs.matrix())
         ax.figure.draw_without_rendering()
         boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
@@ -277,7 +277,7 @@ def ended(
 
 class TestMatrixExplorer:
     @staticmethod
-    def _explorer(**sources: Callable[[], Runs]) -> tuple[Any, ...]:
+    def _explorer(**sources: Callable[[], ModelRuns]) -> tuple[Any, ...]:
         return tuple(matrix_explorer(sources or {"made": lambda: RUNS}).children)
 
     def test_the_drawing_opens_nothing_and_is_the_same_twice(self) -> None:
@@ -324,7 +324,7 @@ class TestMatrixExplorer:
         assert status.value.endswith("Flipped: nothing.</p>")
 
     def test_what_cannot_be_read_says_why_and_the_others_still_show(self) -> None:
-        def broken() -> Runs:
+        def broken() -> ModelRuns:
             raise InvalidInput("row 3 <b>is bad</b>")
 
         source, *_, status, picture = self._explorer(broken=broken, sound=lambda: RUNS)

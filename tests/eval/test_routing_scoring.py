@@ -11,7 +11,12 @@ import pytest
 from theorex_lab import InvalidInput
 from theorex_lab.eval.datasets import sources
 from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.eval.metrics.routing import OURS, Queries, Training, score_routing
+from theorex_lab.eval.metrics.routing import (
+    OURS,
+    Queries,
+    TrainingScores,
+    score_routing,
+)
 from theorex_lab.memory.intervals import bootstrap_means
 
 needs_data = pytest.mark.skipif(
@@ -37,7 +42,7 @@ def small_set(
     texts = [f"question {number} of {task}" for number, task in enumerate(tasks)]
     texts[n : n + repeats] = texts[:repeats]
     train, test = (
-        Training(
+        TrainingScores(
             Queries(texts[part], [f"task {task}" for task in tasks[part]]), scores[part]
         )
         for part in (slice(0, n), slice(n, None))

@@ -19,7 +19,7 @@ from theorex_lab.core.ids import concept_id
 from theorex_lab.designs.theorex.answers import reading
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.design import READ_FROM
-from theorex_lab.designs.theorex.upkeep import Checked, Drift, check_context, drift
+from theorex_lab.designs.theorex.upkeep import ContextCheck, Drift, check_context, drift
 from theorex_lab.evolution.audit import AuditEntry, audit, kinds_of
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
@@ -497,7 +497,7 @@ def test_an_erased_moment_is_no_moment(lab: Lab) -> None:
 
 def checked(
     lab: Lab, context_pct: float, session: str = "s1", agent: str = "main"
-) -> Checked:
+) -> ContextCheck:
     return check_context(
         lab.home, session=session, context_pct=context_pct, agent=agent
     )
@@ -528,7 +528,7 @@ def summaries(lab: Lab) -> list[Event]:
 
 def test_the_monitor_fires_at_the_alert_and_then_every_twenty_calls(lab: Lab) -> None:
     used(lab, "the session cache")
-    assert checked(lab, 49.9) == Checked(False, 49.9, 1, None)
+    assert checked(lab, 49.9) == ContextCheck(False, 49.9, 1, None)
     first = checked(lab, 50)
     assert (first.fired, first.calls, first.written) == (True, 2, summaries(lab)[0].id)
     found = [checked(lab, 90) for _ in range(19)]
@@ -609,5 +609,5 @@ def test_after_an_erasure_the_monitor_starts_anew(lab: Lab) -> None:
     used(lab, "a secret cache")
     assert checked(lab, 80).fired
     lab.erase(agent="main")
-    assert checked(lab, 80) == Checked(True, 80.0, 1, None)
+    assert checked(lab, 80) == ContextCheck(True, 80.0, 1, None)
     assert checked(lab, 80).fired is False

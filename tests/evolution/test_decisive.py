@@ -15,8 +15,8 @@ from theorex_lab.evolution.decisive import (
     LAST_CALL_SHARE,
     LAST_STEP_SHARE,
     WEIGHTS,
+    DecisiveStep,
     FailureClass,
-    Finding,
     RunStep,
     find_decisive,
 )
@@ -65,7 +65,7 @@ def signs(steps: list[RunStep], position: int, task: str = TASK) -> dict[str, fl
     return dict(zip(SIGNS, row, strict=True))
 
 
-def found(steps: list[RunStep], task: str = TASK) -> Finding:
+def found(steps: list[RunStep], task: str = TASK) -> DecisiveStep:
     return find_decisive(steps, task=task)
 
 
@@ -240,7 +240,7 @@ def test_classes(failure_class: str, step: int, texts: list[str]) -> None:
 def test_classes_are_all_reached_by_a_lesson() -> None:
     steps = run(PLAN, SIMULATED)
     for each in FailureClass:
-        fix = rule_fix(Finding(1, "b", each, 0.5, (), (0.5, 0.5)), steps)
+        fix = rule_fix(DecisiveStep(1, "b", each, 0.5, (), (0.5, 0.5)), steps)
         assert (
             re.fullmatch(r"The run .+; next time .+\.", fix)
             if each is not FailureClass.OTHER

@@ -11,7 +11,7 @@ from drawing import own_axes
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.core.settings import check_settings
-from theorex_lab.dispatch.bus import Start, ToolUse
+from theorex_lab.dispatch.bus import CallStart, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.eval.datasets.recorded_runs import (
@@ -60,7 +60,7 @@ def _run(lab: Lab, outcome_id: str) -> None:
         lab.journal.append(
             [
                 tool.event(
-                    Start(
+                    CallStart(
                         "run",
                         "main",
                         lab.clock.now(),

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from theorex_lab import Event, Lab, new_event
 from theorex_lab.app.cli.learn import _shown
-from theorex_lab.dispatch.bus import End, Start, ToolUse
+from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import alive
 from theorex_lab.evolution.audit import audit
-from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
+from theorex_lab.evolution.cases import FailureCase, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import LAST_CALL_SHARE
 from theorex_lab.evolution.failures import (
     UNMENDED_SHARE,
@@ -77,8 +77,8 @@ def traced(
     trace_id: str = "t-1",
     **end: Any,
 ) -> None:
-    """A call for the outcome with its tool events; `end` as in `End`."""
-    start = Start(
+    """A call for the outcome with its tool events; `end` as in `CallEnd`."""
+    start = CallStart(
         trace_id,
         agent,
         NOW,
@@ -100,7 +100,7 @@ def traced(
         "response": "It is deployed.",
         **end,
     }
-    lab.journal.append([*events, End(trace_id, NOW, **ended).event(start)])
+    lab.journal.append([*events, CallEnd(trace_id, NOW, **ended).event(start)])
 
 
 def saying(*replies: str | None) -> ModelReviewer:
@@ -128,7 +128,7 @@ def events(lab: Lab, *kinds: str) -> list[Event]:
     return list(lab.journal.tail(0, kinds=kinds, erased=True))
 
 
-def case_in(lab: Lab, outcome_id: str) -> Case:
+def case_in(lab: Lab, outcome_id: str) -> FailureCase:
     outcome = log_of(lab).get(outcome_id)
     return case_of(
         outcome, None if outcome.trace_id is None else lab.trace(outcome.trace_id)
@@ -272,7 +272,7 @@ def test_what_is_erased_while_the_model_thinks_leaves_no_fix(lab: Lab) -> None:
     traced(lab, outcome_id, ("Bash", "deploy", "the password of the vault"))
 
     class Slow:
-        def review(self, case: Case) -> ReviewVerdict:
+        def review(self, case: FailureCase) -> ReviewVerdict:
             lab.erase(match="the password of the vault")
             return saying(GOOD).review(case)
 
@@ -286,7 +286,7 @@ def test_what_no_longer_waits_is_left_alone(lab: Lab) -> None:
     first, second = failed(lab), failed(lab)
 
     class Correcting:
-        def review(self, case: Case) -> ReviewVerdict:
+        def review(self, case: FailureCase) -> ReviewVerdict:
             log_of(lab).correct(second, success=True)
             return saying(GOOD).review(case)
 
@@ -303,7 +303,7 @@ def test_what_was_reviewed_meanwhile_gets_no_second_fix(lab: Lab) -> None:
     first, second = failed(lab), failed(lab)
 
     class Overtaken:
-        def review(self, case: Case) -> ReviewVerdict:
+        def review(self, case: FailureCase) -> ReviewVerdict:
             lab.review_failures(reviewer=saying(GOOD))
             return saying(GOOD).review(case)
 
@@ -318,7 +318,7 @@ def test_a_call_that_is_under_way_is_waited_for(lab: Lab) -> None:
     with alive(lab.folder / "calls", NOW) as owner:
         lab.journal.append(
             [
-                Start(
+                CallStart(
                     "t", "main", NOW, "x", "general", outcome_id=outcome_id, owner=owner
                 ).event()
             ]

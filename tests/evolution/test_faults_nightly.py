@@ -24,7 +24,7 @@ from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex import upkeep
 from theorex_lab.evolution import maintenance as nightly_module
 from theorex_lab.evolution.acceptance import policies, policy_settings, rollback
-from theorex_lab.evolution.cases import Case, ReviewVerdict
+from theorex_lab.evolution.cases import FailureCase, ReviewVerdict
 from theorex_lab.evolution.failures import HeuristicReviewer
 from theorex_lab.evolution.lease import Lease
 from theorex_lab.journal.event import encode
@@ -232,7 +232,7 @@ def test_two_nights_at_once_are_one(template: Path, tmp_path: Path) -> None:
     ran = []
 
     class Overtaken(HeuristicReviewer):
-        def review(self, case: Case) -> ReviewVerdict:
+        def review(self, case: FailureCase) -> ReviewVerdict:
             def other() -> None:
                 with documented(home) as second:
                     report = second.nightly(reviewer="heuristic")

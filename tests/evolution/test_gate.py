@@ -15,14 +15,14 @@ from conftest import DAY, NOW, THEOREX_SHOWN, observation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import Entry, Event, FixedClock, Lab, Settings
+from theorex_lab import Event, FixedClock, Lab, ObservationEntry, Settings
 from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, needs, weighted_mean
 from theorex_lab.evolution import acceptance as gate_module
 from theorex_lab.evolution.acceptance import (
     POLICY_SETTINGS,
-    Gated,
+    AcceptanceResult,
     decide,
     gate,
     keep,
@@ -149,7 +149,7 @@ def _lab(
     return lab
 
 
-def _memory(lab: Lab) -> Gated:
+def _memory(lab: Lab) -> AcceptanceResult:
     said = gate(lab.home)
     return next(each for each in said if each.part == "memory")
 
@@ -567,7 +567,9 @@ def test_entries_of_text_are_needs_too(tmp_path: Path) -> None:
     in.
     """
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        lab.write_all([Entry("Postgres keeps the ledger", "main", NOW - DAY)])
+        lab.write_all(
+            [ObservationEntry("Postgres keeps the ledger", "main", NOW - DAY)]
+        )
         lab.journal.append(
             [
                 outcome_event(

@@ -24,7 +24,7 @@ from theorex_lab import (
 )
 from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import check_settings, load_settings
-from theorex_lab.designs.theorex.upkeep import MemoryReplay, Need
+from theorex_lab.designs.theorex.upkeep import MemoryReplay, OutcomeNeed
 from theorex_lab.eval.metrics.access_log import AccessLog
 from theorex_lab.eval.replay.decay_replay import replay
 from theorex_lab.eval.replay.event_log import EventLog
@@ -44,13 +44,13 @@ from theorex_lab.memory.briefing.token_budget import (
     count_tokens,
     price_of,
 )
-from theorex_lab.memory.contract import AuditPart, PolicyPart, Proposal, Told
+from theorex_lab.memory.contract import AuditPart, AuditRecord, PolicyPart, Proposal
 
 
-def _asked() -> Callable[[Event], Iterable[Told]]:
+def _asked() -> Callable[[Event], Iterable[AuditRecord]]:
     asked = 0
 
-    def take(event: Event) -> Iterable[Told]:
+    def take(event: Event) -> Iterable[AuditRecord]:
         nonlocal asked
         asked += 1
         if event.body["text"].endswith("?"):
@@ -266,7 +266,7 @@ def test_both_replays_price_a_line_and_the_heading_as_the_context_that_is_render
             )
 
         def judged(tokens: int) -> bool:
-            need = Need(
+            need = OutcomeNeed(
                 lab.journal.last_seq() + 1, NOW, np.array([concept_id(label)]), 1.0
             )
             return bool(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab, Settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.upkeep import Refined, refine
+from theorex_lab.designs.theorex.upkeep import RefinementResult, refine
 from theorex_lab.evolution.outcomes import Outcomes, outcome_event
 from theorex_lab.evolution.review import MIN_OUTCOMES, Review, look_back, trend
 from theorex_lab.memory.briefing.context import render
@@ -62,7 +62,7 @@ def reviewed(lab: Lab, **choice: object) -> Review:
     return look_back(lab.views.get(Outcomes), **choice)  # type: ignore[arg-type]
 
 
-def refined(lab: Lab, agent: str = "main", **more: float) -> Refined:
+def refined(lab: Lab, agent: str = "main", **more: float) -> RefinementResult:
     return refine(lab.home, agent=agent, **more)
 
 
@@ -268,7 +268,9 @@ def test_only_the_window_counts(lab: Lab) -> None:
 def test_nothing_is_written_of_few_or_middling_outcomes(lab: Lab) -> None:
     record(lab, "few", [True] * 3)
     record(lab, "middling", [True, False] * 3)
-    assert refined(lab) == Refined("main", NOW - 7 * 24 * HOUR, NOW, [], [], [])
+    assert refined(lab) == RefinementResult(
+        "main", NOW - 7 * 24 * HOUR, NOW, [], [], []
+    )
     assert refined(lab, "sage").observations == []
     assert lab.journal.last_seq() == 9
 

@@ -14,7 +14,7 @@ from test_exchange import contents, export, heard, home, runs, state, take
 from theorex_lab import Design, Event, FixedClock, InvalidInput, Lab, new_event
 from theorex_lab.core.clock import to_iso
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.dispatch.bus import End, Start, ToolUse
+from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolUse
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
@@ -66,7 +66,7 @@ def call(
     lost: bool = False,
     **more: Any,
 ) -> None:
-    start = Start(
+    start = CallStart(
         trace_id,
         "sage",
         NOW - MINUTE,
@@ -98,7 +98,7 @@ def call(
             lost,
         )
         lab.journal.append(
-            [End(trace_id, NOW, success, "small", 7, *told).event(start)]
+            [CallEnd(trace_id, NOW, success, "small", 7, *told).event(start)]
         )
 
 

@@ -14,7 +14,7 @@ from conftest import NOW, THEOREX_SHOWN, Run
 from hostile_server import HostileServer, completion, status
 from ingested import folder, found
 
-from theorex_lab import Entry, FixedClock, InvalidInput, Lab, Settings
+from theorex_lab import FixedClock, InvalidInput, Lab, ObservationEntry, Settings
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.stages import SharedWeb
@@ -208,7 +208,9 @@ def test_a_stranger_sums_up_no_session(lab: Lab) -> None:
     sum_up(lab.home, SAID, agent="main")
     lab.clock.advance(seconds=60)
     heard = [
-        Entry(f"Learned: {ORDER} {n}", "main", source=source, tags=[SUMMARY_TAG])
+        ObservationEntry(
+            f"Learned: {ORDER} {n}", "main", source=source, tags=[SUMMARY_TAG]
+        )
         for n in range(9)
         for source in ("tool", "import", "model")
     ]

@@ -12,7 +12,7 @@ from conftest import DAY, NOW
 
 from theorex_lab import Event, Item, new_event
 from theorex_lab.core.ids import derived_event_id
-from theorex_lab.eval.adapters.protocol import Log, Probe, SessionLine
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery, SessionLine
 
 LETTERS = "abcdefghijklmnopqrst"
 
@@ -30,7 +30,7 @@ def said(log: str, number: int, text: str) -> Event:
     )
 
 
-def asked_log(name: str = "asked", n: int = 8) -> Log:
+def asked_log(name: str = "asked", n: int = 8) -> EvalLog:
     """Ports of services: each is said once, and asked for at the end; the one before is
     stale.
     """
@@ -43,7 +43,7 @@ def asked_log(name: str = "asked", n: int = 8) -> Log:
         for number in range(n)
     ]
     probes = [
-        Probe(
+        EvalQuery(
             NOW + 9 * DAY,
             f"which port has {LETTERS[number] * 5}",
             frozenset({events[number].id}),
@@ -52,10 +52,10 @@ def asked_log(name: str = "asked", n: int = 8) -> Log:
         )
         for number in range(n)
     ]
-    return Log(name, events, probes)
+    return EvalLog(name, events, probes)
 
 
-def worked_log(name: str = "worked", n: int = 9) -> Log:
+def worked_log(name: str = "worked", n: int = 9) -> EvalLog:
     """Sessions of which each edits the file of the session before and one of its own."""
     events, lines = [], []
     for number in range(n):
@@ -91,7 +91,7 @@ def worked_log(name: str = "worked", n: int = 9) -> Log:
                 event_id=event_id,
             )
         )
-    return Log(name, events, (), lines)
+    return EvalLog(name, events, (), lines)
 
 
 class Remembers:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theorex_lab import Embedder, FixedClock, Hits, InvalidInput, Lab, new_event
-from theorex_lab.eval.adapters.protocol import Log, Probe
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.metrics.retrieval import kept_embedder, remembering
 from theorex_lab.files.ingest.code import CODE, read_code
@@ -188,7 +188,7 @@ def score_documents(name: str = "qmsum", *, seed: int = 0) -> dict[str, Any]:
 _METRICS = [f"recall in {budget} tokens" for budget in _BUDGETS]
 
 
-def _as_document(log: Log) -> tuple[Log, dict[str, frozenset[str]]]:
+def _as_document(log: EvalLog) -> tuple[EvalLog, dict[str, frozenset[str]]]:
     """The log as one file, and by section the turns that it holds."""
     turns = [(event.id, event.body["text"]) for event in log.events]
     text, spans, at = (
@@ -216,11 +216,11 @@ def _as_document(log: Log) -> tuple[Log, dict[str, frozenset[str]]]:
     event = new_event(
         "document", body, agent="main", at=max(event.at for event in log.events)
     )
-    return Log(log.name, [event], log.probes), covers
+    return EvalLog(log.name, [event], log.probes), covers
 
 
 def _recalls(
-    log: Log, covers: dict[str, frozenset[str]], embedder: Embedder
+    log: EvalLog, covers: dict[str, frozenset[str]], embedder: Embedder
 ) -> list[list[float]]:
     with remembering(log, embedder) as lab:
         asked = [probe for probe in log.probes if probe.answers and probe.query.strip()]
@@ -230,7 +230,9 @@ def _recalls(
         ]
 
 
-def _within(hits: Hits, covers: dict[str, frozenset[str]], probe: Probe) -> list[float]:
+def _within(
+    hits: Hits, covers: dict[str, frozenset[str]], probe: EvalQuery
+) -> list[float]:
     recalls = []
     for left in _BUDGETS:
         found: set[str] = set()

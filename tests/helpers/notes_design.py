@@ -20,7 +20,7 @@ class NoteSettings(SettingsRecord):
     )
 
 
-class Notes(contract.Face):
+class Notes(contract.DesignApi):
     def write(
         self, entity: str, text: str, agent_id: str | None = None
     ) -> dict[str, str]:

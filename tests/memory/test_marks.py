@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import NOW, THEOREX_SHOWN, Meanings, Run
 
-from theorex_lab import FixedClock, InvalidInput, Lab, Line, Settings, new_event
+from theorex_lab import ContextLine, FixedClock, InvalidInput, Lab, Settings, new_event
 from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import check_settings
 from theorex_lab.memory.annotations import Marks, marked
@@ -38,8 +38,8 @@ def found(lab: Lab, query: str = "pool size", **how: bool) -> list[tuple[str, st
 
 class TestMarkedLines:
     LINES = (
-        Line("fix", "main", "one", None, ("1",)),
-        Line("fix", "main", "two", ("a", 0), ("2", "3")),
+        ContextLine("fix", "main", "one", None, ("1",)),
+        ContextLine("fix", "main", "two", ("a", 0), ("2", "3")),
     )
 
     def marks(self, *said: tuple[str, str, bool]) -> Marks:
@@ -88,7 +88,10 @@ class TestMarkedLines:
     def test_a_corrected_line_says_the_new_text_once_as_the_persons_own(self) -> None:
         twice = [*self.LINES, self.LINES[1]]
         shown = marked(twice, self.marks(("corrected", "2", False)), shown=str.upper)
-        assert shown == [self.LINES[0], Line("fix", "main", "NEW 2", None, ("2", "3"))]
+        assert shown == [
+            self.LINES[0],
+            ContextLine("fix", "main", "NEW 2", None, ("2", "3")),
+        ]
         assert marked(
             self.LINES, self.marks(("corrected", "2", False), ("corrected", "2", True))
         ) == [*self.LINES]

@@ -16,7 +16,7 @@ from faults import opened, quick_folder, tool_event
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab import Entry, Event, Lab, new_event
+from theorex_lab import Event, Lab, ObservationEntry, new_event
 from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
@@ -87,7 +87,7 @@ def test_trust_never_rises(
     ):
         for day, agent, source, text in written:
             lab.write_all(
-                [Entry(text, agent, NOW - day * DAY, source=source)],
+                [ObservationEntry(text, agent, NOW - day * DAY, source=source)],
                 imported=source == "import",
             )
         weeks = [
@@ -112,7 +112,9 @@ def test_trust_never_rises(
             )
         _derive(lab)
         for day, agent, source, text in later:
-            lab.write_all([Entry(text, agent, NOW - day * DAY, source=source)])
+            lab.write_all(
+                [ObservationEntry(text, agent, NOW - day * DAY, source=source)]
+            )
         _derive(lab)
         _check_trust(lab)
 
@@ -350,7 +352,7 @@ def poisoned(tmp_path: Path) -> Iterator[Lab]:
             )
             for source in ("tool", "import", "model"):
                 lab.write_all(
-                    [Entry(CANARY, "main", NOW - day * DAY, source=source)],
+                    [ObservationEntry(CANARY, "main", NOW - day * DAY, source=source)],
                     imported=source == "import",
                 )
             lab.theorex.flush(f"d{day}")
@@ -427,7 +429,7 @@ def test_the_sections_that_are_shown_by_default_say_a_canary_in_fences_alone(
     poisoned.journal.append(
         [new_event("prompt", {"text": CANARY, "source": "user"}, agent="main", at=NOW)]
     )
-    fix = Entry(
+    fix = ObservationEntry(
         f"trace_fix: {CANARY}\n```\n{CANARY}",
         "main",
         observation_type="trace_fix",
@@ -481,7 +483,7 @@ def test_a_fix_is_always_fenced_and_says_whose_it_is_and_from_where(
     tmp_path: Path, source: str
 ) -> None:
     with opened(tmp_path, **THEOREX_SHOWN) as lab:
-        entry = Entry(
+        entry = ObservationEntry(
             f"trace_fix: {CANARY}\n```\n{CANARY}",
             "main",
             observation_type="trace_fix",

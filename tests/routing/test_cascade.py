@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import InvalidInput, Lab, Settings
 from theorex_lab.core.settings import ModelSettings
-from theorex_lab.dispatch.bus import End, Start
+from theorex_lab.dispatch.bus import CallEnd, CallStart
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.memory.evidence import EvidenceTable
@@ -137,7 +137,7 @@ def answering(**texts: str) -> Callable[[Sequence[str], str, Settings], ChainAns
 def taught(lab: Lab) -> Lab:
     """A lab whose cheap model did 12 of 20 such tasks, and whose strong one 18."""
     for number in range(20):
-        start = Start(f"t{number}", "main", NOW, f"task {number}", "code", "cheap")
+        start = CallStart(f"t{number}", "main", NOW, f"task {number}", "code", "cheap")
         runs = (
             Attempt("cheap", number < 12, cost=0.1),
             Attempt("strong", number < 18, cost=1.0),
@@ -145,7 +145,7 @@ def taught(lab: Lab) -> Lab:
         lab.journal.append(
             [
                 start.event(),
-                End(start.trace_id, NOW, True, "cheap", attempts=runs).event(start),
+                CallEnd(start.trace_id, NOW, True, "cheap", attempts=runs).event(start),
             ]
         )
     return lab

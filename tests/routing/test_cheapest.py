@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import InvalidInput, Settings
 from theorex_lab.core.settings import ModelSettings
-from theorex_lab.dispatch.bus import End, Start
+from theorex_lab.dispatch.bus import CallEnd, CallStart
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.memory.evidence import (
     EvidenceTable,
@@ -214,12 +214,14 @@ def test_recall_takes_the_cheapest_too_unless_its_type_tells_it_is_worse(
             good = {"dear": True, "cheap": True, "bad": number >= 30}
             costs = {"dear": 2.0, "cheap": 1.0, "bad": 0.1}
             text = "debug this parser" if number % 2 else f"debug thing {number}"
-            start = Start(f"t{number}", "main", NOW, text, "code", "dear")
+            start = CallStart(f"t{number}", "main", NOW, text, "code", "dear")
             runs = tuple(Attempt(name, good[name], cost=costs[name]) for name in good)
             lab.journal.append(
                 [
                     start.event(),
-                    End(start.trace_id, NOW, True, "dear", attempts=runs).event(start),
+                    CallEnd(start.trace_id, NOW, True, "dear", attempts=runs).event(
+                        start
+                    ),
                 ]
             )
         decision = lab.route("debug this parser", power=Power(None, False))

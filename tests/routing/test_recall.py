@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Event, FixedClock, Lab
-from theorex_lab.dispatch.bus import End, Start
+from theorex_lab.dispatch.bus import CallEnd, CallStart
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.recall import Recall
@@ -30,11 +30,11 @@ def call(
     **answers: bool,
 ) -> list[Event]:
     """START and END of a call that asked each of these models."""
-    start = Start(
+    start = CallStart(
         f"call-{number}", "main", NOW, task, "general", "quick", outcome_id=outcome_id
     )
     attempts = tuple(Attempt(name, success, 100.0) for name, success in answers.items())
-    end = End(
+    end = CallEnd(
         start.trace_id, NOW, any(answers.values()), "quick", attempts=attempts
     ).event(start)
     return [start.event(), end._replace(body={**end.body, "source": source})]
@@ -86,10 +86,12 @@ def test_what_is_only_heard_of_or_never_answered_is_not_recalled() -> None:
         decided(call(1, ASKED, source="import", quick=False, careful=True)).model
         == "quick"
     )
-    start = Start("t", "main", NOW, ASKED, "general")
+    start = CallStart("t", "main", NOW, ASKED, "general")
     for end in (
-        End("t", NOW, False, lost=True, attempts=(Attempt("careful", True),)),
-        End("t", NOW, False, attempts=(Attempt("careful", False, unavailable=True),)),
+        CallEnd("t", NOW, False, lost=True, attempts=(Attempt("careful", True),)),
+        CallEnd(
+            "t", NOW, False, attempts=(Attempt("careful", False, unavailable=True),)
+        ),
     ):
         assert (
             "no earlier call" in decided([start.event(), end.event(start)]).reasons[2]

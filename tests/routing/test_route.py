@@ -21,7 +21,7 @@ from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import (
     SIGNS,
     Advice,
-    Classified,
+    QueryClass,
     advise,
     classify,
     complexity_of,
@@ -364,9 +364,9 @@ def test_whole_words_any_case_in_the_order_of_precedence(
 
 
 def test_a_long_query_without_a_sign_is_synthesis() -> None:
-    assert classify("x" * 200) == Classified("general", "")
-    assert classify("x" * 201) == Classified("synthesis", "201 characters")
-    assert classify("x " * 5_000 + "debug") == Classified("code", "debug")
+    assert classify("x" * 200) == QueryClass("general", "")
+    assert classify("x" * 201) == QueryClass("synthesis", "201 characters")
+    assert classify("x " * 5_000 + "debug") == QueryClass("code", "debug")
 
 
 @given(st.text(max_size=300))

@@ -33,7 +33,7 @@ from theorex_lab.journal.event import upcast
 from theorex_lab.journal.identity import project_in
 from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal, in_file
-from theorex_lab.memory.contract import Face
+from theorex_lab.memory.contract import DesignApi
 from theorex_lab.memory.projects import find_project, known_projects
 from theorex_lab.memory.retrieval_log import note_recalled
 
@@ -175,7 +175,7 @@ def test_what_a_design_appends_is_of_the_project_of_its_home(
     lab: Lab, shop: Lab
 ) -> None:
     def appended(here: Lab, **body: str) -> str | None:
-        event = Face(here.home, lambda: here.searcher).append(
+        event = DesignApi(here.home, lambda: here.searcher).append(
             "prompt", {"text": "grind", "source": "user", **body}
         )
         return kept(here, "prompt")[-1].body.get("project") if event.seq else None

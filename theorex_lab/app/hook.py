@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from theorex_lab.core.project import Repository
     from theorex_lab.journal.event import Event
     from theorex_lab.journal.sqlite.store import SqliteJournal
-    from theorex_lab.memory.hook_payloads import Place
+    from theorex_lab.memory.hook_payloads import WorkingFolder
 
     T = TypeVar("T")
     HookEvent = Mapping[str, Any]
@@ -143,10 +143,10 @@ def _capture(
 
     session, problem, journal = session_of(event.get("session_id")), "", _open(home)
     from theorex_lab.journal.event import new_event
-    from theorex_lab.memory.hook_payloads import Place, folder_of
+    from theorex_lab.memory.hook_payloads import WorkingFolder, folder_of
 
     try:
-        place = Place(
+        place = WorkingFolder(
             folder_of(event),
             named=lambda repository: _bound_project(home, journal, repository),
         )
@@ -368,9 +368,9 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
     project. The context for all is for sessions without a known project: a project is
     shown nothing of another.
     """
-    from theorex_lab.memory.hook_payloads import Place, folder_of
+    from theorex_lab.memory.hook_payloads import WorkingFolder, folder_of
 
-    place = Place(
+    place = WorkingFolder(
         folder_of(event), named=lambda repository: _seen_project(home, repository)
     )
     project, problem = place.project, ""
@@ -426,7 +426,11 @@ def _context_in(home: str, path: str) -> bytes:
 
 
 def _note_start(
-    home: str, event: Mapping[str, Any], items: list[str], tokens: int, place: Place
+    home: str,
+    event: Mapping[str, Any],
+    items: list[str],
+    tokens: int,
+    place: WorkingFolder,
 ) -> str:
     """Note what a session starts with. Its prompts may be given again what was given
     before, unless it is resumed.

@@ -60,7 +60,7 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 _PACKAGE = "theorex_lab"
 
 
-class Finished:
+class ProgramResult:
     """How a program ended: its exit code, and what it wrote to standard output and
     standard error.
     """
@@ -195,7 +195,7 @@ def run_program(
     folder: str | os.PathLike[str] | None = None,
     given: bytes = b"",
     seconds: float | None = None,
-) -> Finished:
+) -> ProgramResult:
     """Run a program to its end.
 
     Args:
@@ -227,7 +227,7 @@ def run_program(
         raise ProgramTimeout(
             f"{program} took longer than {seconds:g} seconds, and was stopped"
         ) from error
-    return Finished(ended.returncode, ended.stdout, ended.stderr)
+    return ProgramResult(ended.returncode, ended.stdout, ended.stderr)
 
 
 def start_python(module: str, *words: str) -> Process:

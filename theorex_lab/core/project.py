@@ -21,12 +21,12 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import NamedTuple
 
-    class _Fields(NamedTuple):
+    class _RepositoryFields(NamedTuple):
         root: str
         git: str
 
 else:
-    _Fields = namedtuple("_Fields", "root git")
+    _RepositoryFields = namedtuple("_Fields", "root git")
 
 _NAME = r"[A-Za-z0-9._-]{0,64}"  # compiled where it is used: the hook does without it
 _WINDOWS_FOLDER = r"[A-Za-z]:[\\/]|\\\\[^\\/]"
@@ -39,7 +39,7 @@ _NO_WAIT = getattr(
 )  # a pipe that lies in a file's place is opened without waiting
 
 
-class Repository(_Fields):
+class Repository(_RepositoryFields):
     """What a checkout is of. root: the project's folder, of a worktree its main
     repository's.
 

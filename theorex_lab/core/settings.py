@@ -65,7 +65,7 @@ _MOST_SEARCH_WEIGHT = 5
 
 
 @dataclass(frozen=True)
-class Rule:
+class SettingRule:
     """What a setting may be.
 
     Attributes:
@@ -88,7 +88,7 @@ class Rule:
     le: float | None = None
     choices: tuple[str, ...] = ()
     nullable: bool = False
-    each: Rule | None = None
+    each: SettingRule | None = None
 
     def allows(self, value: object) -> bool:
         """Say whether a value is of the kind, in the range and among the choices."""
@@ -165,7 +165,7 @@ def setting(
     unit: str = "",
     *,
     kind: type[Any] | None = None,
-    each: Rule | None = None,
+    each: SettingRule | None = None,
     ge: float | None = None,
     gt: float | None = None,
     le: float | None = None,
@@ -186,7 +186,7 @@ def setting(
         choices: The texts allowed.
         nullable: Whether null is allowed; it is where the default is None.
     """
-    rule = Rule(
+    rule = SettingRule(
         kind=kind or type(default),
         what=what,
         unit=unit,
@@ -281,7 +281,7 @@ class SettingsRecord:
 R = TypeVar("R", bound=SettingsRecord)
 
 
-def rules_of(kind: type[SettingsRecord]) -> dict[str, Rule]:
+def rules_of(kind: type[SettingsRecord]) -> dict[str, SettingRule]:
     """Return what each setting of a record may be, by its snake_case name."""
     declared = cast(Any, kind)  # a dataclass, which the base cannot say
     return {each.name: each.metadata["rule"] for each in fields(declared)}
@@ -341,7 +341,7 @@ def _required(kind: type[SettingsRecord]) -> set[str]:
     return names
 
 
-def _read_value(rule: Rule, value: Any, key: str, problems: list[str]) -> Any:
+def _read_value(rule: SettingRule, value: Any, key: str, problems: list[str]) -> Any:
     """Return a value as its rule wants it, or note in `problems` what is wrong."""
     if issubclass(rule.kind, SettingsRecord):
         return _read_record(rule.kind, value, key, problems)
@@ -361,7 +361,7 @@ def _read_value(rule: Rule, value: Any, key: str, problems: list[str]) -> Any:
 
 
 def _read_parts(
-    rule: Rule, value: dict[str, Any], key: str, problems: list[str]
+    rule: SettingRule, value: dict[str, Any], key: str, problems: list[str]
 ) -> dict[str, Any]:
     parts = {}
     for name, part in value.items():
@@ -465,7 +465,7 @@ class RoleSettings(SettingsRecord):
     agent_id: str = setting(kind=str)
     role: Role = setting(kind=str, choices=get_args(Role))
     capabilities: list[QueryType] = setting(
-        kind=list, each=Rule(str, choices=get_args(QueryType))
+        kind=list, each=SettingRule(str, choices=get_args(QueryType))
     )
     model_preference: str | None = setting(None, kind=str)
     priority: int = setting(0)
@@ -523,7 +523,7 @@ class Settings(SettingsRecord):
     )
 
     decay_params: dict[str, float] = setting(
-        {}, "parameters of the decay law beyond the half-life", each=Rule(float)
+        {}, "parameters of the decay law beyond the half-life", each=SettingRule(float)
     )
 
     half_life_days: float = days(14.0, "time in which recency halves", gt=0)
@@ -570,7 +570,9 @@ class Settings(SettingsRecord):
     )
 
     source_weights: dict[str, float] = setting(
-        {}, "credibility of an agent, 0 to 1; 0.7 where none is given", each=Rule(float)
+        {},
+        "credibility of an agent, 0 to 1; 0.7 where none is given",
+        each=SettingRule(float),
     )
 
     context_tokens: int = setting(
@@ -580,7 +582,7 @@ class Settings(SettingsRecord):
     context_designs: list[str] = setting(
         [],
         "designs whose sections the context has; none named: those that lead",
-        each=Rule(str),
+        each=SettingRule(str),
     )
 
     recall_on_prompt: bool = setting(
@@ -653,7 +655,7 @@ class Settings(SettingsRecord):
         None,
         "weights of search's signals, 0 to 5, in place of its own",
         kind=dict,
-        each=Rule(float),
+        each=SettingRule(float),
     )
 
     reciprocal_rank_k: float = setting(
@@ -687,13 +689,15 @@ class Settings(SettingsRecord):
 
     # Which model is asked, and how.
     models: dict[str, ModelSettings] = setting(
-        DEFAULT_MODELS, "the order decides within a tier", each=Rule(ModelSettings)
+        DEFAULT_MODELS,
+        "the order decides within a tier",
+        each=SettingRule(ModelSettings),
     )
 
     roles: list[RoleSettings] = setting(
         DEFAULT_ROLES,
         "agents' abilities; the order breaks ties",
-        each=Rule(RoleSettings),
+        each=SettingRule(RoleSettings),
     )
 
     battery_threshold: float = share(
@@ -750,7 +754,7 @@ class Settings(SettingsRecord):
     reviewers: list[str] = setting(
         DEFAULT_REVIEWERS,
         "models that review failures, asked in this order",
-        each=Rule(str),
+        each=SettingRule(str),
     )
 
     review_timeout_seconds: float = setting(
@@ -796,7 +800,9 @@ class Settings(SettingsRecord):
 
     # The designs' own.
     designs: dict[str, dict[str, Any]] = setting(
-        {}, "settings of designs that bring some, by the design's name", each=Rule(dict)
+        {},
+        "settings of designs that bring some, by the design's name",
+        each=SettingRule(dict),
     )
 
     # The house.
@@ -1267,7 +1273,7 @@ def read_value(key: str, text: str, kind: type[SettingsRecord] = Settings) -> An
     >>> read_value("reviewers", '["m"]')
     ['m']
     """
-    rule = rules_of(kind).get(to_snake(key), Rule(str))
+    rule = rules_of(kind).get(to_snake(key), SettingRule(str))
     is_null = text == "null" and rule.nullable
     if rule.kind is str and not text.startswith('"') and not is_null:
         return text

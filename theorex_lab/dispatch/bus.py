@@ -23,7 +23,7 @@ _TOOL_CHARACTERS = {"tool": 128, "input": 300, "response": 500}
 
 
 @dataclass(frozen=True)
-class Start:
+class CallStart:
     """A model is about to be called.
 
     `at`: µs UTC; `model`: the first choice; `owner`: whose call it is, and
@@ -84,7 +84,7 @@ class ToolUse:
     input: str = ""
     response: str = ""
 
-    def event(self, start: Start) -> Event:
+    def event(self, start: CallStart) -> Event:
         """The `tool_used` event, as the hook would write it, with the trace that it
         belongs to.
         """
@@ -103,7 +103,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True)
-class End:
+class CallEnd:
     """How a call went. `model`: which answered, else the last that was tried;
     `latency_ms`: None where none answered.
 
@@ -131,7 +131,7 @@ class End:
         """The id of its event: a trace ends once."""
         return derived_event_id("trace ended", self.trace_id)
 
-    def event(self, start: Start) -> Event:
+    def event(self, start: CallStart) -> Event:
         """The `trace_ended` event."""
         body = {
             name: value
@@ -189,7 +189,7 @@ def preview(text: str, limit: int) -> str:
     return clean(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
-def _event(kind: str, body: Body, start: Start, at: int, **more: Any) -> Event:
+def _event(kind: str, body: Body, start: CallStart, at: int, **more: Any) -> Event:
     return new_event(
         kind, body, agent=start.agent, session=start.session, at=at, **more
     )

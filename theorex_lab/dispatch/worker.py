@@ -21,7 +21,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.files import exclusive, told
 from theorex_lab.core.ids import derived_event_id, new_event_id
 from theorex_lab.core.settings import Settings
-from theorex_lab.dispatch.bus import End, Start, check_trace_id, clean
+from theorex_lab.dispatch.bus import CallEnd, CallStart, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, ModelClient, ask
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.journal.base import append_once
@@ -29,7 +29,11 @@ from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import counted_type
-from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
+from theorex_lab.memory.observation import (
+    DEFAULT_TYPE,
+    ObservationEntry,
+    new_observation,
+)
 from theorex_lab.routing.cascade import Check, cascade_in, checker
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import estimated_tokens
@@ -165,7 +169,7 @@ class Dispatcher:
             check_trace_id(task.outcome_id, "outcome")
         # Refused now, not after the model has answered.
         tags = task.tags if isinstance(task.tags, str) else ["general", *task.tags]
-        answer = Entry(
+        answer = ObservationEntry(
             "answer", task.agent_id, source="model", tags=tags, session=task.session
         )
         new_observation(answer, self.home.settings, now)
@@ -223,7 +227,7 @@ class Dispatcher:
                 BaseException
             ) as error:  # an interruption too: a trace is written whatever happens
                 what = " ".join(f"{type(error).__name__}: {error}".split())
-                broken = End(
+                broken = CallEnd(
                     start.trace_id, self.home.clock.now(), success=False, error=what
                 )
                 append_once(self.home.journal, [broken.event(start)])
@@ -232,7 +236,7 @@ class Dispatcher:
         said = end.model, end.response, end.latency_ms, end.success
         return DispatchResult(task.id, *said, written, end.trace_id, end.error, reasons)
 
-    def _start(self, task: DispatchTask, decision: Decision, **known: Any) -> Start:
+    def _start(self, task: DispatchTask, decision: Decision, **known: Any) -> CallStart:
         assert task.trace_id is not None
         asked = (
             task.trace_id,
@@ -250,7 +254,7 @@ class Dispatcher:
             "context_pct": float(task.context_pct),
             "query_tokens": task.query_tokens,
         }
-        return Start(
+        return CallStart(
             *asked, model=decision.model or "", project=self.home.project, **known
         )
 
@@ -281,10 +285,10 @@ class Dispatcher:
                 )
         return ChainAnswer(None, attempts)
 
-    def _end(self, start: Start, answer: ChainAnswer) -> End:
+    def _end(self, start: CallStart, answer: ChainAnswer) -> CallEnd:
         attempts, completion = tuple(answer.attempts), answer.completion
         model = attempts[-1].model if attempts else ""
-        end = End(
+        end = CallEnd(
             start.trace_id,
             self.home.clock.now(),
             success=completion is not None,
@@ -316,7 +320,7 @@ class Dispatcher:
         )
         return replace(end, kept=self._observed(start, end))
 
-    def _observed(self, start: Start, end: End) -> tuple[Event, ...]:
+    def _observed(self, start: CallStart, end: CallEnd) -> tuple[Event, ...]:
         """The answer as an observation, derived from its trace; none where it says
         nothing.
         """
@@ -327,7 +331,7 @@ class Dispatcher:
         )
         if not text.strip():
             return ()
-        entry = Entry(
+        entry = ObservationEntry(
             text,
             start.agent,
             end.at,
@@ -474,7 +478,7 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
     for start in views.journal.read(ids=ids):
         with _given_up(start, folder, at) as problem:
             body = start.body
-            begun = Start(
+            begun = CallStart(
                 body["trace_id"],
                 start.agent,
                 start.at,
@@ -482,7 +486,7 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
                 body["query_type"],
                 session=start.session,
             )
-            end = End(
+            end = CallEnd(
                 begun.trace_id,
                 at,
                 success=False,

@@ -2,7 +2,12 @@
 
 TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost every start of the hook 4 ms
 if TYPE_CHECKING:
-    from theorex_lab.eval.adapters.protocol import Log, MemoryDesign, Probe, SessionLine
+    from theorex_lab.eval.adapters.protocol import (
+        EvalLog,
+        EvalQuery,
+        MemoryDesign,
+        SessionLine,
+    )
     from theorex_lab.eval.datasets.logs import load_logs
     from theorex_lab.eval.datasets.recorded_runs import load_local_runs
     from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
@@ -11,7 +16,7 @@ if TYPE_CHECKING:
     from theorex_lab.eval.metrics.access_log import AccessLog, shares_in_context
     from theorex_lab.eval.metrics.causal import score_advice
     from theorex_lab.eval.metrics.compare import Comparison, compare
-    from theorex_lab.eval.metrics.costs import Runs, local_routing_set, score_costs
+    from theorex_lab.eval.metrics.costs import ModelRuns, local_routing_set, score_costs
     from theorex_lab.eval.metrics.failures import score_failures
     from theorex_lab.eval.metrics.retrieval import score_retrieval
     from theorex_lab.eval.metrics.routing import score_routing
@@ -33,11 +38,11 @@ _MODULES = {
     "AccessLog": "metrics.access_log",
     "Comparison": "metrics.compare",
     "EventLog": "replay.event_log",
-    "Log": "adapters.protocol",
+    "EvalLog": "adapters.protocol",
     "MemoryDesign": "adapters.protocol",
-    "Probe": "adapters.protocol",
+    "EvalQuery": "adapters.protocol",
     "RoutingSet": "datasets.routing_sets",
-    "Runs": "metrics.costs",
+    "ModelRuns": "metrics.costs",
     "SessionLine": "adapters.protocol",
     "SessionReplay": "replay.sessions",
     "compare": "metrics.compare",
@@ -70,12 +75,12 @@ _MODULES = {
 __all__ = [
     "AccessLog",
     "Comparison",
+    "EvalLog",
+    "EvalQuery",
     "EventLog",
-    "Log",
     "MemoryDesign",
-    "Probe",
+    "ModelRuns",
     "RoutingSet",
-    "Runs",
     "SessionLine",
     "SessionReplay",
     "compare",

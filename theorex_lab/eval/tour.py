@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import FixedClock, to_iso
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.git_history import NoRepository, git_commits
 from theorex_lab.eval.datasets.log_sets.runs import record_commits
 from theorex_lab.eval.datasets.logs import load_logs, part
@@ -31,7 +31,7 @@ from theorex_lab.eval.replay.sessions import (
 )
 from theorex_lab.eval.widgets.explorer import drawn
 from theorex_lab.memory.briefing.context import Context
-from theorex_lab.memory.observation import Entry
+from theorex_lab.memory.observation import ObservationEntry
 from theorex_lab.memory.rows import Rows
 from theorex_lab.store.lab import Lab
 
@@ -53,7 +53,7 @@ class TourHistory(NamedTuple):
 
     source: str
     log: AccessLog
-    lived: Log
+    lived: EvalLog
     unit: str = "session"
 
 
@@ -231,7 +231,7 @@ def transcripts_of(path: Path) -> TourHistory:
     return _of_sessions(f"{n} sessions of {log.name}, {first} to {last}{more}", log)
 
 
-def _of_sessions(source: str, log: Log) -> TourHistory:
+def _of_sessions(source: str, log: EvalLog) -> TourHistory:
     """A history of sessions; each session is an event of the access log."""
     touched = (
         (line.at, file, line.session, False)
@@ -303,7 +303,7 @@ def _tuned(log: AccessLog, seed: int) -> tuple[Tuning | None, str]:
         return None, str(error)
 
 
-def _remembered(lab: Lab, notes: Lab, lived: Log) -> dict[str, int]:
+def _remembered(lab: Lab, notes: Lab, lived: EvalLog) -> dict[str, int]:
     """Let `lab` take in what happened, and `notes` what was said, as notes; returns how
     many concepts of it each tier has.
 
@@ -321,7 +321,11 @@ def _remembered(lab: Lab, notes: Lab, lived: Log) -> dict[str, int]:
         for line in lived.lines
     )
     notes.write_all(
-        [Entry(text, _AGENT, at=at, source="import") for at, text in said if text],
+        [
+            ObservationEntry(text, _AGENT, at=at, source="import")
+            for at, text in said
+            if text
+        ],
         imported=True,
     )
     return notes.theorex.scan().tiers

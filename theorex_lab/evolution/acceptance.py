@@ -411,7 +411,7 @@ def decide(
 
 
 @dataclass(frozen=True)
-class Gated:
+class AcceptanceResult:
     """What the gate said of one part of the policy.
 
     before, after: scores of the policy in force and of the proposed one on the later
@@ -434,7 +434,7 @@ class Gated:
     to_dict = asdict  # as JSON holds it
 
 
-def gate(home: Home) -> list[Gated]:
+def gate(home: Home) -> list[AcceptanceResult]:
     """Judge a proposal for each part, and put what is accepted in force; the home has
     the settings as they are then.
 
@@ -489,7 +489,7 @@ class _Gate:
         ]
         self.policies = policies(self.journal)
 
-    def run(self) -> Gated:
+    def run(self) -> AcceptanceResult:
         now = digest(self.home.settings, self.part.settings)
         last = self.said[-1] if self.said else None
         unfinished = (
@@ -531,7 +531,7 @@ class _Gate:
             )
         return proposal
 
-    def _settle(self, proposal: Proposal, evidence: str, now: str) -> Gated:
+    def _settle(self, proposal: Proposal, evidence: str, now: str) -> AcceptanceResult:
         margin, min_samples = (
             self.home.settings.gate_margin,
             self.home.settings.gate_min_samples,
@@ -621,8 +621,11 @@ class _Gate:
         return frozenset(event.body["result"] for event in undone)
 
 
-def _gated(event: Event, *, repeated: bool = False) -> Gated:
-    return Gated(
-        **{field.name: event.body[field.name] for field in fields(Gated)[:-1]},
+def _gated(event: Event, *, repeated: bool = False) -> AcceptanceResult:
+    return AcceptanceResult(
+        **{
+            field.name: event.body[field.name]
+            for field in fields(AcceptanceResult)[:-1]
+        },
         repeated=repeated,
     )

@@ -13,7 +13,13 @@ from typing import Any
 from theorex_lab.core.clock import EARLIEST, to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.contract import Asked, AuditPart, Home, SearchFound, Told
+from theorex_lab.memory.contract import (
+    AuditMatch,
+    AuditPart,
+    AuditQuery,
+    AuditRecord,
+    Home,
+)
 from theorex_lab.text.line import one_line
 
 _WORDS_CHARACTERS = 200
@@ -70,7 +76,7 @@ def audit(
         )
     if limit is not None and limit < 0:
         raise InvalidInput(f"got a limit of {limit} entries; allowed is 0 or more")
-    asked = Asked(
+    asked = AuditQuery(
         chosen,
         EARLIEST if since is None else since,
         limit,
@@ -94,8 +100,10 @@ def audit(
 
 
 def found_in(
-    events: Iterable[Event], take: Callable[[Event], Iterable[Told]], asked: Asked
-) -> list[SearchFound]:
+    events: Iterable[Event],
+    take: Callable[[Event], Iterable[AuditRecord]],
+    asked: AuditQuery,
+) -> list[AuditMatch]:
     """The wanted entries among what these events did, as `take` tells it of one after
     the other.
     """
@@ -120,7 +128,7 @@ def _parts(home: Home) -> tuple[AuditPart, ...]:
     )
 
 
-def _told_by(part: AuditPart, home: Home, asked: Asked) -> list[SearchFound]:
+def _told_by(part: AuditPart, home: Home, asked: AuditQuery) -> list[AuditMatch]:
     """What one part tells of the kinds that are its own."""
     mine = asked._replace(
         kinds=tuple(kind for kind in asked.kinds if kind in part.read_from)
@@ -137,7 +145,7 @@ def _told_by(part: AuditPart, home: Home, asked: Asked) -> list[SearchFound]:
     )
 
 
-def _take(event: Event) -> Iterator[Told]:
+def _take(event: Event) -> Iterator[AuditRecord]:
     """What an event of the home's own kinds tells: one entry."""
     kind, names = _TELL[event.kind]
     body = event.body

@@ -22,7 +22,7 @@ from theorex_lab.memory.briefing.context_file import (
 )
 from theorex_lab.memory.briefing.prompt_cache import fill_cache
 from theorex_lab.memory.briefing.token_budget import age_in_words
-from theorex_lab.memory.contract import Home, Line, Section, Wanted
+from theorex_lab.memory.contract import ContextLine, ContextRequest, Home, Section
 from theorex_lab.memory.documents import DOCUMENTS, SUMMARY
 from theorex_lab.memory.observation import TRUST, owner_of
 from theorex_lab.memory.projects import known_projects
@@ -124,7 +124,7 @@ def refresh(home: Home, most_projects: int) -> tuple[Context, int]:
     return context, len(projects)
 
 
-def what_failed(home: Home, wanted: Wanted) -> list[Line]:
+def what_failed(home: Home, wanted: ContextRequest) -> list[ContextLine]:
     """The failures of the last seven days that wait for a review at that time, newest
     first, each once, ten at most.
 
@@ -165,7 +165,7 @@ def _is_trusted(event: Event) -> bool:
     return TRUST[event.body["source"]] >= TRUST["agent"]
 
 
-def _line(event: Event, now: int) -> Line:
+def _line(event: Event, now: int) -> ContextLine:
     body = event.body
     decision = one_line(body["decision"]).rstrip(".")
     if len(decision) > _DECISION_CHARACTERS:
@@ -173,7 +173,9 @@ def _line(event: Event, now: int) -> Line:
     text = one_line(f"{decision}. It ended with: {body['result']}")
     age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
     heard_from = None if _is_trusted(event) else (event.agent, TRUST[body["source"]])
-    return Line(FAILURE, owner_of(event), f"{text} ({age})", heard_from, (event.id,))
+    return ContextLine(
+        FAILURE, owner_of(event), f"{text} ({age})", heard_from, (event.id,)
+    )
 
 
 WHAT_FAILED = Section(what_failed, {FAILURE: "What failed"})

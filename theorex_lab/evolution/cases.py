@@ -48,7 +48,7 @@ NOBODY_ASKED = (
 
 
 @dataclass(frozen=True)
-class Case:
+class FailureCase:
     """A failure as reviewers see it: the outcome, the trace of its last call (None
     without one) and the run's steps.
 
@@ -128,14 +128,14 @@ class Reviewer(Protocol):
     these names failed to review it.
     """
 
-    def review(self, case: Case) -> ReviewVerdict:
+    def review(self, case: FailureCase) -> ReviewVerdict:
         """The review of one failure; what cannot be reviewed gives one with a
         `problem`.
         """
         ...
 
 
-def case_of(outcome: Outcome, trace: Trace | None) -> Case:
+def case_of(outcome: Outcome, trace: Trace | None) -> FailureCase:
     """The failure with its run as steps, numbered from 0: the decision, tool calls and
     their answers, and the result.
 
@@ -179,7 +179,7 @@ def case_of(outcome: Outcome, trace: Trace | None) -> Case:
     # Begins as answers of the surroundings do, so that no agent is held to have said
     # it.
     say("result", f"observation: {outcome.result}", None, True)
-    return Case(outcome, trace, tuple(said))
+    return FailureCase(outcome, trace, tuple(said))
 
 
 def fenced_outcome(outcome: Outcome) -> list[str]:
@@ -222,7 +222,7 @@ def _say_answer(trace: Trace, say: Callable[[str, str], None]) -> None:
             )
 
 
-class Panel:
+class ReviewPanel:
     """Asks the models of the setting `reviewers` in their order, each for
     reviewTimeoutSeconds at most.
 
@@ -231,7 +231,7 @@ class Panel:
     hundred failures.
 
     >>> from theorex_lab.core.settings import Settings
-    >>> Panel(Settings(reviewers=[]))("Why?").attempts
+    >>> ReviewPanel(Settings(reviewers=[]))("Why?").attempts
     []
     """
 
@@ -296,7 +296,7 @@ SCHEMA: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgeReport:
     """What a judge did: the outcomes it scored, as they stand now, and why the others
     wait, by their ids.
     """
@@ -305,7 +305,7 @@ class Judged:
     problems: dict[str, str]
 
 
-def judge(log: OutcomeLog, outcomes: Iterable[Outcome], ask: Ask) -> Judged:
+def judge(log: OutcomeLog, outcomes: Iterable[Outcome], ask: Ask) -> JudgeReport:
     """Let a model score outcomes, one at a time; each score is on disk before the next
     is asked for.
 
@@ -323,7 +323,7 @@ def judge(log: OutcomeLog, outcomes: Iterable[Outcome], ask: Ask) -> Judged:
             )
         except InvalidInput as error:  # of no use, or the outcome was erased meanwhile
             problems[outcome.outcome_id] = one_line(str(error), 2 * PROBLEM_CHARACTERS)
-    return Judged(judged, problems)
+    return JudgeReport(judged, problems)
 
 
 def judge_pending(home: Home, agent: str | None) -> str:
@@ -349,7 +349,7 @@ def judge_pending(home: Home, agent: str | None) -> str:
     if not names:
         return "no model was set up for it"
     found = judge(
-        log, log.pending(agent=agent), Panel(settings.replaced(reviewers=names))
+        log, log.pending(agent=agent), ReviewPanel(settings.replaced(reviewers=names))
     )
     waiting = "".join(
         f"; {n} wait on: {problem}"

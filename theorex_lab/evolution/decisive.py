@@ -24,7 +24,14 @@ from theorex_lab.evolution.failure_signs import (
 )
 from theorex_lab.text.line import one_line
 
-__all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decisive"]
+__all__ = [
+    "WEIGHTS",
+    "DecisiveStep",
+    "FailureClass",
+    "RunStep",
+    "StepQuote",
+    "find_decisive",
+]
 
 LONGEST_CHAT_STEPS = 10  # of the runs that the signs were weighted on
 # How often the trivial answer is the labelled step: about one in ten for the last step
@@ -60,7 +67,7 @@ class FailureClass(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class StepQuote:
     """A quote of at most 200 characters on one line. step: the index of the step that
     it is from.
     """
@@ -70,7 +77,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DecisiveStep:
     """The step that decided a failure.
 
     step: its index.  agent: who took it.  confidence: 0..1, the chance the scores give
@@ -83,11 +90,11 @@ class Finding:
     agent: str
     failure_class: FailureClass
     confidence: float
-    evidence: tuple[Quote, ...]
+    evidence: tuple[StepQuote, ...]
     scores: tuple[float, ...]
 
 
-def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> Finding:
+def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> DecisiveStep:
     """The step that most likely decided the failure; see the module for which runs the
     signs are asked.
 
@@ -120,7 +127,7 @@ def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> Finding:
     failure_class = _classify(readings, found, task)
     evidence = _evidence(steps, readings, found, failure_class)
     scores = tuple(chances.get(position, 0.0) for position in range(len(steps)))
-    return Finding(
+    return DecisiveStep(
         steps[found].index,
         steps[found].agent,
         failure_class,
@@ -223,7 +230,7 @@ def _evidence(
     readings: Sequence[StepReading],
     found: int,
     failure_class: FailureClass,
-) -> tuple[Quote, ...]:
+) -> tuple[StepQuote, ...]:
     """What the step said; then the error that followed, or that it passed over."""
     reading = readings[found]
     answer, quoted = reading.answer, [(found, _telling_line(reading, failure_class))]
@@ -245,7 +252,7 @@ def _evidence(
             )
         )
     shown = ((k, one_line(line, QUOTE_CHARACTERS)) for k, line in quoted)
-    return tuple(Quote(steps[k].index, line) for k, line in shown if line)
+    return tuple(StepQuote(steps[k].index, line) for k, line in shown if line)
 
 
 def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 
-class Sign(NamedTuple):
+class MistakeSign(NamedTuple):
     """A sign of a mistake, its weight in `find_decisive`, and what it is."""
 
     name: str
@@ -18,34 +18,38 @@ class Sign(NamedTuple):
 # into
 # the development half; fitted again by `tests/helpers/failure_weights.py`.
 SIGNS = (
-    Sign("foreign_task", 0.79, "the opening works on another task than the one given"),
-    Sign("opening_run", 0.78, "the opening holds code, and it was run"),
-    Sign("first_code", 0.45, "the first step that holds code"),
-    Sign(
+    MistakeSign(
+        "foreign_task", 0.79, "the opening works on another task than the one given"
+    ),
+    MistakeSign("opening_run", 0.78, "the opening holds code, and it was run"),
+    MistakeSign("first_code", 0.45, "the first step that holds code"),
+    MistakeSign(
         "first_commitment",
         0.37,
         "the first step after the opening that does more than ask",
     ),
-    Sign(
+    MistakeSign(
         "made_up",
         0.68,
         "simulated, assumed or remembered data in place of looked-up data, or a check"
         " by hand that no tool backs",
     ),
-    Sign(
+    MistakeSign(
         "placeholder",
         0.46,
         "a placeholder, an example value or an assumption that had to be replaced",
     ),
-    Sign(
+    MistakeSign(
         "first_claim",
         0.71,
         "the first step that states new facts without code and announces nothing more",
     ),
-    Sign("new_facts", 0.53, "ln(1 + number of facts that no earlier step held)"),
-    Sign("brief", -0.53, "fewer than 250 characters"),
-    Sign("approval", -0.35, "agrees with or confirms what others did, without code"),
-    Sign("repair", -0.39, "begins by naming what went wrong before"),
+    MistakeSign("new_facts", 0.53, "ln(1 + number of facts that no earlier step held)"),
+    MistakeSign("brief", -0.53, "fewer than 250 characters"),
+    MistakeSign(
+        "approval", -0.35, "agrees with or confirms what others did, without code"
+    ),
+    MistakeSign("repair", -0.39, "begins by naming what went wrong before"),
 )
 
 # What a tool's answer begins with.

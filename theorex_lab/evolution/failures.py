@@ -30,15 +30,20 @@ from theorex_lab.core.ids import derived_event_id
 from theorex_lab.dispatch.traces import Trace, trace, trace_events
 from theorex_lab.evolution import acceptance, cases, failure_patterns, fix_words
 from theorex_lab.evolution.cases import (
-    Case,
-    Panel,
+    FailureCase,
     Reviewer,
+    ReviewPanel,
     ReviewVerdict,
     TraceReviewRecord,
     both_ends,
     case_of,
 )
-from theorex_lab.evolution.decisive import FailureClass, Finding, RunStep, find_decisive
+from theorex_lab.evolution.decisive import (
+    DecisiveStep,
+    FailureClass,
+    RunStep,
+    find_decisive,
+)
 from theorex_lab.evolution.failure_signs import read_run, says
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
 from theorex_lab.evolution.rule_fix_table import ERRORS, LESSONS
@@ -48,7 +53,7 @@ from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import (
     FIX_TYPE,
     TRUST,
-    Entry,
+    ObservationEntry,
     new_observation,
     project_in,
 )
@@ -90,7 +95,7 @@ class HeuristicReviewer:
 
     names = (HEURISTIC,)
 
-    def review(self, case: Case) -> ReviewVerdict:
+    def review(self, case: FailureCase) -> ReviewVerdict:
         """The first tool call that failed and was not mended decides; without one, what
         `find_decisive` finds.
 
@@ -117,7 +122,7 @@ class HeuristicReviewer:
         )
 
 
-def _finding(case: Case, unanswered: bool) -> Finding:
+def _finding(case: FailureCase, unanswered: bool) -> DecisiveStep:
     if (start := _first_unmended(case.steps)) is not None:
         return replace(
             find_decisive(case.steps[start : start + 2]), confidence=UNMENDED_SHARE
@@ -178,7 +183,7 @@ def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
         )
     why = "it was asked for" if reached is None else f"{reached} accepts connections"
     return (
-        ModelReviewer(Panel(settings)),
+        ModelReviewer(ReviewPanel(settings)),
         f"model: {why}; asked in turn are {', '.join(settings.reviewers) or 'none'}",
     )
 
@@ -228,9 +233,9 @@ class ModelReviewer:
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
-        self.names = ask.names if isinstance(ask, cases.Panel) else ()
+        self.names = ask.names if isinstance(ask, cases.ReviewPanel) else ()
 
-    def review(self, case: Case) -> ReviewVerdict:
+    def review(self, case: FailureCase) -> ReviewVerdict:
         """The model's review; a problem where none answered, or the reply holds no
         usable JSON object.
 
@@ -238,7 +243,7 @@ class ModelReviewer:
         """
         ask = (
             partial(self._ask, skipped=case.tried)
-            if isinstance(self._ask, cases.Panel)
+            if isinstance(self._ask, cases.ReviewPanel)
             else self._ask
         )
         answer = ask(review_prompt(case))
@@ -252,7 +257,7 @@ class ModelReviewer:
         return verdict
 
 
-def review_prompt(case: Case) -> str:
+def review_prompt(case: FailureCase) -> str:
     """What a model is asked: the outcome, its call and its steps, each cut and fenced
     as data.
     """
@@ -407,7 +412,7 @@ _CODE = (
 _EXIT_CODE = re.compile(rf"{_CODE}[\"']?[:= ]{{1,3}}(-?[1-9]\d{{0,2}})\b", re.I)
 
 
-def rule_fix(finding: Finding, steps: Sequence[RunStep]) -> str:
+def rule_fix(finding: DecisiveStep, steps: Sequence[RunStep]) -> str:
     """A sentence for the next run, in the words of this module alone; '' where the
     rules have nothing to say.
 
@@ -439,7 +444,7 @@ def rule_fix(finding: Finding, steps: Sequence[RunStep]) -> str:
     return ""
 
 
-def _answer(finding: Finding, steps: Sequence[RunStep]) -> RunStep | None:
+def _answer(finding: DecisiveStep, steps: Sequence[RunStep]) -> RunStep | None:
     """The answer of the tool that the decisive step called, or whose error it passed
     over.
     """
@@ -554,7 +559,11 @@ class _Work:
             return view.ids.find(outcome.outcome_id) in rows.tolist()
 
     def _settle(
-        self, case: Case, verdict: ReviewVerdict, sources: list[Event], number: int
+        self,
+        case: FailureCase,
+        verdict: ReviewVerdict,
+        sources: list[Event],
+        number: int,
     ) -> TraceReviewRecord:
         # While a model thought, what it was shown may have been erased.
         if any(
@@ -582,7 +591,11 @@ class _Work:
         return _record(case.outcome, verdict)
 
     def _reviewed(
-        self, case: Case, verdict: ReviewVerdict, sources: list[Event], number: int
+        self,
+        case: FailureCase,
+        verdict: ReviewVerdict,
+        sources: list[Event],
+        number: int,
     ) -> list[Event]:
         """The fix as an observation, trusted no more than what it was made from, and
         the review that it is from.
@@ -595,7 +608,7 @@ class _Work:
         text = f"{FIX_TYPE}: {verdict.fix_description}"
         said = outcome.tags, outcome.session, project_in(sources[:1])
         fix, _ = new_observation(
-            Entry(text, outcome.agent_id, now, FIX_TYPE, source, *said),
+            ObservationEntry(text, outcome.agent_id, now, FIX_TYPE, source, *said),
             self.home.settings,
             now,
         )
@@ -625,7 +638,7 @@ class _Work:
         ]
 
     def _failed(
-        self, case: Case, verdict: ReviewVerdict, sources: list[Event]
+        self, case: FailureCase, verdict: ReviewVerdict, sources: list[Event]
     ) -> Event:
         outcome = case.outcome
         body = {
@@ -642,7 +655,7 @@ class _Work:
         return new_event("review_failed", body, **whose, at=now, lineage=lineage)
 
 
-def _in_own_words(verdict: ReviewVerdict, case: Case) -> ReviewVerdict:
+def _in_own_words(verdict: ReviewVerdict, case: FailureCase) -> ReviewVerdict:
     """The review; with a problem where its fix holds an address, a command, or words of
     the run.
     """

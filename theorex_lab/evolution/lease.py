@@ -28,7 +28,7 @@ class LeaseLost(TheorexError):
     """Another process holds the lease by now; whoever gets this appends nothing more."""
 
 
-class Holder(NamedTuple):
+class LeaseHolder(NamedTuple):
     """Who holds a lease, as `what/process/token`, and until when (µs UTC)."""
 
     owner: str
@@ -128,7 +128,7 @@ class Lease:
             now if released else now + round(self.home.settings.lease_seconds * _SECOND)
         )
         body = {"owner": self.owner, "expires_at": expires_at, "released": released}
-        self.holder = Holder(self.owner, expires_at)
+        self.holder = LeaseHolder(self.owner, expires_at)
         return new_event(
             "lease",
             body,
@@ -163,12 +163,12 @@ def leased(home: Home, what: str) -> Iterator[Lease]:
         lease.release()
 
 
-def lease_holder(home: Home) -> Holder | None:
+def lease_holder(home: Home) -> LeaseHolder | None:
     """Who holds the lease of a home now, None for nobody."""
     return _holder(_newest(home.journal)[1], home.clock.now())
 
 
-def _holder(event: Event | None, now: int) -> Holder | None:
+def _holder(event: Event | None, now: int) -> LeaseHolder | None:
     """Who holds the lease that an event took, unless it is over.
 
     Over it is also where it would last from now on for more than twice its length: it
@@ -179,7 +179,7 @@ def _holder(event: Event | None, now: int) -> Holder | None:
         return None
     expires_at = event.body["expires_at"]
     return (
-        Holder(event.body["owner"], expires_at)
+        LeaseHolder(event.body["owner"], expires_at)
         if now < expires_at <= now + 2 * (expires_at - event.at)
         else None
     )

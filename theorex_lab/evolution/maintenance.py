@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from theorex_lab.core.errors import ModelUnavailable, TheorexError
 from theorex_lab.core.ids import SCANNER, check_agent
-from theorex_lab.evolution.acceptance import Gated, gate
+from theorex_lab.evolution.acceptance import AcceptanceResult, gate
 from theorex_lab.evolution.briefing import refresh
 from theorex_lab.evolution.cases import TraceReviewRecord, judge_pending
-from theorex_lab.evolution.lease import Holder, Lease, leased
+from theorex_lab.evolution.lease import Lease, LeaseHolder, leased
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.journal.event import new_event
 from theorex_lab.memory.contract import Home
@@ -49,7 +49,7 @@ class NightlyReport:
 
     ran: bool
     steps: list[NightlyStep]
-    holder: Holder | None = None
+    holder: LeaseHolder | None = None
 
     @property
     def ok(self) -> bool:
@@ -105,7 +105,7 @@ class _Night:
             agent,
             asks_models,
         )
-        self.fixes, self.gated = 0, list[Gated]()
+        self.fixes, self.gated = 0, list[AcceptanceResult]()
 
     def run(self, lease: Lease) -> NightlyReport:
         own = [step for design in self.home.designs for step in design.steps]
@@ -228,7 +228,7 @@ def agents_of(home: Home) -> list[str]:
         return list(names | dict.fromkeys(outcomes.agents))
 
 
-def told(said: Gated) -> str:
+def told(said: AcceptanceResult) -> str:
     """The gate's decision on one part, for people."""
     if said.before is None or said.after is None:
         return f"{said.part}: {said.decision}, {said.n} records are too few"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Body = dict[str, Any]
 
-    class _Fields(NamedTuple):
+    class _EventFields(NamedTuple):
         seq: int
         id: str
         at: int
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 else:
     Body = dict
-    _Fields = namedtuple("_Fields", "seq id at agent session kind lineage body")
+    _EventFields = namedtuple("_Fields", "seq id at agent session kind lineage body")
 
 # The version of each kind's body that this release writes; a design makes its own
 # known. A kind that is not listed is
@@ -268,7 +268,7 @@ def register_kinds(
     UPCASTERS.update(all_upcasters)
 
 
-class Event(_Fields):
+class Event(_EventFields):
     """One event.
 
     seq: the order in the journal, from 1 (0 before it was appended).  id: UUIDv7,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from theorex_lab.journal.base import Journal
     from theorex_lab.journal.event import Event
 
-    class _Fields(NamedTuple):
+    class _BindingFields(NamedTuple):
         project: str
         path: str
         git: str
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         folder: int | None
 
 else:
-    _Fields = namedtuple("_Fields", "project path git device inode born folder")
+    _BindingFields = namedtuple("_Fields", "project path git device inode born folder")
 
 UNSEEN_DIGITS = (
     "00000000"  # never drawn: a project with them stands for one that has no id yet
@@ -51,7 +51,7 @@ _LARGEST_CACHE_BYTES = 16 << 20
 _WRITTEN_ONCE = "description"
 
 
-class Binding(_Fields):
+class Binding(_BindingFields):
     """A project at a place, or with the project '' a place that was looked at.
 
     path: the project's folder.  git: its git directory, '' for none.  device, inode: of

@@ -17,8 +17,8 @@ from theorex_lab.journal.shapes import (
     FILLED,
     SHARE,
     TIME,
+    FieldRule,
     Kind,
-    Rule,
     one_of,
     row,
 )
@@ -40,7 +40,7 @@ def _is_project(name: str) -> bool:
     return len(name) <= _PROJECT_CHARACTERS and _PROJECT_SIGNS.issuperset(name)
 
 
-PROJECT = Rule(str, "up to 64 of A-Z a-z 0-9 . _ -", _is_project)
+PROJECT = FieldRule(str, "up to 64 of A-Z a-z 0-9 . _ -", _is_project)
 # A concept in a text: its id, its label, the words that it had there, and how often.
 CONCEPT = row(int, str, str, COUNT)
 # A score, None where it was not given.

@@ -11,7 +11,7 @@ A shape is one of:
 - `{str: shape}`, an object whose members have any names, and such values;
 - `row(shape, shape)`, a list that begins with such values, in this order;
 - `(shape, shape)`, one of these;
-- a `Rule`, which asks more of a value than its type.
+- a `FieldRule`, which asks more of a value than its type.
 
 Standard library only, and cheap to import: agents start a process for every event. A
 shape becomes functions when the first body of its kind is checked.
@@ -42,7 +42,7 @@ _SHOWN_CHARACTERS = 60
 _MOST_KEPT = 1_000  # forms, or texts, that a check keeps in memory
 
 
-class Rule:
+class FieldRule:
     """A shape whose values must pass a test as well. says: what is allowed, as an error
     puts it.
     """
@@ -82,20 +82,22 @@ class Kind:
         return f"Kind({self.version}, {self.says!r})"
 
 
-def one_of(*words: str) -> Rule:
+def one_of(*words: str) -> FieldRule:
     """One of these texts."""
     allowed = frozenset(words)
-    return Rule(str, " or ".join(map(repr, words)), lambda text: text in allowed)
+    return FieldRule(str, " or ".join(map(repr, words)), lambda text: text in allowed)
 
 
-def one_of_numbers(*numbers: int) -> Rule:
+def one_of_numbers(*numbers: int) -> FieldRule:
     """One of these whole numbers."""
-    return Rule(int, " or ".join(map(str, numbers)), lambda number: number in numbers)
+    return FieldRule(
+        int, " or ".join(map(str, numbers)), lambda number: number in numbers
+    )
 
 
-def between(least: float, most: float) -> Rule:
+def between(least: float, most: float) -> FieldRule:
     """A number from `least` to `most`."""
-    return Rule(
+    return FieldRule(
         float,
         f"a number from {least} to {most}",
         lambda number: least <= number <= most,
@@ -108,15 +110,15 @@ def row(*shapes: Shape) -> Row:
 
 
 # A text that says something.
-FILLED = Rule(str, "a text that is not empty", bool)
+FILLED = FieldRule(str, "a text that is not empty", bool)
 # How many there are; sums of such numbers stay exact.
-COUNT = Rule(int, "a whole number from 0", lambda number: 0 <= number <= 2**53)
+COUNT = FieldRule(int, "a whole number from 0", lambda number: 0 <= number <= 2**53)
 # A finite number from 0.
-AMOUNT = Rule(float, "a number from 0", lambda number: number >= 0)
+AMOUNT = FieldRule(float, "a number from 0", lambda number: number >= 0)
 # How sure, how alike, how good.
 SHARE = between(0, 1)
 # Microseconds since 1970 in UTC, of the years 1 to 9999: see `theorex_lab.core.clock`.
-TIME = Rule(
+TIME = FieldRule(
     int,
     "a time in microseconds of the years 1 to 9999",
     lambda at: -62_135_596_800_000_000 <= at <= 253_402_300_799_999_999,
@@ -167,7 +169,7 @@ def shape_text(shape: Shape) -> str:
     >>> shape_text((str, None)), shape_text([int])
     ('a text or null', 'a list of whole numbers of 64 bits')
     """
-    if isinstance(shape, Rule):
+    if isinstance(shape, FieldRule):
         return shape.says
     if isinstance(shape, Row):
         return f"a list of {', '.join(map(shape_text, shape.shapes))}"
@@ -188,7 +190,7 @@ def _is_plain(shape: Shape) -> bool:
     """Whether the type of a value tells all."""
     shapes = shape if isinstance(shape, tuple) else (shape,)
     return all(
-        not isinstance(one, list | dict | Rule | Row)
+        not isinstance(one, list | dict | FieldRule | Row)
         and (one in _BY_TYPE or one is object)
         for one in shapes
     )
@@ -196,7 +198,7 @@ def _is_plain(shape: Shape) -> bool:
 
 def _check_of(shape: Shape) -> Check:
     """The function that checks values against a shape."""
-    if isinstance(shape, Rule):
+    if isinstance(shape, FieldRule):
         return _rule_check(shape)
     if isinstance(shape, Row):
         return _row_check(shape)
@@ -253,7 +255,7 @@ def _nothing_wrong(_value: Any, _place: str) -> str:
     return ""
 
 
-def _rule_check(rule: Rule) -> Check:
+def _rule_check(rule: FieldRule) -> Check:
     check_shape = _check_of(rule.shape)
     test = rule.test
     # Texts that passed once: names of sources, projects and the like come again and

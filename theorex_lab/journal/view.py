@@ -371,7 +371,7 @@ class BadEvent(NamedTuple):
         return f"event {self.seq} ({self.kind}) is set aside: {self.why}; `{self.do}` erases it"
 
 
-class SetAside(View):
+class SetAsideEvents(View):
     """The events that were set aside, in order, and why each of them was.
 
     rows: seq.  ids, events, reasons: the event's id, its kind and why, one entry a row.
@@ -402,9 +402,9 @@ class SetAside(View):
 
 
 @cache
-def _set_aside_view(kinds: tuple[str, ...]) -> type[SetAside]:
+def _set_aside_view(kinds: tuple[str, ...]) -> type[SetAsideEvents]:
     """The same class for the same kinds, so that views are found by it."""
-    return type("SetAsideOfKinds", (SetAside,), {"kinds": kinds})
+    return type("SetAsideOfKinds", (SetAsideEvents,), {"kinds": kinds})
 
 
 def _bad_event(seq: int, event_id: str, kind: str, why: str) -> BadEvent:

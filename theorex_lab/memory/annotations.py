@@ -9,7 +9,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.contract import Home, Line
+from theorex_lab.memory.contract import ContextLine, Home
 from theorex_lab.memory.observation import TRUST, check_text
 from theorex_lab.search.items import CORRECTION, MARKS, ItemText
 from theorex_lab.text.line import one_line
@@ -71,8 +71,11 @@ class Marks(View):
 
 
 def marked(
-    lines: Iterable[Line], marks: Marks, *, shown: Callable[[str], str] = one_line
-) -> list[Line]:
+    lines: Iterable[ContextLine],
+    marks: Marks,
+    *,
+    shown: Callable[[str], str] = one_line,
+) -> list[ContextLine]:
     """The lines as a person wants them: pinned first, corrected in the new words, none
     that shows a dismissed item.
 
@@ -85,7 +88,7 @@ def marked(
         marks.corrected,
         set[str](),
     )
-    kept: list[Line] = []
+    kept: list[ContextLine] = []
     for line in lines:
         new = dict.fromkeys(item for item in line.items if item in corrected)
         if dismissed.intersection(line.items) or (new and said.issuperset(new)):
@@ -97,14 +100,14 @@ def marked(
 
 
 def as_marked(
-    home: Home, lines: Iterable[Line], shown: Callable[[str], str] = one_line
-) -> list[Line]:
+    home: Home, lines: Iterable[ContextLine], shown: Callable[[str], str] = one_line
+) -> list[ContextLine]:
     """The lines as `marked` gives them by the marks of a home."""
     with home.views.reading(Marks) as marks:
         return marked(lines, marks, shown=shown)
 
 
-def pinned_lines(home: Home, lines: Iterable[Line]) -> list[Line]:
+def pinned_lines(home: Home, lines: Iterable[ContextLine]) -> list[ContextLine]:
     """Lines for the pinned items that none of these lines shows: of the home's project,
     or of none; no superseded ones.
     """
@@ -132,12 +135,14 @@ def pinned_lines(home: Home, lines: Iterable[Line]) -> list[Line]:
                 else (f"{agent}/{source}", (agent, TRUST[source]))
             )
             made.append(
-                Line(PINNED, owner, one_line(known.text), heard_from, (known.id,))
+                ContextLine(
+                    PINNED, owner, one_line(known.text), heard_from, (known.id,)
+                )
             )
     return made
 
 
-class KnownItem(NamedTuple):
+class ItemState(NamedTuple):
     """An item: its own text ('' for what search does not know), the projects that it
     was named in, the events of its texts.
 
@@ -153,7 +158,7 @@ class KnownItem(NamedTuple):
     hidden: bool
 
 
-def known_item(home: Home, item: str) -> KnownItem | None:
+def known_item(home: Home, item: str) -> ItemState | None:
     """The item with this whole id, as search or a context gives it; an event's id where
     its line was given as that.
     """
@@ -180,12 +185,12 @@ def known_item(home: Home, item: str) -> KnownItem | None:
         (each.text for each in _items_in(home, events) if each.item_id == item), ""
     )
     projects = projects or {event.body.get("project", "") for event in events}
-    return KnownItem(item, text, projects, events, label, hidden) if events else None
+    return ItemState(item, text, projects, events, label, hidden) if events else None
 
 
 def find_item(
     home: Home, given: str, also: Callable[[], Iterable[str]] = tuple
-) -> KnownItem:
+) -> ItemState:
     """The item of this id, or of the only one that begins so, among all that search
     knows and what `also` gives.
 
@@ -224,7 +229,7 @@ def find_item(
 
 
 def mark(
-    home: Home, kind: str, item: KnownItem, *, text: str = "", undo: bool = False
+    home: Home, kind: str, item: ItemState, *, text: str = "", undo: bool = False
 ) -> None:
     """Append what a person says of an item, an event for each agent whose it is; it
     goes where an item's own text is erased.

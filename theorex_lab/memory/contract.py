@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from theorex_lab.journal.view import Views
     from theorex_lab.search.embed import Embedder
 
-Told = tuple[str, str, Mapping[str, Any]]  # kind of an audit entry, agent, detail
-SearchFound = tuple[
-    "Event", Told
+AuditRecord = tuple[
+    str, str, Mapping[str, Any]
+]  # kind of an audit entry, agent, detail
+AuditMatch = tuple[
+    "Event", AuditRecord
 ]  # the event that an audit entry was read from, and what it tells
 
 R = TypeVar("R")
@@ -57,7 +59,7 @@ FIXED_KIND = "fix"  # of a line that tells how something was fixed
 OPTION_KEY = "option"
 
 
-class Line(NamedTuple):
+class ContextLine(NamedTuple):
     """A line of a context. kind: concept, failure, or an observation type.  owner:
     whose it is shown as.
 
@@ -81,7 +83,7 @@ class Line(NamedTuple):
         return self.heard_from is None
 
 
-class Wanted(NamedTuple):
+class ContextRequest(NamedTuple):
     """What a context is made for: a time (µs UTC), a budget of tokens, and what is
     asked, '' at the start of a session.
     """
@@ -104,7 +106,7 @@ class Section:
     together.
     """
 
-    lines: Callable[[Home, Wanted], Iterable[Line]]
+    lines: Callable[[Home, ContextRequest], Iterable[ContextLine]]
     titles: Mapping[str, str] = field(default_factory=dict)
     share: Callable[[int], float] | None = None
     inline: Container[str] = ()
@@ -151,7 +153,7 @@ class PolicyPart:
     evidence: Callable[[Home], list[Any]]
 
 
-class Asked(NamedTuple):
+class AuditQuery(NamedTuple):
     """Which entries of the audit log are wanted: of these kinds, from this time on (µs
     UTC), the last `limit` or all.
 
@@ -175,9 +177,12 @@ class AuditPart:
     """
 
     read_from: Mapping[str, tuple[str, ...]]
-    reading: Callable[[], Callable[[Event], Iterable[Told]]]
+    reading: Callable[[], Callable[[Event], Iterable[AuditRecord]]]
     entries: (
-        Callable[[Home, Asked, Callable[[Event], Iterable[Told]]], list[SearchFound]]
+        Callable[
+            [Home, AuditQuery, Callable[[Event], Iterable[AuditRecord]]],
+            list[AuditMatch],
+        ]
         | None
     ) = None
 
@@ -315,7 +320,7 @@ class RouteRefused(InvalidInput):
         self.status = status
 
 
-class Face:
+class DesignApi:
     """What `lab.design(NAME)` gives for a design in one home; a design's own class adds
     what one does with it.
 
@@ -374,18 +379,20 @@ def on_home(function: Callable[..., R]) -> Callable[..., R]:
     """A function of a home as a method of a face, which has one."""
 
     @wraps(function)
-    def method(self: Face, *given: Any, **named: Any) -> R:
+    def method(self: DesignApi, *given: Any, **named: Any) -> R:
         return function(self.home, *given, **named)
 
     return method
 
 
-def audit_telling(*names: str) -> Callable[[], Callable[[Event], Iterable[Told]]]:
+def audit_telling(
+    *names: str,
+) -> Callable[[], Callable[[Event], Iterable[AuditRecord]]]:
     """A reading of the audit log that tells of each event the members of its body with
     these names that say something.
     """
 
-    def told(event: Event) -> Iterable[Told]:
+    def told(event: Event) -> Iterable[AuditRecord]:
         return [
             (
                 event.kind,
@@ -424,7 +431,7 @@ class Design:
     """
 
     name: str
-    face: Callable[[Home, Callable[[], Any]], Any] = Face
+    face: Callable[[Home, Callable[[], Any]], Any] = DesignApi
     kinds: Mapping[str, int | Kind] = field(default_factory=dict)
     upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] = field(
         default_factory=dict

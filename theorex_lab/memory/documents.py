@@ -15,8 +15,14 @@ from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.briefing.token_budget import age_in_words
-from theorex_lab.memory.contract import Home, Line, Section, Wanted
-from theorex_lab.memory.observation import TRUST, Entry, Written, owner_of, write_all
+from theorex_lab.memory.contract import ContextLine, ContextRequest, Home, Section
+from theorex_lab.memory.observation import (
+    TRUST,
+    ObservationEntry,
+    WrittenObservation,
+    owner_of,
+    write_all,
+)
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.items import SECTION, SYMBOL
 from theorex_lab.text.line import one_line
@@ -159,7 +165,7 @@ def document_body(
 
 def sum_up(
     home: Home, said: dict[str, str], *, agent: str, session: str = ""
-) -> list[Written]:
+) -> list[WrittenObservation]:
     """Keep what a session says of itself, by the names of SUMMED_UP, in one
     transaction. Raises as `write_all`.
     """
@@ -168,11 +174,15 @@ def sum_up(
         (f"{name.capitalize()}: {text}", SUMMED_UP[name]) for name, text in said.items()
     ]
     return write_all(
-        home, [Entry(text, agent, observation_type=kind, **how) for text, kind in told]
+        home,
+        [
+            ObservationEntry(text, agent, observation_type=kind, **how)
+            for text, kind in told
+        ],
     )
 
 
-def summary_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def summary_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """The last summary of a session of the home's project, or of none."""
     with home.views.reading(Documents) as view:
         said, own = (
@@ -189,7 +199,7 @@ def summary_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     )
     why = "what the last session that was summed up said of itself"
     for event in last:
-        yield Line(
+        yield ContextLine(
             _SUMMARY,
             event.agent,
             one_line(f"{event.body['text']} ({age})"),
@@ -200,7 +210,7 @@ def summary_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         )
 
 
-def document_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def document_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """What of files and code fits the query; without one, what is defined in the files
     that were touched last.
     """
@@ -217,7 +227,7 @@ def document_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     events = {event.id: event for event in home.journal.read(ids=list({*found.events}))}
     for hit, event in zip(found, map(events.__getitem__, found.events), strict=True):
         text = one_line(f"{hit.about}: {hit.text.partition(chr(10))[2]}")
-        yield Line(
+        yield ContextLine(
             _DOCUMENT,
             *_whose(event, text),
             (hit.id,),
@@ -226,7 +236,7 @@ def document_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         )
 
 
-def _touched(home: Home, now: int) -> Iterator[Line]:
+def _touched(home: Home, now: int) -> Iterator[ContextLine]:
     """The files that were touched last and whose symbols are known, each with these."""
     with home.views.reading(Documents) as view:
         known = {
@@ -262,7 +272,7 @@ def _touched(home: Home, now: int) -> Iterator[Line]:
                 f" (touched {age})"
             )
             items = tuple(part[0] for part in parts)
-            yield Line(
+            yield ContextLine(
                 _DOCUMENT,
                 *_whose(event, text),
                 items,

@@ -91,7 +91,7 @@ def folder_of(event: HookEvent) -> str:
     )  # no lone surrogates
 
 
-class Place:
+class WorkingFolder:
     """Where an agent works. folder: as its event names it.  real: the same without
     links.  root: of its checkout.
     """
@@ -131,14 +131,14 @@ def project(event: HookEvent) -> str:
     """The project of the folder that the agent works in, '' where there is none or the
     folder cannot be looked at.
     """
-    return Place(folder_of(event)).project
+    return WorkingFolder(folder_of(event)).project
 
 
-def tool_used(event: HookEvent, place: Place | None = None) -> Body:
+def tool_used(event: HookEvent, place: WorkingFolder | None = None) -> Body:
     """Of a tool call, done or failed: its name, previews, `ok`, the project's paths it
     read and edited, its command.
     """
-    given, place = event.get("tool_input"), place or Place(folder_of(event))
+    given, place = event.get("tool_input"), place or WorkingFolder(folder_of(event))
     response = (
         event.get("error")
         if event.get("tool_response") is None
@@ -222,7 +222,7 @@ def _states_failure(signs: HookEvent) -> bool:
     )
 
 
-def _paths(tool: str, given: object, place: Place) -> dict[str, list[str]]:
+def _paths(tool: str, given: object, place: WorkingFolder) -> dict[str, list[str]]:
     """The project's paths in a tool's input, from the root of the agent's checkout, by
     what the tool does to them.
     """
@@ -257,7 +257,7 @@ def _named(tool: str, given: object) -> list[object]:
     return named
 
 
-def _moved(tool: str, given: object, command: str, place: Place) -> Body:
+def _moved(tool: str, given: object, command: str, place: WorkingFolder) -> Body:
     """What tells of files that a tool moved or removed: of a command that may do so the
     folder that it began in, from the project's root; of a patch [old path, new path]
     each, '' for a file that it deletes.
@@ -294,7 +294,7 @@ def _moved(tool: str, given: object, command: str, place: Place) -> Body:
     return {"moves": moves} if moves else {}
 
 
-def _in_project(path: object, place: Place) -> str:
+def _in_project(path: object, place: WorkingFolder) -> str:
     """The path from the project's root: a relative one starts at the folder, which may
     itself be named through a link.
     """
@@ -313,7 +313,7 @@ def _in_project(path: object, place: Place) -> str:
     return project_path(path, place.root)
 
 
-def _inside_windows(path: str, place: Place) -> str:
+def _inside_windows(path: str, place: WorkingFolder) -> str:
     """The path from the root of a folder of Windows that is read elsewhere, with
     slashes; '' where it leads out of it.
     """
@@ -325,7 +325,7 @@ def _inside_windows(path: str, place: Place) -> str:
     return whole[len(start) :].replace("\\", "/") if is_inside else ""
 
 
-def _command(tool: str, given: object, place: Place) -> str:
+def _command(tool: str, given: object, place: WorkingFolder) -> str:
     """The command that a tool ran, masked, with the project's paths from its root and
     without those that lead out of it.
     """
@@ -371,13 +371,13 @@ def _trace_id() -> str:
         return ""
 
 
-def prompt(event: HookEvent, place: Place | None = None) -> Body:
+def prompt(event: HookEvent, place: WorkingFolder | None = None) -> Body:
     """What a person asked."""
     text = preview(event.get("prompt"), PROMPT_CHARACTERS)
     return {"text": text, "source": "user", "project": _project(event, place)}
 
 
-def turn_ended(event: HookEvent, place: Place | None = None) -> Body:
+def turn_ended(event: HookEvent, place: WorkingFolder | None = None) -> Body:
     """The end of an answer, with the last message where the event has it; `subagent`
     tells a helper's from the agent's.
 
@@ -406,7 +406,7 @@ def _transcript_bytes(event: HookEvent) -> int | None:
         return None
 
 
-def compacting(event: HookEvent, place: Place | None = None) -> Body:
+def compacting(event: HookEvent, place: WorkingFolder | None = None) -> Body:
     """That the context is about to be summarized, and what called for it."""
     return {
         "trigger": preview(event.get("trigger"), TRIGGER_CHARACTERS),
@@ -414,12 +414,12 @@ def compacting(event: HookEvent, place: Place | None = None) -> Body:
     }
 
 
-def session_ended(event: HookEvent, place: Place | None = None) -> Body:
+def session_ended(event: HookEvent, place: WorkingFolder | None = None) -> Body:
     """The end of a session."""
     return {"project": _project(event, place)}
 
 
-def _project(event: HookEvent, place: Place | None) -> str:
+def _project(event: HookEvent, place: WorkingFolder | None) -> str:
     return project(event) if place is None else place.project
 
 

@@ -62,7 +62,7 @@ class Candidates:
 
 
 @dataclass(frozen=True)
-class Standing:
+class NeedRanks:
     """Where the needed items stood: their rows, their ranks from 1 on, and whether the
     budget reached them.
     """
@@ -85,7 +85,7 @@ class Standing:
 
 def needed_next(
     candidates: Candidates, rows: NDArray[np.intp], context_tokens: int
-) -> Standing:
+) -> NeedRanks:
     """How high these rows of the candidates, one or more, ranked, and whether a context
     of so many tokens held them.
 
@@ -111,7 +111,7 @@ def needed_next(
             candidates.tokens[ahead[number]].sum() + candidates.tokens[rows[number]]
             <= room
         )
-    return Standing(rows, ranks, inside)
+    return NeedRanks(rows, ranks, inside)
 
 
 def _comes_first(

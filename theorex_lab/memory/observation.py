@@ -39,7 +39,7 @@ _MAX_TAGS, _MAX_TAG_CHARACTERS = 32, 64
 
 
 @dataclass(frozen=True)
-class Entry:
+class ObservationEntry:
     """A text to be written, and when, by whom and from where it came.
 
     `at`: an aware datetime, ISO text or microseconds UTC; None is now. `source`: a key
@@ -56,7 +56,7 @@ class Entry:
     project: str = ""
 
 
-class Written(NamedTuple):
+class WrittenObservation(NamedTuple):
     """What a write left in the journal."""
 
     event_id: str
@@ -98,7 +98,7 @@ def check_text(text: str, max_bytes: int) -> str:
 
 
 def new_observation(
-    entry: Entry, settings: Settings, now: int
+    entry: ObservationEntry, settings: Settings, now: int
 ) -> tuple[Event, list[Mention]]:
     """The event of one observation, its secrets masked, and the concepts found in its
     text.
@@ -159,13 +159,15 @@ def new_observation(
     )
 
 
-def observed(entry: Entry, settings: Settings, now: int) -> tuple[Event, Written]:
+def observed(
+    entry: ObservationEntry, settings: Settings, now: int
+) -> tuple[Event, WrittenObservation]:
     """The event of one observation, and what is told of it once it is appended; as
     `new_observation`.
     """
     with door() as here:
         event, mentions = new_observation(entry, settings, now)
-    return event, Written(
+    return event, WrittenObservation(
         event.id,
         [mention.label for mention in mentions],
         here.masked,
@@ -174,8 +176,8 @@ def observed(entry: Entry, settings: Settings, now: int) -> tuple[Event, Written
 
 
 def write_all(
-    home: Home, entries: Sequence[Entry], *, imported: bool = False
-) -> list[Written]:
+    home: Home, entries: Sequence[ObservationEntry], *, imported: bool = False
+) -> list[WrittenObservation]:
     """Write many texts in one transaction: all or none. An import may bear dates of the
     future.
 

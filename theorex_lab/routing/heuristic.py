@@ -44,7 +44,7 @@ _READ_CHARACTERS = 4_000
 _SIGN_CHARACTERS = 40
 
 
-class Classified(NamedTuple):
+class QueryClass(NamedTuple):
     """A query's type, and the word or sign that told it ('' where none did)."""
 
     query_type: QueryType
@@ -62,7 +62,7 @@ class Advice(NamedTuple):
 _WORD = re.compile(r"\w+")
 
 
-def classify(query: str) -> Classified:
+def classify(query: str) -> QueryClass:
     """The first type, in this order, whose sign the query shows.
 
     safety, code, math, retrieval, creative, synthesis; a query without a sign is
@@ -86,17 +86,17 @@ def classify(query: str) -> Classified:
     distinct = frozenset(words)
     for query_type, signs in SIGNS.items():
         if not signs.words.isdisjoint(distinct):
-            return Classified(
+            return QueryClass(
                 query_type, next(word for word in words if word in signs.words)
             )
         found = signs.phrases.search(lower) or (
             signs.marks.search(text) if signs.marks else None
         )
         if found:
-            return Classified(query_type, " ".join(found[0].split())[:_SIGN_CHARACTERS])
+            return QueryClass(query_type, " ".join(found[0].split())[:_SIGN_CHARACTERS])
     if len(query) > LONG_QUERY_CHARACTERS:
-        return Classified("synthesis", f"{len(query)} characters")
-    return Classified("general", "")
+        return QueryClass("synthesis", f"{len(query)} characters")
+    return QueryClass("general", "")
 
 
 def estimated_tokens(text: str) -> int:

@@ -32,7 +32,7 @@ NEARNESS = 0.3
 _WORD = re.compile(r"\w+")
 
 
-class Recalled(NamedTuple):
+class RecalledRuns(NamedTuple):
     """A model's recalled runs on similar queries: the weight of all and of the
     successful ones.
     """
@@ -41,7 +41,7 @@ class Recalled(NamedTuple):
     successes: float
 
 
-NOTHING_RECALLED = Recalled(0.0, 0.0)
+NOTHING_RECALLED = RecalledRuns(0.0, 0.0)
 
 
 class _Index(NamedTuple):
@@ -98,7 +98,7 @@ class Recall(View):
                 ):
                     self._judge(event)
 
-    def like(self, query: str, most: int) -> dict[str, Recalled]:
+    def like(self, query: str, most: int) -> dict[str, RecalledRuns]:
         """What is recalled of each model from the `most` calls whose words are most
         like those of the query.
         """
@@ -116,7 +116,7 @@ class Recall(View):
         successes = np.bincount(
             model, of_run * self.runs["success"], len(self.models)
         ).tolist()
-        found = zip(self.models, map(Recalled, weights, successes), strict=True)
+        found = zip(self.models, map(RecalledRuns, weights, successes), strict=True)
         return {name: recalled for name, recalled in found if recalled.weight > 0}
 
     def _answer(self, event: Event) -> None:

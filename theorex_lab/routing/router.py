@@ -33,7 +33,7 @@ from theorex_lab.routing.heuristic import (
     complexity_of,
     estimated_tokens,
 )
-from theorex_lab.routing.recall import NOTHING_RECALLED, Recall, Recalled
+from theorex_lab.routing.recall import NOTHING_RECALLED, Recall, RecalledRuns
 from theorex_lab.routing.roles import route_to_agent
 
 # Sizes to try, by the size that is wanted.
@@ -250,7 +250,7 @@ def _candidates(allowed: dict[str, ModelSettings], preferred: str | None) -> lis
 
 
 def _like(
-    found: dict[str, Recalled],
+    found: dict[str, RecalledRuns],
     query_type: str,
     candidates: Collection[str],
     cells: list[Cell],
@@ -273,7 +273,9 @@ def _like(
     return [_drawn(recalled[name], usable.get(name), query_type, name) for name in told]
 
 
-def _drawn(recalled: Recalled, cell: Cell | None, query_type: str, model: str) -> Cell:
+def _drawn(
+    recalled: RecalledRuns, cell: Cell | None, query_type: str, model: str
+) -> Cell:
     n = PRIOR_RUNS + recalled.weight
     successes = (
         PRIOR_RUNS * (0.5 if cell is None else cell.success_rate) + recalled.successes

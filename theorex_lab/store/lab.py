@@ -21,7 +21,12 @@ from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import in_file
 from theorex_lab.memory.briefing.context_file import CONTEXT_FILE, remove_contexts
 from theorex_lab.memory.contract import Home, check_given
-from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, Written, write_all
+from theorex_lab.memory.observation import (
+    DEFAULT_TYPE,
+    ObservationEntry,
+    WrittenObservation,
+    write_all,
+)
 from theorex_lab.text.redact.redaction_scope import door
 
 if TYPE_CHECKING:
@@ -275,11 +280,11 @@ class Lab:
 
     def write_all(
         self,
-        entries: Sequence[Entry],
+        entries: Sequence[ObservationEntry],
         *,
         imported: bool = False,
         keep_secrets: bool = False,
-    ) -> list[Written]:
+    ) -> list[WrittenObservation]:
         """Write many texts in one transaction: all or none. `imported` allows dates
         ahead of the clock.
 
@@ -724,7 +729,7 @@ class Agent:
         session: str = "",
         at: str | datetime | None = None,
         keep_secrets: bool = False,
-    ) -> Written:
+    ) -> WrittenObservation:
         """Write a text; it is on disk when this returns. Returns its event id and the
         concepts found in it.
 
@@ -733,7 +738,9 @@ class Agent:
         unless `keep_secrets` is given; the result says how much was. Raises
         InvalidInput, and then nothing was written.
         """
-        entry = Entry(text, self.name, at, observation_type, source, tags, session)
+        entry = ObservationEntry(
+            text, self.name, at, observation_type, source, tags, session
+        )
         with door(keep_secrets=keep_secrets):
             return write_all(self.lab.home, [entry])[0]
 

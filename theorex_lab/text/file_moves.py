@@ -66,7 +66,7 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _HERE = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 
 
-class Step(NamedTuple):
+class FileStep(NamedTuple):
     """What is done: MOVE, REMOVE, RESTORE or FOLDER, with operands; `into`: its target
     is a folder, None for unknown.
 
@@ -80,7 +80,7 @@ class Step(NamedTuple):
     into: bool | None = None
 
 
-def steps_of(command: str, folder: str | None = None) -> list[Step]:
+def steps_of(command: str, folder: str | None = None) -> list[FileStep]:
     """The steps of a command, in order. folder: where it began, from the root; None
     where nobody noted that.
 
@@ -94,7 +94,7 @@ def steps_of(command: str, folder: str | None = None) -> list[Step]:
     if not _TELLING.search(command):
         return []
     is_windows = _WINDOWS.search(command) is not None
-    reading = _Reading(folder)
+    reading = _CommandReading(folder)
     for end, words in _commands(command[:_LONGEST], is_windows):
         reading.take(end, words)
         if len(reading.steps) >= _MOST_STEPS:
@@ -103,11 +103,11 @@ def steps_of(command: str, folder: str | None = None) -> list[Step]:
 
 
 @dataclass
-class _Reading:
+class _CommandReading:
     """Where a command stands while its parts are read, and the steps so far."""
 
     folder: str | None
-    steps: list[Step] = field(default_factory=list)
+    steps: list[FileStep] = field(default_factory=list)
     folders: tuple[str, ...] | None = ()  # None: outside of the project
     _outer: list[tuple[str, ...] | None] = field(default_factory=list)
 
@@ -167,7 +167,7 @@ def joined(folder: str, path: str) -> str | None:
     return "" if found == "." else found
 
 
-def _step_of(verb: str, rest: list[str], folders: tuple[str, ...]) -> Step | None:
+def _step_of(verb: str, rest: list[str], folders: tuple[str, ...]) -> FileStep | None:
     if verb == "git":
         return _git_step(rest, folders)
     if verb == "mv":
@@ -180,9 +180,11 @@ def _step_of(verb: str, rest: list[str], folders: tuple[str, ...]) -> Step | Non
     return _windows_step(windows, rest, folders) if windows else None
 
 
-def _on(verb: str, operands: Sequence[str], folders: tuple[str, ...]) -> Step | None:
+def _on(
+    verb: str, operands: Sequence[str], folders: tuple[str, ...]
+) -> FileStep | None:
     paths = tuple(path for path in operands if path != ELSEWHERE)
-    return Step(verb, folders, paths) if paths else None
+    return FileStep(verb, folders, paths) if paths else None
 
 
 def _operands(rest: Sequence[str], verb: str) -> tuple[list[str], dict[str, str]]:
@@ -205,7 +207,7 @@ def _operands(rest: Sequence[str], verb: str) -> tuple[list[str], dict[str, str]
     return operands, options
 
 
-def _git_step(rest: list[str], folders: tuple[str, ...]) -> Step | None:
+def _git_step(rest: list[str], folders: tuple[str, ...]) -> FileStep | None:
     while rest and rest[0].startswith("-"):
         if rest[0] == "-C" and len(rest) > 1:
             inside = [joined(folder, rest[1]) for folder in folders]
@@ -233,7 +235,7 @@ def _git_step(rest: list[str], folders: tuple[str, ...]) -> Step | None:
     return None
 
 
-def _move(rest: list[str], folders: tuple[str, ...]) -> Step | None:
+def _move(rest: list[str], folders: tuple[str, ...]) -> FileStep | None:
     operands, options = _operands(rest, "mv")
     target = options.get("--target-directory") or options.get("-t", "")
     if target:
@@ -249,15 +251,17 @@ def _move(rest: list[str], folders: tuple[str, ...]) -> Step | None:
 
 def _moved(
     sources: Sequence[str], target: str, folders: tuple[str, ...], into: bool | None
-) -> Step | None:
+) -> FileStep | None:
     paths = tuple(path for path in sources if path != ELSEWHERE)
     if not paths:
         return None
     is_folder = True if len(paths) > 1 else into
-    return Step(MOVE, folders, paths, target, is_folder)
+    return FileStep(MOVE, folders, paths, target, is_folder)
 
 
-def _windows_step(verb: str, rest: list[str], folders: tuple[str, ...]) -> Step | None:
+def _windows_step(
+    verb: str, rest: list[str], folders: tuple[str, ...]
+) -> FileStep | None:
     operands: list[str] = []
     target = ""
     words = iter(rest)
@@ -279,7 +283,7 @@ def _windows_step(verb: str, rest: list[str], folders: tuple[str, ...]) -> Step 
         return None
     if verb == "rename" and operands[0] != ELSEWHERE:
         target = posixpath.join(posixpath.dirname(operands[0]), target)
-        return Step(MOVE, folders, tuple(operands[:1]), target, into=False)
+        return FileStep(MOVE, folders, tuple(operands[:1]), target, into=False)
     return _moved(operands, target, folders, into=None)
 
 

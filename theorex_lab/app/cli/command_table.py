@@ -77,7 +77,7 @@ class CommandEntry(NamedTuple):
         return f"{self.group} {self.short}".strip()
 
 
-class CommandGroup(NamedTuple):
+class GroupEntry(NamedTuple):
     """A group of commands: its name, its line of help, its commands in their order."""
 
     name: str
@@ -96,8 +96,8 @@ def _ungrouped() -> tuple[CommandEntry, ...]:
     )
 
 
-def _memory() -> CommandGroup:
-    return CommandGroup(
+def _memory() -> GroupEntry:
+    return GroupEntry(
         "memory",
         "Write, search, scan, flush, promote, the next session's context.",
         (
@@ -277,8 +277,8 @@ def _memory() -> CommandGroup:
     )
 
 
-def _route() -> CommandGroup:
-    return CommandGroup(
+def _route() -> GroupEntry:
+    return GroupEntry(
         "route",
         "Which model for a query, and why; dispatch, traces, the matrix.",
         (
@@ -337,8 +337,8 @@ def _route() -> CommandGroup:
     )
 
 
-def _learn() -> CommandGroup:
-    return CommandGroup(
+def _learn() -> GroupEntry:
+    return GroupEntry(
         "learn",
         "Outcomes, reviews of failures, policies, the nightly steps.",
         (
@@ -418,8 +418,8 @@ def _learn() -> CommandGroup:
     )
 
 
-def _task() -> CommandGroup:
-    return CommandGroup(
+def _task() -> GroupEntry:
+    return GroupEntry(
         "task",
         "Tasks between agents: send, list, claim, complete, fail.",
         (
@@ -454,8 +454,8 @@ def _task() -> CommandGroup:
     )
 
 
-def _home() -> CommandGroup:
-    return CommandGroup(
+def _home() -> GroupEntry:
+    return GroupEntry(
         "home",
         "A home's files: backup, restore, verify, erase, export, config.",
         (
@@ -523,8 +523,8 @@ def _home() -> CommandGroup:
     )
 
 
-def _projects() -> CommandGroup:
-    return CommandGroup(
+def _projects() -> GroupEntry:
+    return GroupEntry(
         "projects",
         "Which projects there are, and where; making one of two.",
         (
@@ -544,8 +544,8 @@ def _projects() -> CommandGroup:
     )
 
 
-def _lab() -> CommandGroup:
-    return CommandGroup(
+def _lab() -> GroupEntry:
+    return GroupEntry(
         "lab",
         "Find out which memory works: tune and eval measure; tour and open show.",
         (
@@ -583,8 +583,8 @@ def _lab() -> CommandGroup:
     )
 
 
-def _mcp() -> CommandGroup:
-    return CommandGroup(
+def _mcp() -> GroupEntry:
+    return GroupEntry(
         "mcp",
         "How coding agents come in: the MCP server, the hook.",
         (
@@ -610,8 +610,8 @@ def _mcp() -> CommandGroup:
     )
 
 
-def _fact() -> CommandGroup:
-    return CommandGroup(
+def _fact() -> GroupEntry:
+    return GroupEntry(
         "fact",
         "What is known of people and projects, and was believed when.",
         (
@@ -733,8 +733,8 @@ def _fact() -> CommandGroup:
     )
 
 
-def _dream() -> CommandGroup:
-    return CommandGroup(
+def _dream() -> GroupEntry:
+    return GroupEntry(
         "dream",
         "Strategies made of what was done: dreams, recall, programs.",
         (
@@ -772,8 +772,8 @@ def _dream() -> CommandGroup:
     )
 
 
-def _causal() -> CommandGroup:
-    return CommandGroup(
+def _causal() -> GroupEntry:
+    return GroupEntry(
         "causal",
         "What was tried after which errors and signals, what came of it, and advice.",
         (
@@ -817,8 +817,8 @@ def _causal() -> CommandGroup:
     )
 
 
-def _research() -> CommandGroup:
-    return CommandGroup(
+def _research() -> GroupEntry:
+    return GroupEntry(
         "research",
         "Records by key, a graph of theorems, insights by domain, skills.",
         (

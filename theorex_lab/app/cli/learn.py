@@ -36,7 +36,7 @@ from theorex_lab.files.command_line.options import (
 )
 
 if TYPE_CHECKING:
-    from theorex_lab.evolution.cases import Judged, TraceReviewRecord
+    from theorex_lab.evolution.cases import JudgeReport, TraceReviewRecord
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.store.lab import Lab
 
@@ -315,10 +315,10 @@ def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:
     return True if yes else False if no else None
 
 
-def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
+def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> JudgeReport:
     from theorex_lab.evolution import cases
 
-    return cases.judge(lab.outcomes, outcomes, cases.Panel(lab.settings))
+    return cases.judge(lab.outcomes, outcomes, cases.ReviewPanel(lab.settings))
 
 
 ALL = "all"

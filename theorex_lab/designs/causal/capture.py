@@ -25,7 +25,7 @@ from theorex_lab.designs.causal.keys import (
 )
 from theorex_lab.designs.causal.settings import causal_settings
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.contract import Face, Home
+from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.text.redact.redaction_scope import kept_value
 
 _ERRORS_PER_SCORE, _MOST_BY_ERRORS, _MOST_BY_SCAN = 50, 0.12, 0.06
@@ -42,7 +42,7 @@ _INFERRED = {
 }
 
 
-class Inferred(NamedTuple):
+class InferredOutcome(NamedTuple):
     """How it came out: success or failed, 0..1, and what that was read from."""
 
     status: str
@@ -50,13 +50,13 @@ class Inferred(NamedTuple):
     note: str
 
 
-def infer_outcome(had_error: bool, has_error: bool) -> Inferred:
+def infer_outcome(had_error: bool, has_error: bool) -> InferredOutcome:
     """By whether an error was there before and is there now.
 
     >>> infer_outcome(True, False)
     Inferred(status='success', score=0.85, note='error_cleared')
     """
-    return Inferred(*_INFERRED[had_error, has_error])
+    return InferredOutcome(*_INFERRED[had_error, has_error])
 
 
 def infer_outcome_enhanced(
@@ -65,7 +65,7 @@ def infer_outcome_enhanced(
     baseline: Mapping[str, Any] | None = None,
     current: Mapping[str, Any] | None = None,
     evidence: str = "",
-) -> Inferred:
+) -> InferredOutcome:
     """As `infer_outcome`, unless an EvolutionEvent among the last 400 lines of
     `evidence` says how it came out.
 
@@ -91,7 +91,7 @@ def infer_outcome_enhanced(
         before, now = number_of(baseline, name), number_of(current, name)
         if before is not None and now is not None and (part or before) > 0:
             score += at_most((before - now) / (part or before), most)
-    return Inferred(
+    return InferredOutcome(
         base.status,
         round(min(1.0, max(0.0, score)), 12),
         f"{base.note}|heuristic_delta",
@@ -114,7 +114,7 @@ def number_of(observed: Mapping[str, Any] | None, name: str) -> float | None:
     return float(value) if usable else None  # type: ignore[arg-type]
 
 
-def _observed(evidence: str) -> Inferred | None:
+def _observed(evidence: str) -> InferredOutcome | None:
     """What the newest EvolutionEvent of a log says."""
     for line in reversed(evidence.splitlines()[-_LAST_LINES:]):
         if '"EvolutionEvent"' not in line:
@@ -136,14 +136,14 @@ def _observed(evidence: str) -> Inferred | None:
     return None
 
 
-def _said(outcome: Mapping[str, Any]) -> Inferred | None:
+def _said(outcome: Mapping[str, Any]) -> InferredOutcome | None:
     status, score = outcome.get("status"), number_of(outcome, "score")
     if status not in _OBSERVED_SCORES:
         if score is None:
             return None
         status = SUCCESS if score >= _SUCCESS_FROM else FAILED
     score = _OBSERVED_SCORES[status] if score is None else min(1.0, max(0.0, score))
-    return Inferred(status, score, "evolutionevent_observed")
+    return InferredOutcome(status, score, "evolutionevent_observed")
 
 
 State = Mapping[str, Any]
@@ -391,7 +391,7 @@ def record_outcome_from_state(
     """
     now = checked_signals(signals)
 
-    def inferred(body: Given) -> Inferred:
+    def inferred(body: Given) -> InferredOutcome:
         found = has_error(now, causal_settings(home).error_tokens)
         return infer_outcome_enhanced(
             body["had_error"], found, body["observed"], observations, evidence
@@ -423,7 +423,7 @@ def close(
     worth = (
         float(status == SUCCESS) if score is None else checked_fraction("score", score)
     )
-    said = Inferred(status, worth, note[:_NOTE_CHARACTERS] or "told")
+    said = InferredOutcome(status, worth, note[:_NOTE_CHARACTERS] or "told")
     found = _close(
         home, action_id, agent, lambda _body: said, checked_signals(signals), None, used
     )
@@ -484,7 +484,7 @@ def _closed(action_id: str) -> InvalidInput:
 
 def closing(
     attempt: Event,
-    outcome: Inferred,
+    outcome: InferredOutcome,
     now: Sequence[str],
     current: Given | None,
     used: Mapping[str, float | None],
@@ -694,7 +694,7 @@ def _about(
 def _append(
     home: Home, kind: str, body: dict[str, Any], agent: str, event_id: str = ""
 ) -> dict[str, Any]:
-    event = Face(home).append(
+    event = DesignApi(home).append(
         kind, {"source": "agent", **body}, agent=check_agent(agent), event_id=event_id
     )
     return document_form(event)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.journal.view import View
-    from theorex_lab.memory.contract import Face, Home, Line, Wanted
+    from theorex_lab.memory.contract import ContextLine, ContextRequest, DesignApi, Home
 
 
 _TITLES = {
@@ -33,7 +33,7 @@ _TITLES = {
 READ_FROM = {kind: (kind,) for kind in ("personality", "external_candidate")}
 
 
-def _advice_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _advice_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.causal.sections import advice_lines
 
     return advice_lines(home, wanted)
@@ -51,7 +51,7 @@ def _tend_at_night(home: Home, agent: str | None) -> str:
     return tend_at_night(home, agent)
 
 
-def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
     from theorex_lab.designs.causal.face import Causal
 
     return Causal(home, searcher)

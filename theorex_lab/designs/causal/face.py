@@ -6,10 +6,10 @@ from typing import Any
 
 from theorex_lab.designs.causal import advice, capture, filling, graph, keys
 from theorex_lab.designs.causal import genes as gene_log
-from theorex_lab.memory.contract import Face, on_home
+from theorex_lab.memory.contract import DesignApi, on_home
 
 
-class Causal(Face):
+class Causal(DesignApi):
     """Causal memory in one home.
 
     >>> from theorex_lab import Lab

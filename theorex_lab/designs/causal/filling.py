@@ -160,7 +160,7 @@ class Failures(View):
             self.rows.put(row, answered=True)
 
 
-class WhatWasTried(NamedTuple):
+class FailureRepair(NamedTuple):
     """What was done about a failure. acts: in words.  given: ids of items that were
     given meanwhile and say what to do.
 
@@ -244,7 +244,7 @@ def signals_of(event: Event) -> list[str]:
     )
 
 
-def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> WhatWasTried:
+def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> FailureRepair:
     """What was done after a call that failed until the same kind of call was made
     again, among the next 40 calls of its session.
     """
@@ -256,15 +256,15 @@ def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> WhatWas
                 item for item in event.body["items"] if _says_what_to_do(home, item)
             )
         elif event.kind == "outcome":
-            return WhatWasTried(
+            return FailureRepair(
                 _few(acts), _few(given), event, bool(event.body["success"])
             )
         elif _call(event) == _call(failed):
             acts += _repeated(failed, event)
-            return WhatWasTried(_few(acts), _few(given), event, not has_failed(event))
+            return FailureRepair(_few(acts), _few(given), event, not has_failed(event))
         else:
             acts += filter(None, [_act(event)])
-    return WhatWasTried(_few(acts), _few(given), None, False)
+    return FailureRepair(_few(acts), _few(given), None, False)
 
 
 def _few(found: Iterable[str]) -> tuple[str, ...]:
@@ -369,7 +369,7 @@ def _says_what_to_do(home: Home, item: str) -> bool:
     )
 
 
-def _tell(home: Home, failed: Event, tried: WhatWasTried) -> int:
+def _tell(home: Home, failed: Event, tried: FailureRepair) -> int:
     """Append the attempts at a failure and how they were closed, in one transaction; 0
     where that was done meanwhile.
     """

@@ -65,7 +65,7 @@ _FLAGS = {"i": re.I, "m": re.M, "s": re.S, "g": re.NOFLAG, "u": re.NOFLAG}
 
 
 @dataclass(frozen=True)
-class Selection:
+class GeneSelection:
     """A gene that was chosen. selected: None where none fits and may be tried.
     alternatives: the next ones, best first.
 
@@ -294,7 +294,7 @@ def select_gene(
     *,
     drift_enabled: bool = False,
     seed: int | np.random.Generator = 0,
-) -> Selection:
+) -> GeneSelection:
     """Choose the gene to try for signals, among these or those that are known.
 
     Only genes whose patterns fit can be chosen: the one of them that advice prefers,
@@ -337,7 +337,7 @@ def select_gene(
         )
     told = [*advice.explanation, *matcher.notes]
     if not among:
-        return Selection(
+        return GeneSelection(
             None,
             [],
             "selector",
@@ -355,7 +355,7 @@ def select_gene(
         else "selector"
     )
     others = [pool[name] for name in order if name != chosen][:_MOST_ALTERNATIVES]
-    return Selection(pool[chosen], others, by, drift, intensity, banned, told)
+    return GeneSelection(pool[chosen], others, by, drift, intensity, banned, told)
 
 
 Asset = dict[str, Any]

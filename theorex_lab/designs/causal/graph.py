@@ -20,7 +20,7 @@ from theorex_lab.memory.observation import TRUST
 _NEAREST_AMONG = 2_000
 
 
-class ToldAttempt(NamedTuple):
+class RecordedAttempt(NamedTuple):
     """An attempt. action_id: its id.  seq: of the event that told it.  open: whether no
     outcome has closed it.
     """
@@ -120,13 +120,13 @@ class Graph(View):
         )
         self.assets.append(json.dumps(event.body["asset"], separators=(",", ":")))
 
-    def attempt(self, row: int) -> ToldAttempt:
+    def attempt(self, row: int) -> RecordedAttempt:
         """The attempt in a row."""
-        return ToldAttempt(
+        return RecordedAttempt(
             self.actions[row], int(self.rows["seq"][row]), not self.rows["closed"][row]
         )
 
-    def last_open(self, agent: str) -> ToldAttempt | None:
+    def last_open(self, agent: str) -> RecordedAttempt | None:
         """The attempt of an agent that was told last and is open; None without one."""
         number = self.agents.find(agent)
         waiting = self._open.get(-1 if number is None else number)
@@ -142,7 +142,7 @@ def _trusted(event: Event) -> bool:
     return TRUST[event.body["source"]] >= TRUST["model"]
 
 
-def attempt_of(home: Home, action_id: str) -> ToldAttempt:
+def attempt_of(home: Home, action_id: str) -> RecordedAttempt:
     """The attempt of this action. Raises InvalidInput where there is none, naming the
     nearest.
     """
@@ -161,7 +161,7 @@ def attempt_of(home: Home, action_id: str) -> ToldAttempt:
     raise InvalidInput(f"got the action {action_id!r:.100}; allowed is {allowed}")
 
 
-def open_attempts(home: Home, agent: str | None = None) -> list[ToldAttempt]:
+def open_attempts(home: Home, agent: str | None = None) -> list[RecordedAttempt]:
     """The attempts without an outcome, of an agent or of all, in the order in which
     they were told.
     """

@@ -10,7 +10,7 @@ from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import gene_text
 from theorex_lab.designs.causal.settings import causal_settings
 from theorex_lab.memory.briefing.token_budget import age_in_words
-from theorex_lab.memory.contract import Home, Line, Wanted
+from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
 from theorex_lab.memory.evidence import evidence_view
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import one_line
@@ -35,7 +35,7 @@ class _Known(NamedTuple):
     last: int
 
 
-def advice_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def advice_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """What helped, and what failed too often, of the project's own genes; for a query
     those that fit it, best first.
 
@@ -67,7 +67,7 @@ def advice_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
             )
 
 
-def _line(kind: str, gene: dict[str, Any], known: _Known, now: int) -> Line:
+def _line(kind: str, gene: dict[str, Any], known: _Known, now: int) -> ContextLine:
     age = age_in_words((now - known.last) / MICROSECONDS_PER_DAY)
     often = (
         f"failed {known.n - known.successes:.0f}"
@@ -78,7 +78,7 @@ def _line(kind: str, gene: dict[str, Any], known: _Known, now: int) -> Line:
         f"{known.where}: {gene_text(gene)} ({often} of {known.n:.0f} times, {age})",
         _LINE_CHARACTERS,
     )
-    return Line(
+    return ContextLine(
         kind,
         "main",
         text,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from theorex_lab.core.settings import Rule, SettingsRecord, part_of, setting
+from theorex_lab.core.settings import SettingRule, SettingsRecord, part_of, setting
 from theorex_lab.memory.contract import Home
 
 _MOST_DAYS = 365_000
@@ -54,7 +54,7 @@ class CausalSettings(SettingsRecord):
     error_tokens: tuple[str, ...] = setting(
         ("log_error", "errsig:"),
         "signals that are errors; one that ends in a colon is how they begin",
-        each=Rule(str),
+        each=SettingRule(str),
     )
     cheapest: bool = setting(
         True,

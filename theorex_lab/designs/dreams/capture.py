@@ -20,7 +20,7 @@ from theorex_lab.designs.dreams import (
     Level,
 )
 from theorex_lab.dispatch.bus import clean
-from theorex_lab.memory.contract import Face, Home
+from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_tags
 
 P = ParamSpec("P")
@@ -129,7 +129,7 @@ class SessionLog(AbstractContextManager["SessionLog"]):
     def append(self, kind: str, body: dict[str, Any]) -> str:
         """Append an event of this session; returns its id."""
         return (
-            Face(self.home)
+            DesignApi(self.home)
             .append(kind, body, agent=self.agent, session=self.session)
             .id
         )

@@ -19,7 +19,7 @@ from theorex_lab.files.command_line.options import OWN_AGENT, own_agent
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
-    from theorex_lab.designs.dreams.strategies import Step, Strategy
+    from theorex_lab.designs.dreams.strategies import Strategy, StrategyStep
 
 _GOAL_CHARACTERS = 120
 _DOMAIN = click.option("--domain", metavar="D", help="Only of this domain.")
@@ -201,7 +201,7 @@ def strategy_in_words(one: Strategy) -> str:
     return "\n".join(lines)
 
 
-def _step(number: int, step: Step) -> str:
+def _step(number: int, step: StrategyStep) -> str:
     seen = f" (seen {step.seen} times)" if step.seen > 1 else ""
     came = f"\n       -> {one_row(step.result)}" if step.result.strip() else ""
     return f"  {number}. {one_row(step.action)}{seen}{came}"

@@ -24,13 +24,17 @@ from theorex_lab.designs.dreams import FIDELITY, STATED, Edge, Ended, Fault, pat
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.settings import dream_settings
 from theorex_lab.designs.dreams.strategies import (
-    Branch,
     Matrix,
-    Step,
     Strategy,
+    StrategyBranch,
+    StrategyStep,
     new_strategy_id,
 )
-from theorex_lab.designs.dreams.trajectories import Act, Curated, Trajectory
+from theorex_lab.designs.dreams.trajectories import (
+    CapturedAction,
+    CuratedTrajectory,
+    Trajectory,
+)
 from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.annotations import Marks
@@ -63,7 +67,7 @@ Asked = tuple[
 ]
 
 
-class Scope:
+class StrategyVectorsOfScope:
     """The vectors of the active strategies of one project and domain, as one matrix."""
 
     def __init__(self, dimensions: int) -> None:
@@ -130,7 +134,7 @@ def _lead(scores: Matrix, places: NDArray[np.int64]) -> NDArray[np.bool_]:
     return leads
 
 
-class Mind:
+class ActiveStrategies:
     """The active strategies of a home as a cycle holds them; what others decide
     meanwhile is taken over before each commit.
     """
@@ -151,13 +155,13 @@ class Mind:
             one.id: [constraint.text for constraint in one.constraints] for one in found
         }
         dimensions = self.home.embedder.dimensions
-        self.scopes: dict[tuple[str, str], Scope] = defaultdict(
-            lambda: Scope(dimensions)
+        self.scopes: dict[tuple[str, str], StrategyVectorsOfScope] = defaultdict(
+            lambda: StrategyVectorsOfScope(dimensions)
         )
         for one in found:
             self.scope(one).put(one.id, self._vectors[one.text])
 
-    def scope(self, one: Strategy) -> Scope:
+    def scope(self, one: Strategy) -> StrategyVectorsOfScope:
         """The strategies that one is compared with: of the same project and domain."""
         return self.scopes[one.project, one.domain]
 
@@ -215,7 +219,7 @@ class Mind:
     def consolidate(
         self,
         trajectory: Trajectory,
-        curated: Curated,
+        curated: CuratedTrajectory,
         new: Strategy,
         links: Sequence[Link],
     ) -> Done:
@@ -350,7 +354,7 @@ class Mind:
             )
         return len(kept)
 
-    def _tidy(self, one: Strategy, curated: Curated, append: Append) -> None:
+    def _tidy(self, one: Strategy, curated: CuratedTrajectory, append: Append) -> None:
         """Take strategies into others, and put to sleep what another says too, as the
         dream asked, where nothing is lost by it.
         """
@@ -521,7 +525,7 @@ def kind_of(action: str) -> str:
     return one_line(re.sub(r"\d+", "0", plain).lower(), _READ_CHARACTERS)
 
 
-def strategy_from(trajectory: Trajectory, curated: Curated) -> Strategy:
+def strategy_from(trajectory: Trajectory, curated: CuratedTrajectory) -> Strategy:
     """What a trajectory says by itself, as a dream has read it; its steps are the
     recorded actions.
     """
@@ -532,7 +536,7 @@ def strategy_from(trajectory: Trajectory, curated: Curated) -> Strategy:
     kept = sorted(sorted(kinds, key=lambda found: found[1][1])[:MOST_STEPS])
     whys = [curated.whys.get(place, "") for place in curated.critical]
     steps = [
-        Step(*chosen[at][2:5], whys[at], 1, chosen[at].event, chosen[at].ok)
+        StrategyStep(*chosen[at][2:5], whys[at], 1, chosen[at].event, chosen[at].ok)
         for at, _ in kept
     ]
     source = min(trajectory.source, curated.source, key=TRUST.__getitem__)
@@ -624,7 +628,7 @@ def _rank(strategy: Strategy) -> tuple[object, ...]:
 
 def _aligned(
     best: Strategy, rest: Strategy
-) -> tuple[tuple[Step, ...], tuple[Branch, ...]]:
+) -> tuple[tuple[StrategyStep, ...], tuple[StrategyBranch, ...]]:
     """The better one's steps with how often each was seen in both, and what only the
     other did, after the step before it.
     """
@@ -639,7 +643,7 @@ def _aligned(
     main = {kind: place for place, kind in enumerate(mine[: len(steps)])}
     aside = dict(zip(mine[len(steps) :], best.branches, strict=True))
     done = [
-        *(Branch(place - 1, step) for place, step in enumerate(rest.steps)),
+        *(StrategyBranch(place - 1, step) for place, step in enumerate(rest.steps)),
         *rest.branches,
     ]
     for number, (kind, (after, step)) in enumerate(zip(others, done, strict=True)):
@@ -652,18 +656,22 @@ def _aligned(
                 seen=known.seen + step.seen, why=known.why or step.why
             )
         else:
-            known_at, known = aside.get(kind, Branch(before, step._replace(seen=0)))
+            known_at, known = aside.get(
+                kind, StrategyBranch(before, step._replace(seen=0))
+            )
             chosen = min(
                 known, step, key=lambda found: (found.ok is not True, found[:3])
             )
-            aside[kind] = Branch(known_at, chosen._replace(seen=known.seen + step.seen))
+            aside[kind] = StrategyBranch(
+                known_at, chosen._replace(seen=known.seen + step.seen)
+            )
     ordered = sorted(
         aside.values(), key=lambda branch: (-branch.step.seen, branch.step[:3])
     )
     return tuple(steps), tuple(ordered[:MOST_BRANCHES])
 
 
-def _kinds(done: Iterable[Step | Act]) -> list[Kind]:
+def _kinds(done: Iterable[StrategyStep | CapturedAction]) -> list[Kind]:
     before, found = Counter[str](), list[Kind]()
     for kind in (kind_of(step.action) for step in done):
         found.append((kind, before[kind]))

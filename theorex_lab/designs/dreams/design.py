@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.journal.view import View
-    from theorex_lab.memory.contract import Face, Home, Item, Line, Route, Wanted
+    from theorex_lab.memory.contract import (
+        ContextLine,
+        ContextRequest,
+        DesignApi,
+        Home,
+        Item,
+        Route,
+    )
 
 
 _TITLES = {"avoid": "What failed before", "strategy": "What worked before"}
@@ -32,7 +39,7 @@ READ_FROM = {
 }
 
 
-def _strategy_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _strategy_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.dreams.sections import strategy_lines
 
     return strategy_lines(home, wanted)
@@ -44,7 +51,7 @@ def _dream_at_night(home: Home, agent: str | None) -> str:
     return dream_at_night(home, agent)
 
 
-def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
     from theorex_lab.designs.dreams.face import Dreams
 
     return Dreams(home, searcher)

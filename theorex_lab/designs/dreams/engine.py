@@ -22,8 +22,8 @@ from theorex_lab.core.errors import (
 )
 from theorex_lab.core.ids import SCANNER, new_event_id
 from theorex_lab.designs.dreams import Edge
-from theorex_lab.designs.dreams.consolidate import Link, Mind, strategy_from
-from theorex_lab.designs.dreams.isa import MOST_INSTRUCTIONS, Effects, parse, run
+from theorex_lab.designs.dreams.consolidate import ActiveStrategies, Link, strategy_from
+from theorex_lab.designs.dreams.isa import MOST_INSTRUCTIONS, ProgramEffects, parse, run
 from theorex_lab.designs.dreams.lessons import (
     CONFIDENCE,
     MOST_LESSONS,
@@ -41,13 +41,13 @@ from theorex_lab.designs.dreams.strategies import (
 )
 from theorex_lab.designs.dreams.trajectories import (
     TEXTS,
-    Act,
-    Curated,
+    CapturedAction,
+    CuratedTrajectory,
     Trajectory,
     trajectories_of,
 )
 from theorex_lab.dispatch.llm import Completion, client_for
-from theorex_lab.evolution.lease import Holder, leased
+from theorex_lab.evolution.lease import LeaseHolder, leased
 from theorex_lab.journal.event import Body, new_event
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
@@ -73,7 +73,7 @@ class HeuristicDreamer:
 
     name: str = "heuristic"
 
-    def curate(self, trajectory: Trajectory) -> Curated:
+    def curate(self, trajectory: Trajectory) -> CuratedTrajectory:
         """The actions that changed something, a sentence of what was done, and one for
         each kind of failure.
         """
@@ -82,7 +82,7 @@ class HeuristicDreamer:
             lessons_of(trajectory),
             summary_of(trajectory),
         )
-        return Curated(
+        return CuratedTrajectory(
             *kept, CONFIDENCE[trajectory.outcome] * trajectory.confidence, {}, "agent"
         )
 
@@ -163,7 +163,7 @@ class DreamPromptBuilder:
         )
 
 
-def _told(numbered: tuple[int, Act]) -> str:
+def _told(numbered: tuple[int, CapturedAction]) -> str:
     index, action = numbered
     words = {
         "why": action.reasoning,
@@ -203,7 +203,7 @@ class ModelDreamer(HeuristicDreamer):
     near: Callable[[Trajectory], Sequence[Strategy]] = lambda _: ()
     tokens: int = 0
 
-    def curate(self, trajectory: Trajectory) -> Curated:
+    def curate(self, trajectory: Trajectory) -> CuratedTrajectory:
         """What the model's program asks for, as far as it is sound; the summary is the
         rules' where it has none.
 
@@ -236,7 +236,7 @@ class ModelDreamer(HeuristicDreamer):
             found.parents[0] if found.parents else ("", "", rules.confidence)
         )
         summary = one_line(summary, _SUMMARY_CHARACTERS)
-        return Curated(
+        return CuratedTrajectory(
             tuple(sorted(critical)),
             tuple(told[:MOST_LESSONS]),
             summary or rules.summary,
@@ -298,7 +298,7 @@ class ModelDreamer(HeuristicDreamer):
 
     def _run(
         self, prompt: str, actions: int, near: Iterable[Strategy]
-    ) -> tuple[str, Effects]:
+    ) -> tuple[str, ProgramEffects]:
         nodes, program = {strategy.id for strategy in near}, self._ask(prompt)
         done = run(
             parse(program),
@@ -377,7 +377,7 @@ class DreamReport(SimpleNamespace):
     """
 
     def __init__(
-        self, ran: bool = True, holder: Holder | None = None, **told: Any
+        self, ran: bool = True, holder: LeaseHolder | None = None, **told: Any
     ) -> None:
         super().__init__(
             ran=ran,
@@ -391,7 +391,7 @@ class DreamReport(SimpleNamespace):
             name: to_iso(value) if name.endswith("_at") else value
             for name, value in vars(self).items()
         }
-        holder: Holder | None = told.pop("holder")
+        holder: LeaseHolder | None = told.pop("holder")
         return told | (holder.to_dict() if holder else {})
 
 
@@ -427,7 +427,9 @@ def dream(
     with leased(home, "dream") as lease:
         if not lease.held:
             return DreamReport(False, lease.holder)
-        return _Cycle(Mind(home), chosen, domain, limit, progress, lease.renew).run()
+        return _Cycle(
+            ActiveStrategies(home), chosen, domain, limit, progress, lease.renew
+        ).run()
 
 
 def dream_at_night(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
@@ -437,7 +439,7 @@ def dream_at_night(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of a
     whole, done, report = home.in_project(""), Counter[str](), DreamReport()
     if not trajectories_of(whole, waiting=True, limit=1):
         return "nothing waits"
-    mind, dreamer = Mind(whole), dreamer_for(whole, night=True)
+    mind, dreamer = ActiveStrategies(whole), dreamer_for(whole, night=True)
     for _ in range(_MOST_CYCLES):
         report = _Cycle(mind, dreamer, None, None, None, lambda: None).run(always=False)
         done.update({name: getattr(report, name) for name in COUNTED})
@@ -457,7 +459,7 @@ class _Cycle:
 
     def __init__(
         self,
-        mind: Mind,
+        mind: ActiveStrategies,
         dreamer: HeuristicDreamer,
         domain: str | None,
         limit: int | None,
@@ -546,7 +548,7 @@ class _Cycle:
 
     def _take(self, waiting: Sequence[Trajectory]) -> None:
         """Read trajectories, then consolidate one after the other."""
-        read = list[tuple[Trajectory, Curated, Strategy]]()
+        read = list[tuple[Trajectory, CuratedTrajectory, Strategy]]()
         for one in waiting:
             with self._waits_where_silent(one):
                 read += self._read(one)
@@ -574,7 +576,9 @@ class _Cycle:
             self.held.append((one.id, one_line(why)))
         self.tell({"event": "trace", "trajectory": one.id, "did": did, "told": why})
 
-    def _read(self, one: Trajectory) -> Iterator[tuple[Trajectory, Curated, Strategy]]:
+    def _read(
+        self, one: Trajectory
+    ) -> Iterator[tuple[Trajectory, CuratedTrajectory, Strategy]]:
         """What the dreamer sees in a trajectory; nothing where there is nothing to
         learn.
         """
@@ -588,7 +592,9 @@ class _Cycle:
             return self._aside(one, "passed", "nothing in it is worth keeping")
         yield one, curated, strategy_from(one, curated)
 
-    def _consolidate(self, one: Trajectory, curated: Curated, new: Strategy) -> None:
+    def _consolidate(
+        self, one: Trajectory, curated: CuratedTrajectory, new: Strategy
+    ) -> None:
         settings, links, near = self.mind.settings, list[Link](), self.mind.near(new)
         if near and near[0][1] < settings.merge_similarity:
             alike = [
@@ -610,7 +616,7 @@ class _Cycle:
 
 
 def shorten_summaries(
-    mind: Mind, dreamer: HeuristicDreamer, domain: str | None
+    mind: ActiveStrategies, dreamer: HeuristicDreamer, domain: str | None
 ) -> Done:
     """Tell strategies shorter that are told at length, little used and not yet settled;
     how many, and what went wrong.

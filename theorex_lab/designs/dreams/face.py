@@ -13,10 +13,10 @@ from theorex_lab.designs.dreams.trajectories import (
     trajectories_of,
     trajectory_by_id,
 )
-from theorex_lab.memory.contract import Face, on_home
+from theorex_lab.memory.contract import DesignApi, on_home
 
 
-class Dreams(Face):
+class Dreams(DesignApi):
     """Dreams in one home.
 
     >>> from theorex_lab import Lab

@@ -29,7 +29,7 @@ class Opcode(IntEnum):
     """
 
     kinds: tuple[str, ...]
-    adds_to: str  # a list of `Effects`
+    adds_to: str  # a list of `ProgramEffects`
 
     def __new__(cls, code: int, kinds: str = "", adds_to: str = "") -> Self:
         """A member of the value `code`."""
@@ -214,7 +214,7 @@ _MADE: dict[str, Callable[[str], Any]] = {
 }
 
 
-class Effects(SimpleNamespace):
+class ProgramEffects(SimpleNamespace):
     """What a program asks for, a list for each that an opcode adds to, in the program's
     order.
 
@@ -229,7 +229,7 @@ class Effects(SimpleNamespace):
         super().__init__(**{opcode.adds_to: [] for opcode in Opcode if opcode.adds_to})
 
 
-class Run(NamedTuple):
+class ProgramRun(NamedTuple):
     """What came of a program. success: it came to its end within the limit; without it
     `effects` are empty.
 
@@ -244,7 +244,7 @@ class Run(NamedTuple):
     warnings: list[str]
     errors: list[str]
     side_effects: list[str]
-    effects: Effects
+    effects: ProgramEffects
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it, without the effects."""
@@ -259,7 +259,7 @@ def run(
     actions: int | None = None,
     nodes: Container[str] | None = None,
     max_instructions: int = MOST_INSTRUCTIONS,
-) -> Run:
+) -> ProgramRun:
     """Run a program. actions, nodes: how many actions and which nodes there are; None:
     any index or name will do.
 
@@ -271,7 +271,7 @@ def run(
     >>> done.effects.critical, done.instructions_executed, done.errors
     ([0], 3, ["L2: MARK_CRITICAL: got the index '7'; allowed is 0 to 1"])
     """
-    effects, executed, success = Effects(), 0, True
+    effects, executed, success = ProgramEffects(), 0, True
     errors, log = list[str](), list[str]()
     for instruction in program.instructions:
         opcode, where = instruction.opcode, f"L{instruction.line}:"
@@ -280,7 +280,7 @@ def run(
                 f"{where} got more instructions than max_instructions allows,"
                 f" {max_instructions}"
             )
-            effects = Effects()
+            effects = ProgramEffects()
             break
         executed += 1
         if opcode is Opcode.HALT:
@@ -295,7 +295,7 @@ def run(
                 tuple(values) if len(values) > 1 else values[0]
             )
             log.append(f"{where} {instruction}"[:_LOG_CHARACTERS])
-    return Run(success, executed, [*program.warnings], errors, log, effects)
+    return ProgramRun(success, executed, [*program.warnings], errors, log, effects)
 
 
 def _values(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from theorex_lab.designs.dreams import Ended, Fault, patterns
-from theorex_lab.designs.dreams.trajectories import TEXTS, Act, Trajectory
+from theorex_lab.designs.dreams.trajectories import TEXTS, CapturedAction, Trajectory
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.evolution.failure_signs import RunStep, failure_quote, says_failed
 from theorex_lab.text.line import one_line
@@ -56,7 +56,7 @@ _FAULTS = {
 }
 
 
-def went_wrong(action: Act) -> bool:
+def went_wrong(action: CapturedAction) -> bool:
     """Whether an action failed: it is recorded so, its result states an exit code or,
     where nothing is known, an error.
 
@@ -71,7 +71,7 @@ def went_wrong(action: Act) -> bool:
     )
 
 
-def critical_of(actions: Sequence[Act], goal: str = "") -> tuple[int, ...]:
+def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int, ...]:
     """Indices of the actions that did their work and changed something, the last of
     those that are the same.
 
@@ -148,7 +148,7 @@ def summary_of(trajectory: Trajectory) -> str:
     return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {TEXTS[trajectory.outcome.value]}."
 
 
-def _lesson(actions: Sequence[Act], places: Sequence[int]) -> Lesson | None:
+def _lesson(actions: Sequence[CapturedAction], places: Sequence[int]) -> Lesson | None:
     """What one kind of failure teaches, which was met at `places`; None where work in
     between mended it.
     """
@@ -189,7 +189,7 @@ def _lesson(actions: Sequence[Act], places: Sequence[int]) -> Lesson | None:
     return one_line(text, _LESSON_CHARACTERS), str(fault), "tool"
 
 
-def _replaces(action: Act, failed: Act) -> bool:
+def _replaces(action: CapturedAction, failed: CapturedAction) -> bool:
     """Whether an action that worked is a failed one done otherwise: of the same tool,
     with most of its words.
     """
@@ -253,7 +253,7 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     )
 
 
-def _quote(action: Act) -> str:
+def _quote(action: CapturedAction) -> str:
     """The line that says what failed, without tags; '' where a check ran and failed, or
     nothing is said.
     """
@@ -296,7 +296,7 @@ def _apart(values: Values, others: Values) -> Values:
     return {key: value for key, value in values.items() if others.get(key) != value}
 
 
-def _shown(name: str, values: Values, action: Act) -> str:
+def _shown(name: str, values: Values, action: CapturedAction) -> str:
     """A call by its name and values, anything else as it was recorded; short."""
     if not name and not values:
         return f"`{one_line(action.action, _SHOWN_CHARACTERS)}`"
@@ -307,7 +307,7 @@ def _shown(name: str, values: Values, action: Act) -> str:
     return f"{name}{' with ' * bool(name and told)}{one_line(told, _SHOWN_CHARACTERS)}"
 
 
-def _label(action: Act, agent: str) -> str:
+def _label(action: CapturedAction, agent: str) -> str:
     """What an action is called in a summary: its tool, a command by its program."""
     if not action.tool or action.action.startswith(
         (f"{action.tool}(", f"{action.tool} ")

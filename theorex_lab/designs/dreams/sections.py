@@ -13,7 +13,7 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.strategies import (
-    Recollection,
+    RecallResult,
     Strategy,
     floor_of,
     ranking,
@@ -25,7 +25,7 @@ from theorex_lab.memory.briefing.token_budget import (
     count_tokens,
     items_within,
 )
-from theorex_lab.memory.contract import Home, Item, Line, Wanted
+from theorex_lab.memory.contract import ContextLine, ContextRequest, Home, Item
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieval_log import note_recalled
 from theorex_lab.memory.retrieve import Searcher
@@ -36,7 +36,7 @@ _ACTION_CHARACTERS, _LINE_CHARACTERS = 240, 700
 _MOST_SHOWN, _MOST_CONSTRAINTS, _MOST_HITS = 20, 5, 100
 
 
-def strategy_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def strategy_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """For a query the strategies alike and their constraints, best first; at a
     session's start those of late that worked.
     """
@@ -56,12 +56,12 @@ def strategy_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
             )
 
 
-def _lines(strategy: Strategy, now: int, why: str) -> Iterator[Line]:
+def _lines(strategy: Strategy, now: int, why: str) -> Iterator[ContextLine]:
     for found in strategy.constraints[:_MOST_CONSTRAINTS]:
         text = one_line(
             f"{found.text} (for: {one_line(strategy.goal, 80)})", _LINE_CHARACTERS
         )
-        yield Line(
+        yield ContextLine(
             AVOID,
             strategy.agent,
             text,
@@ -76,7 +76,7 @@ def _lines(strategy: Strategy, now: int, why: str) -> Iterator[Line]:
         events = tuple(
             dict.fromkeys(step.event for step in strategy.steps if step.event)
         )
-        yield Line(
+        yield ContextLine(
             WORKED,
             strategy.agent,
             text,
@@ -111,7 +111,11 @@ def retrieve_strategies(
     """What a query gets within `tokens`, best first: strategies alike and what they
     warn of, then what search finds.
     """
-    found = strategy_lines(home, Wanted(now, tokens, query)) if query.strip() else ()
+    found = (
+        strategy_lines(home, ContextRequest(now, tokens, query))
+        if query.strip()
+        else ()
+    )
     hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
     heard = (
         Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True)
@@ -212,7 +216,7 @@ def memory_section(
     return text
 
 
-def section_of(found: Recollection) -> str:
+def section_of(found: RecallResult) -> str:
     """A recalled strategy as a section of a prompt: advice of our own, and what was
     recorded in fences that name whose words it is.
     """

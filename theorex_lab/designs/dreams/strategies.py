@@ -42,7 +42,7 @@ from theorex_lab.text.line import one_line
 Matrix = NDArray[np.float32]
 
 
-class Step(NamedTuple):
+class StrategyStep(NamedTuple):
     """A step as it was recorded. why: what a dream said it is for.  seen: how often.
     event: what recorded it.
 
@@ -58,11 +58,11 @@ class Step(NamedTuple):
     ok: bool | None = True
 
 
-class Branch(NamedTuple):
+class StrategyBranch(NamedTuple):
     """What was done instead, after a step (-1: before the first)."""
 
     after: int
-    step: Step
+    step: StrategyStep
 
 
 class Constraint(NamedTuple):
@@ -103,8 +103,8 @@ class Strategy:
     id: str
     goal: str
     summary: str
-    steps: tuple[Step, ...] = ()
-    branches: tuple[Branch, ...] = ()
+    steps: tuple[StrategyStep, ...] = ()
+    branches: tuple[StrategyBranch, ...] = ()
     goals: tuple[str, ...] = ()
     confidence: float = 0.5
     outcome: str = "unknown"
@@ -203,9 +203,10 @@ def strategy_of(state: dict[str, Any], **known: Any) -> Strategy:
     """The strategy that an event's `state` tells, with what is `known` of it beside."""
     given: dict[str, Any] = {name: state[name] for name in _STATE.split()}
     branches = tuple(
-        Branch(branch["after"], Step(**branch["step"])) for branch in state["branches"]
+        StrategyBranch(branch["after"], StrategyStep(**branch["step"]))
+        for branch in state["branches"]
     )
-    steps = tuple(Step(**step) for step in state["steps"])
+    steps = tuple(StrategyStep(**step) for step in state["steps"])
     given |= {name: tuple(state[name]) for name in ("goals", "tags")}
     return Strategy(steps=steps, branches=branches, **given, **known)
 
@@ -599,7 +600,7 @@ _FLOORS: dict[str, float] = {}  # by the id of an embedder
 _QUERY_CHARACTERS = 2_000
 
 
-class Recollection(NamedTuple):
+class RecallResult(NamedTuple):
     """What a recall gave. entry_point: the strategy to begin with, None for zero_shot.
     confidence: the weighted sum, 0..1.
 
@@ -613,13 +614,13 @@ class Recollection(NamedTuple):
     similarity: float | None = None
 
 
-class Next(NamedTuple):
+class NextStep(NamedTuple):
     """What comes next on a way: a step and its number, None at the end; after a jump,
     the strategy that it leads to.
     """
 
     path: Path
-    step: Step | None = None
+    step: StrategyStep | None = None
     number: int = 0
     entry: Strategy | None = None
     reasoning: str = ""
@@ -662,7 +663,7 @@ def weighed(
     return sum(weight * value for weight, value in parts) / total if total else 0.0
 
 
-def recall(home: Home, query: str, **among: Any) -> Recollection:
+def recall(home: Home, query: str, **among: Any) -> RecallResult:
     """The strategy that answers a task, of the home's project or of none: the best of
     those alike, if good enough.
 
@@ -672,11 +673,11 @@ def recall(home: Home, query: str, **among: Any) -> Recollection:
     ranked = ranking(home, query, **among)
     settings, floor = dream_settings(home), floor_of(home)
     if not ranked:
-        return Recollection("zero_shot", "nothing was dreamt yet")
+        return RecallResult("zero_shot", "nothing was dreamt yet")
     fitting = [found for found in ranked if (found.similarity or 0.0) >= floor]
     if not fitting:
         nearest = max(found.similarity or 0.0 for found in ranked)
-        return Recollection(
+        return RecallResult(
             "zero_shot",
             f"nothing is alike: the nearest has {nearest:.2f}, the floor is"
             f" {floor:.2f}",
@@ -687,7 +688,7 @@ def recall(home: Home, query: str, **among: Any) -> Recollection:
             f"the best is too doubtful: {best.confidence:.2f} of"
             f" {settings.recall_threshold:.2f}"
         )
-        return Recollection("zero_shot", told, best.confidence, None, best.similarity)
+        return RecallResult("zero_shot", told, best.confidence, None, best.similarity)
     return best
 
 
@@ -698,7 +699,7 @@ def ranking(
     domain: str | None = None,
     top: int | None = None,
     vectors: StrategyVectors | None = None,
-) -> list[Recollection]:
+) -> list[RecallResult]:
     """The strategies nearest to a query, weighed, best first, whether they answer it or
     not.
 
@@ -725,7 +726,7 @@ def ranking(
                 f" {f'worked {strategy.worked}' if strategy.worked else 'no success known'}"
             )
             found.append(
-                Recollection(
+                RecallResult(
                     "memory_traversal",
                     told,
                     round(total, 6),
@@ -741,7 +742,7 @@ def begin_traversal(home: Home, strategy_id: str) -> TraversalState:
     return TraversalState(strategy_by_id(home, strategy_id).id)
 
 
-def next_step(home: Home, state: TraversalState, context: str = "") -> Next:
+def next_step(home: Home, state: TraversalState, context: str = "") -> NextStep:
     """The next step; where the present context fits the strategy no more, the strategy
     to jump to, or zero_shot.
 
@@ -755,13 +756,13 @@ def next_step(home: Home, state: TraversalState, context: str = "") -> Next:
             strategy.id,
             *state.jumps,
         ):
-            return Next(
+            return NextStep(
                 "zero_shot",
                 reasoning=f"it no longer fits {strategy.id}; {found.reasoning}",
             )
         state.jumps.append(state.node_id)
         state.node_id, state.index = found.entry_point.id, 0
-        return Next(
+        return NextStep(
             "context_jump",
             None,
             0,
@@ -769,9 +770,11 @@ def next_step(home: Home, state: TraversalState, context: str = "") -> Next:
             f"it no longer fits {strategy.id}; {found.reasoning}",
         )
     if state.index >= len(strategy.steps):
-        return Next("memory_traversal", None, state.index)
+        return NextStep("memory_traversal", None, state.index)
     state.index += 1
-    return Next("memory_traversal", strategy.steps[state.index - 1], state.index - 1)
+    return NextStep(
+        "memory_traversal", strategy.steps[state.index - 1], state.index - 1
+    )
 
 
 def _fits(home: Home, strategy: Strategy, context: str) -> bool:

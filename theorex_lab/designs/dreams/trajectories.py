@@ -40,7 +40,7 @@ _BLANK = re.compile(
 )  # what a tool was given was not recorded
 
 
-class Act(NamedTuple):
+class CapturedAction(NamedTuple):
     """One action. event: the id of what captured it.  at: µs UTC.  action: what was
     done, as it was recorded.
 
@@ -89,10 +89,10 @@ class Trajectory:
     error: str = ""
     fault: str = ""
     isa_version: str = ISA_VERSION
-    actions: tuple[Act, ...] = field(default=(), repr=False)
+    actions: tuple[CapturedAction, ...] = field(default=(), repr=False)
 
 
-class Curated(NamedTuple):
+class CuratedTrajectory(NamedTuple):
     """What a dreamer made of a trajectory. critical: indices of its actions, rising.
     constraints: text, fault class, source.
 
@@ -484,7 +484,7 @@ _NO_PATHS: dict[str, list[str]] = {"read": [], "edited": []}
 _UNTOLD = {"input": "", "response": "", "command": "", "ok": None, "paths": _NO_PATHS}
 
 
-def _actions(events: Sequence[Event]) -> Iterator[Act]:
+def _actions(events: Sequence[Event]) -> Iterator[CapturedAction]:
     """Each act with what was said before it; where nothing but words was recorded,
     these are the acts.
     """
@@ -499,7 +499,7 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
             tool = named[1] if named else ""
             changed = not (tool and _looks(tool)) and body["ok"] is not False
             texts = body["reasoning"], body["action"], body["result"]
-            yield Act(event.id, event.at, *texts, body["ok"], tool, changed)
+            yield CapturedAction(event.id, event.at, *texts, body["ok"], tool, changed)
         elif event.kind == "tool_used":
             call = {**_UNTOLD, **body}
             call["paths"] = {**_NO_PATHS, **call["paths"]}
@@ -511,10 +511,12 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
                 call["tool"],
                 not failed and _has_changed(call),
             )
-            yield Act(event.id, event.at, said, done, call["response"], *came)
+            yield CapturedAction(
+                event.id, event.at, said, done, call["response"], *came
+            )
             said = ""
         elif only_words:
-            yield Act(
+            yield CapturedAction(
                 event.id, event.at, "", body["message"], "", None, event.agent, True
             )
         else:

@@ -1,7 +1,15 @@
 """Facts with supersede chains, contradictions, and a heartbeat, as Engram keeps them."""
 
 from theorex_lab.journal.kinds import PROJECT, SOURCE
-from theorex_lab.journal.shapes import COUNT, FILLED, SHARE, TIME, Kind, Rule, one_of
+from theorex_lab.journal.shapes import (
+    COUNT,
+    FILLED,
+    SHARE,
+    TIME,
+    FieldRule,
+    Kind,
+    one_of,
+)
 
 CATEGORIES = (
     "relationship",
@@ -16,7 +24,7 @@ ABSTRACTIONS = ("episode", "pattern", "principle")
 NOTE_CATEGORIES = ("friction", "surprise", "quality")
 STATUSES = ("pending", "promoted", "archived", "resolved")  # what may become of a note
 # The id of a note ends with its number, by which the next one gets its own.
-NOTE_ID = Rule(
+NOTE_ID = FieldRule(
     str,
     "an id that ends with its number, as obs-0001",
     lambda text: text.rpartition("-")[2].isdecimal(),

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
     from theorex_lab.files.formats.reports import Exported
     from theorex_lab.journal.view import View
-    from theorex_lab.memory.contract import Face, Home, Item, Line, Reminder, Wanted
+    from theorex_lab.memory.contract import (
+        ContextLine,
+        ContextRequest,
+        DesignApi,
+        Home,
+        Item,
+        Reminder,
+    )
 
 
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
@@ -33,7 +40,7 @@ READ_FROM = {
 }
 
 
-def _fact_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _fact_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.facts.summaries import fact_lines
 
     return fact_lines(home, wanted)
@@ -45,7 +52,7 @@ def _night_step(home: Home, agent: str | None) -> str:
     return night_step(home, agent)
 
 
-def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
     from theorex_lab.designs.facts.face import FactsMemory
 
     return FactsMemory(home, searcher)

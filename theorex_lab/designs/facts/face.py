@@ -12,10 +12,10 @@ from theorex_lab.designs.facts import notes as work
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import moment, summary, tier
-from theorex_lab.memory.contract import Face, on_home
+from theorex_lab.memory.contract import DesignApi, on_home
 
 
-class FactsMemory(Face):
+class FactsMemory(DesignApi):
     """Facts in one home.
 
     >>> from theorex_lab import Lab
@@ -59,7 +59,7 @@ class FactsMemory(Face):
 
     def write(
         self, entity: str, text: str, *, semantic: bool = True, **given: Any
-    ) -> writing.Wrote:
+    ) -> writing.FactWriteResult:
         """Write a fact; `given` are the other members of `writing.NewFact`. Raises as
         `writing.write_fact`.
         """

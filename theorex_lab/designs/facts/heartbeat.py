@@ -21,7 +21,7 @@ from theorex_lab.designs.facts.facts import Facts, check_home, facts_of
 from theorex_lab.designs.facts.notes import alerts as note_alerts
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import local_day, summary
-from theorex_lab.evolution.lease import Holder, leased
+from theorex_lab.evolution.lease import LeaseHolder, leased
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.contract import Home
@@ -52,13 +52,13 @@ class Phase(NamedTuple):
     seconds: float
 
 
-class Beat(NamedTuple):
+class HeartbeatReport(NamedTuple):
     """A heartbeat; where another process tended the home it did not run, and that is
     the holder.
     """
 
     phases: tuple[Phase, ...] = ()
-    holder: Holder | None = None
+    holder: LeaseHolder | None = None
 
     @property
     def ok(self) -> bool:
@@ -92,7 +92,7 @@ class Beat(NamedTuple):
         )
 
 
-def beat(home: Home) -> Beat:
+def beat(home: Home) -> HeartbeatReport:
     """One heartbeat over all projects, under the home's lease.
 
     Raises LeaseLost where another process has taken over meanwhile; what was done till
@@ -101,8 +101,8 @@ def beat(home: Home) -> Beat:
     whole = home.in_project("")
     with leased(whole, "heartbeat") as lease:
         if not lease.held:
-            return Beat(holder=lease.holder)
-        done = Beat(tuple(_phases(whole, lease.renew)))
+            return HeartbeatReport(holder=lease.holder)
+        done = HeartbeatReport(tuple(_phases(whole, lease.renew)))
         lease.append([_report(whole, done)])
     return done
 
@@ -113,7 +113,9 @@ def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all a
 
     Raises TheorexError where a phase failed, once all had their turn.
     """
-    done = Beat(tuple(_phases(home.in_project(""), lambda: None, embeds=False)))
+    done = HeartbeatReport(
+        tuple(_phases(home.in_project(""), lambda: None, embeds=False))
+    )
     told = "; ".join(
         [
             *(phase.summary for phase in done.phases if phase.status != "idle"),
@@ -260,7 +262,7 @@ def _validate(home: Home, embeds: bool) -> Done:
     )
 
 
-def _report(home: Home, done: Beat) -> Event:
+def _report(home: Home, done: HeartbeatReport) -> Event:
     body = {"phases": done.to_dict()["phases"], "project": ""}
     return new_event("heartbeat", body, agent=SCANNER, at=home.clock.now())
 
@@ -282,7 +284,7 @@ _LOCAL = re.compile(
 _DERIVED = frozenset((FIX_TYPE, AVOID_TYPE, MOMENT_TYPE, "summary", "graduated"))
 
 
-class Extracted(NamedTuple):
+class ExtractionReport(NamedTuple):
     """What was read of the captures up to seq `upto`: facts written, those of them that
     replaced others or are in tension.
     """
@@ -302,7 +304,7 @@ def watermark(home: Home) -> int:
         return int(view.marks["upto"].max(initial=0))
 
 
-def keep_watermark(home: Home, found: Extracted) -> bool:
+def keep_watermark(home: Home, found: ExtractionReport) -> bool:
     """Append how far captures were read; False where that was kept already. It only
     goes forwards.
     """
@@ -315,7 +317,7 @@ def keep_watermark(home: Home, found: Extracted) -> bool:
     return True
 
 
-def extract_facts(home: Home, upto: int | None = None) -> Extracted:
+def extract_facts(home: Home, upto: int | None = None) -> ExtractionReport:
     """Write the facts of the captures after the watermark, up to seq `upto`; repeating
     it writes nothing twice.
 
@@ -335,10 +337,12 @@ def extract_facts(home: Home, upto: int | None = None) -> Extracted:
             ):  # it was read before a process was stopped, and has been replaced since
                 counted["again"] += 1
     written = counted["written"] + counted["superseded"] + counted["tension"]
-    return Extracted(last, captures, written, counted["superseded"], counted["tension"])
+    return ExtractionReport(
+        last, captures, written, counted["superseded"], counted["tension"]
+    )
 
 
-def extract_new(home: Home, *_: str) -> Extracted:
+def extract_new(home: Home, *_: str) -> ExtractionReport:
     """Read what came since, and keep how far that is; where an agent's session ends,
     what waits of others too.
     """

@@ -23,7 +23,7 @@ from theorex_lab.designs.facts.note_view import (
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.contract import Face, Home
+from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST
 
 # What a verdict makes of a note. `accept` and `reject` are for tensions; `promote` and
@@ -40,7 +40,7 @@ _LOOKED_AT = 20  # open notes that a new one is compared with
 _REPEATS_ABOVE = 0.7  # Jaccard likeness of their words
 
 
-class Noted(NamedTuple):
+class NoteResult(NamedTuple):
     """What became of a note: its id and '', or '' and the id of the open one that it
     repeats.
     """
@@ -88,7 +88,7 @@ def observe(
     source: str = "agent",
     agent: str = "main",
     lineage: Sequence[str] = (),
-) -> Noted:
+) -> NoteResult:
     """Note how the work goes, in up to 500 characters. What repeats one of the last
     twenty open notes is not kept.
 
@@ -102,7 +102,7 @@ def observe(
     body = {"text": text, "category": category, "source": source}
     with home.journal.exclusive() as append:
         if repeated := _repeated(home, body["text"]):
-            return Noted("", repeated)
+            return NoteResult("", repeated)
         body |= {"note_id": next_id(home, "obs"), "project": home.project}
         append(
             new_event(
@@ -113,7 +113,7 @@ def observe(
                 lineage=lineage,
             )
         )
-    return Noted(body["note_id"])
+    return NoteResult(body["note_id"])
 
 
 def note_tension(
@@ -124,7 +124,7 @@ def note_tension(
     *,
     source: str = "agent",
     agent: str = "main",
-) -> Noted:
+) -> NoteResult:
     """Note that two facts, by their ids, may not both hold; not where the same is open
     of them already.
 
@@ -146,7 +146,7 @@ def note_tension(
     }
     with home.journal.exclusive() as append:
         if repeated := _repeated(home, text, {first, second}):
-            return Noted("", repeated)
+            return NoteResult("", repeated)
         append(
             event := tension_event(
                 home,
@@ -155,7 +155,7 @@ def note_tension(
                 **given,
             )
         )
-    return Noted(event.body["note_id"])
+    return NoteResult(event.body["note_id"])
 
 
 def review(
@@ -196,7 +196,7 @@ def review(
         "fact": fact,
         "undo": verdict == "undo",
     }
-    Face(home).append(
+    DesignApi(home).append(
         "note_reviewed",
         {**body, "project": note.project},
         agent=agent,
@@ -377,7 +377,7 @@ def add_line(
     body = {"file": file, "text": text, "undo": undo, "source": source}
     if promoted is not None:
         body["source"] = min(source, promoted.source, key=TRUST.__getitem__)
-    return Face(home).append(
+    return DesignApi(home).append(
         "self_added", body, agent=agent, lineage=[promoted.event_id] if promoted else []
     )
 

@@ -136,7 +136,7 @@ def _kinds() -> dict[str, str]:
     }
 
 
-class Words(NamedTuple):
+class SentenceFeatures(NamedTuple):
     """What is read of a sentence.
 
     stems: of the words that say something.  subject: those of the name that it begins
@@ -153,7 +153,7 @@ class Words(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def sentence_words(text: str) -> Words:
+def sentence_words(text: str) -> SentenceFeatures:
     """Read a sentence."""
     rest, negations = _NEGATION.subn(" ", text)
     said = [_ENDING.sub("", word) for word in _WORD.findall(rest)]
@@ -184,7 +184,7 @@ def sentence_words(text: str) -> Words:
     particular = bool(lower) and (
         lower[0] not in _INDEFINITE or max(names, default=0) > 0
     )
-    return Words(
+    return SentenceFeatures(
         tuple(dict.fromkeys(stems.values())),
         subject,
         values,
@@ -194,7 +194,7 @@ def sentence_words(text: str) -> Words:
     )
 
 
-def _left(one: Words, other: Words) -> set[str]:
+def _left(one: SentenceFeatures, other: SentenceFeatures) -> set[str]:
     """Stems of the one for which the other has none of the same root."""
     return {
         stem for stem in one.stems if not any(_akin(stem, root) for root in other.stems)
@@ -209,7 +209,7 @@ def _akin(one: str, other: str) -> bool:
     return one == other or (one[:letters] == other[:letters] and not one[-1].isdigit())
 
 
-def _swapped(one: Words, other: Words) -> bool:
+def _swapped(one: SentenceFeatures, other: SentenceFeatures) -> bool:
     """Whether a value of the one is missing from the other, which has another of its
     kind.
     """
@@ -291,7 +291,7 @@ def contradiction(first: str, second: str, cosine: float | None = None) -> float
     )
 
 
-def _ordered(first: str, second: str) -> list[Words]:
+def _ordered(first: str, second: str) -> list[SentenceFeatures]:
     """The one that says less, then the other."""
     return sorted(
         (sentence_words(first), sentence_words(second)),
@@ -299,7 +299,7 @@ def _ordered(first: str, second: str) -> list[Words]:
     )
 
 
-def _related(one: Words, other: Words, left: set[str]) -> bool:
+def _related(one: SentenceFeatures, other: SentenceFeatures, left: set[str]) -> bool:
     """Whether they share a word, and their names where both begin with one."""
     apart = one.subject.isdisjoint(other.stems) and other.subject.isdisjoint(one.stems)
     return len(left) < len(one.stems) and not (one.subject and other.subject and apart)

@@ -32,7 +32,7 @@ class Signal(NamedTuple):
     keywords: tuple[str, ...] = ()
 
 
-class FactSaid(NamedTuple):
+class StatedFact(NamedTuple):
     """A sentence that is worth keeping as a fact, in its speaker's words, at most 400
     characters.
     """
@@ -72,7 +72,7 @@ def signal_of(text: str, by: Speaker = "user") -> Signal:
     )
 
 
-def facts_in(text: str, by: Speaker = "user") -> list[FactSaid]:
+def facts_in(text: str, by: Speaker = "user") -> list[StatedFact]:
     """The sentences of a message that are worth keeping as facts: those that signal a
     high category, of three words or more.
 
@@ -91,7 +91,7 @@ def facts_in(text: str, by: Speaker = "user") -> list[FactSaid]:
         for text, named in found
         if named and len(text.split()) >= _LEAST_WORDS
     ]
-    return [FactSaid(text, named, _confidence(named)) for text, named in kept]
+    return [StatedFact(text, named, _confidence(named)) for text, named in kept]
 
 
 def _confidence(categories: tuple[str, ...]) -> float:

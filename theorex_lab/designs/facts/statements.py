@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import Stemmer
 
 from theorex_lab.core.sections import read_sections
-from theorex_lab.designs.facts.relations import RELATIONS, Holds, Known
+from theorex_lab.designs.facts.relations import RELATIONS, Holds, KnownRelation
 from theorex_lab.text.lexicon import AUXILIARY, MODAL, PARTICIPLE, VERB, word_kinds
 
 Cue = Literal["ends", "replaces", "adds", ""]
@@ -52,14 +52,14 @@ class Statement(NamedTuple):
     holds: Holds = ""
 
 
-class _Mention(NamedTuple):
+class _NameMention(NamedTuple):
     start: int
     end: int
 
 
 @cache
-def _known() -> dict[str, Known]:
-    table: dict[str, Known] = {}
+def _known() -> dict[str, KnownRelation]:
+    table: dict[str, KnownRelation] = {}
     for relation in RELATIONS:
         table.update(dict.fromkeys(relation.words.split(), relation))
     return table
@@ -163,15 +163,15 @@ def read_statement(text: str) -> Statement:
 def _read(
     tokens: list[str],
     verb: int,
-    before: list[_Mention],
-    after: list[_Mention],
+    before: list[_NameMention],
+    after: list[_NameMention],
     cue: Cue,
 ) -> Statement:
-    subject = before[-1] if before else _Mention(0, verb)
+    subject = before[-1] if before else _NameMention(0, verb)
     value = (
-        _Mention(after[0].start, after[-1].end)
+        _NameMention(after[0].start, after[-1].end)
         if after
-        else _Mention(_tail(tokens, verb), len(tokens))
+        else _NameMention(_tail(tokens, verb), len(tokens))
     )
     if after and tokens[after[-1].end - 1].lower().endswith(("'s", "’s")):
         value = after[0]
@@ -188,7 +188,7 @@ def _read(
 
 
 def _is_object(
-    tokens: list[str], verb: int, value: _Mention, known: Sequence[Known]
+    tokens: list[str], verb: int, value: _NameMention, known: Sequence[KnownRelation]
 ) -> bool:
     """Whether what follows the verb is what the statement is about."""
     between = [token.lower() for token in tokens[verb + 1 : value.start]]
@@ -224,7 +224,7 @@ def _is_object(
 
 def _relation(
     words: Sequence[str], value: str, preposition: str
-) -> tuple[frozenset[str], list[Known]]:
+) -> tuple[frozenset[str], list[KnownRelation]]:
     """The words of a relation, with known relations by their names, and those."""
     stemmer, table = Stemmer.Stemmer("english", 0), _known()
     lower = [_POSSESSIVE.sub("", word.lower()) for word in words]
@@ -255,7 +255,7 @@ def _kind_of_value(value: str) -> str:
     return "email" if re.fullmatch(r"[\w.+-]+@[\w-]+\.[\w.]+", value) else ""
 
 
-def _preposition(tokens: list[str], verb: int, value: _Mention) -> str:
+def _preposition(tokens: list[str], verb: int, value: _NameMention) -> str:
     """The word after the verb that tells relations apart: "as", or that of a place
     after a participle ("was made in").
     """
@@ -292,11 +292,11 @@ def _is_name(token: str, place: int, previous: str = "") -> bool:
     )
 
 
-def _mentions(tokens: list[str]) -> list[_Mention]:
+def _mentions(tokens: list[str]) -> list[_NameMention]:
     """Runs of names; an abbreviation after "its", "the", "as" or "a" is an ordinary
     word, such as CEO.
     """
-    found: list[_Mention] = []
+    found: list[_NameMention] = []
     for place, token in enumerate(tokens):
         if (
             not _is_name(token, place, tokens[place - 1].lower() if place else "")
@@ -308,13 +308,13 @@ def _mentions(tokens: list[str]) -> list[_Mention]:
             and found[-1].end == place
             and not _POSSESSIVE.search(tokens[place - 1])
         ):
-            found[-1] = _Mention(found[-1].start, place + 1)
+            found[-1] = _NameMention(found[-1].start, place + 1)
         else:
-            found.append(_Mention(place, place + 1))
+            found.append(_NameMention(place, place + 1))
     return found
 
 
-def _main_verb(tokens: list[str], mentions: list[_Mention]) -> int:
+def _main_verb(tokens: list[str], mentions: list[_NameMention]) -> int:
     """The place of the main verb; of what begins "the R that S does" or "what S does",
     the last form of "to be".
     """

@@ -18,7 +18,13 @@ from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import told_of
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.memory.briefing.token_budget import items_within
-from theorex_lab.memory.contract import Home, Item, Line, Reminder, Wanted
+from theorex_lab.memory.contract import (
+    ContextLine,
+    ContextRequest,
+    Home,
+    Item,
+    Reminder,
+)
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import one_line
@@ -139,7 +145,7 @@ def _line(fact: Fact) -> str:
     )
 
 
-def fact_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def fact_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """What is known, for a context: with a query what fits it first, then by tier; of
     the home's project and of none.
     """
@@ -176,7 +182,9 @@ def fact_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
             400,
         )
         why = f"a {fact.category}, {why}, {fact.confidence:.0%} sure"
-        yield Line(KNOWN, fact.agent, text, heard, (fact.id,), (fact.event_id,), why)
+        yield ContextLine(
+            KNOWN, fact.agent, text, heard, (fact.id,), (fact.event_id,), why
+        )
 
 
 def retrieve_facts(
@@ -186,11 +194,13 @@ def retrieve_facts(
     note says, then what is known anyway, as a context tells it. What is too long for
     the room that is left is passed over.
     """
-    return items_within(_fitting(home, searcher, query, Wanted(now, tokens)), tokens)
+    return items_within(
+        _fitting(home, searcher, query, ContextRequest(now, tokens)), tokens
+    )
 
 
 def _fitting(
-    home: Home, searcher: Searcher, query: str, wanted: Wanted
+    home: Home, searcher: Searcher, query: str, wanted: ContextRequest
 ) -> Iterator[Item]:
     hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
     yield from (

@@ -26,7 +26,7 @@ from theorex_lab.designs.facts.pairs import (
 )
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.journal.event import Body, Event, new_event
-from theorex_lab.memory.contract import Face, Home
+from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_tags, check_text
 from theorex_lab.text.directives import directive_of, reverses
 from theorex_lab.text.line import folded
@@ -82,7 +82,7 @@ class NewFact:
     project: str = ""
 
 
-class Wrote(NamedTuple):
+class FactWriteResult(NamedTuple):
     """What became of a fact. id: its own, or of the fact that says the same already.
 
     action: written, duplicate, near_duplicate, superseded (it stands in the place of
@@ -98,7 +98,7 @@ class Wrote(NamedTuple):
     event_id: str | None = None
 
 
-def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> Wrote:
+def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> FactWriteResult:
     """Write a fact in one transaction: exact duplicate → what it replaces or
     contradicts → near duplicate → written.
 
@@ -209,7 +209,7 @@ def undo_supersede(home: Home, old: str) -> None:
         "undo": True,
         "project": fact.project,
     }
-    Face(home).append(
+    DesignApi(home).append(
         "fact_superseded", body, agent=fact.agent, lineage=[fact.event_id]
     )
 
@@ -226,7 +226,7 @@ def archive_entity(home: Home, entity: str) -> str:
                 f"got the entity {entity!r}; allowed is one with facts, outside"
                 " archives/"
             )
-    Face(home).append(
+    DesignApi(home).append(
         "entity_archived", {"entity": old, "to": new, "project": ""}, agent=SCANNER
     )
     return new
@@ -238,7 +238,7 @@ def note_access(home: Home, *fact_ids: str) -> int:
     """
     known = [fact_by_id(home, fact_id).id for fact_id in dict.fromkeys(fact_ids)]
     if known:
-        Face(home).append(
+        DesignApi(home).append(
             "facts_accessed", {"facts": known, "project": home.project}, agent=SCANNER
         )
     return len(known)
@@ -320,13 +320,15 @@ def _decide(
     *,
     semantic: bool,
     explicit: Sequence[str],
-) -> Wrote:
+) -> FactWriteResult:
     """What is to become of a fact, by the active facts of its entity."""
     scope, text = (body["entity"], body["project"]), body["text"]
     rows = view.active_in(scope)
     for row in rows[view.facts["digest"][rows] == form_number(text)].tolist():
         if same_fact(view.texts[row], text):
-            return Wrote(view.ids[row], "duplicate", (view.ids[row],), likeness=1.0)
+            return FactWriteResult(
+                view.ids[row], "duplicate", (view.ids[row],), likeness=1.0
+            )
     asked = [_known(view, fact_id) for fact_id in explicit]
     judged = view.comparing(scope)[0].judge(statements.as_statement(scope[0], text))
     # By subject and relation; what is said to replace another replaces also what says
@@ -343,9 +345,9 @@ def _decide(
         if TRUST[body["source"]] < TRUST["agent"] <= view.trust_of(old)
     ]
     if guarded:
-        return Wrote("", "tension", tuple(guarded))
+        return FactWriteResult("", "tension", tuple(guarded))
     if replaced:
-        return Wrote("", "superseded", tuple(replaced))
+        return FactWriteResult("", "superseded", tuple(replaced))
     near = view.near(scope, text) if semantic else []
     doubtful = [fact_id for fact_id, other in near if _clash(other, text)]
     # What one may have many of, or what is plainly said of the same, stands side by
@@ -355,14 +357,14 @@ def _decide(
         *dict.fromkeys([*near_by, *(id for id in doubtful if id not in judged.adds_to)])
     ]
     if doubtful:
-        return Wrote("", "tension", tuple(doubtful))
+        return FactWriteResult("", "tension", tuple(doubtful))
     for fact_id, other in near:
         alike = likeness(other, text)
         if alike >= settings.near_duplicate_threshold and _signs(other) == _signs(text):
-            return Wrote(
+            return FactWriteResult(
                 fact_id, "near_duplicate", (fact_id,), likeness=round(alike, 3)
             )
-    return Wrote("", "written")
+    return FactWriteResult("", "written")
 
 
 def _known(view: Facts, fact_id: str) -> str:

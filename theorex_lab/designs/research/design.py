@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from theorex_lab.core.settings import Settings
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.journal.view import View
-    from theorex_lab.memory.contract import Face, Home, Line, Wanted
+    from theorex_lab.memory.contract import ContextLine, ContextRequest, DesignApi, Home
 
 
 _TITLES = {
@@ -46,7 +46,7 @@ _TITLES = {
 READ_FROM = {kind: (kind,) for kind in ("insight", "skill", "post_run")}
 
 
-def _insight_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _insight_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.research.sections import insight_lines
 
     return insight_lines(home, wanted)
@@ -76,7 +76,7 @@ def _named_tier_files(home: Home, *, agent: str | None = None) -> list[Path]:
     return named_tier_files(home, agent=agent)
 
 
-def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
     from theorex_lab.designs.research.face import MemoryManager
 
     return MemoryManager(home, searcher)
@@ -129,12 +129,12 @@ def _import_tiers(
 
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.research.insights import Insights
-    from theorex_lab.designs.research.learning import LearntSessions
+    from theorex_lab.designs.research.learning import SessionProgress
     from theorex_lab.designs.research.records import Episodes, Records
     from theorex_lab.designs.research.skills import Skills
     from theorex_lab.designs.research.theorems import Theorems
 
-    return [Episodes, Records, Theorems, Insights, Skills, LearntSessions]
+    return [Episodes, Records, Theorems, Insights, Skills, SessionProgress]
 
 
 FILES = FileLayout(

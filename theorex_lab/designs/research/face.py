@@ -3,10 +3,10 @@
 from theorex_lab.designs.research import insights as insight_log
 from theorex_lab.designs.research import learning, premises, records, theorems
 from theorex_lab.designs.research import skills as skill_log
-from theorex_lab.memory.contract import Face, on_home
+from theorex_lab.memory.contract import DesignApi, on_home
 
 
-class MemoryManager(Face):
+class MemoryManager(DesignApi):
     """The tiers of research memory in one home.
 
     >>> from theorex_lab import Lab

@@ -48,7 +48,7 @@ from theorex_lab.files.formats.flat_files import (
 from theorex_lab.files.formats.foreign import read_file
 from theorex_lab.files.formats.reports import (
     Exported,
-    Importing,
+    ImportOptions,
     Reports,
     each_file,
     portable,
@@ -365,7 +365,8 @@ def import_tiers(
     """
     _ = home.designs  # its kinds become known
     reading = _Reading(
-        home, Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
+        home,
+        ImportOptions(home.settings, home.clock.now(), check_agent(agent), trust_own),
     )
 
     def take(file: Path, problems: list[str]) -> tuple[int, int]:
@@ -384,7 +385,7 @@ class _Reading:
     there; learnt: those kept otherwise.
     """
 
-    def __init__(self, home: Home, how: Importing) -> None:
+    def __init__(self, home: Home, how: ImportOptions) -> None:
         self.home, self.how, self.known, self.learnt = home, how, 0, 0
         self.stats: Told = {}
 

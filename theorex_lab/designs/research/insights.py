@@ -29,7 +29,7 @@ from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.briefing.token_budget import count_tokens
-from theorex_lab.memory.contract import Face, Home
+from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_text
 from theorex_lab.memory.retrieval_log import note_recalled
 from theorex_lab.memory.retrieve import Searcher
@@ -384,7 +384,7 @@ def ask_model(home: Home, prompt: str) -> str | None:
     spent = (
         count_tokens(prompt + answer.text) if answer.tokens is None else answer.tokens
     )
-    Face(home).append(
+    DesignApi(home).append(
         "model_asked", {"model": name, "tokens": spent, "source": "agent"}
     )
     return answer.text

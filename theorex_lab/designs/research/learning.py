@@ -94,7 +94,7 @@ _MOST_DRAFTS, _MOST_CALLS, _MOST_FILES, _TITLE, _HOUR = 5, 10, 3, 80, 3_600_000_
 _MOST_LISTED, _MOST_CHARACTERS, _FEWEST_WORDS = 1_000, 20_000, 3
 
 
-class Draft(NamedTuple):
+class InsightDraft(NamedTuple):
     """An insight to be. source: whose words it is told in.  events: that it rests on."""
 
     category: str
@@ -115,7 +115,7 @@ class Pattern(NamedTuple):
     events: tuple[str, ...] = ()
 
 
-_Read = tuple[list[Draft], list[str], list[str], list[Pattern], bool | None]
+_Read = tuple[list[InsightDraft], list[str], list[str], list[Pattern], bool | None]
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _of_state(state: RunState, source: str, sure: float) -> _Read:
         {failure[:_SAME]: compressed(failure) for failure in failures[::-1]}.values()
     )[::-1]
     drafts = [
-        Draft(
+        InsightDraft(
             "domain_knowledge",
             _name(lemma),
             f"Proved: {text[:_LEMMA_CHARACTERS]}",
@@ -227,7 +227,7 @@ def _of_state(state: RunState, source: str, sure: float) -> _Read:
         for lemma, text in zip(state.proven_lemmas[:_LEMMAS], proved, strict=False)
     ]
     drafts += [
-        Draft("pitfalls", "", failure[:_FAILURE_CHARACTERS], 0.8, source)
+        InsightDraft("pitfalls", "", failure[:_FAILURE_CHARACTERS], 0.8, source)
         for failure in failed[:_FAILURES]
     ]
     goals = [
@@ -239,7 +239,7 @@ def _of_state(state: RunState, source: str, sure: float) -> _Read:
         ),
     ]
     drafts += [
-        Draft(
+        InsightDraft(
             "open_problems",
             "",
             f"Not proved yet: {goal[:_CONJECTURE_CHARACTERS]}",
@@ -317,7 +317,9 @@ def _of_events(events: Sequence[Event]) -> _Read:
             f"`{family}` still failed with {error_of(event.body.get('response', ''))}"
             " when the session ended."
         )
-        drafts.append(Draft("open_problems", family, still, 0.7, "agent", (event.id,)))
+        drafts.append(
+            InsightDraft("open_problems", family, still, 0.7, "agent", (event.id,))
+        )
     checks = [
         event
         for event in events
@@ -336,11 +338,11 @@ def _of_events(events: Sequence[Event]) -> _Read:
 
 def _checks(
     events: Sequence[Event],
-) -> tuple[list[tuple[Pattern, Draft]], dict[str, Event]]:
+) -> tuple[list[tuple[Pattern, InsightDraft]], dict[str, Event]]:
     """The checks that failed and passed after edits, each with the calls between and
     the draft of it; and those still failing.
     """
-    red, fixed = dict[str, tuple[int, Event]](), list[tuple[Pattern, Draft]]()
+    red, fixed = dict[str, tuple[int, Event]](), list[tuple[Pattern, InsightDraft]]()
     for place, event in enumerate(events):
         family = (
             family_of(event.body.get("command", ""))
@@ -422,7 +424,7 @@ def _fix(
     edits: Sequence[Event],
     heard: tuple[str, str],
     events: tuple[str, ...],
-) -> Draft:
+) -> InsightDraft:
     files = list(
         dict.fromkeys(_name_of(path) for event in edits for path in _edited(event))
     )
@@ -433,7 +435,7 @@ def _fix(
         f" {', '.join(files[:_MOST_FILES])}{more}. {heard[0]}".strip()
     )
     named = (*events, heard[1]) if heard[1] else events
-    return Draft(
+    return InsightDraft(
         "pitfalls" if heard[0] else "proof_strategy",
         family,
         told,
@@ -443,7 +445,7 @@ def _fix(
     )
 
 
-def _rules(events: Sequence[Event]) -> Iterator[Draft]:
+def _rules(events: Sequence[Event]) -> Iterator[InsightDraft]:
     """What the person ruled for good."""
     for event in events:
         if event.kind == "prompt" and event.body.get("source") == "user":
@@ -453,7 +455,7 @@ def _rules(events: Sequence[Event]) -> Iterator[Draft]:
                     and len(found.subject) >= _FEWEST_WORDS
                     and not _LEANS.match(found.span.text)
                 ):
-                    yield Draft(
+                    yield InsightDraft(
                         "domain_knowledge",
                         "",
                         one_line(found.span.text, _LONG),
@@ -463,7 +465,7 @@ def _rules(events: Sequence[Event]) -> Iterator[Draft]:
                     )
 
 
-def _findings(events: Sequence[Event]) -> Iterator[Draft]:
+def _findings(events: Sequence[Event]) -> Iterator[InsightDraft]:
     """What the agent found out: sentences of a cause that name what they are about."""
     for event in events:
         if event.kind == "turn_ended" and not event.body.get("subagent"):
@@ -473,7 +475,7 @@ def _findings(events: Sequence[Event]) -> Iterator[Draft]:
                     and _NAMES.search(span.text)
                     and not span.text.rstrip().endswith("?")
                 ):
-                    yield Draft(
+                    yield InsightDraft(
                         "domain_knowledge",
                         "",
                         _plain(span.text),
@@ -488,13 +490,15 @@ def _plain(text: str) -> str:
     return one_line(text.replace("**", ""), 400)
 
 
-def _few(drafts: Iterable[Draft]) -> list[Draft]:
+def _few(drafts: Iterable[InsightDraft]) -> list[InsightDraft]:
     """The first five by confidence, each text once."""
     distinct = {draft.content.lower(): draft for draft in drafts}.values()
     return sorted(distinct, key=lambda draft: -draft.confidence)[:_MOST_DRAFTS]
 
 
-def _by_model(home: Home, drafts: Sequence[Draft], conjecture: str) -> list[Draft]:
+def _by_model(
+    home: Home, drafts: Sequence[InsightDraft], conjecture: str
+) -> list[InsightDraft]:
     """What a model makes of them, where one is set and answers with nothing but
     insights; else as they are.
     """
@@ -521,7 +525,7 @@ def _by_model(home: Home, drafts: Sequence[Draft], conjecture: str) -> list[Draf
     return found or list(drafts)
 
 
-def _drafted(told: Any, source: str, events: tuple[str, ...]) -> Draft:
+def _drafted(told: Any, source: str, events: tuple[str, ...]) -> InsightDraft:
     category, title, content, sure = (
         told[name] for name in ("category", "title", "content", "confidence")
     )
@@ -529,7 +533,7 @@ def _drafted(told: Any, source: str, events: tuple[str, ...]) -> Draft:
         isinstance(title, str) and isinstance(content, str) and content.strip()
     ):
         raise ValueError(f"got {told!r:.100}")
-    return Draft(
+    return InsightDraft(
         category,
         one_line(title, _TITLE),
         one_line(content, 400),
@@ -539,7 +543,7 @@ def _drafted(told: Any, source: str, events: tuple[str, ...]) -> Draft:
     )
 
 
-class LearntSessions(View):
+class SessionProgress(View):
     """Sessions, a row each: seq of the first capture since they were learnt from (0:
     none), of the last, and its time (µs).
 
@@ -711,7 +715,7 @@ class _Learnt:
                 self.events[made.id] = made
                 self.told["stats"].append(name)
 
-    def insight(self, draft: Draft) -> None:
+    def insight(self, draft: InsightDraft) -> None:
         """Keep an insight, unless it is there."""
         about: dict[str, Any] = {
             "confidence": draft.confidence,
@@ -742,7 +746,7 @@ class _Learnt:
             self.told["insights"].append(known)
 
     def lessons(
-        self, failed: Sequence[str], done: Sequence[str], drafts: Sequence[Draft]
+        self, failed: Sequence[str], done: Sequence[str], drafts: Sequence[InsightDraft]
     ) -> None:
         """Distill a skill of many failures or successes; it rests on all that the
         drafts do.
@@ -831,13 +835,13 @@ class _Learnt:
 
 
 def _seen(home: Home, agent: str, session: str) -> bool:
-    with home.views.reading(LearntSessions) as view:
+    with home.views.reading(SessionProgress) as view:
         return view.sessions.find(f"{agent}/{session}") is not None
 
 
 def _events(home: Home, agent: str, session: str) -> list[Event]:
     """What was captured of a session since it was last learnt from."""
-    with home.views.reading(LearntSessions) as view:
+    with home.views.reading(SessionProgress) as view:
         row = view.sessions.find(f"{agent}/{session}")
         first, last, given = (
             (0, 0, 0)
@@ -879,7 +883,7 @@ def learn_at_night(home: Home, agent: str | None) -> str:
     night.
     """
     idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
-    with home.views.reading(LearntSessions) as view:
+    with home.views.reading(SessionProgress) as view:
         rows = np.flatnonzero(
             (view.rows["first"] > 0) & (view.rows["at"] <= idle_since)
         )

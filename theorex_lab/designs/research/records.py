@@ -21,7 +21,7 @@ from theorex_lab.designs.research.items import checked_domain, record_id_of
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.contract import Face, Home
+from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_tags, check_text
 from theorex_lab.text.redact.redaction_scope import kept_text, kept_value
 
@@ -122,7 +122,7 @@ def begin_session(
 
     Raises InvalidInput for a session or a domain outside the rules.
     """
-    Face(home).append(
+    DesignApi(home).append(
         "session_begun",
         {"domain": checked_domain(domain), "source": "agent"},
         agent=agent,
@@ -165,7 +165,9 @@ def log_event(
     }
     body = {**said, "metadata": dict(metadata or {}), "source": checked_source(source)}
     return _entry(
-        Face(home).append("episode", body, agent=agent, session=check_session(session))
+        DesignApi(home).append(
+            "episode", body, agent=agent, session=check_session(session)
+        )
     )
 
 
@@ -427,7 +429,7 @@ def delete(home: Home, key: str, *, agent: str = "main") -> bool:
         if row is None or not view.rows["seq"][row]:
             return False
     body = {"record_id": record_id_of(home.project, key), "key": key, "source": "agent"}
-    Face(home).append("record_deleted", body, agent=agent)
+    DesignApi(home).append("record_deleted", body, agent=agent)
     return True
 
 

@@ -10,7 +10,7 @@ from theorex_lab.designs.research.insights import Insight, distinct, ranked
 from theorex_lab.designs.research.settings import research_settings
 from theorex_lab.designs.research.skills import Skill, skills_of
 from theorex_lab.memory.briefing.token_budget import age_in_words
-from theorex_lab.memory.contract import Home, Line, Wanted
+from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 
@@ -18,7 +18,7 @@ _LINE_CHARACTERS, _MOST_INSIGHTS = 500, 40
 _SKILLED_FROM = 0.5  # rank from which a skill is told
 
 
-def insight_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def insight_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """The insights that fit what is asked, else the newest; then the skills that did
     well. What says much of the same comes once.
     """
@@ -36,18 +36,18 @@ def insight_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
             yield _skill_line(skill)
 
 
-def _line(insight: Insight, now: int, why: str) -> Line:
+def _line(insight: Insight, now: int, why: str) -> ContextLine:
     age = age_in_words(
         (now - to_microseconds(insight.created_at)) / MICROSECONDS_PER_DAY
     )
     text = one_line(f"{insight.text} ({age})", _LINE_CHARACTERS)
     heard = None if insight.trusted else (insight.agent, TRUST[insight.source])
-    return Line(
+    return ContextLine(
         insight.category, insight.agent, text, heard, (insight.insight_id,), (), why
     )
 
 
-def _skill_line(skill: Skill) -> Line:
+def _skill_line(skill: Skill) -> ContextLine:
     often = (
         f" (worked {skill.successes} of {skill.usage_count} times)"
         if skill.usage_count
@@ -59,7 +59,7 @@ def _skill_line(skill: Skill) -> Line:
         if TRUST[skill.source] >= TRUST["agent"]
         else (skill.agent, TRUST[skill.source])
     )
-    return Line(
+    return ContextLine(
         "skill",
         skill.agent,
         one_line(told, _LINE_CHARACTERS),

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from theorex_lab.journal.view import View
-    from theorex_lab.memory.contract import Face, Home, Item, Line, Reminder, Wanted
+    from theorex_lab.memory.contract import (
+        ContextLine,
+        ContextRequest,
+        DesignApi,
+        Home,
+        Item,
+        Reminder,
+    )
 
 
 def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:
@@ -35,37 +42,37 @@ def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:
     )
 
 
-def _rule_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _rule_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import rule_lines
 
     return rule_lines(home, wanted)
 
 
-def _fix_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _fix_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import fix_lines
 
     return fix_lines(home, wanted)
 
 
-def _last_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _last_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import last_lines
 
     return last_lines(home, wanted)
 
 
-def _spoken_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _spoken_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import spoken_lines
 
     return spoken_lines(home, wanted)
 
 
-def _file_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _file_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import file_lines
 
     return file_lines(home, wanted)
 
 
-def _topic_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _topic_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import topic_lines
 
     return topic_lines(home, wanted)
@@ -77,7 +84,7 @@ def _digest_idle(home: Home, agent: str | None) -> str:
     return digest_idle(home, agent)
 
 
-def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
     from theorex_lab.designs.sessions.face import Sessions
 
     return Sessions(home, searcher)
@@ -110,9 +117,9 @@ def _agents_of(home: Home) -> Iterable[str]:
 
 
 def _views() -> Sequence[type[View]]:
-    from theorex_lab.designs.sessions.said import Said, Touches
+    from theorex_lab.designs.sessions.said import FileTouches, MessageStore
 
-    return [Said, Touches]
+    return [MessageStore, FileTouches]
 
 
 SECTIONS = (

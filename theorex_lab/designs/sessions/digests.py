@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.sessions.renamed import followed
-from theorex_lab.designs.sessions.said import Said, edited, read, shortest_ends
+from theorex_lab.designs.sessions.said import MessageStore, edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import sentences_in
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
@@ -35,7 +35,7 @@ class Check(NamedTuple):
     error: str
 
 
-class Fixed(NamedTuple):
+class FixedFailure(NamedTuple):
     """From red to green: a check's family, the class of its error, the files edited
     between, and the events of it all.
     """
@@ -62,7 +62,7 @@ def checks_in(events: Sequence[Event]) -> Iterator[Check]:
                 )
 
 
-def fixed_in(events: Sequence[Event]) -> Iterator[Fixed]:
+def fixed_in(events: Sequence[Event]) -> Iterator[FixedFailure]:
     """Each failure of a family of checks that later passed in the session, with edits
     of files between.
     """
@@ -81,7 +81,7 @@ def fixed_in(events: Sequence[Event]) -> Iterator[Fixed]:
                 files = tuple(
                     dict.fromkeys(path for event in edits for path in edited(event))
                 )
-                yield Fixed(
+                yield FixedFailure(
                     check.family,
                     failed.error,
                     files,
@@ -286,7 +286,7 @@ def _fixed_files(paths: Sequence[str]) -> str:
 
 def captures_of(home: Home, agent: str, session: str) -> list[Event]:
     """What was captured of a session in the home's project or in none, in order."""
-    with home.views.reading(Said) as view:
+    with home.views.reading(MessageStore) as view:
         row = view.sessions.find(f"{agent}/{session}")
         if row is None:
             return []
@@ -356,7 +356,7 @@ def digest_idle(home: Home, agent: str | None) -> str:
     night.
     """
     view, idle_since = (
-        home.views.get(Said),
+        home.views.get(MessageStore),
         home.clock.now() - round(home.settings.flush_idle_hours * _HOUR),
     )
     with view.lock:
@@ -376,7 +376,9 @@ def digest_idle(home: Home, agent: str | None) -> str:
     return f"{done} sessions in short"
 
 
-def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -> Event:
+def _fix_event(
+    made: str, fixed: FixedFailure, events: Sequence[Event], project: str
+) -> Event:
     """What turned a check from red to green, in the words of its family and class, and
     of who said something of it.
     """
@@ -418,5 +420,5 @@ def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -
 
 def agents_of(home: Home) -> list[str]:
     """Who has said something in a session, or done something there."""
-    with home.views.reading(Said) as view:
+    with home.views.reading(MessageStore) as view:
         return list(dict.fromkeys(name.partition("/")[0] for name in view.sessions))

@@ -9,11 +9,11 @@ from theorex_lab.designs.sessions.digests import (
     keep_digest,
 )
 from theorex_lab.designs.sessions.said import NeededFile, needed_files
-from theorex_lab.designs.sessions.sections import Rule, standing_rules
-from theorex_lab.memory.contract import Face
+from theorex_lab.designs.sessions.sections import StandingRule, standing_rules
+from theorex_lab.memory.contract import DesignApi
 
 
-class Sessions(Face):
+class Sessions(DesignApi):
     """Sessions in one home.
 
     >>> from theorex_lab import Lab
@@ -22,7 +22,7 @@ class Sessions(Face):
     []
     """
 
-    def rules(self) -> list[Rule]:
+    def rules(self) -> list[StandingRule]:
         """The rules of users that stand, often and lately given first; see
         `rules.standing_rules`.
         """

@@ -21,7 +21,7 @@ from theorex_lab.text.file_moves import (
     PATTERN,
     REMOVE,
     RESTORE,
-    Step,
+    FileStep,
     joined,
     steps_of,
 )
@@ -30,7 +30,7 @@ GONE = ""
 _MOST_STARS = 4  # of a pattern that is tried on names
 
 
-class Touched(NamedTuple):
+class FileSighting(NamedTuple):
     """A file that was surely there: when (µs), in which event (its seq), and under
     which name.
     """
@@ -40,15 +40,15 @@ class Touched(NamedTuple):
     path: str
 
 
-class Moves(NamedTuple):
+class FileMoves(NamedTuple):
     """What one call did to the names of files."""
 
     at: int
     seq: int
-    steps: Sequence[Step]
+    steps: Sequence[FileStep]
 
 
-def moves_of(event: Event) -> list[Step]:
+def moves_of(event: Event) -> list[FileStep]:
     """The steps of a tool call that did not fail: those that it states, then those of
     its command.
     """
@@ -62,7 +62,7 @@ def moves_of(event: Event) -> list[Step]:
     return steps
 
 
-def _stated(pair: Any) -> Iterator[Step]:
+def _stated(pair: Any) -> Iterator[FileStep]:
     if not (
         isinstance(pair, list | tuple)
         and len(pair) == 2
@@ -71,24 +71,24 @@ def _stated(pair: Any) -> Iterator[Step]:
         return
     old, new = pair
     if old and new:
-        yield Step(MOVE, ("",), (old,), new, into=False)
+        yield FileStep(MOVE, ("",), (old,), new, into=False)
     elif old:
-        yield Step(REMOVE, ("",), (old,))
+        yield FileStep(REMOVE, ("",), (old,))
 
 
-def names_now(touched: Sequence[Touched], moves: Iterable[Moves]) -> list[str]:
+def names_now(touched: Sequence[FileSighting], moves: Iterable[FileMoves]) -> list[str]:
     """The name that each file of `touched` has after all moves, GONE for one that is
     gone.
 
     >>> moves = [
-    ...     Moves(2, 2, steps_of("git mv lib src")),
-    ...     Moves(4, 4, steps_of("rm src/b.py")),
+    ...     FileMoves(2, 2, steps_of("git mv lib src")),
+    ...     FileMoves(4, 4, steps_of("rm src/b.py")),
     ... ]
     >>> names_now(
     ...     [
-    ...         Touched(1, 1, "lib/a.py"),
-    ...         Touched(1, 1, "lib/b.py"),
-    ...         Touched(3, 3, "lib/a.py"),
+    ...         FileSighting(1, 1, "lib/a.py"),
+    ...         FileSighting(1, 1, "lib/b.py"),
+    ...         FileSighting(3, 3, "lib/a.py"),
     ...     ],
     ...     moves,
     ... )
@@ -114,7 +114,7 @@ def names_now(touched: Sequence[Touched], moves: Iterable[Moves]) -> list[str]:
 
 
 def _time_of(
-    entry: tuple[tuple[int, int, int], int, Sequence[Step] | None],
+    entry: tuple[tuple[int, int, int], int, Sequence[FileStep] | None],
 ) -> tuple[int, int, int]:
     return entry[0]
 
@@ -138,7 +138,7 @@ class _Tree:
         """A file is there."""
         self._put(path, [row])
 
-    def take(self, step: Step) -> None:
+    def take(self, step: FileStep) -> None:
         """Do what a step says."""
         if step.verb == FOLDER:
             self._make(step)
@@ -178,7 +178,7 @@ class _Tree:
             else []
         )
 
-    def _sources(self, step: Step) -> list[str]:
+    def _sources(self, step: FileStep) -> list[str]:
         """What a step's operands stand for: files and folders that are there."""
         found: dict[str, None] = {}
         for path in step.paths:
@@ -198,14 +198,14 @@ class _Tree:
         pattern = _compiled(place)
         return [name for name in (*self.rows, *self.folders) if pattern.fullmatch(name)]
 
-    def _make(self, step: Step) -> None:
+    def _make(self, step: FileStep) -> None:
         for path in step.paths:
             place = joined(step.folders[0], path)
             if place and not path.startswith(PATTERN):
                 self.made.update((place, *_folders_of(place)))
                 self.left.discard(place)
 
-    def _restore(self, step: Step) -> None:
+    def _restore(self, step: FileStep) -> None:
         for path in step.paths:
             for folder in step.folders:
                 place = joined(folder, path)
@@ -220,7 +220,7 @@ class _Tree:
                 for name in names:
                     self._put(name, self.removed.pop(name))
 
-    def _move(self, step: Step) -> None:
+    def _move(self, step: FileStep) -> None:
         sources = self._sources(step)
         # Names are read before any of them changes, since a folder may move into
         # another of the step.
@@ -239,7 +239,7 @@ class _Tree:
             if target is not None and is_folder:
                 self.made.add(target)
 
-    def _target(self, step: Step, source: str) -> str | None:
+    def _target(self, step: FileStep, source: str) -> str | None:
         """The new name of a file or folder; None where it leads elsewhere, or can be
         read in two ways.
         """

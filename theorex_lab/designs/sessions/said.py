@@ -19,8 +19,8 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.settings import part_of
 from theorex_lab.designs.sessions.renamed import (
     GONE,
-    Moves,
-    Touched,
+    FileMoves,
+    FileSighting,
     moves_of,
     names_now,
 )
@@ -38,7 +38,7 @@ from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
-from theorex_lab.text.file_moves import Step
+from theorex_lab.text.file_moves import FileStep
 from theorex_lab.text.paths import is_project_path, kept_path, named_path
 
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 KEY = ("project", "path", "session", "day")  # of a row
 
 
-class Said(View):
+class MessageStore(View):
     """Sentences, one row each, and the words of each session.
 
     sentences: seq and number (of the sentence in its event), at (µs), text, project,
@@ -239,7 +239,9 @@ class WordWeights(NamedTuple):
     live: Floats
 
 
-def word_weights(view: Said, projects: Sequence[str] | None, now: int) -> WordWeights:
+def word_weights(
+    view: MessageStore, projects: Sequence[str] | None, now: int
+) -> WordWeights:
     """What the words of sessions tell, of these projects (None: all), at a time (µs)."""
     mine = view.of_project(view.ends["project"], projects) & (
         view.ends["first_at"] <= now
@@ -277,7 +279,7 @@ def _paths(event: Event, use: str) -> list[str]:
     return [path for path in paths if is_project_path(path)]
 
 
-class Touches(View):
+class FileTouches(View):
     """One row a file, session and day: project, path, session (numbers of names), day,
     last_at (µs), weight, edited.
 
@@ -369,7 +371,7 @@ class Touches(View):
         for project in by_project.keys() & moves.keys():
             places = by_project[project]
             touched = [
-                Touched(sure_at[place], sure_seq[place], names[place])
+                FileSighting(sure_at[place], sure_seq[place], names[place])
                 for place in places
             ]
             for place, name in zip(
@@ -378,26 +380,26 @@ class Touches(View):
                 names[place] = name
         return names
 
-    def _moves_by_project(self, now: int) -> dict[int, list[Moves]]:
-        found: dict[int, list[Moves]] = defaultdict(list)
+    def _moves_by_project(self, now: int) -> dict[int, list[FileMoves]]:
+        found: dict[int, list[FileMoves]] = defaultdict(list)
         columns = (self.moves[name].tolist() for name in ("project", "at", "seq"))
         for number, (project, at, seq) in enumerate(zip(*columns, strict=True)):
             if at <= now:
                 steps = [_step(row) for row in json.loads(self.steps[number])]
-                found[project].append(Moves(at, seq, steps))
+                found[project].append(FileMoves(at, seq, steps))
         return found
 
 
-def _step(row: list[Any]) -> Step:
+def _step(row: list[Any]) -> FileStep:
     verb, folders, paths, target, into = row
-    return Step(verb, tuple(folders), tuple(paths), target, into)
+    return FileStep(verb, tuple(folders), tuple(paths), target, into)
 
 
 def names_now_in(home: Home, now: int) -> dict[str, str]:
     """Of each path of the home's project (of all, without one) that has another name
     now, that name, or GONE.
     """
-    with home.views.reading(Touches) as view:
+    with home.views.reading(FileTouches) as view:
         if not len(view.moves):
             return {}
         rows = view.within([home.project] if home.project else None, now)
@@ -436,7 +438,7 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     touched, and by words of the file's name; a file that the query names comes before
     all.
     """
-    with home.views.reading(Touches) as view:
+    with home.views.reading(FileTouches) as view:
         rows = view.within([home.project] if home.project else None, now)
         table = {
             name[1:]: column[rows] for name, column in view.rows.columns("").items()
@@ -548,7 +550,7 @@ def _about(
     """How close each of these sessions is to what is asked: its share of the rare
     words, the shorter the more.
     """
-    with home.views.reading(Said) as view:
+    with home.views.reading(MessageStore) as view:
         idf = word_weights(view, home.projects, now).idf
         asked = {
             n: idf[n]
@@ -611,7 +613,7 @@ WORTH_FACTOR, AGAIN_FACTOR, WRITTEN_FACTOR = 0.1, 1.0, 1.0
 _FEWEST_WORDS, _SHORT_FACTOR = 5, 0.4
 
 
-class Told(NamedTuple):
+class RememberedSentence(NamedTuple):
     """A sentence: its item's id, its text, when (µs) and by whom it was said last, in
     which session, how far it is trusted, how far it stands as a rule, and on how many
     days it was said.
@@ -632,7 +634,7 @@ class Told(NamedTuple):
         return holder_of(self.item)
 
 
-class Spoken(NamedTuple):
+class DistinctTexts(NamedTuple):
     """Texts that were said, each once: a row in which it was, and on how many days it
     was.
     """
@@ -642,8 +644,12 @@ class Spoken(NamedTuple):
 
 
 def spoken(
-    view: Said, projects: Sequence[str] | None, now: int, *, by_users: bool = False
-) -> Spoken:
+    view: MessageStore,
+    projects: Sequence[str] | None,
+    now: int,
+    *,
+    by_users: bool = False,
+) -> DistinctTexts:
     """What was said up to a time (µs) in these projects (None: all) or in none, each
     where it was trusted most, then last.
 
@@ -670,14 +676,14 @@ def spoken(
         )[last]
     ]
     kept = (table["own"][best] > 0) | (days > 1)
-    return Spoken(best[kept], days[kept])
+    return DistinctTexts(best[kept], days[kept])
 
 
-def told(view: Said, row: int, days: int) -> Told:
+def told(view: MessageStore, row: int, days: int) -> RememberedSentence:
     """The sentence of a row."""
     table = view.sentences
     session = view.sessions[int(table["session"][row])].partition("/")[2]
-    return Told(
+    return RememberedSentence(
         item_id(view.events[row], int(table["number"][row])),
         view.texts[int(table["text"][row])],
         int(table["at"][row]),
@@ -689,7 +695,7 @@ def told(view: Said, row: int, days: int) -> Told:
     )
 
 
-def telling(home: Home, now: int, query: str = "") -> Iterator[Told]:
+def telling(home: Home, now: int, query: str = "") -> Iterator[RememberedSentence]:
     """Earlier sentences of the home's project or of none, those first that tell most in
     the least room.
 
@@ -697,7 +703,7 @@ def telling(home: Home, now: int, query: str = "") -> Iterator[Told]:
     days + .5)^-.5; a word that a sentence before has told counts no more (Lin & Bilmes
     2011: greedy cover, within 1 - 1/e of the best). With a query its words weigh more.
     """
-    with home.views.reading(Said) as view:
+    with home.views.reading(MessageStore) as view:
         found = spoken(view, home.projects, now)
         weights = word_weights(view, home.projects, now)
         weight = weights.idf * weights.live
@@ -716,7 +722,7 @@ def telling(home: Home, now: int, query: str = "") -> Iterator[Told]:
         )
 
 
-def _rates(view: Said, found: Spoken, weight: Floats) -> Floats:
+def _rates(view: MessageStore, found: DistinctTexts, weight: Floats) -> Floats:
     """What each text tells, for the room that it takes."""
     table, rows = view.sentences, found.rows
     if not len(rows):
@@ -737,7 +743,9 @@ def _rates(view: Said, found: Spoken, weight: Floats) -> Floats:
     return rates * (1 + WRITTEN_FACTOR * table["written"][rows])
 
 
-def _covering(view: Said, rows: Ints, rates: Floats, weight: Floats) -> Iterator[int]:
+def _covering(
+    view: MessageStore, rows: Ints, rates: Floats, weight: Floats
+) -> Iterator[int]:
     """Places in the rows, greedily by what each adds to those before it for its room;
     what adds nothing is left out.
     """

@@ -25,11 +25,24 @@ from theorex_lab.designs.sessions import (
 )
 from theorex_lab.designs.sessions.items import digest_id
 from theorex_lab.designs.sessions.renamed import followed
-from theorex_lab.designs.sessions.said import Said, Told, spoken, telling, told
+from theorex_lab.designs.sessions.said import (
+    MessageStore,
+    RememberedSentence,
+    spoken,
+    telling,
+    told,
+)
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.context import render
 from theorex_lab.memory.briefing.token_budget import age_in_words
-from theorex_lab.memory.contract import FIXED_KIND, Home, Item, Line, Reminder, Wanted
+from theorex_lab.memory.contract import (
+    FIXED_KIND,
+    ContextLine,
+    ContextRequest,
+    Home,
+    Item,
+    Reminder,
+)
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.directives import (
@@ -70,13 +83,13 @@ def _heard_from(agent: str, trust: int) -> tuple[str, int] | None:
     return None if trust >= TRUST["agent"] else (agent, trust)
 
 
-def _cut(text: str, wanted: Wanted) -> str:
+def _cut(text: str, wanted: ContextRequest) -> str:
     return one_line(
         text, _LONGEST if wanted.tokens >= _WHOLE_FROM else 2 * wanted.tokens
     )
 
 
-def rule_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def rule_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """The rules that stand, in the user's words, with how often and when they were
     given.
     """
@@ -88,7 +101,7 @@ def rule_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
             f"a directive of the user's, standing {rule.last.standing:.2f}, given on"
             f" {rule.days} days"
         )
-        yield Line(
+        yield ContextLine(
             RULE,
             rule.last.agent,
             text,
@@ -99,7 +112,7 @@ def rule_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         )
 
 
-def fix_lines(home: Home, wanted: Wanted) -> list[Line]:
+def fix_lines(home: Home, wanted: ContextRequest) -> list[ContextLine]:
     """What turned a failing check green, the newest first: of the home's project, or of
     none.
     """
@@ -121,21 +134,21 @@ def fix_lines(home: Home, wanted: Wanted) -> list[Line]:
     ]
 
 
-def _fix(event: Event, now: int, names: Mapping[str, str]) -> Line:
+def _fix(event: Event, now: int, names: Mapping[str, str]) -> ContextLine:
     text = (
         f"{digests.text_now(event, names)}"
         f" ({age_in_words((now - event.at) / MICROSECONDS_PER_DAY)})"
     )
     heard = _heard_from(event.agent, TRUST[event.body["source"]])
     why = f"{event.body['family']} failed and passed in one session"
-    return Line(
+    return ContextLine(
         FIXED_KIND, event.agent, one_line(text, _LONGEST), heard, (event.id,), (), why
     )
 
 
-def last_lines(home: Home, wanted: Wanted) -> list[Line]:
+def last_lines(home: Home, wanted: ContextRequest) -> list[ContextLine]:
     """Where the project's last session stopped."""
-    with home.views.reading(said.Said) as view:
+    with home.views.reading(said.MessageStore) as view:
         mine = view.of_project(view.ends["project"], home.projects) & (
             view.ends["last_at"] <= wanted.now
         )
@@ -156,7 +169,7 @@ def last_lines(home: Home, wanted: Wanted) -> list[Line]:
             longest = min(_LONGEST, max(_SHORTEST, wanted.tokens // 10))
             texts = [f"{day_of(digest['last_at'])}. {first}", *others]
             return [
-                Line(
+                ContextLine(
                     LAST,
                     agent,
                     _cut(one_line(text, longest), wanted),
@@ -170,7 +183,7 @@ def last_lines(home: Home, wanted: Wanted) -> list[Line]:
     return []
 
 
-def spoken_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def spoken_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """Earlier sentences that tell most in the least room, with a query those first that
     fit it.
     """
@@ -185,12 +198,12 @@ def spoken_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
             _cut(sentence.text, wanted),
             _heard_from(sentence.agent, sentence.trust),
         )
-        yield Line(
+        yield ContextLine(
             SAID, sentence.agent, text, heard, (sentence.item,), (sentence.event,), why
         )
 
 
-def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def file_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """The files that will probably be needed, by the shortest ends of their paths."""
     files = said.needed_files(home, wanted.now, wanted.query)
     events = {
@@ -199,16 +212,16 @@ def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     }
     for file in files:
         why = f"score {file.score:.3g}, touched {day_of(file.last_at)}"
-        yield Line(
+        yield ContextLine(
             FILE, "", quoted_path(file.end), None, (), events[file.last_seq], why
         )
 
 
-def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+def topic_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """One line of what was talked of lately: rare words that are in use, never the most
     frequent.
     """
-    with home.views.reading(said.Said) as view:
+    with home.views.reading(said.MessageStore) as view:
         weights = said.word_weights(view, home.projects, wanted.now)
         score = weights.idf * weights.live
         best = np.argsort(-score, kind="stable")[
@@ -216,7 +229,7 @@ def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         ]
         names = [view.words[number] for number in best.tolist() if score[number] > 0]
     if names:
-        yield Line(
+        yield ContextLine(
             TOPIC, "", ", ".join(names), None, (), (), "rare words that are in use"
         )
 
@@ -227,7 +240,7 @@ def retrieve(
     """What a query gets: the context made for it where sessions touched files, else
     what search finds, best first.
     """
-    if len(home.views.get(said.Touches).rows):
+    if len(home.views.get(said.FileTouches).rows):
         return [
             Item(text, events)
             for text, events in render(home, now, tokens=tokens, query=query).parts
@@ -243,7 +256,7 @@ def session_reminders(home: Home) -> Iterator[Reminder]:
     done to them, and good sentences.
     """
     now = home.clock.now()
-    with home.views.reading(said.Said) as view:
+    with home.views.reading(said.MessageStore) as view:
         found = spoken(view, None, now)
         table, names = view.sentences, ["", *view.projects]
         kept = (
@@ -328,7 +341,7 @@ _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 
 
 @dataclass
-class Rule:
+class StandingRule:
     """A rule in the words in which it was last given. said: each time that it was,
     oldest first.  projects: where.
 
@@ -336,12 +349,12 @@ class Rule:
     """
 
     directive: Directive
-    said: list[Told]
+    said: list[RememberedSentence]
     projects: set[str] = field(default_factory=set)
     taken_back: set[str] = field(default_factory=set)
 
     @property
-    def last(self) -> Told:
+    def last(self) -> RememberedSentence:
         """Where it was given last."""
         return self.said[-1]
 
@@ -372,7 +385,7 @@ class Rule:
         ) and not self.taken_back & {"", project}
 
 
-def standing_rules(home: Home, now: int) -> list[Rule]:
+def standing_rules(home: Home, now: int) -> list[StandingRule]:
     """The rules that stand: of the home's project and of none, then those about the
     person; often and lately given first.
 
@@ -399,8 +412,8 @@ def taken_back(home: Home, now: int) -> set[str]:
     return lost - held
 
 
-def _given(home: Home, now: int) -> list[Rule]:
-    with home.views.reading(Said) as view:
+def _given(home: Home, now: int) -> list[StandingRule]:
+    with home.views.reading(MessageStore) as view:
         found, table = spoken(view, None, now, by_users=True), view.sentences
         standing = table["standing"][found.rows]
         long = np.array(
@@ -423,7 +436,7 @@ def _given(home: Home, now: int) -> list[Rule]:
         )
 
 
-def _is_convention(view: Said, row: int) -> bool:
+def _is_convention(view: MessageStore, row: int) -> bool:
     """Whether a sentence is long enough to say how something is done, and is no label
     or status line of what is pasted.
     """
@@ -435,17 +448,17 @@ def _is_convention(view: Said, row: int) -> bool:
     )
 
 
-def _ranked(rules: Iterable[Rule]) -> list[Rule]:
+def _ranked(rules: Iterable[StandingRule]) -> list[StandingRule]:
     return sorted(
         rules, key=lambda rule: (-min(rule.days, 4), -rule.last.standing, -rule.last.at)
     )
 
 
-def _merged(given: Iterable[tuple[Told, str]]) -> list[Rule]:
+def _merged(given: Iterable[tuple[RememberedSentence, str]]) -> list[StandingRule]:
     """The rules in order of their first word, each once, with where a later word took
     them back.
     """
-    rules: dict[int, Rule] = {}
+    rules: dict[int, StandingRule] = {}
     about: dict[str, set[int]] = defaultdict(set)  # by stem of a subject
     for number, (sentence, project) in enumerate(given):
         span = Span(0, len(sentence.text), sentence.text)
@@ -465,7 +478,7 @@ def _merged(given: Iterable[tuple[Told, str]]) -> list[Rule]:
             ),
             number,
         )
-        rule = rules.setdefault(again, Rule(new, []))
+        rule = rules.setdefault(again, StandingRule(new, []))
         rule.directive = new
         rule.said.append(sentence)
         rule.projects.add(project)

@@ -19,7 +19,7 @@ _WORD = re.compile(r"[^\W\d_]\w{3,}")
 _LONGEST_WORD = 40
 
 
-class Saying(NamedTuple):
+class NumberedSentence(NamedTuple):
     """A sentence: its number within its event, its text, how far it stands as a rule
     (0..1), its worth (0..1), and whether it is surely its speaker's own word.
     """
@@ -46,7 +46,7 @@ def speaker(body: Body) -> Speaker:
 
 
 @lru_cache(256)  # the index and the view read the same events one after the other
-def sentences(text: str, by: Speaker) -> tuple[Saying, ...]:
+def sentences(text: str, by: Speaker) -> tuple[NumberedSentence, ...]:
     """The sentences of a text that are its speaker's own, each once; only a user's can
     be rules.
     """
@@ -57,7 +57,7 @@ def sentences(text: str, by: Speaker) -> tuple[Saying, ...]:
         (span, directive_of(span) if by == "user" else None) for span in once.values()
     )
     return tuple(
-        Saying(
+        NumberedSentence(
             number,
             span.text,
             rule.standing if rule else 0.0,
@@ -73,7 +73,7 @@ def said_in(event: Event) -> str:
     return str(event.body.get(TEXT_OF[event.kind], ""))
 
 
-def sentences_in(event: Event) -> tuple[Saying, ...]:
+def sentences_in(event: Event) -> tuple[NumberedSentence, ...]:
     """The sentences that an event holds: of a helper's message none, nor of a fix or of
     what to avoid, which fade and are confirmed in a section of their own.
     """

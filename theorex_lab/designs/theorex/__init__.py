@@ -8,8 +8,8 @@ from theorex_lab.journal.shapes import (
     AMOUNT,
     COUNT,
     TIME,
+    FieldRule,
     Kind,
-    Rule,
     one_of,
     one_of_numbers,
     row,
@@ -19,7 +19,7 @@ from theorex_lab.journal.shapes import (
 _TIER_NAMES = ("NEUTRAL", "LESS", "MILD", "ACTIVE", "SLEEPING")
 _TIER = one_of(*_TIER_NAMES)
 # By tier, the ids of concepts.
-_TIERS = Rule(
+_TIERS = FieldRule(
     {str: [int]},
     f"by {', '.join(_TIER_NAMES)} lists of ids",
     lambda tiers: tiers.keys() <= set(_TIER_NAMES),
@@ -37,11 +37,11 @@ _CONTRIBUTION = {
 }
 # Of a link: its ends, how many texts have both, and when the last one was.
 _LINK = row(int, int, COUNT, int)
-_ONE_CONCEPT = Rule(
+_ONE_CONCEPT = FieldRule(
     [CONCEPT], "a list of one concept", lambda concepts: len(concepts) == 1
 )
 # Counts that fade, one for each half-life of `memory.decay`.
-_DECAYED = Rule([float], "a list of 6 numbers", lambda counts: len(counts) == 6)
+_DECAYED = FieldRule([float], "a list of 6 numbers", lambda counts: len(counts) == 6)
 _LEVEL = (SOURCE, None)
 # Who said a concept, and of its owner's own mentions the numbers.
 _SAID_APART = {

@@ -18,7 +18,7 @@ from theorex_lab.designs.theorex.stages import SharedConcept, SharedWeb, shared_
 from theorex_lab.evolution.audit import cut, found_in
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.contract import Asked, Home, SearchFound, Told
+from theorex_lab.memory.contract import AuditMatch, AuditQuery, AuditRecord, Home
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.memory.rows import table_html
@@ -210,13 +210,13 @@ class AxonView:
 _NO_MOMENT = ('"sentiment":', f'"type":"{MOMENT_TYPE}"')
 
 
-def reading() -> Callable[[Event], Iterator[Told]]:
+def reading() -> Callable[[Event], Iterator[AuditRecord]]:
     """What tells of the journal's events from its start, in order, as (kind, agent,
     detail).
     """
     tiers: dict[tuple[str, int], str] = {}
 
-    def told(event: Event) -> Iterator[Told]:
+    def told(event: Event) -> Iterator[AuditRecord]:
         body, agent = event.body, event.agent
         if event.kind == "scan":
             yield from _changes(body["tiers"], tiers)
@@ -247,7 +247,7 @@ def reading() -> Callable[[Event], Iterator[Told]]:
 
 def _changes(
     scanned: Mapping[str, Mapping[str, list[int]]], tiers: dict[tuple[str, int], str]
-) -> Iterator[Told]:
+) -> Iterator[AuditRecord]:
     for agent, by_tier in scanned.items():
         for tier, numbers in by_tier.items():
             for number in numbers:
@@ -261,8 +261,8 @@ def _changes(
 
 
 def audit_entries(
-    home: Home, asked: Asked, take: Callable[[Event], Iterable[Told]]
-) -> list[SearchFound]:
+    home: Home, asked: AuditQuery, take: Callable[[Event], Iterable[AuditRecord]]
+) -> list[AuditMatch]:
     """The entries; a concept that was scanned or pruned has its label from the axon, ''
     where all that named it was erased.
     """

@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from theorex_lab.journal.view import View
     from theorex_lab.memory.contract import (
         AgentTool,
-        Asked,
-        Face,
+        AuditMatch,
+        AuditQuery,
+        AuditRecord,
+        ContextLine,
+        ContextRequest,
+        DesignApi,
         Floats,
         Home,
         Ints,
-        Line,
         Mask,
         Proposal,
         Reminder,
-        SearchFound,
-        Told,
-        Wanted,
     )
     from theorex_lab.search.index import ItemIndex
 
@@ -63,13 +63,13 @@ MEMORY_SETTINGS = (
 )
 
 
-def _sentence_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _sentence_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.theorex.sections import sentence_lines
 
     return sentence_lines(home, wanted)
 
 
-def _concept_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+def _concept_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.theorex.sections import concept_lines
 
     return concept_lines(home, wanted)
@@ -150,7 +150,7 @@ def _in_places(home: Home, *, agent: str | None = None) -> list[Path]:
     return in_places(home, agent=agent)
 
 
-def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
     from theorex_lab.designs.theorex.face import Theorex
 
     return Theorex(home, searcher)
@@ -206,15 +206,15 @@ def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
     return status(home, agent)
 
 
-def _reading() -> Callable[[Event], Iterable[Told]]:
+def _reading() -> Callable[[Event], Iterable[AuditRecord]]:
     from theorex_lab.designs.theorex.answers import reading
 
     return reading()
 
 
 def _audit_entries(
-    home: Home, asked: Asked, take: Callable[[Event], Iterable[Told]]
-) -> list[SearchFound]:
+    home: Home, asked: AuditQuery, take: Callable[[Event], Iterable[AuditRecord]]
+) -> list[AuditMatch]:
     from theorex_lab.designs.theorex.answers import audit_entries
 
     return audit_entries(home, asked, take)

@@ -9,10 +9,10 @@ from theorex_lab.core.ids import check_agent
 from theorex_lab.designs.theorex import answers, lifecycle, sections, upkeep
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.memory.contract import Face, on_home
+from theorex_lab.memory.contract import DesignApi, on_home
 
 
-class Theorex(Face):
+class Theorex(DesignApi):
     """Theorex in one home. Raises InvalidInput wherever an agent's or a session's name
     is outside the rule.
 

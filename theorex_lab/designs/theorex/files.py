@@ -45,7 +45,7 @@ from theorex_lab.files.formats.flat_files import FlatRecord
 from theorex_lab.files.formats.foreign import read_file
 from theorex_lab.files.formats.reports import (
     Exported,
-    Importing,
+    ImportOptions,
     Read,
     Reports,
     each_file,
@@ -65,7 +65,7 @@ _DIGITS = 6  # decimal places of values that every export recomputes
 SOURCES = {number: name for name, number in reversed(TRUST.items())}
 
 
-class WrittenMemory(NamedTuple):
+class ExportSource(NamedTuple):
     """What an export reads: views whose locks are held, their home, the present (µs),
     and whose memory it is.
     """
@@ -83,7 +83,7 @@ class WrittenMemory(NamedTuple):
         return [name for name in self.agents if self.axon.agents.find(name) is not None]
 
 
-def axon_nodes(memory: WrittenMemory, agent: str) -> Iterator[FlatRecord]:
+def axon_nodes(memory: ExportSource, agent: str) -> Iterator[FlatRecord]:
     """A node a living concept of the agent, in the axon's order; weight and tier are
     those of the present.
 
@@ -174,7 +174,7 @@ def _stated(count: int, last_seen: int) -> FlatRecord:
     return {"co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen)}
 
 
-def shared_nodes(memory: WrittenMemory) -> Iterator[FlatRecord]:
+def shared_nodes(memory: ExportSource) -> Iterator[FlatRecord]:
     """A node a concept of the shared web with what each agent contributed.
 
     A contribution is `forgotten` where its agent's axon holds the concept no more; a
@@ -227,7 +227,7 @@ def shared_nodes(memory: WrittenMemory) -> Iterator[FlatRecord]:
         yield {"key": str(concept), "attributes": attributes}
 
 
-def shared_edges(memory: WrittenMemory) -> Iterator[FlatRecord]:
+def shared_edges(memory: ExportSource) -> Iterator[FlatRecord]:
     """An edge a link of the shared web with what each agent contributed, in order of
     its ends.
     """
@@ -258,7 +258,7 @@ def _rows_of_agents(
     return rows
 
 
-def short_term_days(memory: WrittenMemory) -> dict[str, list[int]]:
+def short_term_days(memory: ExportSource) -> dict[str, list[int]]:
     """day (YYYY-MM-DD) -> seqs of the events that were kept on it, both in order."""
     table = memory.short_term.records
     mine = _rows_of_agents(memory.short_term, table["agent"], memory.agents)
@@ -271,7 +271,7 @@ def short_term_days(memory: WrittenMemory) -> dict[str, list[int]]:
 
 
 def short_term_records(
-    memory: WrittenMemory, seqs: list[int], *, recent: bool = False
+    memory: ExportSource, seqs: list[int], *, recent: bool = False
 ) -> Iterator[FlatRecord]:
     """A record a concept of each event; where `recent`, only of the last fourteen days."""
     oldest = memory.now - RETENTION_DAYS * MICROSECONDS_PER_DAY
@@ -298,7 +298,7 @@ def short_term_records(
 
 
 def observation_records(
-    memory: WrittenMemory, only: str | None = None
+    memory: ExportSource, only: str | None = None
 ) -> Iterator[FlatRecord]:
     """Whole sentences, of one type or of all, in journal order. `faded` are those of
     its concepts that were pruned.
@@ -403,7 +403,7 @@ def in_places(home: Home, *, agent: str | None = None) -> list[Path]:
         return [*_placed(memory)]
 
 
-def _placed(memory: WrittenMemory) -> dict[Path, Callable[[Path], int]]:
+def _placed(memory: ExportSource) -> dict[Path, Callable[[Path], int]]:
     """Each file where the original system looks for it, with what writes it."""
     folder, web = places(memory.home.settings)
     axons = {
@@ -421,7 +421,7 @@ def places(settings: Settings) -> list[Path]:
 
 
 @contextmanager
-def _memory(home: Home, agent: str | None) -> Iterator[WrittenMemory]:
+def _memory(home: Home, agent: str | None) -> Iterator[ExportSource]:
     """The memory of all agents, or of one, which stays as it is meanwhile."""
     axon, shared, short_term = (
         home.views.get(Axon),
@@ -435,10 +435,10 @@ def _memory(home: Home, agent: str | None) -> Iterator[WrittenMemory]:
             else [check_agent(agent)]
         )
         now, known = home.clock.now(), list(dict.fromkeys(agents))
-        yield WrittenMemory(axon, shared, short_term, home, now, known)
+        yield ExportSource(axon, shared, short_term, home, now, known)
 
 
-def _write_axon(memory: WrittenMemory, agent: str, path: Path) -> int:
+def _write_axon(memory: ExportSource, agent: str, path: Path) -> int:
     """Write an agent's graph: whose it is, and up to when each graduated concept's
     records were counted.
     """
@@ -452,7 +452,7 @@ def _write_axon(memory: WrittenMemory, agent: str, path: Path) -> int:
     )
 
 
-def _write_shared(memory: WrittenMemory, path: Path) -> int:
+def _write_shared(memory: ExportSource, path: Path) -> int:
     return flat.write_graph(path, {}, shared_nodes(memory), shared_edges(memory))
 
 
@@ -467,7 +467,7 @@ def import_files(
     reported by line, the good lines are imported; a damaged JSON document is reported,
     and the other files are imported. Raises StorageError on a full disk.
     """
-    how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
+    how = ImportOptions(home.settings, home.clock.now(), check_agent(agent), trust_own)
     stated: set[str] = set()  # agents whose axon came along
     return each_file(path, files_of(path), partial(_import_file, home, how, stated))
 
@@ -490,7 +490,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _import_file(
-    home: Home, how: Importing, stated: set[str], file: Path, problems: list[str]
+    home: Home, how: ImportOptions, stated: set[str], file: Path, problems: list[str]
 ) -> tuple[int, int]:
     """Import one file; what cannot be read is noted."""
     from theorex_lab.designs.theorex import files_read as reading

@@ -27,10 +27,15 @@ from theorex_lab.files.formats.flat_files import (
     each_noted,
     without_nulls,
 )
-from theorex_lab.files.formats.reports import Importing, Read
+from theorex_lab.files.formats.reports import ImportOptions, Read
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
-from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, new_observation
+from theorex_lab.memory.observation import (
+    DEFAULT_TYPE,
+    TRUST,
+    ObservationEntry,
+    new_observation,
+)
 
 _ANY_SEQ = 2**62
 AT_ONCE = 1_000  # links, or contributions, of one event
@@ -41,7 +46,7 @@ _SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
 @lru_cache(maxsize=64)
 def _checked_type(observation_type: str) -> str:
     new_observation(
-        Entry("-", "main", observation_type=observation_type), Settings(), 0
+        ObservationEntry("-", "main", observation_type=observation_type), Settings(), 0
     )
     return observation_type
 
@@ -119,7 +124,7 @@ class _Attributes(schema.FileRecord):
     )
 
 
-class _Sentence(schema.Stamped, records.Sentence):
+class _Sentence(schema.TimedRecord, records.Sentence):
     session_id: schema.Text = ""
     type: schema.Text = Field(DEFAULT_TYPE, alias="observation_type")
     weight: schema.Share = Field(0, alias="source_weight")
@@ -128,7 +133,7 @@ class _Sentence(schema.Stamped, records.Sentence):
     faded: schema.ConceptIds
 
 
-class _Kept(schema.Stamped):
+class _Kept(schema.TimedRecord):
     """A record of the short-term memory."""
 
     session_id: schema.Session = ""
@@ -138,7 +143,7 @@ class _Kept(schema.Stamped):
 
 
 def axon_events(
-    graph: FlatRecord, agent: str, how: Importing, problems: list[str]
+    graph: FlatRecord, agent: str, how: ImportOptions, problems: list[str]
 ) -> Read:
     """Concepts and links of one agent's graph.
 
@@ -183,7 +188,7 @@ def axon_events(
 def shared_events(
     graph: FlatRecord,
     held: Callable[[str, int], bool],
-    how: Importing,
+    how: ImportOptions,
     problems: list[str],
 ) -> Read:
     """What each agent contributed to the shared web.
@@ -227,7 +232,7 @@ def _parts(rows: list[Any]) -> list[list[Any]]:
 
 
 def observation_events(
-    lines: Lines, stated: Collection[str], how: Importing, problems: list[str]
+    lines: Lines, stated: Collection[str], how: ImportOptions, problems: list[str]
 ) -> Read:
     """Whole sentences. Those of agents in `stated`, whose axon was imported too, are
     not counted a second time.
@@ -236,7 +241,7 @@ def observation_events(
         yield how.believed(event, problems, number), 1
 
 
-def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
+def short_term_events(lines: Lines, how: ImportOptions, problems: list[str]) -> Read:
     """What flushes kept. Records of one event, which follow one another, become that
     event again.
     """
@@ -268,13 +273,13 @@ def _placed(what: str, items: list[Any]) -> Iterator[tuple[str, Any]]:
     return ((f"{what} {number}", item) for number, item in enumerate(items))
 
 
-def _node_stated(node: Any, how: Importing) -> tuple[str, Body]:
+def _node_stated(node: Any, how: ImportOptions) -> tuple[str, Body]:
     """The key of a node, and the body of its concept."""
     body = _stated(_attributes(node), how)  # refuses what is no object
     return str(node.get("key")), body
 
 
-def _stated(attributes: FlatRecord, how: Importing) -> Body:
+def _stated(attributes: FlatRecord, how: ImportOptions) -> Body:
     """The body of one concept: its numbers as the file has them, and the most likely
     ones for those it lacks.
     """
@@ -336,7 +341,7 @@ def _tier(stated: _Stated) -> str:
 
 
 def _links(
-    edge: Any, ids: dict[str, int], how: Importing
+    edge: Any, ids: dict[str, int], how: ImportOptions
 ) -> list[tuple[str, list[int]]]:
     """The agents of an edge, each with [one end, the other, count, last_seen]; a
     missing count is that which gives the strength.
@@ -361,7 +366,7 @@ def _links(
 
 
 def _given(
-    node: Any, how: Importing
+    node: Any, how: ImportOptions
 ) -> tuple[str, list[tuple[str, Body, Body | None]]]:
     """The key of a node; per contribution its agent, its numbers, and the concept's
     body where the agent still holds it.
@@ -406,7 +411,9 @@ def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
     return stated
 
 
-def _observation(record: FlatRecord, counted: Collection[str], how: Importing) -> Event:
+def _observation(
+    record: FlatRecord, counted: Collection[str], how: ImportOptions
+) -> Event:
     stated = schema.checked(_Sentence, record)
     at, agent = stated.timestamp, stated.given("agent_id", how.agent)
     made = records.observation_of(
@@ -421,7 +428,7 @@ def _observation(record: FlatRecord, counted: Collection[str], how: Importing) -
     return made._replace(id=event_id, lineage=tuple(stated.lineage))
 
 
-def _kept(record: FlatRecord, how: Importing) -> tuple[str, Body, str, str, int]:
+def _kept(record: FlatRecord, how: ImportOptions) -> tuple[str, Body, str, str, int]:
     """Event id ('' where the file has none of ours), body, agent, session and time of
     one short-term record.
     """
@@ -467,7 +474,7 @@ def settled(captures: Sequence[Event]) -> list[Event]:
     ]
 
 
-def imported(how: Importing, kind: str, body: Body, agent: str) -> Event:
+def imported(how: ImportOptions, kind: str, body: Body, agent: str) -> Event:
     """An event whose id is derived from what it says, in which no time is ahead of the
     clock.
     """

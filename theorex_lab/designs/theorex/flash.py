@@ -101,7 +101,7 @@ class Flash(View):
         return found
 
 
-class Scored(NamedTuple):
+class ScoredEvent(NamedTuple):
     """An event with the concepts found in it, its flash score, 0..1, and the concepts
     by who said them.
     """
@@ -126,7 +126,7 @@ def text_of(body: Body) -> str:
 
 def score(
     event: Event, importance: Mapping[int, float], source_weight: float
-) -> Scored:
+) -> ScoredEvent:
     """min(1, source weight × best importance among its known concepts + .5 × share of
     its concepts that are new).
 
@@ -149,7 +149,7 @@ def score(
         }.values()
     )
     if not concepts:
-        return Scored(event, (), 0.0)
+        return ScoredEvent(event, (), 0.0)
     known = [
         importance[mention.concept_id]
         for mention in concepts
@@ -158,10 +158,10 @@ def score(
     best = source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * (
         (len(concepts) - len(known)) / len(concepts)
     )
-    return Scored(event, concepts, min(1.0, best), parts)
+    return ScoredEvent(event, concepts, min(1.0, best), parts)
 
 
-def echoed(scored: Sequence[Scored], weight: float) -> list[Scored]:
+def echoed(scored: Sequence[ScoredEvent], weight: float) -> list[ScoredEvent]:
     """The scores of a session's events, each with weight × the share of its concepts
     that other events name too, up to 1.
 
@@ -179,17 +179,17 @@ def echoed(scored: Sequence[Scored], weight: float) -> list[Scored]:
 
 
 def keep_best(
-    scored: Iterable[Scored],
+    scored: Iterable[ScoredEvent],
     *,
     max_events: int = MAX_EVENTS,
     max_tokens: int = MAX_TOKENS,
-) -> list[Scored]:
+) -> list[ScoredEvent]:
     """What a session's flash holds after these events came one by one, in their order.
 
     When it is full the lowest score leaves first, of equal ones the oldest; so an
     incoming lower score does not enter. At least one stays, however long it is.
     """
-    held, tokens = list[Scored](), 0.0
+    held, tokens = list[ScoredEvent](), 0.0
     for incoming in scored:
         held.append(incoming)
         tokens += incoming.tokens
@@ -199,7 +199,7 @@ def keep_best(
     return held
 
 
-def held_by_day(scored: Iterable[Scored]) -> list[Scored]:
+def held_by_day(scored: Iterable[ScoredEvent]) -> list[ScoredEvent]:
     """What is held of a session: each UTC day has a flash of its own, so that no day
     crowds out another.
     """
@@ -220,14 +220,14 @@ def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:
     return upto
 
 
-class SaidText(NamedTuple):
+class SourcedText(NamedTuple):
     """A text and how far it is trusted: `source` is a key of TRUST."""
 
     source: str
     text: str
 
 
-def said(body: Body) -> list[SaidText]:
+def said(body: Body) -> list[SourcedText]:
     """What an event says, by who said it: a prompt alone; of a tool call what the agent
     did, then all else.
 
@@ -246,7 +246,7 @@ def said(body: Body) -> list[SaidText]:
         str(body.get("response", "")),
     )
     if "text" in body:
-        return [SaidText(source, str(body["text"]))]
+        return [SourcedText(source, str(body["text"]))]
     done, rest = (given, "") if not given.startswith(("{", "[")) else _own_words(given)
     uses = body.get("paths")
     paths = (
@@ -257,10 +257,10 @@ def said(body: Body) -> list[SaidText]:
     own = [*filter(None, map(shown_path, paths)), without_far_paths(done)]
     heard = without_far_paths(f"{_values(rest)}\n{_values(answer)}")
     if source != "tool":  # a whole event that came from elsewhere
-        return [SaidText(source, "\n".join([*own, heard]).strip())]
+        return [SourcedText(source, "\n".join([*own, heard]).strip())]
     parts = (
-        SaidText("agent", "\n".join(filter(None, own)).strip()),
-        SaidText("tool", heard.strip()),
+        SourcedText("agent", "\n".join(filter(None, own)).strip()),
+        SourcedText("tool", heard.strip()),
     )
     return [part for part in parts if part.text]
 

@@ -28,14 +28,14 @@ from theorex_lab.memory.observation import project_in
 V = TypeVar("V", bound=View)
 
 
-class Flushed(NamedTuple):
+class FlushResult(NamedTuple):
     """What a flush did: events kept in short-term memory, and events let go."""
 
     kept: int
     discarded: int
 
 
-class Promoted(NamedTuple):
+class PromotionResult(NamedTuple):
     """How many concepts and links a promotion updated in the shared web."""
 
     concepts: int
@@ -44,7 +44,7 @@ class Promoted(NamedTuple):
 
 def flush(
     home: Home, session: str, *, agent: str = "main", before: int | None = None
-) -> Flushed:
+) -> FlushResult:
     """Move what scored at least flushThreshold in the session's flash to short-term
     memory; the rest is let go.
 
@@ -60,7 +60,7 @@ def flush(
         )
     )
     if not waiting:
-        return Flushed(0, 0)
+        return FlushResult(0, 0)
     upto = waiting[-1].seq
     with home.views.reading(Axon) as axon:
         importance = scores.importance_by_concept(
@@ -82,7 +82,7 @@ def flush(
     # The id is made of the seq alone, which says whose session it is: a session's id
     # may be a secret that is erased.
     marker = derived_event_id("flushed", upto)
-    done = Flushed(len(kept), len(waiting) - len(kept))
+    done = FlushResult(len(kept), len(waiting) - len(kept))
     body = {"upto": upto, "kept": done.kept, "let_go": done.discarded}
     events.append(
         new_event(
@@ -94,10 +94,10 @@ def flush(
             event_id=marker,
         )
     )
-    return done if append_once(home.journal, events) else Flushed(0, 0)
+    return done if append_once(home.journal, events) else FlushResult(0, 0)
 
 
-def flush_idle(home: Home, agent: str) -> list[Flushed]:
+def flush_idle(home: Home, agent: str) -> list[FlushResult]:
     """Flush the agent's sessions without an event for flushIdleHours; of the others the
     days that are over.
     """
@@ -139,7 +139,9 @@ def graduate(home: Home, *, agent: str = "main") -> list[str]:
     ]
 
 
-def promote(home: Home, *, agent: str = "main", force: Sequence[int] = ()) -> Promoted:
+def promote(
+    home: Home, *, agent: str = "main", force: Sequence[int] = ()
+) -> PromotionResult:
     """Give the agent's concepts above promotionThreshold, and the forced ones, to the
     shared web; as `scan` by project.
     """
@@ -154,10 +156,10 @@ def promote(home: Home, *, agent: str = "main", force: Sequence[int] = ()) -> Pr
         if event is not None and append_once(home.journal, [event])
         else {"concepts": (), "links": ()}
     )
-    return Promoted(len(done["concepts"]), len(done["links"]))
+    return PromotionResult(len(done["concepts"]), len(done["links"]))
 
 
-def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.Scanned:
+def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdate:
     """Recompute tiers, put LESS concepts that are long unseen to sleep, drop faded
     links. Repeating changes nothing.
 
@@ -170,7 +172,7 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.Scanned:
         counts = scores.scores_of(
             axon, home.clock.now(), home.settings, agents=agents, among=among
         ).counts()
-    return scores.Scanned(counts, *scores.changes(done[0] if done else None))
+    return scores.TierUpdate(counts, *scores.changes(done[0] if done else None))
 
 
 def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:

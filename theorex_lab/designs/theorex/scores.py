@@ -138,7 +138,7 @@ def importance_by_concept(
     return dict(zip(ids.tolist(), current.importance[awake].tolist(), strict=True))
 
 
-class Scanned(NamedTuple):
+class TierUpdate(NamedTuple):
     """What a scan found: concepts by tier after it, how many changed tier, fell asleep,
     and links dropped.
     """

@@ -32,12 +32,12 @@ from theorex_lab.memory.briefing.context import (
 )
 from theorex_lab.memory.briefing.token_budget import (
     CONCEPT,
-    Room,
+    TokenBudget,
     age_in_words,
     count_tokens,
     trusted_first,
 )
-from theorex_lab.memory.contract import Home, Line, Wanted
+from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
 from theorex_lab.memory.decay import Items, Tier, tiers
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 from theorex_lab.text.line import NOTICE, escape, fence, one_line
@@ -57,7 +57,7 @@ _FLASH_FIXES, _FLASH_ACTIVE, _FLASH_RECENT = 5, 10, 5
 _SHORT_CHARACTERS = 8
 
 
-def concept_lines(home: Home, wanted: Wanted) -> list[Line]:
+def concept_lines(home: Home, wanted: ContextRequest) -> list[ContextLine]:
     """The concepts of each agent that were mentioned in the home's project, or in none,
     hottest first.
     """
@@ -71,12 +71,12 @@ def _concepts(
     now: int,
     agents: Chosen = None,
     shown: Sequence[Tier] = _SHOWN,
-) -> list[Line]:
+) -> list[ContextLine]:
     """A line a concept: ACTIVE ones, then MILD ones, hottest first."""
     current = scores_of(
         axon, now, home.settings, agents=agents, among=axon.within(home.projects)
     )
-    lines: list[Line] = []
+    lines: list[ContextLine] = []
     for tier in shown:
         for position in current.order[current.tier[current.order] == tier].tolist():
             row = int(current.rows[position])
@@ -98,7 +98,7 @@ def _concept_line(
     count: int,
     last_seen: int,
     trust: int,
-) -> Line:
+) -> ContextLine:
     """`label _(age, xN)_`, the times above 3 only; what is not trusted goes into a
     fence and needs no mark-up.
     """
@@ -126,10 +126,10 @@ def render_for_model(
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
     now = home.clock.now()
-    said = as_marked(home, sentence_lines(home, Wanted(now, budget)))
+    said = as_marked(home, sentence_lines(home, ContextRequest(now, budget)))
     lines = as_marked(home, _own_and_shared(home, now, check_agent(agent)), as_markdown)
     name = escape(model)
-    room = Room(
+    room = TokenBudget(
         budget,
         used=count_tokens(
             f"[Boot: {name} | budget: {budget}t | concepts: {most}]\n{NOTICE}\n"
@@ -154,7 +154,7 @@ def render_for_model(
     )
 
 
-def _own_and_shared(home: Home, now: int, agent: str) -> list[Line]:
+def _own_and_shared(home: Home, now: int, agent: str) -> list[ContextLine]:
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         lines = _concepts(axon, home, now, [agent])
         own = {
@@ -172,7 +172,9 @@ def _own_and_shared(home: Home, now: int, agent: str) -> list[Line]:
     return lines
 
 
-def _take_sentences(room: Room, said: Sequence[Line], most: int) -> ChosenLines:
+def _take_sentences(
+    room: TokenBudget, said: Sequence[ContextLine], most: int
+) -> ChosenLines:
     """Up to `most` sentences that have room, in half of what is left; what was only
     heard in the part that is its own.
     """
@@ -193,7 +195,9 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
         recent = _kept_last(short_term, now, agent, home.projects)
     with home.views.reading(Flash) as flash:
         waiting = len(flash.pending(agent, session))
-    fixes = as_marked(home, sentence_lines(home, Wanted(now, BUDGETS["default"][0])))
+    fixes = as_marked(
+        home, sentence_lines(home, ContextRequest(now, BUDGETS["default"][0]))
+    )
     said = as_marked(
         home,
         trusted_first(active)[:_FLASH_ACTIVE] + trusted_first(recent)[:_FLASH_RECENT],
@@ -203,7 +207,7 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
         f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]",
         NOTICE,
     ]
-    room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))
+    room = TokenBudget(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))
     told = _take_sentences(room, fixes, _FLASH_FIXES)
     taken = {*room.take(said), *room.take_hearsay(said)}
     lines += sections_of(told)
@@ -223,7 +227,7 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
 
 def _kept_last(
     short_term: ShortTerm, now: int, agent: str, projects: Sequence[str] | None
-) -> list[Line]:
+) -> list[ContextLine]:
     """The labels that flushes kept, newest first, each once and as far trusted as it
     ever was.
     """
@@ -238,12 +242,12 @@ def _kept_last(
         for label, (level, _) in trust.items()
     }
     return [
-        Line(_RECENT, agent, one_line(label), heard[label], (item,))
+        ContextLine(_RECENT, agent, one_line(label), heard[label], (item,))
         for label, (_, item) in trust.items()
     ]
 
 
-def sentence_lines(home: Home, wanted: Wanted) -> list[Line]:
+def sentence_lines(home: Home, wanted: ContextRequest) -> list[ContextLine]:
     """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first;
     of the home's project or of none.
 
@@ -262,13 +266,13 @@ def sentence_lines(home: Home, wanted: Wanted) -> list[Line]:
     told = [
         (event, _sentence_line(event, wanted.now, event.id in said)) for event in events
     ]
-    kept: dict[Hashable, tuple[str, Line]] = {}
+    kept: dict[Hashable, tuple[str, ContextLine]] = {}
     for event, line in sorted(told, key=lambda pair: not pair[1].trusted):
         kept.setdefault(
             dedup_key(event, heard=not line.trusted),
             (plain(one_line(event.body["text"])), line),
         )
-    lines: dict[str, Line] = {}
+    lines: dict[str, ContextLine] = {}
     for text, line in kept.values():
         lines.setdefault(text, line)
     return list(lines.values())
@@ -303,13 +307,13 @@ def _of_type(axon: Axon, home: Home, now: int, wanted: str, among: Mask) -> list
     return [by_seq[seq] for seq in table["seq"][rows].tolist() if seq in by_seq]
 
 
-def _sentence_line(event: Event, now: int, is_confirmed: bool) -> Line:
+def _sentence_line(event: Event, now: int, is_confirmed: bool) -> ContextLine:
     owner = f"{owner_of(event)},confirmed" if is_confirmed else owner_of(event)
     heard = is_heard(event) and not is_confirmed
     age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
     told = f"{age}, id {event.id[-_SHORT_CHARACTERS:]}" if heard else age
     heard_from = (event.agent, TRUST[event.body["source"]]) if heard else None
-    return Line(
+    return ContextLine(
         event.body["type"],
         owner,
         f"{one_line(event.body['text'])} ({told})",
@@ -349,14 +353,14 @@ def plain(text: str) -> str:
     return " ".join(text.removeprefix(f"{FIX_TYPE}:").split())
 
 
-class Confirmed(NamedTuple):
+class TrustedFix(NamedTuple):
     """What was confirmed: the observation, and its text."""
 
     observation_id: str
     text: str
 
 
-def confirm(home: Home, observation_id: str) -> Confirmed:
+def confirm(home: Home, observation_id: str) -> TrustedFix:
     """Note that a person vouches for a fix, or for what to avoid, named by its id or
     the end of it that a context shows.
 
@@ -382,7 +386,7 @@ def confirm(home: Home, observation_id: str) -> Confirmed:
                 f"{event.id} was erased meanwhile; nothing is left to confirm"
             )
         append(done)
-    return Confirmed(event.id, event.body["text"])
+    return TrustedFix(event.id, event.body["text"])
 
 
 def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:

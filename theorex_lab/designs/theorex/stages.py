@@ -16,7 +16,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Ints, Mask
-from theorex_lab.designs.theorex.flash import Scored, said
+from theorex_lab.designs.theorex.flash import ScoredEvent, said
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
@@ -115,7 +115,7 @@ class ShortTerm(View):
         return rows[np.argsort(table["at"][rows], kind="stable")]
 
 
-def short_term_events(scored: Scored, weight: float) -> list[Event]:
+def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
     """The events that keep what one scored event was about, one for each who said it;
     the event itself stays.
 

@@ -56,7 +56,7 @@ from theorex_lab.memory.contract import Home, Proposal, Reminder
 from theorex_lab.memory.decay import LAWS, PRODUCT_HALF_LIVES_DAYS, Tier
 from theorex_lab.memory.next_use import (
     Candidates,
-    Standing,
+    NeedRanks,
     line_tokens,
     name_bytes,
     needed_next,
@@ -64,7 +64,7 @@ from theorex_lab.memory.next_use import (
 from theorex_lab.memory.observation import (
     AVOID_TYPE,
     TRUST,
-    Entry,
+    ObservationEntry,
     new_observation,
     project_in,
 )
@@ -81,7 +81,7 @@ DRIFTING_BELOW, RECOVERING_FROM = 0.5, 0.7
 
 
 @dataclass(frozen=True)
-class Checked:
+class ContextCheck:
     """What a check found: whether a summary was due, how full the context is (percent),
     and what was written.
 
@@ -101,7 +101,7 @@ class Checked:
 
 def check_context(
     home: Home, session: str, context_pct: float | None = None, *, agent: str = "main"
-) -> Checked:
+) -> ContextCheck:
     """Note how full a session's context is (0..100; None: estimated), and sum the
     session up where that is due.
 
@@ -125,7 +125,9 @@ def check_context(
             return _check(home, home.clock.now(), agent, session, context_pct)
 
 
-def check_turns(home: Home, session: str, *, agent: str = "main") -> Checked | None:
+def check_turns(
+    home: Home, session: str, *, agent: str = "main"
+) -> ContextCheck | None:
     """`check_context` for a session with events that were not flushed, where its turns
     tell how large its transcript is.
     """
@@ -166,7 +168,7 @@ def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
 
 def _check(
     home: Home, now: int, agent: str, session: str, stated_pct: float | None
-) -> Checked:
+) -> ContextCheck:
     estimated = stated_pct is None
     context_pct = (
         _estimate(home, session, agent)[0] if stated_pct is None else float(stated_pct)
@@ -203,7 +205,7 @@ def _check(
         "context_checked", body, agent=agent, session=session, at=now, event_id=event_id
     )
     home.journal.append([done] if summary is None else [summary, done])
-    return Checked(fired, context_pct, calls, body["written"], estimated)
+    return ContextCheck(fired, context_pct, calls, body["written"], estimated)
 
 
 def _summary(
@@ -251,7 +253,7 @@ def _summary(
             "asked last:"
             f" {one_line(prompts[-1].replace(chr(0), ' '), _PROMPT_CHARACTERS)}"
         )
-    entry = Entry(
+    entry = ObservationEntry(
         "; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session, home.project
     )
     event, _ = new_observation(entry, home.settings, now)
@@ -376,7 +378,7 @@ def score(home: Home) -> dict[str, float | int]:
     return {"score": float(mean[0]), "n": n}
 
 
-class Need(NamedTuple):
+class OutcomeNeed(NamedTuple):
     """What one outcome needed: its place and time (µs) in the journal, its concepts and
     its weight.
     """
@@ -387,7 +389,7 @@ class Need(NamedTuple):
     weight: float
 
 
-def needs(views: Views) -> list[Need]:
+def needs(views: Views) -> list[OutcomeNeed]:
     """What each recorded outcome needed, oldest first; those without concepts are left
     out.
     """
@@ -412,7 +414,8 @@ def needs(views: Views) -> list[Need]:
         if named
     }
     return [
-        Need(seq, known[seq][0], named, known[seq][1]) for seq, named in found.items()
+        OutcomeNeed(seq, known[seq][0], named, known[seq][1])
+        for seq, named in found.items()
     ]
 
 
@@ -437,7 +440,9 @@ class MemoryReplay:
         )
         self._tokens: list[int] = []
 
-    def scores(self, needed: Sequence[Need], policies: Sequence[Settings]) -> Floats:
+    def scores(
+        self, needed: Sequence[OutcomeNeed], policies: Sequence[Settings]
+    ) -> Floats:
         """`needed_next` of each need under each policy, 0..1, shape (policies, needs).
 
         NaN where no concept of a need was known by then. `needed` are in order, after
@@ -454,7 +459,7 @@ class MemoryReplay:
             )
             # Policies that differ in their thresholds alone rank alike, and ranking is
             # what takes time.
-            ranked: dict[object, tuple[Standing, Floats]] = {}
+            ranked: dict[object, tuple[NeedRanks, Floats]] = {}
             for row, policy in enumerate(policies if len(known) else ()):
                 days = policy.half_life_days, policy.fix_half_life_days
                 same = policy.decay_law, *policy.decay_params.items(), *days
@@ -466,7 +471,7 @@ class MemoryReplay:
 
     def _ranked(
         self, known: Ints, now: int, policy: Settings
-    ) -> tuple[Standing, Floats]:
+    ) -> tuple[NeedRanks, Floats]:
         current = scores_of(self._axon, now, policy)
         count, last, ids = current.among_equals
         candidates = Candidates(
@@ -483,11 +488,11 @@ class MemoryReplay:
         return np.array(self._tokens, np.int64)[rows]
 
 
-def weighted_mean(scores: Floats, needed: Sequence[Need]) -> tuple[Floats, int]:
+def weighted_mean(scores: Floats, needed: Sequence[OutcomeNeed]) -> tuple[Floats, int]:
     """Each policy's mean score over the needs that were known, and how many those are;
     0 where there are none.
 
-    >>> need = Need(1, 0, np.array([1]), 0.5)
+    >>> need = OutcomeNeed(1, 0, np.array([1]), 0.5)
     >>> mean, n = weighted_mean(np.array([[1.0, np.nan], [0.0, np.nan]]), [need, need])
     >>> mean.tolist(), n
     ([1.0, 0.0], 1)
@@ -537,7 +542,7 @@ WORDS_CHARACTERS = 300  # of a decision, and of a result, as they are quoted
 _MOST_DAYS = 3_650
 
 
-class Refined(NamedTuple):
+class RefinementResult(NamedTuple):
     """What one refinement looked at and wrote: tags that won and lost, and ids of the
     observations made of them.
 
@@ -566,7 +571,9 @@ class Refined(NamedTuple):
         }
 
 
-def refine(home: Home, *, agent: str = "main", days: float | None = None) -> Refined:
+def refine(
+    home: Home, *, agent: str = "main", days: float | None = None
+) -> RefinementResult:
     """Act on the win rates of the last `days` (default: the setting evolveWindowDays)
     of an agent's outcomes.
 
@@ -607,7 +614,7 @@ def refine(home: Home, *, agent: str = "main", days: float | None = None) -> Ref
         if choice.event_id not in known
     )
     events = [event for event in made if event is not None]
-    refined = Refined(
+    refined = RefinementResult(
         agent, since, until, review.top, review.weak, [event.id for event in events]
     )
     if not events:
@@ -683,7 +690,7 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
         project_in(outcomes.values()),
     )
     event, _ = new_observation(
-        Entry(text, agent, at, kind, source, [tag.tag], project=project),
+        ObservationEntry(text, agent, at, kind, source, [tag.tag], project=project),
         home.settings,
         at,
     )

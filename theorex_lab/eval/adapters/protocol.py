@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from theorex_lab.journal.event import Event
 
 
-class Probe(NamedTuple):
+class EvalQuery(NamedTuple):
     """A question at a time (µs UTC): the ids of the events that answer it, and words
     that must be readable.
 
@@ -44,7 +44,7 @@ class SessionLine(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Log:
+class EvalLog:
     """Recorded events in journal order, and what is asked of whoever lived them.
 
     name: of its data set, `set/part` for a part of one.  lines: of coding sessions,
@@ -53,7 +53,7 @@ class Log:
 
     name: str
     events: Sequence[Event]
-    probes: Sequence[Probe] = ()
+    probes: Sequence[EvalQuery] = ()
     lines: Sequence[SessionLine] = ()
 
 

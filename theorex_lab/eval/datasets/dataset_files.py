@@ -30,7 +30,7 @@ SHOWN_CHARACTERS = 60
 T = TypeVar("T")
 
 
-class Content(NamedTuple):
+class FileContent(NamedTuple):
     """The uncompressed bytes of a file, and its place for messages: a path, or an
     archive's path and a member.
     """
@@ -57,7 +57,7 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("theorex_lab"))
 
 
-def read_files(info: DatasetInfo) -> dict[str, Content]:
+def read_files(info: DatasetInfo) -> dict[str, FileContent]:
     """Every file of a set by its name, checked; what is in neither folder is downloaded
     into the cache.
 
@@ -76,7 +76,7 @@ def read_files(info: DatasetInfo) -> dict[str, Content]:
     return {file.name: _read(info, file) for file in info.files}
 
 
-def _read(info: DatasetInfo, file: DataFile) -> Content:
+def _read(info: DatasetInfo, file: DataFile) -> FileContent:
     own, kept = data_folder(), cache_folder() / info.name / file.name
     if own and (path := _present(own / info.name / file.name)):
         return _checked_content(path, file)
@@ -97,10 +97,10 @@ def _present(path: Path) -> Path | None:
     )
 
 
-def _checked_content(path: Path, file: DataFile) -> Content:
+def _checked_content(path: Path, file: DataFile) -> FileContent:
     try:
         data = path.read_bytes()
-        content = Content(
+        content = FileContent(
             str(path), gzip.decompress(data) if path.suffix == ".gz" else data
         )
     except (OSError, EOFError, zlib.error) as error:
@@ -112,7 +112,7 @@ def _checked_content(path: Path, file: DataFile) -> Content:
     return content
 
 
-def _check(content: Content, file: DataFile) -> None:
+def _check(content: FileContent, file: DataFile) -> None:
     """Raises InvalidInput where the content is not the file's."""
     got = (
         _member_digest(content)
@@ -131,7 +131,7 @@ def _check(content: Content, file: DataFile) -> None:
         )
 
 
-def _member_digest(archive: Content) -> str:
+def _member_digest(archive: FileContent) -> str:
     listed = [
         f"{hashlib.sha256(member.data).hexdigest()}  {name}\n"
         for name, member in members_of(archive).items()
@@ -139,7 +139,7 @@ def _member_digest(archive: Content) -> str:
     return hashlib.sha256("".join(listed).encode()).hexdigest()
 
 
-def members_of(archive: Content) -> dict[str, Content]:
+def members_of(archive: FileContent) -> dict[str, FileContent]:
     """The files in a .tar, by name and in the order of their names.
 
     Raises InvalidInput where the bytes are no such archive.
@@ -149,7 +149,7 @@ def members_of(archive: Content) -> dict[str, Content]:
         with tarfile.open(fileobj=io.BytesIO(archive.data), mode="r:") as opened:
             for member in opened.getmembers():
                 if taken := opened.extractfile(member) if member.isfile() else None:
-                    members[member.name] = Content(
+                    members[member.name] = FileContent(
                         f"{archive.place}:{member.name}", taken.read()
                     )
     except (tarfile.TarError, EOFError) as error:
@@ -160,7 +160,7 @@ def members_of(archive: Content) -> dict[str, Content]:
     return dict(sorted(members.items()))
 
 
-def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> Content:
+def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> FileContent:
     """Downloads, checks, then keeps: a file that is not the right one never enters the
     cache.
     """
@@ -176,11 +176,11 @@ def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> Content:
     place = info.address(file) + "/" * bool(file.members)
     members = {name: _get(info.address(file, name), ways) for name in file.members}
     data = _packed(members) if members else _get(place, ways)
-    _check(Content(place, data), file)
+    _check(FileContent(place, data), file)
     with writing(kept, f"make room or allow it, or {ways}"):
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(kept, data)
-    return Content(str(kept), data)
+    return FileContent(str(kept), data)
 
 
 def _get(address: str, ways: str) -> bytes:
@@ -227,17 +227,17 @@ def refused(place: str, got: object, allowed: str) -> InvalidInput:
     )
 
 
-def read_json(content: Content, kind: type[T]) -> T:
+def read_json(content: FileContent, kind: type[T]) -> T:
     """The content as JSON of this type. Raises InvalidInput naming the first value that
     is not as the type says.
 
-    >>> read_json(Content("a.json", b'{"reward": 1}'), dict[str, float])
+    >>> read_json(FileContent("a.json", b'{"reward": 1}'), dict[str, float])
     {'reward': 1.0}
     """
     return _checked(content.place, TypeAdapter(kind).validate_json, content.data)
 
 
-def read_json_lines(content: Content, kind: type[T]) -> list[T]:
+def read_json_lines(content: FileContent, kind: type[T]) -> list[T]:
     """The content as JSON Lines of this type each; blank lines are passed over. Raises
     as `read_json`.
     """

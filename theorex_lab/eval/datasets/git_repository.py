@@ -24,7 +24,7 @@ from typing import NamedTuple
 from theorex_lab.core.clock import EARLIEST, LATEST
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.processes import (
-    Finished,
+    ProgramResult,
     find_program,
     plain_variables,
     run_program,
@@ -119,7 +119,7 @@ class GitRepository:
             raise _unreadable(self.path, ended.errors)
         return ended.output
 
-    def attempt(self, *arguments: str, given: bytes = b"") -> Finished:
+    def attempt(self, *arguments: str, given: bytes = b"") -> ProgramResult:
         """How a plumbing command ended."""
         # Neither the checked-out files nor the index are part of the history, and both
         # could tell git how to read it.
@@ -260,7 +260,7 @@ def _run_git(
     settings: Mapping[str, Sequence[str]],
     variables: Mapping[str, str] | None = None,
     given: bytes = b"",
-) -> Finished:
+) -> ProgramResult:
     """Run git, the only place that does: with fixed variables and none of the user's."""
     pairs = [(key, value) for key, values in settings.items() for value in values]
     environment = {

@@ -16,24 +16,28 @@ from theorex_lab.core.clock import LATEST, to_microseconds
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id, session_of
 from theorex_lab.core.settings import Settings
-from theorex_lab.eval.adapters.protocol import Log, Probe, SessionLine
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery, SessionLine
 from theorex_lab.eval.datasets.dataset_files import read_files
 from theorex_lab.eval.datasets.dataset_table import DATASETS
 from theorex_lab.eval.datasets.sources import damaged, packaged, read_header
 from theorex_lab.evolution.outcomes import outcome_event
-from theorex_lab.files.transcripts.captures import Captures, Timed, told
+from theorex_lab.files.transcripts.captures import Captures, TimedCapture, told
 from theorex_lab.files.transcripts.folders import Transcript, lines_of, opened
 from theorex_lab.files.transcripts.importing import FORMS, read_transcripts
 from theorex_lab.files.transcripts.messages import HookForm
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.hook_payloads import BODIES
-from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
+from theorex_lab.memory.observation import (
+    DEFAULT_TYPE,
+    ObservationEntry,
+    new_observation,
+)
 from theorex_lab.text.paths import is_project_path
 from theorex_lab.text.redact.redaction_scope import door
 
 Given = Mapping[str, Any]  # what a hook was given
 Parts = Iterable[
-    tuple[str, Callable[[], Log]]
+    tuple[str, Callable[[], EvalLog]]
 ]  # the name of each log, and what makes it
 
 SECOND, MINUTE = 1_000_000, 60_000_000
@@ -90,7 +94,7 @@ class Recorder:
         self.name, self.project = name, name.partition("/")[0]
         self.events, self.probes, self.lines = (
             list[Event](),
-            list[Probe](),
+            list[EvalQuery](),
             list[SessionLine](),
         )
 
@@ -115,7 +119,9 @@ class Recorder:
         """Something is asked that the events of the keys `answers` answer, and those of
         `stale` no longer.
         """
-        self.probes.append(Probe(at, query, self.ids(answers), words, self.ids(stale)))
+        self.probes.append(
+            EvalQuery(at, query, self.ids(answers), words, self.ids(stale))
+        )
 
     def wrote(
         self,
@@ -131,7 +137,9 @@ class Recorder:
         """A text was written into the memory; nothing where it is blank."""
         if text.strip():
             with door():
-                entry = Entry(text, agent, at, kind, source, (), session, self.project)
+                entry = ObservationEntry(
+                    text, agent, at, kind, source, (), session, self.project
+                )
                 self._add(key, new_observation(entry, _SETTINGS, at)[0])
 
     def asked(self, key: object, at: int, text: str, *, session: str) -> None:
@@ -203,10 +211,10 @@ class Recorder:
             )
         self._add(key, event)
 
-    def log(self) -> Log:
+    def log(self) -> EvalLog:
         """What was captured, in the order of time."""
         in_time = attrgetter("at")
-        return Log(
+        return EvalLog(
             self.name,
             sorted(self.events, key=in_time),
             sorted(self.probes, key=in_time),
@@ -251,10 +259,10 @@ class Recorder:
 
 def part(
     name: str, fill: Callable[..., None], *given: Any
-) -> tuple[str, Callable[[], Log]]:
+) -> tuple[str, Callable[[], EvalLog]]:
     """The name of a log, and what makes it: `fill` records into it what is given."""
 
-    def make() -> Log:
+    def make() -> EvalLog:
         log = Recorder(name)
         fill(log, *given)
         return log.log()
@@ -262,7 +270,7 @@ def part(
     return name, make
 
 
-def load_logs(name: str) -> list[Log]:
+def load_logs(name: str) -> list[EvalLog]:
     """The logs of a data set, each `set/part` where it has several, or one of these
     parts alone; of a git repository, or of transcripts of coding agents (one log a
     project), by their path, or as `git:PATH`, `transcripts:PATH`.
@@ -312,7 +320,7 @@ def _simulated_sessions() -> Parts:
     )
 
 
-def simulated_sessions_log(path: Path) -> Log:
+def simulated_sessions_log(path: Path) -> EvalLog:
     """Of a file of simulated coding sessions. Raises InvalidInput for another header,
     and for lines that are damaged.
     """
@@ -320,7 +328,7 @@ def simulated_sessions_log(path: Path) -> Log:
     return hook_form_log("simulated_sessions", path)
 
 
-def hook_form_log(name: str, path: Path) -> Log:
+def hook_form_log(name: str, path: Path) -> EvalLog:
     """Of lines in a coding agent's hook form, with whole prompts. Raises InvalidInput
     where lines cannot be read.
     """
@@ -343,7 +351,7 @@ def transcripts(path: Path) -> Parts:
     """A log for each project; prompts are the user's word. Raises InvalidInput where no
     transcript is found.
     """
-    found: dict[str, list[tuple[Timed, Event | None]]] = defaultdict(list)
+    found: dict[str, list[tuple[TimedCapture, Event | None]]] = defaultdict(list)
     for row, event, name in read_transcripts(path):
         found[name].append((row, event))
     if not found:
@@ -353,15 +361,15 @@ def transcripts(path: Path) -> Parts:
     return [(name, partial(log_of, name, rows)) for name, rows in found.items()]
 
 
-def log_of(name: str, rows: list[tuple[Timed, Event | None]]) -> Log:
+def log_of(name: str, rows: list[tuple[TimedCapture, Event | None]]) -> EvalLog:
     """What transcripts told of one project, with the captures of it, in order of time."""
     rows.sort(key=lambda row: row[0].at)
-    return Log(
+    return EvalLog(
         name, [event for _, event in rows if event], (), [_line(*row) for row in rows]
     )
 
 
-def _line(row: Timed, event: Event | None) -> SessionLine:
+def _line(row: TimedCapture, event: Event | None) -> SessionLine:
     paths = event.body.get("paths", {}) if event else {}
     session = session_of(row.said.session)
     return session_line(

@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from theorex_lab.eval.datasets.dataset_files import (
-    Content,
+    FileContent,
     read_json,
     read_json_lines,
     refused,
@@ -122,7 +122,7 @@ class TauBench(NamedTuple):
     licence: str
 
 
-def taubench(content: Content, licence: str) -> TauBench:
+def taubench(content: FileContent, licence: str) -> TauBench:
     """Of a list of runs. Raises InvalidInput also where a trial of a task comes twice."""
     runs = read_json(content, tuple[TauRun, ...])
     shape = (
@@ -186,7 +186,7 @@ class WhoAndWhen(NamedTuple):
     licence: str
 
 
-def whoandwhen(members: Mapping[str, Content], licence: str) -> WhoAndWhen:
+def whoandwhen(members: Mapping[str, FileContent], licence: str) -> WhoAndWhen:
     """Of the files of an archive, a run each."""
     runs = [
         _failed_run(name.removesuffix(".json"), content)
@@ -197,7 +197,7 @@ def whoandwhen(members: Mapping[str, Content], licence: str) -> WhoAndWhen:
     )
 
 
-def _failed_run(name: str, content: Content) -> FailedRun:
+def _failed_run(name: str, content: FileContent) -> FailedRun:
     run = read_json(content, FailedRun)
     if run.mistake_step >= len(run.steps):
         raise refused(
@@ -238,7 +238,7 @@ class _Tried(BaseModel):
     is_success: bool
 
 
-def reflexion(members: Mapping[str, Content], licence: str) -> Reflexion:
+def reflexion(members: Mapping[str, FileContent], licence: str) -> Reflexion:
     """Of the files of an archive, a trial each. Raises InvalidInput also for missing
     trials and shrinking memories.
     """
@@ -303,7 +303,7 @@ def _reflections(archive: str, trials: dict[int, list[_Tried]]) -> list[Reflecti
 
 WEAK_MODEL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
 STRONG_MODEL = "gpt-4-1106-preview"
-Files = Mapping[str, Content]
+Files = Mapping[str, FileContent]
 
 
 class ScoredQueries(NamedTuple):
@@ -348,7 +348,7 @@ class _Priced(BaseModel):
     ]
 
 
-def llmrouter(files: Mapping[str, Content], licence: str) -> RouterScores:
+def llmrouter(files: Mapping[str, FileContent], licence: str) -> RouterScores:
     """Of scores and queries, which are joined by their text; a query listed under two
     tasks counts for the first.
     """
@@ -407,7 +407,7 @@ def _joined(
 
 
 def routellm(
-    files: Mapping[str, Content], subjects: Mapping[str, Content]
+    files: Mapping[str, FileContent], subjects: Mapping[str, FileContent]
 ) -> pd.DataFrame:
     """Of the files and of MMLU's members: columns benchmark (mmlu or gsm8k), subject,
     prompt, weak_correct, strong_correct.
@@ -429,7 +429,7 @@ def routellm(
     return pd.concat(tables, ignore_index=True)
 
 
-def _answers(content: Content) -> pd.DataFrame:
+def _answers(content: FileContent) -> pd.DataFrame:
     """Whether both models were right, for each prompt. Raises InvalidInput for what is
     no such table.
     """

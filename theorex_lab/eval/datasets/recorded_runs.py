@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ConfigDict, Field
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.dispatch.bus import End, Start
+from theorex_lab.dispatch.bus import CallEnd, CallStart
 from theorex_lab.dispatch.traces import Trace
 from theorex_lab.eval.datasets import parsing, sources
-from theorex_lab.eval.datasets.dataset_files import Content, members_of, read_files
+from theorex_lab.eval.datasets.dataset_files import FileContent, members_of, read_files
 from theorex_lab.eval.datasets.dataset_table import DATASETS
-from theorex_lab.evolution.cases import Case, case_of
+from theorex_lab.evolution.cases import FailureCase, case_of
 from theorex_lab.memory.rows import Rows
 from theorex_lab.store.lab import Lab
 
@@ -203,7 +203,7 @@ def load_failed_runs(path: str | Path) -> tuple[parsing.FailedRun, ...]:
             " .json files"
         )
     return parsing.whoandwhen(
-        {file.name: Content(str(file), file.read_bytes()) for file in files}, ""
+        {file.name: FileContent(str(file), file.read_bytes()) for file in files}, ""
     ).runs
 
 
@@ -217,7 +217,7 @@ def fetch_reflexion_alfworld() -> parsing.Reflexion:
     )
 
 
-def failed_cases(lab: Lab, *, agent: str | None = None) -> list[Case]:
+def failed_cases(lab: Lab, *, agent: str | None = None) -> list[FailureCase]:
     """The failures of an agent, or of all, reviewed or not, oldest first; one whose run
     was erased is without it.
 
@@ -238,7 +238,7 @@ def failed_cases(lab: Lab, *, agent: str | None = None) -> list[Case]:
     return cases
 
 
-def local_failures(lab: Lab, *, every: int = 4) -> list[Case]:
+def local_failures(lab: Lab, *, every: int = 4) -> list[FailureCase]:
     """A small model's answers that the packaged recording holds and its checks refused;
     they are recorded in `lab`.
 
@@ -250,7 +250,7 @@ def local_failures(lab: Lab, *, every: int = 4) -> list[Case]:
         if run.model == "smollm2-135m greedy" and not run.success
     ]
     for row in failed[::every]:
-        start = Start(
+        start = CallStart(
             row.task_id,
             "local-model",
             lab.clock.now(),
@@ -258,7 +258,7 @@ def local_failures(lab: Lab, *, every: int = 4) -> list[Case]:
             row.query_type,
             row.model,
         )
-        end = End(row.task_id, start.at, True, row.model, response=row.response)
+        end = CallEnd(row.task_id, start.at, True, row.model, response=row.response)
         lab.journal.append([start.event(), end.event(start)])
         lab.outcomes.record_of_trace(
             row.task_id, "the check of the task refused this answer", success=False

@@ -49,7 +49,7 @@ class Queries:
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class TrainingScores:
     """Queries and how every model scored on them: (queries, models), 0 to 1."""
 
     queries: Queries
@@ -71,9 +71,9 @@ class Training:
                 "got a score that is not a number from 0 to 1; scale scores into that range"
             )
 
-    def take(self, rows: Ints) -> Training:
+    def take(self, rows: Ints) -> TrainingScores:
         """The training queries of these rows, in their order."""
-        return Training(self.queries.take(rows), self.scores[rows])
+        return TrainingScores(self.queries.take(rows), self.scores[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,8 @@ class RoutingSet:
     costs: Floats
     cost_unit: str
     sizes: Floats
-    train: Training
-    test: Training
+    train: TrainingScores
+    test: TrainingScores
     published: Mapping[str, float]
     licence: str
 
@@ -104,7 +104,7 @@ class RoutingSet:
         return np.flatnonzero(np.array(met, dtype=np.bool_))
 
     @property
-    def train_without_repeats(self) -> Training:
+    def train_without_repeats(self) -> TrainingScores:
         """The training without the queries that are also in the test."""
         return self.train.take(
             np.setdiff1d(np.arange(len(self.train.scores)), self.repeated)
@@ -181,5 +181,7 @@ def _routellm(name: str, seed: int) -> RoutingSet:
     )
 
 
-def _training(queries: Any, text: str, task: str, scores: Floats) -> Training:
-    return Training(Queries(queries[text].tolist(), queries[task].tolist()), scores)
+def _training(queries: Any, text: str, task: str, scores: Floats) -> TrainingScores:
+    return TrainingScores(
+        Queries(queries[text].tolist(), queries[task].tolist()), scores
+    )

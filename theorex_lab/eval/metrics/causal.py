@@ -25,7 +25,7 @@ from theorex_lab.designs.causal.design import DESIGN
 from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import runs_of
 from theorex_lab.designs.causal.settings import CausalSettings
-from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import MINUTE, load_logs
 from theorex_lab.eval.metrics.strategies import programs
 from theorex_lab.eval.replay.baselines import Bm25
@@ -53,7 +53,7 @@ _UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _FEW = 5  # attempts below which nothing is said of which is better
 
 
-class Tried(NamedTuple):
+class ClosedAttempt(NamedTuple):
     """An attempt of which it is known what came of it.
 
     group: what intervals draw together, such as a task.  did: what the gene does, in
@@ -75,16 +75,16 @@ class Tried(NamedTuple):
     runs: tuple[EvidenceRun, ...]
 
 
-class Past:
+class EvidenceBefore:
     """What was known at a place of a log: the evidence, and the attempts that were
     closed.
     """
 
     def __init__(self) -> None:
-        self.table, self.tried = EvidenceTable(), list[Tried]()
+        self.table, self.tried = EvidenceTable(), list[ClosedAttempt]()
         self._counts: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
 
-    def learn(self, one: Tried) -> None:
+    def learn(self, one: ClosedAttempt) -> None:
         """Take in how an attempt went."""
         self.tried.append(one)
         for run in one.runs:
@@ -110,11 +110,13 @@ class Past:
         return (successes + 1) / (n + 2)
 
 
-def walk(tried: Iterable[Tried]) -> Iterator[tuple[Tried, Past]]:
+def walk(
+    tried: Iterable[ClosedAttempt],
+) -> Iterator[tuple[ClosedAttempt, EvidenceBefore]]:
     """Each attempt in the order in which they were chosen, with what was known then:
     only what was closed before.
     """
-    past, waiting = Past(), list[tuple[int, int, Tried]]()
+    past, waiting = EvidenceBefore(), list[tuple[int, int, ClosedAttempt]]()
     for number, one in enumerate(sorted(tried, key=attrgetter("asked"))):
         while waiting and waiting[0][0] <= one.asked:
             past.learn(heapq.heappop(waiting)[2])
@@ -122,7 +124,7 @@ def walk(tried: Iterable[Tried]) -> Iterator[tuple[Tried, Past]]:
         heapq.heappush(waiting, (one.known, number, one))
 
 
-def foretell(tried: Iterable[Tried]) -> list[Row]:
+def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
     """A row an attempt: what each method expected of it before, what advice banned,
     preferred and offered, and what came of it.
 
@@ -160,7 +162,9 @@ def foretell(tried: Iterable[Tried]) -> list[Row]:
     return rows
 
 
-def _offered(one: Tried, past: Past, told: GeneAdvice) -> dict[str, float]:
+def _offered(
+    one: ClosedAttempt, past: EvidenceBefore, told: GeneAdvice
+) -> dict[str, float]:
     """Of what helped, the share that is among what each method offers; nothing where it
     did not help, or nothing is known.
     """
@@ -222,7 +226,7 @@ def named(acts: Iterable[str]) -> set[str]:
     return found
 
 
-class Figure(NamedTuple):
+class MethodScore(NamedTuple):
     """A figure of a part of the score and a method, with its 95 % interval over groups;
     n: how many rows count for it.
     """
@@ -236,7 +240,7 @@ class Figure(NamedTuple):
     n: int
 
 
-class AdviceScore(Rows[Figure]):
+class AdviceScore(Rows[MethodScore]):
     """Figures of what advice is worth on a data set, beside its peers; `.verdict` says
     in words what they come to.
 
@@ -244,12 +248,12 @@ class AdviceScore(Rows[Figure]):
     advice is better than a method, paired.
     """
 
-    row_class = Figure
+    row_class = MethodScore
 
     def __init__(
         self,
         dataset: str,
-        figures: Sequence[Figure],
+        figures: Sequence[MethodScore],
         tried: Sequence[Row],
         verdict: str,
     ) -> None:
@@ -290,7 +294,7 @@ class _Figures:
     """Figures of rows, whose intervals are drawn by group."""
 
     def __init__(self, rows: Sequence[Row], seed: int) -> None:
-        self.made, self.rows, self._seed = list[Figure](), rows, seed
+        self.made, self.rows, self._seed = list[MethodScore](), rows, seed
         self._groups = np.array([row["group"] for row in rows])
 
     def columns(self, name: str) -> dict[str, Floats]:
@@ -301,7 +305,7 @@ class _Figures:
             for method in methods
         }
 
-    def add(self, part: str, method: str, score: str, values: Floats) -> Figure:
+    def add(self, part: str, method: str, score: str, values: Floats) -> MethodScore:
         """The mean of values, one a row; NaN where a row does not count."""
         known = np.isfinite(values)
         groups = self._groups[known].tolist()
@@ -311,7 +315,9 @@ class _Figures:
             else _UNKNOWN
         )
         self.made.append(
-            Figure(part, method, score, found.mean, found.low, found.high, len(groups))
+            MethodScore(
+                part, method, score, found.mean, found.low, found.high, len(groups)
+            )
         )
         return self.made[-1]
 
@@ -469,8 +475,8 @@ def _score_offers(figures: _Figures) -> list[str]:
 
 
 def captured(
-    log: Log, group: Callable[[Event], str] = attrgetter("session")
-) -> list[Tried]:
+    log: EvalLog, group: Callable[[Event], str] = attrgetter("session")
+) -> list[ClosedAttempt]:
     """The attempts that are read from what was captured in a log; group: what intervals
     draw together, of an attempt's event.
     """
@@ -478,7 +484,7 @@ def captured(
         return _recorded(lab, group)
 
 
-def lab_of(log: Log) -> Lab:
+def lab_of(log: EvalLog) -> Lab:
     """A lab that lived through a log and told its attempts when every session was over;
     whoever asked closes it.
     """
@@ -488,7 +494,7 @@ def lab_of(log: Log) -> Lab:
     return lab
 
 
-def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
+def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
     """The attempts of a home that were closed."""
     events, found = {event.id: event for event in lab.journal.tail(0)}, []
     did = {gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()}
@@ -514,7 +520,7 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
                 (start.at, event.at),
             )
             found.append(
-                Tried(
+                ClosedAttempt(
                     *about,
                     success,
                     *places,
@@ -527,7 +533,7 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
 
 
 def score_advice(
-    dataset: str | Log = "taubench_airline", *, seed: int = 0
+    dataset: str | EvalLog = "taubench_airline", *, seed: int = 0
 ) -> AdviceScore:
     """What advice is worth on a log in which calls failed, or on the first of a data
     set.
@@ -545,7 +551,7 @@ def score_advice(
     return _score_log(log.name, captured(log, group), seed)
 
 
-def _score_log(name: str, tried: Sequence[Tried], seed: int) -> AdviceScore:
+def _score_log(name: str, tried: Sequence[ClosedAttempt], seed: int) -> AdviceScore:
     if not tried:
         raise InvalidInput(
             f"got {name}, in which no call that failed was made again; give a log of"

@@ -1,7 +1,7 @@
 """Which memory works better: designs and baselines live through the same logs and are
 asked the same.
 
->>> from theorex_lab.memory.contract import Item; from theorex_lab.eval.adapters.protocol import Log, Probe
+>>> from theorex_lab.memory.contract import Item; from theorex_lab.eval.adapters.protocol import EvalLog, Probe
 >>> from theorex_lab.journal.event import new_event
 >>> said = new_event(
 ...     "prompt",
@@ -9,7 +9,7 @@ asked the same.
 ...     agent="main",
 ...     at=1,
 ... )
->>> log = Log(
+>>> log = EvalLog(
 ...     "tiny", [said], [Probe(2, "which port?", frozenset({said.id}), ("8080",))]
 ... )
 >>> compared = compare([log], ["nothing", "bm25"], budgets=(150,))
@@ -36,8 +36,8 @@ from pydantic import TypeAdapter
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.files import told, write_atomically, writing
 from theorex_lab.core.progress import bar
-from theorex_lab.eval.adapters.protocol import Log
-from theorex_lab.eval.replay.baselines import Maker, Memory, names_of
+from theorex_lab.eval.adapters.protocol import EvalLog
+from theorex_lab.eval.replay.baselines import Memory, ReplayAdapterMaker, names_of
 from theorex_lab.eval.replay.trials import (
     INJECT,
     LOWER_IS_BETTER,
@@ -73,7 +73,7 @@ class MeanInterval(NamedTuple):
     n: int = 0
 
 
-class Difference(NamedTuple):
+class ScoreDifference(NamedTuple):
     """How much more a design scored than another on the same sessions and probes, and
     what that says.
     """
@@ -86,7 +86,7 @@ class Difference(NamedTuple):
 
 
 def compare(
-    logs: Sequence[Log],
+    logs: Sequence[EvalLog],
     designs: Sequence[Memory] | Mapping[str, Memory],
     budgets: Sequence[int] = (150, 500, 2_000, 8_000),
     every_days: float = 1.0,
@@ -116,7 +116,9 @@ def compare(
         (
             log,
             name,
-            Maker(memory, _other(logs, number) if name == "shuffled" else ()),
+            ReplayAdapterMaker(
+                memory, _other(logs, number) if name == "shuffled" else ()
+            ),
             plan,
         )
         for number, log in enumerate(logs)
@@ -132,12 +134,12 @@ def compare(
     return Comparison(tuple(done), plan)
 
 
-def _tried(job: tuple[Log, str, Maker, Plan]) -> Trial:
+def _tried(job: tuple[EvalLog, str, ReplayAdapterMaker, Plan]) -> Trial:
     return try_out(*job)
 
 
 def _plan(
-    logs: Sequence[Log],
+    logs: Sequence[EvalLog],
     budgets: Sequence[int],
     every_days: float,
     seed: int,
@@ -161,7 +163,7 @@ def _plan(
     return Plan(tuple(budgets), every_days, timeout, seed)
 
 
-def _other(logs: Sequence[Log], number: int) -> tuple[Any, ...]:
+def _other(logs: Sequence[EvalLog], number: int) -> tuple[Any, ...]:
     """The events of the next log; where there is one alone, of the packaged simulation,
     unless it is that.
     """
@@ -298,7 +300,7 @@ class Comparison:
 
     def difference(
         self, design: str, baseline: str, mode: str, budget: int, score: str
-    ) -> Difference:
+    ) -> ScoreDifference:
         """How much more `design` scored than `baseline`, paired by session and probe."""
         ours, theirs = (
             self._values.get((name, mode, budget, score), {})
@@ -310,7 +312,7 @@ class Comparison:
             for units, other in both
         ]
         value, low, high, n = self._interval(pairs)
-        return Difference(
+        return ScoreDifference(
             value, low, high, n, _verdict(low, high, score) if n >= _FEW_PAIRS else OPEN
         )
 

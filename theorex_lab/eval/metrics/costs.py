@@ -23,7 +23,7 @@ from theorex_lab.eval.datasets.routing_sets import (
     Ints,
     Queries,
     RoutingSet,
-    Training,
+    TrainingScores,
     load_routing_set,
 )
 from theorex_lab.eval.metrics import routing as scored
@@ -150,7 +150,7 @@ def load_cost_set(name: str, *, seed: int = 0) -> RoutingSet:
     )
 
 
-def cells_of(training: Training, found: RoutingSet) -> Cells:
+def cells_of(training: TrainingScores, found: RoutingSet) -> Cells:
     """How each model did, by task, and on all of them under ANY_TASK, for tasks that
     the training does not know.
     """
@@ -274,7 +274,7 @@ class MatrixSettings(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class ModelRuns:
     """Runs of models, summed by query type and model, and the settings that route among
     them.
 
@@ -339,7 +339,7 @@ class Runs:
         return {kind: cell.model if cell else None for kind, cell in found.items()}
 
 
-def local_runs(recorded: LocalRuns | None = None) -> Runs:
+def local_runs(recorded: LocalRuns | None = None) -> ModelRuns:
     """The packaged recording (or another) as runs, one after the other from its date
     on.
 
@@ -360,12 +360,12 @@ def local_runs(recorded: LocalRuns | None = None) -> Runs:
         name: ModelSettings(tier=LOCAL_SIZES.get(name, "medium"))
         for name in found.header["solvers"]
     }
-    return Runs.of(
+    return ModelRuns.of(
         zip(*columns, strict=True), Settings(models=models, roles=[]), int(times.max())
     )
 
 
-def set_runs(found: RoutingSet) -> Runs:
+def set_runs(found: RoutingSet) -> ModelRuns:
     """The training of a public set as runs of every model, each a success from the
     score that the router asks for.
 
@@ -385,12 +385,12 @@ def set_runs(found: RoutingSet) -> Runs:
         repeat(0),
         repeat(math.nan),
     )
-    return Runs.of(
+    return ModelRuns.of(
         rows, Settings(models=models_of(found.models, found.sizes), roles=[]), 0
     )
 
 
-def home_runs(home: str | Path) -> Runs:
+def home_runs(home: str | Path) -> ModelRuns:
     """Every attempt of every call that a home's journal holds and that got an answer,
     with the home's settings.
 
@@ -398,12 +398,12 @@ def home_runs(home: str | Path) -> Runs:
     calls wrong is no success.
     """
     with Lab(home) as lab:
-        return Runs(
+        return ModelRuns(
             lab.views.get(evidence_view(lab.home)).table, lab.settings, lab.clock.now()
         )
 
 
-def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], Runs]]:
+def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], ModelRuns]]:
     """The runs at hand by name, the recording read when it is called: your home's,
     where it has any, and the recording.
 
@@ -414,7 +414,7 @@ def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], Runs]]
     ['recorded local runs']
     """
     where = Path(home or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME).expanduser()
-    found: dict[str, Callable[[], Runs]] = {}
+    found: dict[str, Callable[[], ModelRuns]] = {}
     if (where / "theorex.db").exists() and len((own := home_runs(where)).matrix()):
         found[f"your home: {where}"] = lambda: own
     return found | {"recorded local runs": local_runs}
@@ -440,7 +440,9 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
         [prompts()[task] for task in scores.index],
         [kinds[task] for task in scores.index],
     )
-    test, train = (Training(asked, scores.to_numpy()).take(rows) for rows in parts)
+    test, train = (
+        TrainingScores(asked, scores.to_numpy()).take(rows) for rows in parts
+    )
     sizes, licence = (
         costs.argsort().argsort().astype(np.float64),
         str(recorded.header["licence"]),

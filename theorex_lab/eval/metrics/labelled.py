@@ -21,7 +21,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.designs.facts import pairs as facts
 from theorex_lab.designs.facts.signals import HIGH, Signal, signal_of
 from theorex_lab.designs.facts.superseding import Superseding
-from theorex_lab.eval.adapters.protocol import Log, Probe
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 from theorex_lab.eval.datasets.dataset_files import read_files
 from theorex_lab.eval.datasets.dataset_table import DATASETS
 from theorex_lab.eval.datasets.logs import load_logs
@@ -574,7 +574,7 @@ def score_fact_updates(
     }
 
 
-def _scores(probe: Probe, found: Sequence[str]) -> list[float]:
+def _scores(probe: EvalQuery, found: Sequence[str]) -> list[float]:
     first, whole = found[:1], probe.answers.issubset(found[:10])
     right, stale = (
         any(id in ids for id in first) for ids in (probe.answers, probe.stale)
@@ -590,7 +590,7 @@ def _pair_shares(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]
     return told
 
 
-def replaced(log: Log) -> set[str]:
+def replaced(log: EvalLog) -> set[str]:
     """Ids of the statements that `Superseding` no longer holds at the end of a log."""
     facts = Superseding()
     for event in log.events:

@@ -8,7 +8,7 @@ search that ships, in a home of its own.
 ...     new_event("observation", {"text": text}, agent="main", at=1)
 ...     for text in ("the port is 8080", "it rains")
 ... ]
->>> log = Log("tiny", said, [Probe(2, "which port?", frozenset({said[0].id}))])
+>>> log = EvalLog("tiny", said, [Probe(2, "which port?", frozenset({said[0].id}))])
 >>> score_retrieval([log], embedder=HashedNgramEmbedder()).value(
 ...     "default", "recall@5"
 ... )
@@ -30,7 +30,7 @@ import pandas as pd
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.settings import check_settings
-from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.dataset_files import cache_folder
 from theorex_lab.eval.datasets.log_sets.said import locomo, precisionmembench
 from theorex_lab.eval.datasets.logs import load_logs
@@ -133,7 +133,7 @@ class Retrieval:
         return told
 
 
-def retrieval_logs(dataset: str, path: str = "") -> list[Log]:
+def retrieval_logs(dataset: str, path: str = "") -> list[EvalLog]:
     """The logs of a set: its texts, and every question that some of them answer.
 
     Raises InvalidInput for an unknown set, and for a path: no set here is one of your
@@ -158,7 +158,7 @@ def known_figures(dataset: str) -> dict[str, Any]:
 
 
 def score_retrieval(
-    logs: Sequence[Log],
+    logs: Sequence[EvalLog],
     *,
     embedder: Embedder | None = None,
     methods: Sequence[str] = tuple(METHODS),
@@ -191,7 +191,7 @@ def score_retrieval(
 
 
 @contextmanager
-def remembering(log: Log, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
+def remembering(log: EvalLog, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
     """A lab in a folder of its own that remembers the log's texts, their vectors
     computed.
     """

@@ -18,14 +18,14 @@ import numpy as np
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.settings import ModelSettings, ModelTier
-from theorex_lab.dispatch.bus import End, Start
+from theorex_lab.dispatch.bus import CallEnd, CallStart
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.eval.datasets.routing_sets import (
     Floats,
     Ints,
     Queries,
     RoutingSet,
-    Training,
+    TrainingScores,
     load_routing_set,
 )
 from theorex_lab.journal.event import Event
@@ -48,7 +48,7 @@ class TaskMatrix:
     """Mean scores by (task, model); an unknown task gets the models' overall means. Of
     equal models the first is chosen.
 
-    >>> training = Training(
+    >>> training = TrainingScores(
     ...     Queries(["a", "b"], ["x", "y"]), np.array([[0.0, 1.0], [0.5, 0.0]])
     ... )
     >>> TaskMatrix().fit(training).choose(Queries(["c", "d"], ["x", "y"]))
@@ -57,7 +57,7 @@ class TaskMatrix:
 
     name = "task matrix"
 
-    def fit(self, training: Training) -> Self:
+    def fit(self, training: TrainingScores) -> Self:
         """Means by task."""
         tasks = np.asarray(training.queries.tasks, dtype=object)
         self.means = {
@@ -82,7 +82,7 @@ class TaskMatrix:
 class BestSingle(TaskMatrix):
     """The model of the highest mean score, for every query.
 
-    >>> training = Training(
+    >>> training = TrainingScores(
     ...     Queries(["a", "b"], ["x", "x"]), np.array([[0.0, 1.0], [0.5, 0.5]])
     ... )
     >>> BestSingle().fit(training).choose(Queries(["c"], ["y"]))
@@ -221,7 +221,7 @@ def _choices_of(name: str, choose: Chooser, found: RoutingSet) -> Ints:
 
 def _scored(
     found: RoutingSet,
-    training: Training,
+    training: TrainingScores,
     calls: Sequence[tuple[Event, Event]],
     own: Mapping[str, Ints],
     seed: int,
@@ -328,7 +328,7 @@ def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:
 
 
 def calls_of(
-    training: Training, models: Sequence[str], costs: Floats
+    training: TrainingScores, models: Sequence[str], costs: Floats
 ) -> list[tuple[Event, Event]]:
     """START and END of a call a training query, as a file of traces imported with
     --trust-own gives them.
@@ -341,7 +341,7 @@ def calls_of(
     for number, (text, successes) in enumerate(
         zip(training.queries.texts, good, strict=True)
     ):
-        start = Start(
+        start = CallStart(
             f"training-{number}",
             "main",
             _AT,
@@ -353,6 +353,6 @@ def calls_of(
         attempts = tuple(
             Attempt(name, success, cost=cost) for name, success, cost in went
         )
-        end = End(start.trace_id, _AT, any(successes), models[0], attempts=attempts)
+        end = CallEnd(start.trace_id, _AT, any(successes), models[0], attempts=attempts)
         found.append((start.event(), end.event(start)))
     return found

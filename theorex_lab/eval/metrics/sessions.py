@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from theorex_lab.eval.adapters.protocol import Log, SessionLine
+from theorex_lab.eval.adapters.protocol import EvalLog, SessionLine
 from theorex_lab.text.paths import read_shown_path
 
 FIRST_SESSIONS = 5  # these are only history
@@ -78,11 +78,11 @@ def ends_of(path: str) -> list[str]:
     return ["/".join(parts[start:]) for start in range(len(parts))]
 
 
-class Ends:
+class PathEnds:
     """Which file an end of a path (from a /, whatever its case) stands for, at any time
     while files became known.
 
-    >>> ends = Ends(["a/x.py", "b/x.py"])
+    >>> ends = PathEnds(["a/x.py", "b/x.py"])
     >>> (
     ...     ends.file("x.py"),
     ...     ends.file("B/x.py"),
@@ -123,7 +123,7 @@ class Ends:
         return found
 
 
-def shortest_end(path: str, ends: Ends) -> str:
+def shortest_end(path: str, ends: PathEnds) -> str:
     """The shortest end of a path that stands for it alone.
 
     >>> shortest_end("a/x.py", Ends(["a/x.py", "b/x.py", "b/y.py"]))
@@ -148,7 +148,7 @@ class Scene:
     session: str
     at: int
     prompt: str
-    ends: Ends
+    ends: PathEnds
     known: int
     files: frozenset[str]
     edits: frozenset[str]
@@ -233,7 +233,7 @@ def _held(weights: Mapping[str, float], held: frozenset[str]) -> float:
 
 
 @lru_cache(2)
-def scenes(log: Log) -> Sequence[Scene]:
+def scenes(log: EvalLog) -> Sequence[Scene]:
     """The sessions of a log that are scored, in the order of their starts; none where
     it has five or fewer.
     """
@@ -257,7 +257,7 @@ class _Past:
     """What was recorded so far, grown line by line."""
 
     def __init__(self) -> None:
-        self.ends, self.directives = Ends(), list[frozenset[str]]()
+        self.ends, self.directives = PathEnds(), list[frozenset[str]]()
         self.said: dict[str, set[str]] = defaultdict(set)  # by session
         self.sessions_with: Counter[str] = Counter()  # by word
 

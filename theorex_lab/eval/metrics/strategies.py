@@ -30,13 +30,13 @@ from theorex_lab.designs.dreams.design import DESIGN
 from theorex_lab.designs.dreams.lessons import call_of
 from theorex_lab.designs.dreams.strategies import Strategy, vectors_of
 from theorex_lab.designs.dreams.trajectories import Trajectory
-from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.datasets.parsing import TauRun
 from theorex_lab.eval.datasets.recorded_runs import fetch_taubench_airline
 from theorex_lab.eval.metrics.retrieval import kept_embedder
 from theorex_lab.eval.metrics.sessions import Scene, scenes, share
-from theorex_lab.eval.replay.baselines import Baseline, Bm25, Files, Housed
+from theorex_lab.eval.replay.baselines import Baseline, Bm25, Files, ReplayAdapter
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.intervals import bootstrap_mean, bootstrap_means
 from theorex_lab.search.embed import Embedder
@@ -108,9 +108,13 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 @contextmanager
-def dreaming(events: Sequence[Event], embedder: Embedder | None) -> Iterator[Housed]:
+def dreaming(
+    events: Sequence[Event], embedder: Embedder | None
+) -> Iterator[ReplayAdapter]:
     """A home that lived through these events, and the night after them."""
-    with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
+    with closing(
+        ReplayAdapter([DESIGN], embedder=embedder or kept_embedder())
+    ) as memory:
         memory.observe(events)
         memory.consolidate(events[-1].at + LATE)
         yield memory
@@ -182,7 +186,7 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[R
 
 
 def _foretold(
-    memory: Housed, run: TauRun, query: str, embedder: Embedder
+    memory: ReplayAdapter, run: TauRun, query: str, embedder: Embedder
 ) -> Iterator[tuple[str, list[float]]]:
     """What each method says for a run's first message, scored."""
     gold = [
@@ -254,7 +258,7 @@ def beside_peers(
 
 
 def score_coding(
-    log: str | Log = "coding_sessions",
+    log: str | EvalLog = "coding_sessions",
     *,
     embedder: Embedder | None = None,
     seed: int = 0,
@@ -268,9 +272,11 @@ def score_coding(
     `beside_peers` makes it. Raises InvalidInput for a log in which no session can be
     scored.
     """
-    log = log if isinstance(log, Log) else load_logs(log)[0]
+    log = log if isinstance(log, EvalLog) else load_logs(log)[0]
     rows: dict[str, list[list[float]]] = defaultdict(list)
-    with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
+    with closing(
+        ReplayAdapter([DESIGN], embedder=embedder or kept_embedder())
+    ) as memory:
         peers: dict[str, Baseline] = {
             "BM25 over raw sessions": Bm25(),
             "recent files": Files(short=True),
@@ -355,7 +361,7 @@ _SURVIVED = ["cycle", "dreamt", "strategies", "found", "readable"]
 
 
 def survivors(
-    log: str | Log = "simulated_sessions",
+    log: str | EvalLog = "simulated_sessions",
     *,
     cycles: int = 10,
     embedder: Embedder | None = None,
@@ -369,16 +375,20 @@ def survivors(
     branch. Raises InvalidInput for cycles below 1, and for a log without as many
     events.
     """
-    log = log if isinstance(log, Log) else load_logs(log)[0]
+    log = log if isinstance(log, EvalLog) else load_logs(log)[0]
     if not 0 < cycles <= len(log.events):
         raise InvalidInput(
             f"got {cycles} cycles of {len(log.events)} events; allowed are 1 up to one an event"
         )
-    with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
+    with closing(
+        ReplayAdapter([DESIGN], embedder=embedder or kept_embedder())
+    ) as memory:
         return pd.DataFrame(_lived(memory, log, cycles), columns=_SURVIVED)
 
 
-def _lived(memory: Housed, log: Log, cycles: int) -> Iterator[tuple[float, ...]]:
+def _lived(
+    memory: ReplayAdapter, log: EvalLog, cycles: int
+) -> Iterator[tuple[float, ...]]:
     dreams = memory.lab.dreams
     steps: set[tuple[str, str]] = set()
     for cycle, part in enumerate(

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.plots import axes
-from theorex_lab.evolution.cases import Case, ReviewVerdict
+from theorex_lab.evolution.cases import FailureCase, ReviewVerdict
 from theorex_lab.evolution.failure_signs import RunStep, read_run
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.text.line import one_line
@@ -193,7 +193,9 @@ Steps = Sequence[RunStep]
 Mark = int | None
 
 
-def plot_failure(case: Case, verdict: ReviewVerdict, *, ax: Axes | None = None) -> Axes:
+def plot_failure(
+    case: FailureCase, verdict: ReviewVerdict, *, ax: Axes | None = None
+) -> Axes:
     """The run of a failure as a timeline, with the decisive step as the review found
     it.
 
@@ -201,7 +203,7 @@ def plot_failure(case: Case, verdict: ReviewVerdict, *, ax: Axes | None = None) 
     >>> outcome = Outcome(
     ...     "o1", "main", "deploy", "it broke", False, "2026-03-02T09:00:00Z"
     ... )
-    >>> case = Case(outcome, None, (RunStep(0, "main", "deploy"),))
+    >>> case = FailureCase(outcome, None, (RunStep(0, "main", "deploy"),))
     >>> plot_failure(
     ...     case, ReviewVerdict(0.5, "Try it first.", "rules", 0, "wrong_plan")
     ... ).get_title()

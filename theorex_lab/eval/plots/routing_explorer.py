@@ -5,14 +5,14 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from theorex_lab.eval.metrics.costs import MatrixSettings, Runs
+from theorex_lab.eval.metrics.costs import MatrixSettings, ModelRuns
 from theorex_lab.eval.plots.routing import plot_matrix
 from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 
 
-def draw_matrix(runs: Runs, chosen: MatrixSettings | None = None) -> Figure:
+def draw_matrix(runs: ModelRuns, chosen: MatrixSettings | None = None) -> Figure:
     """The matrix under these settings (None: the home's own), with the cells that they
     choose framed.
 
@@ -29,7 +29,7 @@ def draw_matrix(runs: Runs, chosen: MatrixSettings | None = None) -> Figure:
     return figure
 
 
-def describe_choices(runs: Runs, chosen: MatrixSettings | None = None) -> str:
+def describe_choices(runs: ModelRuns, chosen: MatrixSettings | None = None) -> str:
     """What these settings choose for each type, and what they change against the home's
     own, in one line.
     """
@@ -45,7 +45,7 @@ def describe_choices(runs: Runs, chosen: MatrixSettings | None = None) -> str:
     return f"chosen: {chosen_now or 'nothing'}. Flipped: {flipped or 'nothing'}."
 
 
-def matrix_explorer(sources: Mapping[str, Callable[[], Runs]]) -> Any:
+def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
     """A choice of runs, sliders for the weight of success, the runs a cell needs and
     the half-life, over `draw_matrix`.
 
@@ -63,11 +63,11 @@ def matrix_explorer(sources: Mapping[str, Callable[[], Runs]]) -> Any:
         "FloatSlider", "Half-life (days; 0: never)", min=0.0, max=365.0, step=0.5
     )
 
-    def drawn(runs: Runs) -> tuple[str, Figure]:
+    def drawn(runs: ModelRuns) -> tuple[str, Figure]:
         chosen = MatrixSettings(success.value, samples.value, half_life.value or None)
         return paragraph(describe_choices(runs, chosen)), draw_matrix(runs, chosen)
 
-    def take_up(runs: Runs) -> tuple[str, Figure]:
+    def take_up(runs: ModelRuns) -> tuple[str, Figure]:
         own = MatrixSettings.of(runs.settings)
         success.value, samples.value, half_life.value = (
             own.success_weight,

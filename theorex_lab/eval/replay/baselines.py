@@ -22,9 +22,9 @@ from theorex_lab.core.clock import FixedClock
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.core.imports import import_string
 from theorex_lab.designs import installed
-from theorex_lab.eval.adapters.protocol import MemoryDesign, Probe
+from theorex_lab.eval.adapters.protocol import EvalQuery, MemoryDesign
 from theorex_lab.eval.metrics.sessions import (
-    Ends,
+    PathEnds,
     Scene,
     sentences,
     shortest_end,
@@ -116,7 +116,7 @@ class Files(Baseline):
         super().__init__()
         self.short, self._ends, self.touched = (
             short,
-            Ends(),
+            PathEnds(),
             defaultdict[str, list[Event]](list),
         )
 
@@ -261,9 +261,9 @@ class OracleLines(Baseline):
 
     def __init__(self) -> None:
         super().__init__()
-        self._target: Scene | Probe | None = None
+        self._target: Scene | EvalQuery | None = None
 
-    def reveal(self, target: Scene | Probe) -> None:
+    def reveal(self, target: Scene | EvalQuery) -> None:
         """Tell it what it will be scored on next."""
         self._target = target
 
@@ -333,7 +333,7 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
 }
 
 
-class Housed:
+class ReplayAdapter:
     """Designs in a home of their own, on a clock that stands where the log does; a
     `MemoryDesign`.
 
@@ -447,7 +447,7 @@ class Housed:
 
 
 @dataclass(frozen=True)
-class Maker:
+class ReplayAdapterMaker:
     """Makes a fresh memory; can be sent to another process as long as what it makes it
     of can.
     """
@@ -465,7 +465,11 @@ class Maker:
             if isinstance(self.memory, str)
             else self.memory
         )
-        return Housed([found], **self.given) if isinstance(found, Design) else found()
+        return (
+            ReplayAdapter([found], **self.given)
+            if isinstance(found, Design)
+            else found()
+        )
 
 
 def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:

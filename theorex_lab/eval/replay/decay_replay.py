@@ -23,7 +23,7 @@ from theorex_lab.eval.replay.event_log import EventLog, Memory, last_mention
 from theorex_lab.memory.briefing.token_budget import (
     CONCEPT_HEADING_TOKENS,
     HEADING_TOKENS,
-    Room,
+    TokenBudget,
     count_tokens,
 )
 from theorex_lab.memory.counts import Integers
@@ -160,7 +160,7 @@ class _Policy:
         ] = Tier.SLEEPING
         self.asleep[rows] = tier == Tier.SLEEPING
         held = np.bincount(tier, minlength=len(Tier))[list(_TIERS)].tolist()
-        room = Room(settings.context_tokens, used=HEADING_TOKENS)
+        room = TokenBudget(settings.context_tokens, used=HEADING_TOKENS)
         items = rows[
             self._in_context(
                 memory,
@@ -176,7 +176,7 @@ class _Policy:
         )
 
     def _in_context(
-        self, memory: Memory, raw: Floats, awake: Integers, room: Room
+        self, memory: Memory, raw: Floats, awake: Integers, room: TokenBudget
     ) -> Integers:
         """Positions of the known items that find room, hottest first."""
         recorded, rows = memory.recorded, memory.rows

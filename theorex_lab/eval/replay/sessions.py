@@ -16,10 +16,10 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.progress import bar
 from theorex_lab.core.settings import Settings
-from theorex_lab.eval.adapters.protocol import Log, MemoryDesign, Probe
-from theorex_lab.eval.metrics.compare import Comparison, Difference, MeanInterval
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery, MemoryDesign
+from theorex_lab.eval.metrics.compare import Comparison, MeanInterval, ScoreDifference
 from theorex_lab.eval.metrics.sessions import FIRST_SESSIONS, Scene, scenes, share
-from theorex_lab.eval.replay.baselines import Maker, Memory, names_of
+from theorex_lab.eval.replay.baselines import Memory, ReplayAdapterMaker, names_of
 from theorex_lab.eval.replay.trials import INJECT, Plan, Trial, text_of, try_out
 from theorex_lab.memory.contract import Item
 from theorex_lab.memory.rows import Rows
@@ -102,7 +102,7 @@ class SessionReplay(Rows[ReplayedSession]):
             name: self.compared.value(name, INJECT, budget, "file") for name in names
         }
 
-    def gain(self, tokens: int | None = None) -> Difference:
+    def gain(self, tokens: int | None = None) -> ScoreDifference:
         """How much more of the needed files the design named than the files touched
         last do, paired by session.
         """
@@ -134,7 +134,7 @@ class _Watched:
         self._given, self._done, self._session = given, done, ""
         self.observe, self.consolidate = self._memory.observe, self._memory.consolidate
 
-    def reveal(self, target: Scene | Probe) -> None:
+    def reveal(self, target: Scene | EvalQuery) -> None:
         """Which session is asked about next; the memory itself is not told."""
         self._session = target.session if isinstance(target, Scene) else ""
 
@@ -157,7 +157,7 @@ class _Watched:
 
 
 def replay_sessions(
-    log: Log,
+    log: EvalLog,
     *,
     tokens: int = 500,
     also: Sequence[int] = (),
@@ -202,7 +202,10 @@ def replay_sessions(
             partial(shown.update, 1),
             {"settings": settings, "embedder": HashedNgramEmbedder()},
         )
-        makers = {name: Maker(memory, given=given) for name, memory in named.items()}
+        makers = {
+            name: ReplayAdapterMaker(memory, given=given)
+            for name, memory in named.items()
+        }
         lived = {
             name: _lived(log, name, make, wanted, plan, tell)
             for name, make in makers.items()
@@ -215,9 +218,9 @@ def replay_sessions(
 
 
 def _lived(
-    log: Log,
+    log: EvalLog,
     name: str,
-    make: Maker,
+    make: ReplayAdapterMaker,
     wanted: Sequence[Scene],
     plan: Plan,
     done: Callable[[], None],

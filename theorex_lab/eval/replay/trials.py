@@ -23,7 +23,7 @@ from pydantic import BeforeValidator, TypeAdapter
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import TheorexError
-from theorex_lab.eval.adapters.protocol import Log, MemoryDesign, Probe
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery, MemoryDesign
 from theorex_lab.eval.metrics.sessions import Scene, scenes, share
 from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.memory.contract import Item
@@ -42,7 +42,7 @@ Scores = dict[
         float, BeforeValidator(lambda value: math.nan if value is None else value)
     ],
 ]
-Target = Scene | Probe
+Target = Scene | EvalQuery
 Ask = Callable[[str, tuple[Any, ...], int], Sequence[Item]]
 
 
@@ -94,14 +94,16 @@ class Plan:
     seed: int = 0
 
 
-def try_out(log: Log, name: str, make: Callable[[], MemoryDesign], plan: Plan) -> Trial:
+def try_out(
+    log: EvalLog, name: str, make: Callable[[], MemoryDesign], plan: Plan
+) -> Trial:
     """Let a memory live through a log; what it does wrong is named in the trial and
     counts as nothing given.
     """
     trial = Trial(log.name, name)
     try:
-        memory = Guarded(make, plan.timeout)
-    except Failed as error:
+        memory = GuardedMemory(make, plan.timeout)
+    except MemoryFailure as error:
         trial.problems[f"opening: {error}"] = 1
         trial.given = [
             answer
@@ -112,7 +114,7 @@ def try_out(log: Log, name: str, make: Callable[[], MemoryDesign], plan: Plan) -
     return _Course(log, memory, plan, trial).run()
 
 
-def _targets(log: Log) -> list[tuple[int, Target]]:
+def _targets(log: EvalLog) -> list[tuple[int, Target]]:
     """What is asked of a memory, each at its time."""
     return [
         *((scene.at - 1, scene) for scene in scenes(log)),
@@ -146,7 +148,7 @@ def text_of(items: Sequence[Item]) -> str:
     return "\n".join(item.text for item in items)
 
 
-def score_probe(probe: Probe, items: Sequence[Item]) -> dict[str, float]:
+def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
     """The scores of items for a probe; NaN where it asks for nothing of the kind.
 
     evidence_recall: share of the events that answer it which some item rests on.
@@ -154,7 +156,7 @@ def score_probe(probe: Probe, items: Sequence[Item]) -> dict[str, float]:
     their case.  stale: share of its stale events which some item rests on.
 
     >>> score_probe(
-    ...     Probe(0, "where?", frozenset({"a", "b"}), ("Rome",)),
+    ...     EvalQuery(0, "where?", frozenset({"a", "b"}), ("Rome",)),
     ...     [Item("in rome", ("a",))],
     ... )
     {'evidence_recall': 0.5, 'answer_words': 1.0, 'stale': nan, 'tokens': 2.0}
@@ -174,13 +176,13 @@ def score_probe(probe: Probe, items: Sequence[Item]) -> dict[str, float]:
     }
 
 
-class Failed(TheorexError):
+class MemoryFailure(TheorexError):
     """A memory raised, did not answer in time, or gave what cannot be right; the text
     says which.
     """
 
 
-class Guarded:
+class GuardedMemory:
     """Calls a memory in a thread of its own, so that one that hangs is left behind.
 
     seconds: CPU seconds that its calls took, by the name of the method.  timeout:
@@ -236,15 +238,19 @@ class Guarded:
 
     def _call(self, name: str, job: Callable[[], Any]) -> Any:
         if self._lost:
-            raise Failed("an earlier call did not answer in time")
+            raise MemoryFailure("an earlier call did not answer in time")
         self._jobs.put((name, job))
         try:
             found, error = self._answers.get(timeout=self._timeout)
         except queue.Empty:
             self._lost = True
-            raise Failed(f"{name} did not answer within {self._timeout:g} s") from None
+            raise MemoryFailure(
+                f"{name} did not answer within {self._timeout:g} s"
+            ) from None
         if error is not None:
-            raise Failed(f"{name} raised {type(error).__name__}: {error}") from error
+            raise MemoryFailure(
+                f"{name} raised {type(error).__name__}: {error}"
+            ) from error
         return found
 
     def _work(self) -> None:
@@ -278,13 +284,13 @@ def checked(items: Any, known: Collection[str], tokens: int) -> Sequence[Item]:
     Raises Failed saying what is wrong.
     """
     if not isinstance(items, list):
-        raise Failed(
+        raise MemoryFailure(
             f"got a {type(items).__name__} that holds no items; allowed are (text, event ids)"
         )
     found = [_checked_item(item, known) for item in items]
     used = count_tokens("\n".join(item.text for item in found))
     if used > tokens:
-        raise Failed(f"got {used} tokens; allowed were {tokens}")
+        raise MemoryFailure(f"got {used} tokens; allowed were {tokens}")
     return found
 
 
@@ -297,22 +303,24 @@ def _checked_item(given: Any, known: Collection[str]) -> Item:
         shown = type(
             given[0] if isinstance(given, tuple | list) and given else given
         ).__name__
-        raise Failed(
+        raise MemoryFailure(
             f"got an item whose text is a {shown}; allowed are (text, event ids)"
         )
     item, events = Item(*given), given[1] if len(given) == 2 else ()
     try:
         item.text.encode()
     except UnicodeEncodeError as error:
-        raise Failed(
+        raise MemoryFailure(
             "got half a surrogate pair in a text; allowed is whole Unicode text"
         ) from error
     if isinstance(events, str) or not isinstance(events, Iterable):
-        raise Failed(f"got event ids in a {type(events).__name__}; allowed are several")
+        raise MemoryFailure(
+            f"got event ids in a {type(events).__name__}; allowed are several"
+        )
     # Without the id, so that all answers that are wrong in this way are counted as one
     # problem.
     if any(not isinstance(event, str) or event not in known for event in events):
-        raise Failed(
+        raise MemoryFailure(
             "got an item that rests on an unknown id; allowed are events that it was shown before"
         )
     return item
@@ -321,7 +329,9 @@ def _checked_item(given: Any, known: Collection[str]) -> Item:
 class _Course:
     """The way of one memory through one log."""
 
-    def __init__(self, log: Log, memory: Guarded, plan: Plan, trial: Trial) -> None:
+    def __init__(
+        self, log: EvalLog, memory: GuardedMemory, plan: Plan, trial: Trial
+    ) -> None:
         self.log, self.memory, self.plan, self.trial = log, memory, plan, trial
         self.known, self.taken, self.problems = set[str](), 0, Counter[str]()
 
@@ -419,6 +429,6 @@ class _Course:
         """
         try:
             return done()
-        except Failed as error:
+        except MemoryFailure as error:
             self.problems[f"{what}: {error}"] += 1
             return None

@@ -17,7 +17,7 @@ from theorex_lab.files.formats import flat_files as flat
 from theorex_lab.files.formats.foreign import read_file
 from theorex_lab.files.formats.reports import (
     Exported,
-    Importing,
+    ImportOptions,
     Read,
     Reports,
     file_name,
@@ -265,7 +265,7 @@ def import_runs(
     Of traces that failed or were lost no latency is kept. A trace of the original
     system belongs to the outcome that names it, where the two are imported together.
     """
-    how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
+    how = ImportOptions(home.settings, home.clock.now(), check_agent(agent), trust_own)
     by_kind: dict[str | None, list[Path]] = {}
     if path in places(home.settings):
         by_kind[OUTCOMES] = sorted(path.glob("*.json"))
@@ -308,7 +308,11 @@ def _kind(file: Path) -> str | None:
 
 
 def _import_outcomes(
-    _home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]
+    _home: Home,
+    how: ImportOptions,
+    links: Links,
+    lines: flat.Lines,
+    problems: list[str],
 ) -> Read:
     from theorex_lab.files.formats.records import outcome_of
 
@@ -325,7 +329,7 @@ def _import_outcomes(
 
 
 def _import_traces(
-    home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]
+    home: Home, how: ImportOptions, links: Links, lines: flat.Lines, problems: list[str]
 ) -> Read:
     from theorex_lab.files.formats.records import trace_of
 

@@ -11,16 +11,16 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import concept_id
 from theorex_lab.core.project import check_project
-from theorex_lab.dispatch.bus import End, Start, ToolUse, check_trace_id, clean
+from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolUse, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.evolution.outcomes import check_score, outcome_event
 from theorex_lab.files.formats import schema
 from theorex_lab.files.formats.flat_files import FlatRecord, without_nulls
-from theorex_lab.files.formats.reports import Importing
+from theorex_lab.files.formats.reports import ImportOptions
 from theorex_lab.journal.event import Event, encode, tells_no_answer
 from theorex_lab.memory.observation import (
     DEFAULT_TYPE,
-    Entry,
+    ObservationEntry,
     check_tags,
     check_text,
     new_observation,
@@ -50,14 +50,14 @@ _Row = Annotated[list[Any], Field(min_length=4, max_length=4)]
 _TraceId = Annotated[str, BeforeValidator(check_trace_id)]
 
 
-class Named(schema.FileRecord):
+class NamedConcept(schema.FileRecord):
     """What names a concept."""
 
     canonical_form: schema.Text = ""
     surface_form: schema.Text = ""
 
 
-class _Mention(Named):
+class _Mention(NamedConcept):
     concept_id: schema.ConceptId
     count: Count
 
@@ -77,7 +77,7 @@ class Sentence(schema.FileRecord):
     project: Project = ""
 
 
-class _Outcome(schema.Stamped):
+class _Outcome(schema.TimedRecord):
     """A file of an outcome."""
 
     timestamp: schema.Time = 0
@@ -174,12 +174,12 @@ class _Tool(schema.FileRecord):
     tool_name: schema.Text = ""
 
 
-def concept_of(record: FlatRecord, how: Importing) -> tuple[int, str, str]:
+def concept_of(record: FlatRecord, how: ImportOptions) -> tuple[int, str, str]:
     """Id, canonical and surface form of a record's concept. The id is that of the
     canonical form, which comes from the surface form where it is missing. Raises
     InvalidInput.
     """
-    named = schema.checked(Named, record)
+    named = schema.checked(NamedConcept, record)
     label = kept_text(named.canonical_form)
     surface = _checked_label(kept_text(named.given("surface_form", label)), how)
     label = _checked_label(
@@ -195,7 +195,7 @@ def concept_of(record: FlatRecord, how: Importing) -> tuple[int, str, str]:
     return concept_id(label), label, surface
 
 
-def _checked_label(label: str, how: Importing) -> str:
+def _checked_label(label: str, how: ImportOptions) -> str:
     label = check_text(label, how.settings.max_text_bytes)
     if len(label) > LABEL_CHARACTERS:
         got = f"a label of {len(label)} characters, {label[:32]!r}…"
@@ -219,7 +219,7 @@ def _canonical(surface: str) -> str:
 
 
 def observation_of(
-    stated: Sentence, how: Importing, agent: str, at: int, session: str, source: str
+    stated: Sentence, how: ImportOptions, agent: str, at: int, session: str, source: str
 ) -> Event:
     """The event of a sentence. Raises InvalidInput."""
     given = check_text(stated.text, how.settings.max_text_bytes)
@@ -227,7 +227,7 @@ def observation_of(
     known = (
         "concepts" in stated.model_fields_set and text == given
     )  # else they may be of its secrets
-    entry = Entry(
+    entry = ObservationEntry(
         "-" if known else text,
         agent,
         at,
@@ -252,7 +252,7 @@ def observation_of(
     return made._replace(body=body)
 
 
-def _mentions(rows: list[list[Any]], how: Importing) -> list[list[Any]]:
+def _mentions(rows: list[list[Any]], how: ImportOptions) -> list[list[Any]]:
     found: dict[int, list[Any]] = {}
     for row in rows:
         stated = schema.checked(_Mention, record := dict(zip(_ROW, row, strict=True)))
@@ -263,13 +263,13 @@ def _mentions(rows: list[list[Any]], how: Importing) -> list[list[Any]]:
     return list(found.values())
 
 
-def _start_of(stated: _Trace, how: Importing, outcome_id: str | None) -> Start:
+def _start_of(stated: _Trace, how: ImportOptions, outcome_id: str | None) -> CallStart:
     """The START of a trace, also as its END tells of it. Raises InvalidInput."""
     (query_type,) = check_tags(
         [stated.given("query_type", stated.tags[0] if stated.tags else "general")]
     )
     tags = check_tags([tag for tag in stated.tags if tag != query_type])
-    return Start(
+    return CallStart(
         stated.trace_id,
         stated.given("agent_id", how.agent),
         stated.start_time,
@@ -285,7 +285,7 @@ def _start_of(stated: _Trace, how: Importing, outcome_id: str | None) -> Start:
     )
 
 
-def _ended(stated: _End, start: Start) -> End:
+def _ended(stated: _End, start: CallStart) -> CallEnd:
     """The END of a trace. Raises InvalidInput."""
     whole = stated.attempt(lost=stated.lost)
     attempts = [
@@ -297,7 +297,7 @@ def _ended(stated: _End, start: Start) -> End:
     silent = not (whole.success or stated.lost) and all(
         item.unavailable for item in attempts or [whole]
     )
-    return End(
+    return CallEnd(
         start.trace_id,
         stated.end_time,
         whole.success,
@@ -314,7 +314,7 @@ def _ended(stated: _End, start: Start) -> End:
     )
 
 
-def outcome_of(record: FlatRecord, how: Importing) -> Event:
+def outcome_of(record: FlatRecord, how: ImportOptions) -> Event:
     """The event of an outcome's file. Raises InvalidInput.
 
     Of concepts only ids of our kind are taken; those of another mean nothing here, so
@@ -346,7 +346,9 @@ def outcome_of(record: FlatRecord, how: Importing) -> Event:
     return made._replace(id=schema.event_id_of(named, "outcome", named), body=body)
 
 
-def trace_of(record: FlatRecord, how: Importing, links: dict[str, str]) -> list[Event]:
+def trace_of(
+    record: FlatRecord, how: ImportOptions, links: dict[str, str]
+) -> list[Event]:
     """START, tool events and END of a trace's file; those of an open one without END.
     Raises InvalidInput.
 
@@ -380,7 +382,9 @@ def with_members(event: Event, more: FlatRecord) -> Event:
     return event._replace(body={**event.body, **more})
 
 
-def _tool(record: FlatRecord, start: Start, position: int, how: Importing) -> Event:
+def _tool(
+    record: FlatRecord, start: CallStart, position: int, how: ImportOptions
+) -> Event:
     """One tool event, under our names or those that a coding agent's hook gives."""
     stated = schema.checked(_Tool, record)
     said = [

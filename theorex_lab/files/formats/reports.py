@@ -184,7 +184,7 @@ def file_name(run_id: str) -> str:
 
 
 @dataclass(frozen=True)
-class Importing:
+class ImportOptions:
     """How to read: the settings, the present (µs), whose a record is that names nobody,
     and whether sources are kept.
 

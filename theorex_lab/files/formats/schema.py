@@ -93,7 +93,7 @@ EventIds = Annotated[
 ]
 
 
-class Stamped(FileRecord):
+class TimedRecord(FileRecord):
     """A record that says when something was, and whose it is; `id` may be of another
     system.
     """

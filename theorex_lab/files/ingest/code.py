@@ -87,7 +87,7 @@ def read_code(file: str, source: bytes) -> tuple[list[Part], int]:
 
     parser, query = _grammar(*LANGUAGES["." + file.rpartition(".")[2].lower()])
     root = parser.parse(source).root_node
-    found = _Found(file.rpartition("/")[2].rpartition(".")[0], root)
+    found = _CodeSymbols(file.rpartition("/")[2].rpartition(".")[0], root)
     for _, captured in QueryCursor(query).matches(root):
         found.add({name: nodes[0] for name, nodes in captured.items()})
     return list(found.parts()), found.broken
@@ -101,7 +101,7 @@ def _grammar(language: str, package: str, function: str) -> tuple[Parser, Query]
     return Parser(grammar), Query(grammar, QUERIES[language] + ERRORS)
 
 
-class _Found:
+class _CodeSymbols:
     """What the query finds in a file."""
 
     def __init__(self, stem: str, root: Node) -> None:

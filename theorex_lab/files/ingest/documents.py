@@ -102,7 +102,7 @@ def ingest(
     Raises InvalidInput for a path that is not there, or where the reader's extra is not
     installed; StorageError on a full disk.
     """
-    run = _Run(
+    run = _IngestRun(
         home, reader, check_agent(agent), "user" if trust_own else "import", dry_run
     )
     if missing := [path for path in paths if not path.exists()]:
@@ -131,7 +131,7 @@ def ingest(
     return run.report
 
 
-class _Run:
+class _IngestRun:
     """One run: takes files one by one, and writes what is new of them."""
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.dispatch.llm import ask
 from theorex_lab.memory.contract import Home
-from theorex_lab.memory.observation import Entry, observed
+from theorex_lab.memory.observation import ObservationEntry, observed
 from theorex_lab.routing.router import route_in
 from theorex_lab.text.line import fence, folded
 
@@ -62,7 +62,7 @@ def synthesize(
     Raises InvalidInput for a text that must not be kept, and then keeps nothing.
     """
     own, written = observed(
-        Entry(text, agent, session=session, project=home.project),
+        ObservationEntry(text, agent, session=session, project=home.project),
         home.settings,
         home.clock.now(),
     )
@@ -79,7 +79,7 @@ def synthesize(
         for said in answer.completion.data["lessons"] if answer.completion else ():
             tags = [f"domain:{folded(said['domain'])}", f"outcome:{said['outcome']}"]
             tags.append(f"confidence:{said['confidence']:.2f}")
-            entry = Entry(
+            entry = ObservationEntry(
                 said["lesson"],
                 agent,
                 None,

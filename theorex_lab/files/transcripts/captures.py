@@ -23,7 +23,7 @@ from theorex_lab.files.transcripts.messages import (
     time_of,
 )
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.hook_payloads import BODIES, Place, folder_of
+from theorex_lab.memory.hook_payloads import BODIES, WorkingFolder, folder_of
 from theorex_lab.text.paths import project_path
 from theorex_lab.text.redact.masking import mask
 
@@ -37,7 +37,7 @@ _UNSTEADY_MICROSECONDS = (
 )
 
 
-class Timed(NamedTuple):
+class TimedCapture(NamedTuple):
     """What a transcript tells, with its time in µs UTC and the bytes of its line.
 
     guess: '' where the transcript states the time plainly; `number` and `leap_second`,
@@ -69,12 +69,12 @@ class Captures:
     trust_own: bool = False
     keep_messages: bool = True
     named: Callable[[Repository], str] | None = None
-    _places: dict[tuple[str, str], Place] = field(default_factory=dict)
+    _places: dict[tuple[str, str], WorkingFolder] = field(default_factory=dict)
     _first: dict[str, str] = field(
         default_factory=dict
     )  # by session, the folder that it began in
 
-    def event(self, form: str, told: Timed) -> Event | None:
+    def event(self, form: str, told: TimedCapture) -> Event | None:
         """The capture of what was told in a form of transcripts; None for what the hook
         keeps nothing of.
         """
@@ -100,7 +100,7 @@ class Captures:
             kind, body, agent=self.agent, session=session, at=at, event_id=own
         )
 
-    def id_of(self, form: str, told: Timed) -> str:
+    def id_of(self, form: str, told: TimedCapture) -> str:
         """The id of its capture: the same of each copy of the transcript, and of each
         session that repeats it.
         """
@@ -110,28 +110,30 @@ class Captures:
         own = told.said.own.encode("utf-8", "replace").decode()
         return derived_event_id("transcript", form, "", own, stated, _digest(told.said))
 
-    def session_id_of(self, form: str, told: Timed) -> str:
+    def session_id_of(self, form: str, told: TimedCapture) -> str:
         """The id within its session: of what has no id of its own, and of all that was
         imported by former releases.
         """
         own = told.said.own.encode("utf-8", "replace").decode()
         return derived_event_id("transcript", form, session_of(told.said.session), own)
 
-    def project_of(self, told: Timed) -> str:
+    def project_of(self, told: TimedCapture) -> str:
         """The project of what was told."""
         return self._place(session_of(told.said.session), told.said.cwd).project
 
-    def _place(self, session: str, cwd: object) -> Place:
+    def _place(self, session: str, cwd: object) -> WorkingFolder:
         """Where the session works: a folder that is not on this machine is its own
         root, with those below the first.
         """
         stated = folder_of({"cwd": cwd})
         if not stated:
-            return Place("", self.project)
+            return WorkingFolder("", self.project)
         key = first, _ = self._first.setdefault(session, stated), stated
         if key not in self._places:
             below = _is_below(stated, first) and not os.path.isdir(stated)
-            self._places[key] = Place(first if below else stated, named=self.named)
+            self._places[key] = WorkingFolder(
+                first if below else stated, named=self.named
+            )
         return self._places[key]
 
 
@@ -158,7 +160,7 @@ def told(
     is_over: Callable[[int], bool],
     problem: Problem,
     latest: int = LATEST,
-) -> Iterator[Timed]:
+) -> Iterator[TimedCapture]:
     """What a transcript tells, in order; a time that is missing is that of what stands
     beside it, else `written` (µs).
 
@@ -231,7 +233,7 @@ class _Times:
         self._has_stated = False
         self._waiting: list[_Line] = []  # until something states a time
 
-    def of(self, line: _Line) -> Iterator[Timed]:
+    def of(self, line: _Line) -> Iterator[TimedCapture]:
         """What can be told now that this comes: itself, behind what waited for a time,
         or nothing yet.
         """
@@ -241,24 +243,24 @@ class _Times:
             self._has_stated = True
             yield from self.end()
             guess = stated.guess or ("backwards" if line.is_earlier else "")
-            yield Timed(line.said, stated.at, line.size, guess)
+            yield TimedCapture(line.said, stated.at, line.size, guess)
             return
         self._waiting.append(line)
         if self._has_stated or len(self._waiting) > _MOST_UNTIMED:
             yield from self.end()
 
-    def end(self) -> Iterator[Timed]:
+    def end(self) -> Iterator[TimedCapture]:
         """What still waits for a time."""
         for said, size, _ in self._waiting:
             is_future = read_time(said.at) is not None
             if self._has_stated:
-                yield Timed(
+                yield TimedCapture(
                     said, self.last, size, "future" if is_future else "neighbour"
                 )
             elif is_future:
-                yield Timed(said, self._latest, size, "future")
+                yield TimedCapture(said, self._latest, size, "future")
             else:
-                yield Timed(said, self.last, size, "file")
+                yield TimedCapture(said, self.last, size, "file")
         self._waiting.clear()
 
 

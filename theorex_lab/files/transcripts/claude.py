@@ -16,10 +16,10 @@ import re
 from collections.abc import Iterator
 
 from theorex_lab.files.transcripts.messages import (
-    Calls,
+    MessageSource,
+    OpenCalls,
+    OpenTurns,
     Row,
-    Source,
-    Turns,
     Utterance,
     blocks_of,
     object_of,
@@ -52,7 +52,7 @@ class Claude:
 
     def __init__(self, stem: str) -> None:
         self._stem = stem
-        self._calls, self._turns = Calls(), Turns()
+        self._calls, self._turns = OpenCalls(), OpenTurns()
         self._compacted = False
 
     @staticmethod
@@ -76,7 +76,7 @@ class Claude:
         """See `Reader`."""
         yield from self._turns.all_ended()
 
-    def _source(self, row: Row, number: int | str) -> Source:
+    def _source(self, row: Row, number: int | str) -> MessageSource:
         session, own, at = (
             row.get("sessionId"),
             row.get("uuid", number),
@@ -93,7 +93,7 @@ class Claude:
             and own != number
             and time_of(at) is not None
         )
-        return Source(
+        return MessageSource(
             session if isinstance(session, str) else self._stem,
             own,
             at,
@@ -101,7 +101,9 @@ class Claude:
             is_unique,
         )
 
-    def _assistant(self, row: Row, source: Source, size: int) -> Iterator[Utterance]:
+    def _assistant(
+        self, row: Row, source: MessageSource, size: int
+    ) -> Iterator[Utterance]:
         message, helper = object_of(row.get("message")), _helper(row)
         self._turns.says(
             source, "\n".join(texts_of(message.get("content"))), helper=helper
@@ -115,7 +117,7 @@ class Claude:
         if message.get("stop_reason") in _ENDS:
             yield from self._turns.ended(helper)
 
-    def _user(self, row: Row, source: Source) -> Iterator[Utterance]:
+    def _user(self, row: Row, source: MessageSource) -> Iterator[Utterance]:
         content = object_of(row.get("message")).get("content")
         answers = [
             block for block in blocks_of(content) if block.get("type") == "tool_result"
@@ -136,7 +138,7 @@ class Claude:
             if asked := source.prompt(texts):
                 yield from [*self._turns.ended(), *asked]
 
-    def _system(self, row: Row, source: Source) -> Iterator[Utterance]:
+    def _system(self, row: Row, source: MessageSource) -> Iterator[Utterance]:
         if row.get("subtype") == "compact_boundary":
             self._compacted = True
             yield source.compacting(
@@ -145,7 +147,7 @@ class Claude:
         elif row.get("subtype") in _TURN_ENDS:
             yield from self._turns.ended(_helper(row))
 
-    def _queued(self, row: Row, source: Source) -> Iterator[Utterance]:
+    def _queued(self, row: Row, source: MessageSource) -> Iterator[Utterance]:
         """A prompt that was given while the agent was at work: its turn goes on."""
         queued = object_of(row.get("attachment"))
         form = queued.get("type"), queued.get("commandMode")

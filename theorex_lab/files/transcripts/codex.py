@@ -17,10 +17,10 @@ import re
 from collections.abc import Iterator
 
 from theorex_lab.files.transcripts.messages import (
-    Calls,
+    MessageSource,
+    OpenCalls,
+    OpenTurns,
     Row,
-    Source,
-    Turns,
     Utterance,
     object_of,
     texts_of,
@@ -62,7 +62,7 @@ class Codex:
         self._at: object = None  # of the line before, for those that state none
         # whether the lines are those of the session that this one was forked from
         self._copied = False
-        self._calls, self._turns = Calls(), Turns()
+        self._calls, self._turns = OpenCalls(), OpenTurns()
         # Prompts of the model's log, until it is known whether the other log has some.
         self._asked, self._has_prompts = list[Utterance](), False
 
@@ -90,7 +90,7 @@ class Codex:
             return
         if self._is_copy(payload, at):
             return
-        source = Source(self._session, number, at, self._cwd)
+        source = MessageSource(self._session, number, at, self._cwd)
         if kind == "turn_context":
             self._cwd = payload.get("cwd") or self._cwd
         elif kind == "compacted":
@@ -132,7 +132,7 @@ class Codex:
             self._copied = drawn < self._began_at
         return self._copied
 
-    def _event(self, payload: Row, source: Source) -> Iterator[Utterance]:
+    def _event(self, payload: Row, source: MessageSource) -> Iterator[Utterance]:
         kind = payload.get("type")
         if kind == "user_message":
             self._has_prompts = True
@@ -146,7 +146,7 @@ class Codex:
         elif kind == "turn_aborted":
             self._turns.goes_on(self._helper)
 
-    def _item(self, item: Row, source: Source, size: int) -> Iterator[Utterance]:
+    def _item(self, item: Row, source: MessageSource, size: int) -> Iterator[Utterance]:
         kind, role = item.get("type"), item.get("role")
         if kind == "message" and role == "user":
             self._user(item, source)
@@ -173,7 +173,7 @@ class Codex:
                 _answer(item.get("output")),
             )
 
-    def _user(self, item: Row, source: Source) -> None:
+    def _user(self, item: Row, source: MessageSource) -> None:
         texts = texts_of(item.get("content"), "input_text")
         if self._cwd is None and (
             found := next(filter(None, map(_FOLDER.search, texts)), None)

@@ -27,7 +27,7 @@ from theorex_lab.files.formats.flat_files import merged
 from theorex_lab.files.transcripts.captures import (
     REST_MICROSECONDS,
     Captures,
-    Timed,
+    TimedCapture,
     told,
 )
 from theorex_lab.files.transcripts.folders import (
@@ -65,7 +65,7 @@ class Imported:
     skipped, earlier.
 
     guessed: of the events, how many have a time that no line states plainly, by how it
-    was guessed (see `Timed`). projects: by name, how many sessions, prompts, tools,
+    was guessed (see `TimedCapture`). projects: by name, how many sessions, prompts, tools,
     messages.  unread: lines that could not be read, wholly or from some place on.
     problems: what could not be read, and where.  trusted: whether prompts came in as
     the user's own.
@@ -131,7 +131,7 @@ def import_transcripts(
     captures = partial(
         Captures, agent=check_agent(agent), trust_own=trust_own, named=named
     )
-    run = _Run(
+    run = _ImportRun(
         home,
         report,
         own,
@@ -154,7 +154,7 @@ def import_transcripts(
 
 def read_transcripts(
     path: Path, *, project: str = ""
-) -> Iterator[tuple[Timed, Event | None, str]]:
+) -> Iterator[tuple[TimedCapture, Event | None, str]]:
     """What the transcripts of a file or folder tell, in full, with its capture and its
     project; nothing is written.
 
@@ -182,7 +182,7 @@ def _by_path(repository: Repository) -> str:
     return project_by_path(repository.root)
 
 
-class _Run:
+class _ImportRun:
     """One import: takes files one by one, and writes what is new of them."""
 
     def __init__(
@@ -203,7 +203,7 @@ class _Run:
         self._now, self._dry_run, self._recorded = (
             home.clock.now(),
             dry,
-            Recorded(home.journal),
+            HookedCaptures(home.journal),
         )
         latest, keep = (
             self._now + FUTURE_TOLERANCE_MICROSECONDS,
@@ -214,7 +214,7 @@ class _Run:
         self._seen: dict[str, str] = {}  # by a dry run: the session of each id
         self._hooked: set[str] = set()  # the ids of what the hook has recorded
         self._sessions: dict[str, set[str]] = defaultdict(set)
-        self._batch, self._bytes = list[tuple[Captures, str, Timed]](), 0
+        self._batch, self._bytes = list[tuple[Captures, str, TimedCapture]](), 0
 
     def take(self, file: Path, shown: Any) -> None:
         """Read a file to its end; one that is no transcript is left out."""
@@ -379,7 +379,7 @@ _SAME_MICROSECONDS = (
 )
 
 
-class Recorded:
+class HookedCaptures:
     """The hook's captures by what they say, each with its session, time and project;
     each stands for one event.
     """

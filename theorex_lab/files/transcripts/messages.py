@@ -38,7 +38,7 @@ class Utterance(NamedTuple):
     written: str = ""
 
 
-class Source(NamedTuple):
+class MessageSource(NamedTuple):
     """Where something is told: in which session, by which line or number of it, when,
     in which folder.
     """
@@ -96,7 +96,7 @@ class Reader(Protocol):
         """
 
 
-class Turns:
+class OpenTurns:
     """The last message of each speaker whose turn has not ended; a call of a tool after
     it means that it was not the last.
     """
@@ -104,7 +104,7 @@ class Turns:
     def __init__(self) -> None:
         self._last: dict[str, Utterance] = {}
 
-    def says(self, source: Source, text: str, *, helper: str = "") -> None:
+    def says(self, source: MessageSource, text: str, *, helper: str = "") -> None:
         """A message of the agent, or of the `helper` that it had started."""
         if text.strip():
             name = "SubagentStop" if helper else "Stop"
@@ -127,7 +127,7 @@ class Turns:
         ]
 
 
-class Calls:
+class OpenCalls:
     """Calls of tools whose answers have not come yet; the oldest are given up where
     they are too large together.
     """
@@ -143,7 +143,7 @@ class Calls:
         while self._size > _PENDING_BYTES:
             self._size -= self._calls.popitem(last=False)[1][2]
 
-    def answered(self, source: Source, call: object, answer: Row) -> Utterance:
+    def answered(self, source: MessageSource, call: object, answer: Row) -> Utterance:
         """The call with its `answer`: tool_response or error. Raises InvalidInput where
         no such call is under way.
         """
@@ -189,7 +189,7 @@ def texts_of(content: object, *kinds: str) -> list[str]:
     return [text for text in found if isinstance(text, str)]
 
 
-class Stated(NamedTuple):
+class StatedTime(NamedTuple):
     """A time as a transcript states it, in µs UTC.
 
     guess: how it was read where that is more than reading ISO 8601: `number` (its unit
@@ -206,18 +206,18 @@ def time_of(stated: object) -> int | None:
     return None if found is None else found.at
 
 
-def read_time(stated: object) -> Stated | None:
+def read_time(stated: object) -> StatedTime | None:
     """A stated time; None where there is none.
 
     A text is ISO 8601, without an offset UTC's; its second may be the 60th, a leap
     second, which is the first of the next minute. A number counts seconds,
     milliseconds, microseconds or nanoseconds since 1970, from 1973 on.
 
-    >>> read_time("2016-12-31T23:59:60Z") == Stated(
+    >>> read_time("2016-12-31T23:59:60Z") == StatedTime(
     ...     time_of("2017-01-01T00:00:00Z"), "leap_second"
     ... )
     True
-    >>> read_time(1_791_280_800_000) == Stated(
+    >>> read_time(1_791_280_800_000) == StatedTime(
     ...     time_of("2026-10-06T10:00:00Z"), "number"
     ... )
     True
@@ -236,10 +236,10 @@ def read_time(stated: object) -> Stated | None:
         return (
             None
             if before is None
-            else Stated(min(before + 1_000_000, LATEST), "leap_second")
+            else StatedTime(min(before + 1_000_000, LATEST), "leap_second")
         )
     at = _iso_time(text)
-    return None if at is None else Stated(at)
+    return None if at is None else StatedTime(at)
 
 
 _TIME_CHARACTERS = 64
@@ -253,7 +253,7 @@ _FIRST_SECOND = 100_000_000  # a smaller number counts something else
 _MILLISECONDS_FROM, _MICROSECONDS_FROM, _NANOSECONDS_FROM = 10**11, 10**14, 10**17
 
 
-def _counted(number: float) -> Stated | None:
+def _counted(number: float) -> StatedTime | None:
     """A time as a number since 1970."""
     if (
         not _FIRST_SECOND <= number < 1_000 * _NANOSECONDS_FROM
@@ -267,7 +267,7 @@ def _counted(number: float) -> Stated | None:
         at = round(number)
     else:
         at = int(number) // 1_000
-    return Stated(at, "number") if at <= LATEST else None
+    return StatedTime(at, "number") if at <= LATEST else None
 
 
 def _iso_time(text: str) -> int | None:

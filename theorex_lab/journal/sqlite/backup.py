@@ -54,7 +54,7 @@ class Backup(NamedTuple):
     bytes: int
 
 
-class Restored(NamedTuple):
+class RestoreReport(NamedTuple):
     """What a home holds after a restore, and where what was there before lies ('' where
     nothing was).
     """
@@ -187,7 +187,7 @@ def _has_files(connection: sqlite3.Connection) -> bool:
     return connection.execute(table).fetchone() is not None
 
 
-def restore(home: Path, file: Path, *, aside: str) -> Restored:
+def restore(home: Path, file: Path, *, aside: str) -> RestoreReport:
     """Put a backup, or another home's theorex.db, in the place of a home's journal.
 
     Every row of it is read and checked first. The old journal, its log, snapshots,
@@ -219,7 +219,7 @@ def restore(home: Path, file: Path, *, aside: str) -> Restored:
             )
         had_one = (home / DATABASE_FILE).exists()
         kept = put_in_place(home, drafts, aside)
-    return Restored(
+    return RestoreReport(
         str(home / DATABASE_FILE), sum(counts.values()), str(kept) if had_one else ""
     )
 

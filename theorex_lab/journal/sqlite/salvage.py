@@ -27,7 +27,7 @@ _LEAST_ROW_BYTES = 32
 _KEEPER = "theorex"  # the agent of the events that a salvage writes
 
 
-class Salvaged(NamedTuple):
+class SalvageReport(NamedTuple):
     """What a salvage kept and lost: the number of events, the ranges of lost seqs, and
     where the old files lie.
 
@@ -40,7 +40,7 @@ class Salvaged(NamedTuple):
     problems: list[str]
 
 
-def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
+def salvage(home: Path, *, aside: str, at: int) -> SalvageReport:
     """Make a home usable again whose journal is damaged, cut, or behind its snapshots,
     or whose restore was interrupted.
 
@@ -58,11 +58,11 @@ def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
     with replacing(home) as drafts:
         problems, events = _problems(home)
         if not problems:
-            return Salvaged(events, [], "", [])
+            return SalvageReport(events, [], "", [])
         archive, database = drafts / ARCHIVE_FOLDER, drafts / DATABASE_FILE
         archive.mkdir(mode=FOLDER_MODE)
         with TemporaryDirectory(dir=drafts) as copies:
-            found = _Found(home / DATABASE_FILE, Path(copies))
+            found = _SoundRows(home / DATABASE_FILE, Path(copies))
             make_database(
                 database, _without_lost(found.rows(), home / ARCHIVE_FOLDER, archive)
             )
@@ -70,7 +70,9 @@ def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
         kept, lost = _note_losses(
             database, last, at, {"set_aside": aside, "problems": problems}
         )
-        return Salvaged(kept, lost, str(put_in_place(home, drafts, aside)), problems)
+        return SalvageReport(
+            kept, lost, str(put_in_place(home, drafts, aside)), problems
+        )
 
 
 def _problems(home: Path) -> tuple[list[str], int]:
@@ -88,7 +90,7 @@ def _problems(home: Path) -> tuple[list[str], int]:
     return problems, sum(counts.values())
 
 
-class _Found:
+class _SoundRows:
     """What SQLite finds in a copy of a damaged file and of the log beside it, which
     stay as they are.
     """

@@ -18,8 +18,18 @@ from theorex_lab.memory.annotations import (
     known_item,
     pinned_lines,
 )
-from theorex_lab.memory.briefing.token_budget import HEADING_TOKENS, Room, count_tokens
-from theorex_lab.memory.contract import FIXED_KIND, Home, Line, Section, Wanted
+from theorex_lab.memory.briefing.token_budget import (
+    HEADING_TOKENS,
+    TokenBudget,
+    count_tokens,
+)
+from theorex_lab.memory.contract import (
+    FIXED_KIND,
+    ContextLine,
+    ContextRequest,
+    Home,
+    Section,
+)
 from theorex_lab.memory.evidence import success_of
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
 from theorex_lab.search.lexical import tokenize
@@ -78,7 +88,7 @@ class Block(NamedTuple):
     """
 
     title: str
-    lines: list[Line]
+    lines: list[ContextLine]
     inline: bool = False
 
 
@@ -87,9 +97,9 @@ class ChosenLines(NamedTuple):
     and the others, each agent's together.
     """
 
-    told: list[Line]
-    heard: list[Line]
-    listed: list[Line]
+    told: list[ContextLine]
+    heard: list[ContextLine]
+    listed: list[ContextLine]
     titles: Mapping[str, str]  # by kind of line
     blocks: Sequence[Block] = ()
 
@@ -99,7 +109,7 @@ class ChosenLines(NamedTuple):
         return sum(line.kind == FIX_TYPE for line in [*self.told, *self.heard])
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[ContextLine]:
         """All of them, in the order in which they are shown."""
         return [
             *(line for block in self.blocks for line in block.lines),
@@ -120,7 +130,7 @@ def choose(
     """The lines that have room at `now` (µs) within `tokens` (default: the setting
     contextTokens); see `render`.
     """
-    wanted = Wanted(
+    wanted = ContextRequest(
         now, home.settings.context_tokens if tokens is None else tokens, query
     )
     sections = [
@@ -145,7 +155,7 @@ def choose(
     known = as_marked(
         home, [line for line in given if line.kind not in titles], as_markdown
     )
-    room = Room(
+    room = TokenBudget(
         wanted.tokens,
         used=_heading_tokens(wanted.tokens) if _has_shares(home) else HEADING_TOKENS,
     )
@@ -190,7 +200,7 @@ def _has_shares(home: Home) -> bool:
     return any(section.share for section in _sections(home))
 
 
-def _proven_first(home: Home, lines: list[Line]) -> list[Line]:
+def _proven_first(home: Home, lines: list[ContextLine]) -> list[ContextLine]:
     """The lines, the fixes among them by how often they helped where they were given;
     one of which nothing is known counts half.
     """
@@ -213,7 +223,7 @@ class _Share:
         self,
         home: Home,
         section: Section,
-        wanted: Wanted,
+        wanted: ContextRequest,
         there: set[str],
         said: set[str],
     ) -> None:
@@ -233,14 +243,14 @@ class _Share:
         )
         self.heard = [line for line in lines if not line.trusted]
         self._waiting = deque(line for line in lines if line.trusted)
-        self.taken: list[Line] = []
+        self.taken: list[ContextLine] = []
         self._kinds: set[str] = set()
 
-    def take(self, room: Room, at_most: int) -> None:
+    def take(self, room: TokenBudget, at_most: int) -> None:
         """The next lines that fit into so many tokens; one that does not is passed
         over, and asked again later.
         """
-        left, passed = BYTES_PER_TOKEN * min(at_most, room.left), deque[Line]()
+        left, passed = BYTES_PER_TOKEN * min(at_most, room.left), deque[ContextLine]()
         start = left
         while self._waiting and left > _LEAST_BYTES:
             line = self._waiting.popleft()
@@ -259,7 +269,7 @@ class _Share:
         self._waiting = passed + self._waiting
         room.left -= -(-(start - left) // BYTES_PER_TOKEN)
 
-    def _price(self, line: Line) -> int:
+    def _price(self, line: ContextLine) -> int:
         title = (
             0
             if line.kind in self._kinds
@@ -400,12 +410,12 @@ def sections_of(chosen: ChosenLines) -> list[str]:
     ]
 
 
-def items_of(lines: Iterable[Line]) -> tuple[str, ...]:
+def items_of(lines: Iterable[ContextLine]) -> tuple[str, ...]:
     """The ids of what these lines show, each once."""
     return tuple(dict.fromkeys(item for line in lines for item in line.items))
 
 
-def _fenced(title: str, lines: Sequence[Line]) -> list[str]:
+def _fenced(title: str, lines: Sequence[ContextLine]) -> list[str]:
     """A section of sentences, a fence for each of those who said them; nothing without
     any.
     """
@@ -420,14 +430,14 @@ def _fenced(title: str, lines: Sequence[Line]) -> list[str]:
 
 def marked_up(
     kind: str, agent: str, text: str, note: str, trust: int, items: tuple[str, ...] = ()
-) -> Line:
+) -> ContextLine:
     """A line with a note: what is not trusted goes into a fence and needs no mark-up."""
     if trust >= TRUST["agent"]:
-        return Line(kind, agent, f"{as_markdown(text)} _({note})_", None, items)
-    return Line(kind, agent, f"{one_line(text)} ({note})", (agent, trust), items)
+        return ContextLine(kind, agent, f"{as_markdown(text)} _({note})_", None, items)
+    return ContextLine(kind, agent, f"{one_line(text)} ({note})", (agent, trust), items)
 
 
-def listed(lines: Sequence[Line]) -> list[str]:
+def listed(lines: Sequence[ContextLine]) -> list[str]:
     """Trusted lines as a list, the others in a fence that says what kind of source they
     came from.
     """

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.memory.contract import Item, Line
+from theorex_lab.memory.contract import ContextLine, Item
 from theorex_lab.text.line import BYTES_PER_TOKEN
 from theorex_lab.text.line import count_tokens as count_tokens
 
@@ -73,12 +73,12 @@ def age_in_words(days: float) -> str:
     return f"{int(days // 7)} weeks" if days < 60 else f"{int(days // 30)} months"
 
 
-def trusted_first(lines: Sequence[Line]) -> list[Line]:
+def trusted_first(lines: Sequence[ContextLine]) -> list[ContextLine]:
     """The lines in their order, hearsay after the others."""
     return sorted(lines, key=lambda line: not line.trusted)
 
 
-class Room:
+class TokenBudget:
     """What is left of a budget of tokens; hearsay may take a quarter of the whole,
     whatever else is there.
     """
@@ -90,12 +90,12 @@ class Room:
 
     def take(
         self,
-        lines: Sequence[Line],
+        lines: Sequence[ContextLine],
         *,
         at_most: int | None = None,
         headings: bool = True,
         most: int | None = None,
-    ) -> list[Line]:
+    ) -> list[ContextLine]:
         """The trusted of the lines that fit, first come, first served, in `at_most`
         tokens; of the first `most` of them.
         """
@@ -108,12 +108,16 @@ class Room:
         )
 
     def take_hearsay(
-        self, lines: Sequence[Line], *, headings: bool = True, most: int | None = None
-    ) -> list[Line]:
+        self,
+        lines: Sequence[ContextLine],
+        *,
+        headings: bool = True,
+        most: int | None = None,
+    ) -> list[ContextLine]:
         """The others that fit into the part that is theirs, five of an agent and a kind
         of source at most, all told.
         """
-        few: list[Line] = []
+        few: list[ContextLine] = []
         for line in lines:
             if not line.trusted and self._heard[line.heard_from] < HEARSAY_LINES:
                 self._heard[line.heard_from] += 1
@@ -133,7 +137,7 @@ class Room:
         return taken
 
 
-def _priced(lines: Sequence[Line], headings: bool) -> tuple[Ints, Ints, Ints]:
+def _priced(lines: Sequence[ContextLine], headings: bool) -> tuple[Ints, Ints, Ints]:
     """Price and section of each line, and what each section's first line pays more."""
     numbers: dict[object, int] = {}
     section_price, section = (
@@ -153,7 +157,7 @@ def _priced(lines: Sequence[Line], headings: bool) -> tuple[Ints, Ints, Ints]:
     )
 
 
-def _chosen(lines: Sequence[Line], taken: Mask) -> list[Line]:
+def _chosen(lines: Sequence[ContextLine], taken: Mask) -> list[ContextLine]:
     return [line for line, fits in zip(lines, taken.tolist(), strict=True) if fits]
 
 
@@ -188,5 +192,5 @@ def fill(
     return taken, budget
 
 
-def _heading_tokens(line: Line) -> int:
+def _heading_tokens(line: ContextLine) -> int:
     return CONCEPT_HEADING_TOKENS if line.kind == CONCEPT else SENTENCE_HEADING_TOKENS

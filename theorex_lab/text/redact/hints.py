@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MASK = "[masked]"
 
 
-class Hints:
+class HintSet:
     """Which of some hints a text holds; a word is looked at once in a process, since
     most words come again.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from theorex_lab.text.redact.hints import MASK, Hints
+from theorex_lab.text.redact.hints import MASK, HintSet
 from theorex_lab.text.secret_hints import HINTS
 
 # what type checkers take for true; importing `typing` for it would cost every start 5
@@ -79,7 +79,7 @@ def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG001
 
 
 _MARKS = frozenset({_DRAWN})
-_FIRST_LOOK = Hints(HINTS, _marks)
+_FIRST_LOOK = HintSet(HINTS, _marks)
 
 
 def _mask_plain(text: str) -> str:

@@ -14,7 +14,7 @@ from theorex_lab.text.visible import visible, visible_value
 
 
 @dataclass
-class Door:
+class RedactionScope:
     """What one call took out of the texts that it was given: `masked` secrets; or none,
     where they are kept on request.
     """
@@ -32,11 +32,11 @@ class Door:
 
 
 Kept = TypeVar("Kept")
-_OPEN: ContextVar[Door | None] = ContextVar("theorex_door", default=None)
+_OPEN: ContextVar[RedactionScope | None] = ContextVar("theorex_door", default=None)
 
 
 @contextmanager
-def door(*, keep_secrets: bool = False) -> Iterator[Door]:
+def door(*, keep_secrets: bool = False) -> Iterator[RedactionScope]:
     """Count what is masked within; with `keep_secrets`, here or around it, nothing is
     masked.
 
@@ -46,7 +46,7 @@ def door(*, keep_secrets: bool = False) -> Iterator[Door]:
     ('token=[masked]', 1)
     """
     outer = _OPEN.get()
-    here = Door(keep_secrets or (outer is not None and outer.keeps_secrets))
+    here = RedactionScope(keep_secrets or (outer is not None and outer.keeps_secrets))
     token = _OPEN.set(here)
     try:
         yield here
@@ -56,9 +56,9 @@ def door(*, keep_secrets: bool = False) -> Iterator[Door]:
             outer.masked += here.masked
 
 
-def current() -> Door:
+def current() -> RedactionScope:
     """The door of the running call; one of its own where none was opened."""
-    return _OPEN.get() or Door()
+    return _OPEN.get() or RedactionScope()
 
 
 def kept_text(text: str) -> str:

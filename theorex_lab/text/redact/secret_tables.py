@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 
 from theorex_lab.text import secret_vendors, secret_words
-from theorex_lab.text.redact.hints import MASK, Hints
+from theorex_lab.text.redact.hints import MASK, HintSet
 from theorex_lab.text.secret_patterns import PATTERNS
 from theorex_lab.text.secret_programs import COMMANDS
 from theorex_lab.text.secret_vendors import PREFIXED
@@ -137,4 +137,4 @@ _LISTED = {
     *secret_words.PHRASE_HINTS,
     *secret_words.OTHER_HINTS,
 }
-hints_in = Hints(_KEYS | _LISTED | _PREFIXES, _marks).found_in
+hints_in = HintSet(_KEYS | _LISTED | _PREFIXES, _marks).found_in

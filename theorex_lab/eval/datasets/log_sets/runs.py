@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from theorex_lab.core.clock import to_iso, to_microseconds
-from theorex_lab.dispatch.bus import End, Start
+from theorex_lab.dispatch.bus import CallEnd, CallStart
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.git_history import Commit, git_commits
 from theorex_lab.eval.datasets.log_sets.simulated_facts import FACTS
@@ -152,7 +152,7 @@ def _whoandwhen(log: Recorder) -> None:
 def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
     """A trace from its start to its failed end, with the steps between and the outcome."""
     session = f"run{run.id}"
-    start = Start(
+    start = CallStart(
         f"whoandwhen-{run.id}",
         "main",
         at,
@@ -164,7 +164,9 @@ def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
     ended = at + (1 + len(run.steps)) * 10 * SECOND
     log.events += [
         start.event(),
-        End(start.trace_id, ended, success=False, error="a wrong answer").event(start),
+        CallEnd(start.trace_id, ended, success=False, error="a wrong answer").event(
+            start
+        ),
     ]
     for number, step in enumerate(run.steps):
         key, then = f"{run.id}:{number}", at + (1 + number) * 10 * SECOND

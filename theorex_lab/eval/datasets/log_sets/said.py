@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.datasets.dataset_files import (
-    Content,
+    FileContent,
     read_files,
     read_json,
     read_json_lines,
@@ -202,7 +202,7 @@ def fact_updates() -> Parts:
         )
 
 
-def _facts(log: Recorder, text: Content) -> None:
+def _facts(log: Recorder, text: FileContent) -> None:
     rows = read_json_lines(text, _Row)
     facts = [row.fact for row in rows if row.fact]
     for fact in facts:
@@ -252,7 +252,7 @@ def precisionmembench(*, searched: bool = False) -> Parts:
 
 
 def _beliefs(
-    log: Recorder, beliefs: Content, cases: Content, searched: bool = False
+    log: Recorder, beliefs: FileContent, cases: FileContent, searched: bool = False
 ) -> None:
     known = read_json(beliefs, list[_Belief])
     for number, belief in enumerate(known):
