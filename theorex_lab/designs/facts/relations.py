@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 Holds = Literal["one", "many", "open", ""]
 
 
-class Known(NamedTuple):
+class KnownRelation(NamedTuple):
     """A known relation.
 
     name: for what the words mean.  holds: how many values it holds: one, many, or open:
@@ -22,22 +22,22 @@ class Known(NamedTuple):
 
 
 RELATIONS = (
-    Known(
+    KnownRelation(
         "residence",
         "one",
         "live lives living lived reside resides resided residing residence home "
         "dwell dwells address moved moves relocated",
         marks=frozenset({"place"}),
     ),
-    Known("birthplace", "one", "born birthplace", marks=frozenset({"place"})),
-    Known("death", "one", "died death deathplace", marks=frozenset({"place"})),
-    Known(
+    KnownRelation("birthplace", "one", "born birthplace", marks=frozenset({"place"})),
+    KnownRelation("death", "one", "died death deathplace", marks=frozenset({"place"})),
+    KnownRelation(
         "employer",
         "one",
         "works work working worked employed employs employer employment job",
         marks=frozenset({"place"}),
     ),
-    Known(
+    KnownRelation(
         "leader",
         "one",
         "ceo chief executive led lead leads leader leading head heads headed "
@@ -46,86 +46,92 @@ RELATIONS = (
         "governor",
         marks=frozenset({"object"}),
     ),
-    Known("mayor", "one", "mayor", marks=frozenset({"object"})),
-    Known(
+    KnownRelation("mayor", "one", "mayor", marks=frozenset({"object"})),
+    KnownRelation(
         "headquarters",
         "one",
         "headquarters headquartered hq based office offices seat",
         marks=frozenset({"place"}),
     ),
-    Known(
+    KnownRelation(
         "owner",
         "one",
         "own owns owned owner owners belong belongs belonged maintains maintained"
         " maintainer responsible",
         marks=frozenset({"object"}),
     ),
-    Known(
+    KnownRelation(
         "author",
         "one",
         "wrote written write writes author authored composed composer painted",
         marks=frozenset({"object"}),
     ),
-    Known(
+    KnownRelation(
         "founder",
         "one",
         "founded founder founders established",
         marks=frozenset({"object"}),
     ),
-    Known(
+    KnownRelation(
         "creator",
         "one",
         "created creator creates invented inventor designed designer built builder",
         marks=frozenset({"object"}),
     ),
-    Known(
+    KnownRelation(
         "developer", "one", "developed developer develops", marks=frozenset({"object"})
     ),
-    Known("performer", "one", "performed performer"),
-    Known("version", "one", "version versions release releases released deployed"),
-    Known("port", "one", "port ports"),
-    Known("spouse", "one", "married spouse wife husband marry"),
-    Known("citizen", "one", "citizen citizenship nationality"),
-    Known("capital", "one", "capital", marks=frozenset({"object"})),
-    Known("owned_price", "one", "price prices cost costs costed"),
-    Known("age", "one", "age aged"),
-    Known("email", "one", "email e-mail mail"),
-    Known("phone", "one", "phone telephone"),
-    Known("deadline", "one", "deadline due"),
-    Known("birthday", "one", "birthday"),
-    Known("status", "one", "status state"),
-    Known("role", "one", "role title position"),
-    Known("speaks", "many", "speak speaks speaking spoke fluent languages speaker"),
-    Known(
+    KnownRelation("performer", "one", "performed performer"),
+    KnownRelation(
+        "version", "one", "version versions release releases released deployed"
+    ),
+    KnownRelation("port", "one", "port ports"),
+    KnownRelation("spouse", "one", "married spouse wife husband marry"),
+    KnownRelation("citizen", "one", "citizen citizenship nationality"),
+    KnownRelation("capital", "one", "capital", marks=frozenset({"object"})),
+    KnownRelation("owned_price", "one", "price prices cost costs costed"),
+    KnownRelation("age", "one", "age aged"),
+    KnownRelation("email", "one", "email e-mail mail"),
+    KnownRelation("phone", "one", "phone telephone"),
+    KnownRelation("deadline", "one", "deadline due"),
+    KnownRelation("birthday", "one", "birthday"),
+    KnownRelation("status", "one", "status state"),
+    KnownRelation("role", "one", "role title position"),
+    KnownRelation(
+        "speaks", "many", "speak speaks speaking spoke fluent languages speaker"
+    ),
+    KnownRelation(
         "depends",
         "many",
         "depend depends depended depending dependency dependencies rely relies "
         "relied call calls calling called require requires required need needs",
     ),
-    Known(
+    KnownRelation(
         "knows",
         "many",
         "know knows knew friend friends befriended met colleague colleagues",
     ),
-    Known(
+    KnownRelation(
         "family",
         "many",
         "sibling siblings brother sister brothers sisters children daughter daughters"
         " son sons cousin",
     ),
-    Known("member", "many", "member members joined belongs-to participates"),
-    Known("visited", "many", "visited visits travelled traveled toured"),
-    Known("skills", "many", "skill skills skilled learned learnt studies studied"),
-    Known(
+    KnownRelation("member", "many", "member members joined belongs-to participates"),
+    KnownRelation("visited", "many", "visited visits travelled traveled toured"),
+    KnownRelation(
+        "skills", "many", "skill skills skilled learned learnt studies studied"
+    ),
+    KnownRelation(
         "owns_things",
         "many",
         "has have contains includes included supports supported offers features bought"
         " collects",
     ),
-    Known("hobbies", "many", "hobby hobbies enjoys interested interests"),
-    Known("plays", "many", "plays-with"),
-    Known("awards", "many", "award awards won"),
-    Known(
+    KnownRelation("hobbies", "many", "hobby hobbies enjoys interested interests"),
+    KnownRelation("plays", "many", "plays-with"),
+    KnownRelation("awards", "many", "award awards won"),
+    KnownRelation(
         "preference",
         "open",
         "prefer prefers preferred preference like likes liked favour favours "
