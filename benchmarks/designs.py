@@ -22,7 +22,11 @@ GENES = [f"gene_{number}" for number in range(10)]
 _SCAN = (
     "the json module on the last 2,000 lines of memory_graph.jsonl, which a scan reads"
 )
-_LINES, _TOOLS, _COMMANDS, _CLASSES, _CALLS = 2_000, 20, 300, 12, 50
+_LINES = 2_000
+_TOOLS = 20
+_COMMANDS = 300
+_CLASSES = 12
+_CALLS = 50
 Signals = list[str]
 
 
@@ -30,7 +34,8 @@ def mixed(seed: int = 0) -> Iterator[Signals]:
     """Signals of failing calls, without end: an error of its own each, tools, commands
     and classes as in Zipf's law.
     """
-    generator, sizes = np.random.default_rng(seed), (_TOOLS, _COMMANDS, _CLASSES)
+    generator = np.random.default_rng(seed)
+    sizes = (_TOOLS, _COMMANDS, _CLASSES)
     shares = [1.0 / np.arange(1, size + 1) for size in sizes]
     while True:
         drawn = [
@@ -89,7 +94,8 @@ def outcomes(home: Home, made: Iterator[Signals], number: int) -> Iterator[Event
     at_most=0.2,
 )
 def _advice(ground: Ground) -> Iterator[Round]:
-    file, asked = ground.folder / "memory_graph.jsonl", [*islice(mixed(), _CALLS)]
+    file = ground.folder / "memory_graph.jsonl"
+    asked = [*islice(mixed(), _CALLS)]
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
         told = [*outcomes(lab.home, mixed(), ground.rows)]
         lab.journal.append(told)
@@ -108,7 +114,10 @@ def _advice(ground: Ground) -> Iterator[Round]:
         )
 
 
-_LAWS, _LINKS_OF_LAW, _LINKS_OF_NODE, _DEPTH = 1_000, 2, 3, 3
+_LAWS = 1_000
+_LINKS_OF_LAW = 2
+_LINKS_OF_NODE = 3
+_DEPTH = 3
 _PUBLISHED = "the published way: every level looks through all links"
 
 
@@ -156,7 +165,8 @@ def _related(ground: Ground) -> Iterator[Round]:
     names = [f"theorem {number}" for number in range(ground.rows)]
 
     def published(start: int) -> set[int]:
-        seen, level = {start}, {start}
+        seen = {start}
+        level = {start}
         for _ in range(_DEPTH):
             level = {
                 far for a, b in ends for near, far in ((a, b), (b, a)) if near in level
@@ -183,15 +193,13 @@ def _related(ground: Ground) -> Iterator[Round]:
     "networkx's transitive closure",
     at_most=0.25,
 )
-def _closure(ground: Ground) -> Iterator[Round]:  # noqa: ARG001 - of one size
+def _closure(ground: Ground) -> Iterator[Round]:
     starts = np.repeat(np.arange(1, _LAWS), _LINKS_OF_LAW)
     ends = np.random.default_rng(0).integers(
         0, starts
     )  # what comes before, so that there is no circle
-    names, graph = (
-        list(map(str, range(_LAWS))),
-        nx.DiGraph(zip(starts.tolist(), ends.tolist(), strict=True)),
-    )
+    names = list(map(str, range(_LAWS)))
+    graph = nx.DiGraph(zip(starts.tolist(), ends.tolist(), strict=True))
     yield alternately(
         lambda: closed(names, starts, ends),
         lambda: nx.transitive_closure(graph, reflexive=True),

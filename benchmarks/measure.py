@@ -85,7 +85,8 @@ class GivenVectors:
     dimensions = DIMENSIONS
 
     def __init__(self, name: str = "given") -> None:
-        self.id, self.known = name, dict[str, Matrix]()
+        self.id = name
+        self.known = dict[str, Matrix]()
         self._drawn = unit_rows(4_096)
 
     def embed(self, texts: Sequence[str]) -> Matrix:

@@ -71,10 +71,8 @@ def _durable_write(ground: Ground) -> Iterator[Round]:
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE rows"
             f" {columns}"
         )
-        main, insert = (
-            lab.agent("main"),
-            "INSERT INTO rows (id, at, text) VALUES (?, ?, ?)",
-        )
+        main = lab.agent("main")
+        insert = "INSERT INTO rows (id, at, text) VALUES (?, ?, ?)"
         yield alternately(
             lambda: main.write(_TEXT),
             lambda: peer.execute(insert, next(rows)),
@@ -104,7 +102,8 @@ def _fold(ground: Ground) -> Iterator[Round]:
 
 def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[str]]]:
     """Tokenised documents, an index of them, and tokenised queries."""
-    corpus, index = [tokenize(text) for text in texts(ground.rows)], LexicalIndex()
+    corpus = [tokenize(text) for text in texts(ground.rows)]
+    index = LexicalIndex()
     index.add(corpus)
     return corpus, index, [tokenize(text) for text in texts(50, length=3, seed=5)]
 
@@ -149,13 +148,13 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
     others, as they lie in one array.
     """
     embedder = measure.GivenVectors()
-    home, questions = (
-        lay_home(ground.folder, ground.rows, embedder),
-        texts(50, length=3, seed=5),
-    )
-    vector, matrix = measure.unit_rows(1, seed=1)[0], embedder.embed(texts(ground.rows))
+    home = lay_home(ground.folder, ground.rows, embedder)
+    questions = texts(50, length=3, seed=5)
+    vector = measure.unit_rows(1, seed=1)[0]
+    matrix = embedder.embed(texts(ground.rows))
     with Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab:
-        words, asked = lab.views.get(lab.home.item_view).lexical, cycle(questions)
+        words = lab.views.get(lab.home.item_view).lexical
+        asked = cycle(questions)
         yield alternately(
             in_turn(lab.search, questions),
             lambda: (

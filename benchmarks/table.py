@@ -48,13 +48,13 @@ class BenchLine(NamedTuple):
         }
 
     def __str__(self) -> str:
-        row, measured, missed = self.row, f"skipped: {self.skipped}", ""
+        row = self.row
+        measured = f"skipped: {self.skipped}"
+        missed = ""
         if not self.skipped:
-            low, middle, high = (
-                min(self.ratios),
-                statistics.median(self.ratios),
-                max(self.ratios),
-            )
+            low = min(self.ratios)
+            middle = statistics.median(self.ratios)
+            high = max(self.ratios)
             measured = f"{number(middle)} [{number(low)}–{number(high)}]"
             missed = (
                 " **missed**"
@@ -116,10 +116,8 @@ def measure(row: BenchRow, *, scale: int, rounds: int) -> BenchLine:
 
 def machine(scale: int, rounds: int) -> str:
     """One line: what was measured with, and on what."""
-    here, load = (
-        recorded_runs.machine(_PACKAGES),
-        os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-    )
+    here = recorded_runs.machine(_PACKAGES)
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     packages = ", ".join(
         f"{name} {version}" for name, version in here["packages"].items()
     )

@@ -220,7 +220,8 @@ def test_problems_that_differ_are_told_up_to_a_number() -> None:
     "name", ["observations.jsonl", "axon.json", "traces/a.json", "outcomes/a.json"]
 )
 def test_a_link_does_not_bring_in_what_lies_outside(tmp_path: Path, name: str) -> None:
-    given, outside = tmp_path / "given", tmp_path / "outside.json"
+    given = tmp_path / "given"
+    outside = tmp_path / "outside.json"
     outside.write_text(
         json.dumps({"text": "the private diary", "timestamp": to_iso(NOW)})
     )

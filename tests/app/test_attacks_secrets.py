@@ -33,7 +33,8 @@ from theorex_lab.text.secret_hints import HINTS
 SECRET_LINES = LINES.strip("\n").split("\n")
 HARMLESS_LINES = HARMLESS.strip("\n").split("\n")
 # A password that no shape gives away, and a key that its prefix does.
-PASSWORD, KEY = drawn("l", 10, "password"), "gh" + "p_" + drawn("a", 36, "key")
+PASSWORD = drawn("l", 10, "password")
+KEY = "gh" + "p_" + drawn("a", 36, "key")
 SENTENCE = f"the deploy password is {PASSWORD} and the key {KEY} goes with it"
 CLEAN = f"the deploy password is {MASK} and the key {MASK} goes with it"
 
@@ -174,10 +175,8 @@ def test_the_time_grows_with_the_length_alone(piece: str) -> None:
         return time.process_time() - begin
 
     seconds(2_000)
-    short, long = (
-        min(seconds(20_000) for _ in range(3)),
-        min(seconds(40_000) for _ in range(3)),
-    )
+    short = min(seconds(20_000) for _ in range(3))
+    long = min(seconds(40_000) for _ in range(3))
     assert long < 2.5 * short + 0.15
 
 

@@ -470,7 +470,9 @@ def test_settings_that_several_processes_set_are_all_kept(tmp_path: Path) -> Non
 class Wrong:
     """Nearly an embedder."""
 
-    id, dimensions, kind = "", True, "clever"
+    id = ""
+    dimensions = True
+    kind = "clever"
 
     embed = "not a method"
 
@@ -480,7 +482,8 @@ class Asking:
     they are needed.
     """
 
-    id, kind = "asking", "semantic"
+    id = "asking"
+    kind = "semantic"
 
     @property
     def dimensions(self) -> int:

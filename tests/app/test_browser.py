@@ -197,7 +197,8 @@ def open_notebook(
     failure tells what the kernel said.
     """
     address = urlsplit(jupyterlab[0])
-    server, token = f"http://{address.netloc}", parse_qs(address.query)["token"][0]
+    server = f"http://{address.netloc}"
+    token = parse_qs(address.query)["token"][0]
     # A workspace of its own, so that no other notebook is opened again beside it.
     where = f"{server}/lab/workspaces/{file.name[:2]}/tree/{file.name}?token={token}"
     try:
@@ -283,7 +284,8 @@ def _move_half_life(page: Any) -> None:
     """Steps to the right by keyboard: the counts and the picture follow."""
     status = page.locator(STATUS)
     status.scroll_into_view_if_needed()
-    before, picture = status.inner_text(), _shown(page)
+    before = status.inner_text()
+    picture = _shown(page)
     assert "(half-life 14.0 days)" in before
     handle = page.locator(".widget-slider .noUi-handle").first
     handle.focus()

@@ -124,7 +124,8 @@ def test_a_payload_is_json_or_else_a_text(
 def test_who_works_comes_from_the_environment_or_is_the_agent(
     run: Run, monkeypatch
 ) -> None:
-    first, second = _send(run, "one"), _send(run, "two")
+    first = _send(run, "one")
+    second = _send(run, "two")
     assert run("a2a-claim", "--agent", "sage", *AT).json["task"]["worker"] == "sage"
     assert run("a2a-complete", first, *AT).json["task"]["result"] is None
     monkeypatch.setenv("THEOREX_AGENT", "sage")

@@ -21,7 +21,8 @@ from theorex_lab.app import cli
 from theorex_lab.core.clock import to_microseconds
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs signals, modes and limits")
-FIRST, LAST = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"
+FIRST = "0001-01-01T00:00:00Z"
+LAST = "9999-12-31T23:59:59.999999Z"
 # Every command that takes a time, in an order in which each has something to do; OUT
 # stands for a folder.
 DAY_OF_COMMANDS = """

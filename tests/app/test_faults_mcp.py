@@ -136,10 +136,8 @@ def test_two_servers_at_once_share_a_token_and_lose_no_write(tmp_path: Path) -> 
                 range(2),
             )
         )
-        addresses, token = (
-            [info["url"] for info in infos],
-            (home / "mcp-token-main").read_text().strip(),
-        )
+        addresses = [info["url"] for info in infos]
+        token = (home / "mcp-token-main").read_text().strip()
         assert len(set(addresses)) == 2
         assert [path.name for path in home.iterdir() if "token" in path.name] == [
             "mcp-token-main"

@@ -204,7 +204,8 @@ def test_the_started_process_outlives_the_hook_and_writes_to_the_log(
         [sys.executable, "-c", program], capture_output=True, check=True
     )
     assert (done.stdout, done.stderr) == (b"", b"")
-    log, until = tmp_path / "hook.log", time.monotonic() + 60
+    log = tmp_path / "hook.log"
+    until = time.monotonic() + 60
     while not log.read_text() and time.monotonic() < until:
         time.sleep(0.01)
     assert (
@@ -249,10 +250,8 @@ def test_a_session_is_shown_the_context_of_its_project_and_what_it_was_given_is_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("THEOREX_AGENT", "qwen-sage")
-    project, begin = (
-        project_of(str(tmp_path)),
-        {"hook_event_name": "SessionStart", "session_id": "s"},
-    )
+    project = project_of(str(tmp_path))
+    begin = {"hook_event_name": "SessionStart", "session_id": "s"}
     shown(home, "SHARED_CONTEXT.md", "for all\n", "1", "2")
     shown(home, f"contexts/{project}.md", "of the shop\n", "3")
     for cwd in (str(tmp_path), "/srv/elsewhere", None):
@@ -607,11 +606,9 @@ def test_values_are_known_by_their_names(marked: str) -> None:
 
 @pytest.mark.parametrize("kind", ["", "RSA ", "OPENSSH ", "EC ", "ENCRYPTED "])
 def test_private_keys_are_masked_whole_and_in_parts(kind: str) -> None:
-    begin, end, lines = (
-        f"-----BEGIN {kind}PRIVATE KEY-----",
-        f"-----END {kind}PRIVATE KEY-----",
-        "MIIEow+/=\n" * 30,
-    )
+    begin = f"-----BEGIN {kind}PRIVATE KEY-----"
+    end = f"-----END {kind}PRIVATE KEY-----"
+    lines = "MIIEow+/=\n" * 30
     for text in (
         f"{begin}\n{lines}{end}",
         f"{begin}\n{lines}",

@@ -555,7 +555,8 @@ def test_what_a_compacted_session_lost_is_given_again(
 def test_a_start_renders_anew_what_is_old_and_not_again_within_minutes(
     filled: Callable[..., Path], shop: Path, started: list[list[str]]
 ) -> None:
-    home, project = filled(SENTENCE), project_of(str(shop))
+    home = filled(SENTENCE)
+    project = project_of(str(shop))
     begin = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(shop)}
     payload = json.dumps(begin).encode()
     (home / hook.STAMP_FILE).unlink()
@@ -564,7 +565,8 @@ def test_a_start_renders_anew_what_is_old_and_not_again_within_minutes(
     for _ in range(2):
         hook.take(payload, str(home))
     assert len(started) == 1
-    context, stamp = home / "contexts" / f"{project}.md", home / hook.STAMP_FILE
+    context = home / "contexts" / f"{project}.md"
+    stamp = home / hook.STAMP_FILE
     context.parent.mkdir()
     context.write_text("rendered\n")
     os.utime(stamp, (0, 0))
@@ -582,7 +584,8 @@ def test_a_start_renders_anew_what_is_old_and_not_again_within_minutes(
 def test_a_flush_renders_what_the_next_session_is_given(
     tmp_path: Path, shop: Path
 ) -> None:
-    home, project = tmp_path / "home", project_of(str(shop))
+    home = tmp_path / "home"
+    project = project_of(str(shop))
     with Lab(home, project=project) as lab:
         lab.agent("main").write(WRONG.format("till.py"))
         theorex = [
@@ -625,7 +628,8 @@ def test_a_night_fills_the_cache_and_theorexs_sentences_give_way(
 def test_a_restored_home_recalls_what_the_backup_holds(
     run: Run, tmp_path: Path, shop: Path
 ) -> None:
-    home, saved = tmp_path / "home", str(tmp_path / "saved.db")
+    home = tmp_path / "home"
+    saved = str(tmp_path / "saved.db")
     for text in (WRONG.format("till.py"), WRONG.format("vault.py")):
         with Lab(home, project=project_of(str(shop))) as lab:
             lab.agent("main").write(text)

@@ -307,7 +307,8 @@ def test_install_and_uninstall_from_the_command_line(tmp_path: Path) -> None:
 def test_an_installation_of_the_first_five_events_is_completed_and_taken_out_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, before = tmp_path / "settings.json", '{\n  "model": "x"\n}\n'
+    file = tmp_path / "settings.json"
+    before = '{\n  "model": "x"\n}\n'
     file.write_text(before)
     with monkeypatch.context() as patch:
         patch.setattr(hooks, "EVENTS", EVENTS[:5])
@@ -421,7 +422,8 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "dotfiles").mkdir()
-    target, link = tmp_path / "dotfiles" / "settings.json", tmp_path / "settings.json"
+    target = tmp_path / "dotfiles" / "settings.json"
+    link = tmp_path / "settings.json"
     target.write_text("{}\n")
     link.symlink_to(target)
     assert run("--settings", str(link), "--yes").returncode == 0
@@ -492,7 +494,8 @@ def test_an_entry_of_our_name_is_replaced_whatever_it_is() -> None:
 def test_the_server_is_entered_only_when_asked_and_taken_out_again(
     tmp_path: Path,
 ) -> None:
-    file, servers = tmp_path / "settings.json", tmp_path / "project" / ".mcp.json"
+    file = tmp_path / "settings.json"
+    servers = tmp_path / "project" / ".mcp.json"
     servers.parent.mkdir()
     before = '{"mcpServers":{"other" : {"command":"x"}},  "n": 1.0e5}\n'
     servers.write_text(before)

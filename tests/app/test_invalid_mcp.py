@@ -22,7 +22,11 @@ from theorex_lab.app.server.auth import RequestRefused, check_message, read_toke
 from theorex_lab.app.server.mcp import build_server
 from theorex_lab.core.settings import ConfigError
 
-PARSE, INVALID, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
+PARSE = -32700
+INVALID = -32600
+METHOD = -32601
+PARAMS = -32602
+INTERNAL = -32603
 MODERN = {"MCP_Protocol_Version": "2026-07-28"}
 
 

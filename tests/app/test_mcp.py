@@ -538,7 +538,8 @@ def test_an_idle_server_embeds_what_waits_for_a_vector(
 def test_a_server_that_is_asked_embeds_nothing_meanwhile(
     memory: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked, embedded = threading.Semaphore(0), list[float]()
+    looked = threading.Semaphore(0)
+    embedded = list[float]()
     busy = SimpleNamespace(is_set=lambda: True, clear=looked.release)
     monkeypatch.setattr(listening, "_SECONDS", 0.01)
     monkeypatch.setattr(listening, "called", busy)
@@ -573,7 +574,8 @@ def configuration(home: Path) -> list[dict[str, Any]]:
 
 
 def test_a_coding_agents_memory_as_the_help_has_it(tmp_path: Path) -> None:
-    home, settings = tmp_path / "home", tmp_path / "settings.json"
+    home = tmp_path / "home"
+    settings = tmp_path / "settings.json"
     servers = tmp_path / ".mcp.json"
     install = [
         "install-hooks",

@@ -41,7 +41,8 @@ from theorex_lab.core.settings import check_settings
 from theorex_lab.memory.contract import Route, RouteRefused
 
 RIGHT = {"Authorization": f"Bearer {TOKEN}"}
-AT_WORK, MAY_END = threading.Event(), threading.Event()
+AT_WORK = threading.Event()
+MAY_END = threading.Event()
 
 
 def wait(face: Any) -> dict[str, Any]:
@@ -117,7 +118,8 @@ def client(memory: Lab) -> Iterator[httpx.Client]:
 
 def small(folder: Path, clock: Clock | None = None) -> Lab:
     """A lab with the design of this file beside the installed ones."""
-    settings, embedder = check_settings({}), HashedNgramEmbedder()
+    settings = check_settings({})
+    embedder = HashedNgramEmbedder()
     return Lab(
         folder,
         clock=clock or FixedClock(NOW),
@@ -511,7 +513,8 @@ def test_the_document_describes_every_route(slow: Lab, memory: Lab) -> None:
 
 
 def test_the_page_loads_nothing_foreign(client: httpx.Client) -> None:
-    page, script = client.get("/"), client.get("/page.js")
+    page = client.get("/")
+    script = client.get("/page.js")
     assert "://" not in page.text + script.text
     assert "default-src 'none'" in page.text
     assert "innerHTML" not in script.text

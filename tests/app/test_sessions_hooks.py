@@ -93,7 +93,8 @@ def wait_for(place: Path, session: str, folder: str) -> None:
     """Until the flush that a hook started has said in the log, its last act, what it
     did.
     """
-    log, until = place / "home" / "hook.log", time.monotonic() + 120
+    log = place / "home" / "hook.log"
+    until = time.monotonic() + 120
     while "in 1 sessions" not in log.read_text() and time.monotonic() < until:
         time.sleep(0.02)
     assert not re.search("Error|Traceback|not taken", log.read_text()), log.read_text()

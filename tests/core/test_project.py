@@ -73,10 +73,8 @@ def test_a_folder_without_git_is_its_own_project_and_a_link_leads_to_it(
     (tmp_path / "a" / "shop").mkdir(parents=True)
     (tmp_path / "b" / "shop").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "a" / "shop")
-    first, second = (
-        project_of(str(tmp_path / "a" / "shop")),
-        project_of(str(tmp_path / "b" / "shop")),
-    )
+    first = project_of(str(tmp_path / "a" / "shop"))
+    second = project_of(str(tmp_path / "b" / "shop"))
     assert first != second
     assert first.rpartition("-")[0] == second.rpartition("-")[0] == "shop"
     assert project_of(str(tmp_path / "link")) == first

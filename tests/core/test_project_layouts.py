@@ -128,7 +128,8 @@ def test_a_folder_around_a_repository_is_not_taken_for_it(
 
 
 def test_a_bare_repository_and_its_worktrees_are_one_project(place: Path) -> None:
-    seed, hub = repository(place / "seed"), place / "hub"
+    seed = repository(place / "seed")
+    hub = place / "hub"
     hub.mkdir()
     subprocess.run(
         ["git", "clone", "-q", "--bare", str(seed), str(hub / ".bare")], check=True
@@ -143,7 +144,8 @@ def test_a_bare_repository_and_its_worktrees_are_one_project(place: Path) -> Non
 
 
 def test_worktrees_of_a_bare_repository_alone_are_one_project(place: Path) -> None:
-    seed, bare = repository(place / "seed"), place / "shop.git"
+    seed = repository(place / "seed")
+    bare = place / "shop.git"
     subprocess.run(["git", "clone", "-q", "--bare", str(seed), str(bare)], check=True)
     for name in ("one", "two"):
         git(bare, "worktree", "add", "-q", "-b", name, str(place / name))
@@ -178,7 +180,8 @@ def test_a_worktree_that_was_moved_by_hand_is_one_again_once_git_repaired_it(
 
 
 def test_a_submodule_and_its_worktree_are_a_project_of_their_own(place: Path) -> None:
-    part, shop = repository(place / "part"), repository(place / "shop")
+    part = repository(place / "part")
+    shop = repository(place / "shop")
     git(shop, "submodule", "add", "-q", str(part), "lib/part")
     inner = shop / "lib" / "part"
     git(inner, "worktree", "add", "-q", "-b", "tree", str(place / "tree"))
@@ -193,7 +196,8 @@ def test_a_submodule_and_its_worktree_are_a_project_of_their_own(place: Path) ->
 def test_a_git_directory_that_lies_apart_counts_where_it_names_the_checkout(
     place: Path,
 ) -> None:
-    shop, apart = place / "shop", place / "apart"
+    shop = place / "shop"
+    apart = place / "apart"
     shop.mkdir()
     git(shop, "init", "-q", f"--separate-git-dir={apart}")
     assert repository_of(str(shop)).root == str(shop)

@@ -34,7 +34,8 @@ from theorex_lab.memory.evidence import EvidenceTable, PartIndex, success_of
 from theorex_lab.memory.observation import FIX_TYPE
 
 SIGNALS = ["log_error", "errsig:TypeError: undefined"]
-DAY, HOUR = MICROSECONDS_PER_DAY, MICROSECONDS_PER_DAY // 24
+DAY = MICROSECONDS_PER_DAY
+HOUR = MICROSECONDS_PER_DAY // 24
 
 
 @pytest.fixture

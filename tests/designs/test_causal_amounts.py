@@ -30,7 +30,8 @@ def opened(tmp_path: Path) -> Iterator[Callable[[], Lab]]:
 def test_signals_with_secrets_are_advised_as_they_were_recorded(
     opened: Callable[[], Lab],
 ) -> None:
-    lab, signals = opened(), ["errsig:login with password=hunter2secret refused"]
+    lab = opened()
+    signals = ["errsig:login with password=hunter2secret refused"]
     done = lab.causal.record_attempt(signals, {"id": "gene_login"})
     lab.causal.close(done.id, "success")
     advice = lab.causal.get_advice(signals, ["gene_login"])

@@ -260,10 +260,8 @@ def test_drift_draws_among_the_best_and_says_so(lab: Lab) -> None:
 
 @given(draw.integers(0, 10_000))
 def test_drift_grows_weaker_with_the_pool(genes: int) -> None:
-    implicit, explicit = (
-        drift_intensity(genes, explicit=False),
-        drift_intensity(genes, explicit=True),
-    )
+    implicit = drift_intensity(genes, explicit=False)
+    explicit = drift_intensity(genes, explicit=True)
     assert 0 < implicit <= 1
     assert explicit == 0.7 if genes <= 1 else explicit >= implicit
     assert drift_intensity(genes + 1, explicit=False) <= implicit

@@ -295,7 +295,8 @@ def test_a_budget_bounds_what_is_retrieved() -> None:
 
 @pytest.fixture
 def theorex(tmp_path: Path) -> Callable[..., Any]:
-    site, home = tmp_path / "site", tmp_path / "home"
+    site = tmp_path / "site"
+    home = tmp_path / "home"
     info = site / "notes_design-1.0.dist-info"
     info.mkdir(parents=True)
     shutil.copy(SOURCE, site)

@@ -166,7 +166,8 @@ def test_what_is_outside_the_rules_is_told_and_nothing_is_kept(
     lab: Lab, given: dict[str, Any], told: str
 ) -> None:
     sound: dict[str, Any] = {"goal": "deploy", "actions": [{"action": "make"}]}
-    goal, actions = {**sound, **given}["goal"], {**sound, **given}["actions"]
+    goal = {**sound, **given}["goal"]
+    actions = {**sound, **given}["actions"]
     about = {name: value for name, value in given.items() if name not in sound}
     with pytest.raises(InvalidInput, match=told):
         capture(lab.home, goal, actions, **about)
@@ -345,7 +346,8 @@ def test_views_give_the_same_whatever_the_batches(lab: Lab) -> None:
     dreamt(lab, *lab.dreams.trajectories(waiting=True))
     kept(lab, "deploy the site", "make", "rsync")
     for kind in (Trajectories, Strategies):
-        one, other = kind(), kind()
+        one = kind()
+        other = kind()
         events = list(lab.home.journal.tail(0, kinds=kind.kinds))
         one.fold(events)
         for event in events:

@@ -391,7 +391,8 @@ def test_poison_stays_within_the_fences_of_a_prompt() -> None:
     dreamer.links(poisoned, [poisoned])
     dreamer.shorten(poisoned)
     for prompt in script.asked:
-        outside, ticks = [], ""
+        outside = []
+        ticks = ""
         for line in prompt.split("\n"):
             if ticks:
                 ticks = "" if line == ticks else ticks

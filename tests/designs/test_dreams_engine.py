@@ -62,7 +62,7 @@ class Told(HeuristicDreamer):
             for link in self.said.get("links", lambda *_: [])(new, one)
         ]
 
-    def shorten(self, strategy: Strategy) -> str:  # noqa: ARG002
+    def shorten(self, strategy: Strategy) -> str:
         return str(self.said.get("shorten", ""))
 
 
@@ -160,7 +160,8 @@ def test_what_a_cycle_cannot_take_waits_and_what_is_too_short_is_passed_over(
     for number in range(4):
         _put(lab, f"task {number}", *[0.0] * number, 1)
     _with(lab, maxTracesPerCycle=3)
-    first, second = lab.dreams.dream(), lab.dreams.dream()
+    first = lab.dreams.dream()
+    second = lab.dreams.dream()
     assert (first.nodes_created, second.nodes_created) == (2, 2)
     assert [why for _, _, why in first.passed] == ["1 actions; 2 are needed"]
     assert lab.dreams.trajectories(waiting=True) == []
@@ -331,15 +332,14 @@ def test_a_merge_is_refused_where_past_goals_would_lose_their_strategy(
     lab.dreams.dream()
     assert len(lab.dreams.strategies()) == 4
     _with(lab, mergeSimilarity=0.5)
-    mind, goals = (
-        ActiveStrategies(lab.home),
-        {found.goal: found for found in lab.dreams.strategies()},
-    )
+    mind = ActiveStrategies(lab.home)
+    goals = {found.goal: found for found in lab.dreams.strategies()}
     scope, here, far = (
         mind.scope(goals["goal 0"]),
         *mind.vectors("goal 0", "somewhere else"),
     )
-    first, last = goals["goal 0"].id, goals["goal 3"].id
+    first = goals["goal 0"].id
+    last = goals["goal 3"].id
     asked = [(first, first, "goal 0")], here[None]
     assert not scope.loses(*asked, {goals["goal 1"].id: far})
     assert scope.loses(*asked, {first: far})
@@ -417,7 +417,8 @@ def test_groups_and_prunes_go_through_the_gate_and_come_back(lab: Lab) -> None:
         _with(lab, mergeSimilarity=0.95 if goal == "prune" else 0.999)
         _put(lab, goal, 0, 0, 0, 0, float(len(goal)), float(goal == "group"))
         dream(lab.home, Told(curate={goal: said}))
-    absorbed, slept = lab.dreams.strategy(second), lab.dreams.strategy(third)
+    absorbed = lab.dreams.strategy(second)
+    slept = lab.dreams.strategy(third)
     assert (absorbed.absorbed_by, absorbed.active, slept.active) == (
         first,
         False,

@@ -133,7 +133,7 @@ def test_superseded_facts_sleep_in_search_and_wake_when_it_is_undone(lab: Lab) -
     lab.facts.write("people/ann", "Lives in York", agent="main")
     found = lambda: {
         hit.id for hit in lab.search("where does ann live", kinds=["fact"])
-    }  # noqa: E731
+    }
     assert found() == {"ann-002"}
     lab.facts.undo_supersede("ann-001")
     assert found() == {"ann-001", "ann-002"}
@@ -281,7 +281,8 @@ def test_processes_that_write_at_once_give_each_fact_an_id_of_its_own(
 
 def test_extraction_reads_each_capture_once(lab: Lab) -> None:
     lab.agent("main").write("I prefer tabs over spaces.", source="user")
-    first, again = lab.facts.extract(), lab.facts.extract()
+    first = lab.facts.extract()
+    again = lab.facts.extract()
     assert (first.facts, again.captures) == (1, 0)
     fact = lab.facts.list("people/user")[0]
     assert (fact.category, fact.source, fact.confidence) == ("preference", "user", 0.88)
@@ -465,7 +466,8 @@ def test_a_directive_ends_nothing(lab: Lab) -> None:
 
 def test_what_a_group_says_means_nothing_for_what_others_know(lab: Lab) -> None:
     lab.facts.add_channel("telegram", "9", group=True)
-    group, shop = lab.in_project("telegram-9"), lab.in_project("shop")
+    group = lab.in_project("telegram-9")
+    shop = lab.in_project("shop")
     first = group.facts.write("people/ann", "Prefers tea")
     shop.facts.write("people/ann", "Lives in Bath")
     assert group.facts.write("people/ann", "Now lives in Rome").action == "written"

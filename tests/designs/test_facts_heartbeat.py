@@ -293,7 +293,8 @@ def test_a_clock_that_was_set_back_stops_no_heartbeat(lab: Lab) -> None:
 def test_a_heartbeat_killed_in_a_phase_is_made_good_by_the_next(
     tmp_path: Path, phase: str, when: str
 ) -> None:
-    folder, other = tmp_path / "home", tmp_path / "undisturbed"
+    folder = tmp_path / "home"
+    other = tmp_path / "undisturbed"
     with _said(folder), _said(other) as undisturbed:
         undisturbed.facts.beat()
         expected = _known(undisturbed)
@@ -303,7 +304,8 @@ def test_a_heartbeat_killed_in_a_phase_is_made_good_by_the_next(
 
     def killed() -> None:
         with opened(folder, at=MONDAY) as lab:
-            report, append = heartbeat._report, Lease.append
+            report = heartbeat._report
+            append = Lease.append
             if phase == "report":
                 heartbeat._report = lambda *given: (
                     kill() if when == "before" else report(*given)
@@ -432,7 +434,8 @@ def test_meetings_come_in_once_although_heartbeats_are_killed(tmp_path: Path) ->
             heartbeat.keep_watermark = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
             lab.facts.beat()
 
-    at, captures = NOW, 0
+    at = NOW
+    captures = 0
     for day in range(7):
         at = NOW + day * DAY
         with opened(folder, at=at) as lab:

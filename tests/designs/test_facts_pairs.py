@@ -190,7 +190,8 @@ def test_candidates_are_those_of_a_comparison_with_all_of_20_000_texts() -> None
 def test_a_query_reads_the_lists_of_its_own_marks_and_no_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    candidates, counted = SharedWords(), []
+    candidates = SharedWords()
+    counted = []
     for number, text in enumerate(texts(20_000, length=6)):
         candidates.add(str(number), text)
     bincount = np.bincount
@@ -229,7 +230,8 @@ def test_measures_of_nothing_to_tell() -> None:
 
 
 def test_a_threshold_is_chosen_on_one_half_and_never_between_equal_values() -> None:
-    found, told = np.array([0.9, 0.8, 0.8, 0.5, 0.1]), np.array([1.0, 1, 0, 0, 1])
+    found = np.array([0.9, 0.8, 0.8, 0.5, 0.1])
+    told = np.array([1.0, 1, 0, 0, 1])
     half = Pairs([], told, [], np.array([True, True, True, True, False]))
     assert threshold(half, found) == 0.8, "F1 .8, where .9 has .67"
     assert threshold(half, found, 0.9) == 0.9
@@ -256,7 +258,8 @@ def test_the_weights_and_thresholds_that_ship_are_those_of_the_half_that_made_th
     by_f1: dict[float, list[float]] = {}
     for dataset in ("sick", "fever_symmetric"):
         pairs = sentence_pairs(dataset)
-        found, told = pairs.by(contradiction)[pairs.made], pairs.told[pairs.made] > 0
+        found = pairs.by(contradiction)[pairs.made]
+        told = pairs.told[pairs.made] > 0
         for cut in (0.2, 0.3, 0.36, CONTRADICTS, 0.5, 0.6, 0.7):
             hits = (told & (found >= cut)).sum()
             by_f1.setdefault(cut, []).append(
@@ -279,7 +282,8 @@ def test_pairs_are_all_there(dataset: str) -> None:
 @needs_data
 def test_likeness_correlates_better_than_cosine_and_words() -> None:
     result = score_duplicates()
-    own, others = result["metrics"], result["baselines"]
+    own = result["metrics"]
+    others = result["baselines"]
     assert own["pearson"] > max(row["pearson"] for row in others.values())
     assert (
         others["words alone"]["pearson"]

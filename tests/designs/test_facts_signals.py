@@ -251,7 +251,8 @@ def test_a_message_costs_less_than_two_milliseconds() -> None:
 
 
 def test_english_labels_are_places_and_russian_messages_are_self_written() -> None:
-    english, russian = labels("en"), labels("ru")
+    english = labels("en")
+    russian = labels("ru")
     assert all(
         not label.text
         and label.talk.partition("/")[0] in ("locomo", "qmsum", "coding_sessions")
@@ -331,7 +332,8 @@ def test_shares_are_those_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def better_than_baselines(result: dict) -> None:
-    own, others = result["metrics"], result["baselines"]
+    own = result["metrics"]
+    others = result["baselines"]
     assert own["micro"]["f1_low"] > max(row["micro"]["f1"] for row in others.values())
     assert own["signal"]["f1"] > max(row["signal"]["f1"] for row in others.values())
     for row in [*own.values(), *(row for of in others.values() for row in of.values())]:

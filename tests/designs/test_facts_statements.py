@@ -171,7 +171,9 @@ WORDINGS = {
 
 def carried_over(statements: int, seed: int) -> tuple[float, float]:
     """Precision and recall of what is superseded, of statements in WORDINGS."""
-    rng, held, facts = random.Random(seed), {}, Superseding()
+    rng = random.Random(seed)
+    held = {}
+    facts = Superseding()
     names = [
         f"{first} {last}"
         for first in ("Zora", "Milo", "Runa", "Pavo")
@@ -256,7 +258,8 @@ def test_the_same_fact_in_other_signs_is_a_duplicate(one: str, other: str) -> No
 @needs_data
 def test_what_holds_now_is_found_first() -> None:
     result = score_fact_updates("1k")
-    own, others = result["metrics"], result["baselines"]
+    own = result["metrics"]
+    others = result["baselines"]
     assert result["n"] == 150
     assert own["stale_first"] <= 0.03
     assert own["many_in_ten"] >= 0.95

@@ -68,10 +68,8 @@ def lived(folder: Path) -> Lab:
 def test_the_tree_has_its_layout_and_what_is_known_stands_in_it(tmp_path: Path) -> None:
     with lived(tmp_path / "one") as lab:
         lab.export_files(tmp_path / "a")
-        first, known = (
-            files_in(tmp_path / "a"),
-            [fact.to_dict() for fact in lab.facts.list("people/ann", active=None)],
-        )
+        first = files_in(tmp_path / "a")
+        known = [fact.to_dict() for fact in lab.facts.list("people/ann", active=None)]
     assert sorted(first) == [
         "MEMORY.md",
         "SOUL.md",

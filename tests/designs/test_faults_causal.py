@@ -25,7 +25,8 @@ pytestmark = pytest.mark.skipif(
     not hasattr(os, "fork"), reason="needs processes that are forked"
 )
 RED = ["log_error", "errsig:TypeError: undefined"]
-WRITERS, ATTEMPTS = 8, 12
+WRITERS = 8
+ATTEMPTS = 12
 
 
 @pytest.fixture
@@ -163,7 +164,8 @@ def test_an_outcome_killed_at_any_change_to_the_disk_is_there_once_or_can_be_rec
     def outcome(lab: Lab) -> object:
         return lab.causal.record_outcome_from_state([], action_id=action)
 
-    places, closed = boundaries(template, tmp_path, outcome), 0
+    places = boundaries(template, tmp_path, outcome)
+    closed = 0
     assert places[-1] == "end"
     for number in range(1, len(places) + 1):
         home = killed_at(number, template, tmp_path, outcome)

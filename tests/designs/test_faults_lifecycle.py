@@ -94,7 +94,8 @@ def test_a_killed_boot_inject_leaves_the_old_context_or_the_new(
     homes: dict[str, Path], tmp_path: Path
 ) -> None:
     home = homes["boot_inject"]
-    old, new = state(home)["context"], state(_after("boot_inject", homes))["context"]
+    old = state(home)["context"]
+    new = state(_after("boot_inject", homes))["context"]
     assert old != new
     seen = []
     for number in range(1, len(boundaries(home, tmp_path, STEPS["boot_inject"])) + 1):

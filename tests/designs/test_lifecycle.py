@@ -382,9 +382,11 @@ def _live(lab: Lab, activities: Sequence[Activity], day: int) -> None:
     """Decisions, facts and fixes are written; what the tools did comes through the
     hook.
     """
-    entries, events = [], []
+    entries = []
+    events = []
     for activity in activities:
-        at, session = day * DAY + activity.at % DAY, activity.session
+        at = day * DAY + activity.at % DAY
+        session = activity.session
         if activity.kind in ("decision", "fact", "fix"):
             kind = "trace_fix" if activity.kind == "fix" else activity.kind
             entries.append(

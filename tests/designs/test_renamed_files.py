@@ -211,7 +211,8 @@ def test_nothing_of_another_project_is_moved(lab: Lab) -> None:
 
 
 def test_contexts_fixes_and_reminders_name_what_is_there(lab: Lab) -> None:
-    red, green = "FAIL TestTill", "ok"
+    red = "FAIL TestTill"
+    green = "ok"
     asked = new_event(
         "prompt",
         {"text": "Please mend the till.", "source": "user", "project": SHOP},

@@ -366,7 +366,8 @@ def test_a_skill_with_lists_of_another_form_stops_no_other_file(
     lab, tmp_path, member, value
 ):
     folder = published(tmp_path / "eureka")
-    front, body = yaml.safe_load(SKILL.split("---")[1]), SKILL.split("---")[2]
+    front = yaml.safe_load(SKILL.split("---")[1])
+    body = SKILL.split("---")[2]
     front = {**front, "created_at": "2025-01-01T10:00:00", member: value}
     (folder / "skills/nets/SKILL.md").write_text(
         f"---\n{json.dumps(front)}\n---\n{body}"
@@ -409,7 +410,8 @@ def test_front_matter_outside_the_rules_is_told(lab, tmp_path, old, new):
 
 
 def test_a_link_out_of_the_folder_is_refused(lab, tmp_path):
-    folder, secret = published(tmp_path / "eureka"), tmp_path / "secret.md"
+    folder = published(tmp_path / "eureka")
+    secret = tmp_path / "secret.md"
     secret.write_text(INSIGHT.replace("Union bound", "Private"))
     (folder / "memories/tails/link.md").symlink_to(secret)
     assert "outside" in "".join(take(lab, folder)["memories/tails/link.md"].problems)

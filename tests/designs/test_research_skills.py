@@ -58,7 +58,8 @@ def lab(tmp_path):
 
 def used(lab, session, *calls, message="", prompt=""):
     """A session's captures, a second apart."""
-    events, at = [], lab.clock.now()
+    events = []
+    at = lab.clock.now()
     if prompt:
         events.append(
             new_event(
@@ -92,11 +93,10 @@ def used(lab, session, *calls, message="", prompt=""):
     return events
 
 
-RED, GREEN = (
-    ("Bash", "go test ./...", "Exit code 1\n--- FAIL: TestSync", []),
-    ("Bash", "go test ./...", "ok  pkg/sync", []),
-)
-EDIT, READ = ("Edit", "", "", ["pkg/sync.go"]), ("Read", "", "", [])
+RED = ("Bash", "go test ./...", "Exit code 1\n--- FAIL: TestSync", [])
+GREEN = ("Bash", "go test ./...", "ok  pkg/sync", [])
+EDIT = ("Edit", "", "", ["pkg/sync.go"])
+READ = ("Read", "", "", [])
 
 
 def test_the_moving_average_of_the_document(lab):

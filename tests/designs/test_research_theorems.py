@@ -148,10 +148,8 @@ def test_the_closure_of_a_home_reads_both_directions_and_what_always_holds(lab):
 
 
 def test_importing_twice_imports_once(lab):
-    nodes, links = (
-        [("a", "A", ()), ("b", "B", ("lemma",))],
-        [("b", "a", "uses"), ("b", "x", "uses")],
-    )
+    nodes = [("a", "A", ()), ("b", "B", ("lemma",))]
+    links = [("b", "a", "uses"), ("b", "x", "uses")]
     first = lab.research.import_theorems(nodes, links, domain="d")
     assert (first["theorems"], first["links"], first["unresolved"]) == (2, 1, ["x"])
     second = lab.research.import_theorems(

@@ -258,7 +258,8 @@ def test_two_that_close_a_lost_trace_at_once_write_one_end(
 ) -> None:
     with opened(home) as lab, opened(home) as other:
         lost_trace(lab, "t")
-        inner, results = owners.append_once, []
+        inner = owners.append_once
+        results = []
 
         def late(*given: Any) -> bool:
             """The other one comes after this one has decided, and does not see the

@@ -25,7 +25,8 @@ from theorex_lab.journal.view import verify
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "fork"), reason="needs processes that are forked"
 )
-POLLERS, TASKS = 8, 1_000
+POLLERS = 8
+TASKS = 1_000
 AFTER_THE_LEASE = NOW + 300_000_000
 
 
@@ -58,7 +59,8 @@ def _poll(
         opened(home, snapshotAfterEvents=300) as lab,
         (home / f"{worker}.done").open("a") as done,
     ):
-        board, number = lab.tasks, 0
+        board = lab.tasks
+        number = 0
         while task := board.claim("sage", worker=worker):
             number += 1
             if number == die_at:
@@ -83,10 +85,8 @@ def _noted(home: Path) -> list[str]:
 
 
 def test_eight_pollers_do_each_of_a_thousand_tasks_once(tmp_path: Path) -> None:
-    sent, barrier = (
-        _fill(tmp_path, TASKS),
-        multiprocessing.get_context("fork").Barrier(POLLERS, timeout=120),
-    )
+    sent = _fill(tmp_path, TASKS)
+    barrier = multiprocessing.get_context("fork").Barrier(POLLERS, timeout=120)
     pollers = [
         lambda n=n: _poll(tmp_path, f"w{n}", meet=barrier.wait) for n in range(POLLERS)
     ]

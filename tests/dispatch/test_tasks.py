@@ -255,7 +255,8 @@ def test_no_other_transition(
     lab: Lab, board: TaskBoard, state: str, worker: str, message: str, end: str
 ) -> None:
     task_id = _bring_to(board, state)
-    before, task = lab.journal.last_seq(), board.task(task_id)
+    before = lab.journal.last_seq()
+    task = board.task(task_id)
     with pytest.raises(InvalidInput, match=message):
         ENDS[end](board, task_id, worker)
     assert lab.journal.last_seq() == before
@@ -467,7 +468,8 @@ class Board(RuleBasedStateMachine):
         how=st.sampled_from([*ENDS]),
     )
     def follow(self, data: st.DataObject, lab: int, worker: str, how: str) -> None:
-        each, now = data.draw(st.sampled_from(self.plain)), self.clock.now()
+        each = data.draw(st.sampled_from(self.plain))
+        now = self.clock.now()
         board = self.labs[lab].tasks
         if each.ended or not each.attempt or each.worker != worker:
             with pytest.raises(InvalidInput):

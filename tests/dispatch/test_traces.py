@@ -354,7 +354,8 @@ def test_no_object_is_kept_for_an_event() -> None:
 
     sizes = []
     for count in (10, 1_000):
-        view, reopened = Traces(), Traces()
+        view = Traces()
+        reopened = Traces()
         for number in range(count):
             view.fold(
                 [started(f"trace {number}"), tool("Read"), ended(f"trace {number}")]
@@ -432,7 +433,8 @@ def test_statistics_of_an_agent(views: Views) -> None:
 
 
 names = st.sampled_from(["t-1", "t-2", "t-3", "t-4"])
-agents, sessions = st.sampled_from(["main", "sage"]), st.sampled_from(["", "a", "b"])
+agents = st.sampled_from(["main", "sage"])
+sessions = st.sampled_from(["", "a", "b"])
 streams = st.lists(
     st.one_of(
         st.builds(
@@ -502,7 +504,8 @@ def test_the_view_equals_a_plain_model_whatever_the_cuts(
     stream: list[Event], cuts: list[int]
 ) -> None:
     numbered = [event._replace(seq=seq) for seq, event in enumerate(stream, start=1)]
-    whole, cut = Traces(), Traces()
+    whole = Traces()
+    cut = Traces()
     whole.fold(numbered)
     for start, end in pairwise(
         sorted({0, len(stream), *(each for each in cuts if each < len(stream))})

@@ -58,7 +58,8 @@ def accesses(log: AccessLog) -> list[tuple[int, str, int, bool]]:
 
 
 def test_git_touches_plain_and_gzipped(tmp_path: Path) -> None:
-    plain, packed = tmp_path / "touches.log", tmp_path / "touches.log.gz"
+    plain = tmp_path / "touches.log"
+    packed = tmp_path / "touches.log.gz"
     plain.write_text(TOUCHES)
     packed.write_bytes(gzip.compress(TOUCHES.encode()))
     expected = [

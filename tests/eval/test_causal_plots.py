@@ -52,7 +52,8 @@ def test_success_stands_in_its_interval_and_its_aged_value_is_no_higher(
 ) -> None:
     ax = plots.plot_success(attempts, most=5)
     assert len(ax.get_yticklabels()) == 5
-    interval, aged = ax.containers[0][0], ax.lines[-1]
+    interval = ax.containers[0][0]
+    aged = ax.lines[-1]
     assert all(0 <= rate <= 1 for rate in interval.get_xdata())
     assert all(0 < value < 1 for value in aged.get_xdata())
 
@@ -109,10 +110,8 @@ def test_the_widget_of_the_advice_notebook_works_by_keyboard(
         half_life, genes = (
             page.locator(".widget-slider .noUi-handle").nth(place) for place in range(2)
         )
-        choice, drift = (
-            page.locator(".widget-dropdown select"),
-            page.locator(".widget-checkbox input"),
-        )
+        choice = page.locator(".widget-dropdown select")
+        drift = page.locator(".widget-checkbox input")
         moved(
             lambda: choice.select_option(label="by hand"),
             "25 attempts, half-life 30 days",

@@ -145,10 +145,8 @@ def test_what_comes_later_changes_no_earlier_row(
 
 @pytest.mark.parametrize("share", [0.3, 0.7])
 def test_a_log_that_ends_earlier_gives_the_same_rows(share: float) -> None:
-    log, whole = (
-        sessions(),
-        {row["asked"]: row for row in foretell(tried_in_sessions())},
-    )
+    log = sessions()
+    whole = {row["asked"]: row for row in foretell(tried_in_sessions())}
     rows = foretell(
         captured(replace(log, events=log.events[: round(share * len(log.events))]))
     )

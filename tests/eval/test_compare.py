@@ -132,10 +132,8 @@ def values_of(compared: Comparison) -> str:
 
 @pytest.mark.parametrize("executor", [ThreadPoolExecutor, ProcessPoolExecutor])
 def test_executors_give_what_one_thread_gives(executor: type[Executor]) -> None:
-    logs, names = (
-        [asked_log(), worked_log()],
-        ["recent_files", "compared_logs:Remembers", "nothing"],
-    )
+    logs = [asked_log(), worked_log()]
+    names = ["recent_files", "compared_logs:Remembers", "nothing"]
     with executor(2) as running:  # type: ignore[call-arg]
         side_by_side = compare(logs, names, budgets=(150,), executor=running)
     alone = compare(logs, names, budgets=(150,))

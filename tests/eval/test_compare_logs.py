@@ -149,10 +149,8 @@ Counts = dict[str, float]
 
 def counts_of(name: str, logs: list[EvalLog]) -> Counts:
     """The logs, what they hold and what is asked, under the names of the table."""
-    events, probes = (
-        sum(len(log.events) for log in logs),
-        sum(len(log.probes) for log in logs),
-    )
+    events = sum(len(log.events) for log in logs)
+    probes = sum(len(log.probes) for log in logs)
     found: dict[str, Counts] = {
         "locomo": {"turns": events, "questions": probes},
         "qmsum": {"turns": events, "questions": probes},

@@ -22,10 +22,12 @@ def test_policies_on_a_small_set_are_as_computed_by_hand() -> None:
     """Model a (cost 0) masters task 0, b (cost 1) task 1; c costs 2 and masters none."""
     found = small_set()
     scores = {each.policy: each for each in costs.score_costs(found, seed=1)}
-    tasks, test = np.array(found.test.queries.tasks), found.test.scores
+    tasks = np.array(found.test.queries.tasks)
+    test = found.test.scores
     assert scores["oracle"].regret == 0.0
     assert scores["uniform"].cost == 1.0
-    cheap, matrix = scores[costs.CHEAPEST], scores["task matrix"]
+    cheap = scores[costs.CHEAPEST]
+    matrix = scores["task matrix"]
     assert cheap.cost < matrix.cost
     mastered = tasks != "task 2"
     assert cheap.score >= float(
@@ -56,7 +58,8 @@ def test_a_cascade_pays_the_first_model_always_and_the_second_where_the_check_fa
     found = cascading_set()
     scores = {each.policy: each for each in costs.score_costs(found, seed=1)}
     first, strong = found.test.scores.T
-    perfect, noisy = scores["cascade, perfect check"], scores["cascade, noisy check"]
+    perfect = scores["cascade, perfect check"]
+    noisy = scores["cascade, noisy check"]
     assert perfect.score == pytest.approx(np.maximum(first, strong).mean())
     assert perfect.cost == pytest.approx(1 + 4 * (1 - first.mean()))
     assert perfect.cost_ratio == pytest.approx(perfect.cost / 4)

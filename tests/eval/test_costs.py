@@ -65,11 +65,9 @@ def spent(log: AccessLog, changes: dict[str, Any]) -> dict[str, float]:
 def test_the_threshold_forgets_least_at_no_higher_cost_than_the_default() -> None:
     log = AccessLog.of(work())
     found = fitted_thresholds(log, STRICT)
-    default, kept, fitted = (
-        spent(log, {}),
-        spent(log, STRICT),
-        spent(log, {**STRICT, **found}),
-    )
+    default = spent(log, {})
+    kept = spent(log, STRICT)
+    fitted = spent(log, {**STRICT, **found})
     assert kept[COST] < fitted[COST] <= default[COST]
     assert fitted[LOSS] < kept[LOSS]
     assert found["activeThreshold"] == pytest.approx(2 * found["mildThreshold"])

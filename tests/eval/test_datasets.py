@@ -287,7 +287,8 @@ def counts_of_llmrouter(found: Any) -> dict[str, float]:
 
 
 def counts_of_routellm(table: Any) -> dict[str, float]:
-    mmlu, gsm8k = table[table.benchmark == "mmlu"], table[table.benchmark == "gsm8k"]
+    mmlu = table[table.benchmark == "mmlu"]
+    gsm8k = table[table.benchmark == "gsm8k"]
     assert ((mmlu.weak_correct | mmlu.strong_correct).mean() * 100).round(2) == 85.86
     return {
         "mmlu_questions": len(mmlu),

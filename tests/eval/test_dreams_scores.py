@@ -111,7 +111,8 @@ def test_gains_are_paired_and_intervals_drawn_by_group() -> None:
 
 def test_a_strategy_for_the_first_prompt_names_more_than_words_find() -> None:
     found = score_coding("simulated_sessions")
-    ours, peers = found["metrics"], found["baselines"]
+    ours = found["metrics"]
+    peers = found["baselines"]
     assert found["n"] > 50
     assert {peer["tokens"] for peer in peers.values()} == {ours["tokens"]}
     assert 0 < ours["tokens"] <= 500
@@ -146,7 +147,8 @@ def test_strategies_of_other_tasks_and_of_the_same_are_told_apart() -> None:
 @needs_data
 def test_constraints_reach_their_own_task_and_no_coding_session() -> None:
     found = score_constraints()
-    ours, everything = found["metrics"], found["baselines"]["everything"]
+    ours = found["metrics"]
+    everything = found["baselines"]["everything"]
     assert everything["recall"] == everything["stray"] == 1.0
     assert ours["precision"] > 2 * everything["precision"]
     assert ours["stray"] < 0.05
@@ -209,7 +211,8 @@ def test_the_sliders_of_the_dreams_notebook_move_by_keyboard(
         _no_error(_outputs(file))
         status = page.locator(STATUS).first
         status.scroll_into_view_if_needed()
-        before, picture = status.inner_text(), _shown(page)
+        before = status.inner_text()
+        picture = _shown(page)
         handle = page.locator(".widget-slider .noUi-handle").first
         handle.focus()
         for _ in range(3):

@@ -52,7 +52,8 @@ class Counted:
     word.
     """
 
-    id, dimensions = "counted", 16
+    id = "counted"
+    dimensions = 16
     kind: Any = "semantic"
 
     def __init__(self) -> None:
@@ -179,7 +180,8 @@ def test_a_question_without_an_answer_is_not_counted_and_a_log_without_any_is_re
 
 
 def test_a_vector_is_computed_once_for_all_runs(log: EvalLog, tmp_path: Path) -> None:
-    first, second = Counted(), Counted()
+    first = Counted()
+    second = Counted()
     scores = [
         score_retrieval([log], embedder=KeptEmbedder(counted, tmp_path))
         for counted in (first, second)

@@ -12,7 +12,8 @@ from theorex_lab import FixedClock, Lab
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.eval.plots import facts as plots
 
-DAY, NOW = MICROSECONDS_PER_DAY, 100 * MICROSECONDS_PER_DAY
+DAY = MICROSECONDS_PER_DAY
+NOW = 100 * MICROSECONDS_PER_DAY
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import pytest
-from drawing import PictureContract, no_window, own_axes  # noqa: F401
+from drawing import PictureContract, no_window, own_axes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
@@ -48,7 +48,8 @@ def rings(ax: Axes) -> dict[str, float]:
 
 
 class TestEveryPlot(PictureContract):
-    drawings, empty = DRAWINGS, EMPTY
+    drawings = DRAWINGS
+    empty = EMPTY
 
 
 class TestTimeline:

@@ -62,10 +62,8 @@ def failed(name: str, step: int, *texts: str) -> FailedRun:
 
 def few_runs() -> list[FailedRun]:
     """Twenty runs, in each of which the one step with simulated data is at fault."""
-    plain, invented = (
-        "The archive of the city was opened and read. " * 8,
-        "We take a simulated bridge of the city here. " * 8,
-    )
+    plain = "The archive of the city was opened and read. " * 8
+    invented = "We take a simulated bridge of the city here. " * 8
     where = [1 + k % 3 for k in range(20)]
     asked = "How long is the bridge over the river? " * 10
     return [
@@ -80,7 +78,8 @@ def few_runs() -> list[FailedRun]:
 
 
 def test_interval_holds_the_mean_and_narrows_with_more_values() -> None:
-    few, many = bootstrap_mean([0, 1] * 10), bootstrap_mean([0, 1] * 1000)
+    few = bootstrap_mean([0, 1] * 10)
+    many = bootstrap_mean([0, 1] * 1000)
     assert few.low < few.mean == many.mean == 0.5 < few.high
     assert many.high - many.low < (few.high - few.low) / 5
     assert few.high - few.low == pytest.approx(
@@ -97,7 +96,8 @@ def test_interval_holds_the_mean_and_narrows_with_more_values() -> None:
 def test_groups_are_drawn_whole() -> None:
     values = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0] * 5
     groups = [k // 4 for k in range(40)]
-    alone, grouped = bootstrap_mean(values), bootstrap_mean(values, groups=groups)
+    alone = bootstrap_mean(values)
+    grouped = bootstrap_mean(values, groups=groups)
     assert grouped.mean == alone.mean
     assert grouped.high - grouped.low > 1.5 * (alone.high - alone.low)
 

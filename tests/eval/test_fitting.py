@@ -55,7 +55,10 @@ def log_of(
     n: int,
     seed: int,
 ) -> AccessLog:
-    random, now, rows, history = np.random.default_rng(seed), 0.0, [], []
+    random = np.random.default_rng(seed)
+    now = 0.0
+    rows = []
+    history = []
     for event in range(n):
         wait, touched = draw(random, event, history)
         now += wait
@@ -312,7 +315,8 @@ def test_choice_reads_nothing_of_the_scored_part() -> None:
     item = np.where(np.isin(log.event, scored), drawn, log.item)
     other = AccessLog(log.items, log.time, item, log.event, log.deleted, log.of_files)
     assert np.array_equal(split(other)[0], split(log)[0])
-    first, second = fit(log), fit(other)
+    first = fit(log)
+    second = fit(other)
     assert first.scores != second.scores
     assert (first.chosen, first.params) == (second.chosen, second.params)
 
@@ -320,7 +324,8 @@ def test_choice_reads_nothing_of_the_scored_part() -> None:
 def test_fit_is_deterministic_and_its_seed_moves_the_intervals_only() -> None:
     log = log_of(power_law, 120, 3)
     assert fit(log, seed=1) == fit(log, seed=1)
-    first, second = fit(log, seed=1), fit(log, seed=2)
+    first = fit(log, seed=1)
+    second = fit(log, seed=2)
     assert (first.chosen, first.params) == (second.chosen, second.params)
     assert [each.mrr for each in first.scores.values()] == [
         each.mrr for each in second.scores.values()
@@ -359,10 +364,8 @@ def test_fitted_importance_is_the_chance_of_use() -> None:
         log.time[log.starts[events]] <= log.time[-1] - result.horizon_days * DAY
     ]
     seen = LogReplay(log).snapshots(events)
-    importance, used = (
-        law.importance(law.raw(seen.items)),
-        seen.reuse_days <= result.horizon_days,
-    )
+    importance = law.importance(law.raw(seen.items))
+    used = seen.reuse_days <= result.horizon_days
     assert len(used) > 1_000
     if result.law == "power":
         tenths = pd.DataFrame({"importance": importance, "used": used}).groupby(

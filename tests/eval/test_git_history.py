@@ -219,7 +219,8 @@ def test_no_setting_and_no_variable_changes_what_is_read(
         tempfile.TemporaryDirectory() as place,
         pytest.MonkeyPatch.context() as patched,
     ):
-        folder, home = Path(place) / "repository", Path(place) / "home"
+        folder = Path(place) / "repository"
+        home = Path(place) / "home"
         shutil.copytree(moved, folder)
         home.mkdir()
         write(folder, ".gitattributes", "* diff=x\n")
@@ -355,13 +356,15 @@ STEPS = st.lists(
 def test_files_are_followed_as_in_a_small_model_of_a_repository(
     steps: list[tuple[str, int, int]],
 ) -> None:
-    model, names = Model(), ["a", "b", "c", "d"]
+    model = Model()
+    names = ["a", "b", "c", "d"]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         git(folder, "init", "-q", "--bare")
         parent = ""
         for what, first, second in [("create", 0, 0), *steps]:
-            path, other = names[first], names[second]
+            path = names[first]
+            other = names[second]
             if what == "create":
                 touched = (
                     model.create(path) if path not in model.at else model.edit(path)

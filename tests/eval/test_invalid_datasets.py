@@ -20,7 +20,7 @@ from test_datasets import (
     TEXT,
     Server,
     archive,
-)  # noqa: F401
+)
 
 from theorex_lab import InvalidInput, StorageError
 from theorex_lab.eval.datasets import dataset_files, parsing, recorded_runs
@@ -32,7 +32,7 @@ PLAIN = f"/owner/repo/{FAKE.commit}/data/A%26B/plain%20text.txt"
 @pytest.mark.parametrize("packed", [False, True])
 def test_other_bytes_in_the_own_folder_name_file_expected_and_got(
     own: Path, packed: bool
-) -> None:  # noqa: F811
+) -> None:
     path = own / ("plain.txt.gz" if packed else "plain.txt")
     (own / "plain.txt").unlink()
     path.write_bytes(gzip.compress(b"other") if packed else b"other")
@@ -58,7 +58,7 @@ def test_other_bytes_in_the_own_folder_name_file_expected_and_got(
 )
 def test_an_archive_of_other_members_is_refused(
     own: Path, members: dict[str, bytes]
-) -> None:  # noqa: F811
+) -> None:
     (own / "packed.tar.gz").write_bytes(archive(members, "w:gz"))
     with pytest.raises(
         InvalidInput, match=rf"packed\.tar\.gz.*members.*{FAKE.files[1].sha256}"
@@ -79,7 +79,7 @@ def test_an_archive_of_other_members_is_refused(
     # compressed.
     ids=["no gzip", "cut off", "overwritten", "no archive", "archive cut off"],
 )
-def test_damaged_files_are_named(own: Path, name: str, data: bytes) -> None:  # noqa: F811
+def test_damaged_files_are_named(own: Path, name: str, data: bytes) -> None:
     (own / "plain.txt").rename(own / "plain.txt.gz")
     (own / "plain.txt.gz").write_bytes(gzip.compress(TEXT))
     (own / name).write_bytes(data)
@@ -87,7 +87,7 @@ def test_damaged_files_are_named(own: Path, name: str, data: bytes) -> None:  # 
         read_files(FAKE)
 
 
-def refused_download(info: Any, cache: Path) -> str:  # noqa: F811
+def refused_download(info: Any, cache: Path) -> str:
     """The message; nothing may have entered the cache."""
     with pytest.raises((StorageError, InvalidInput)) as caught:
         read_files(info)
@@ -95,7 +95,7 @@ def refused_download(info: Any, cache: Path) -> str:  # noqa: F811
     return str(caught.value)
 
 
-def test_address_not_found(server: Server, cache: Path) -> None:  # noqa: F811
+def test_address_not_found(server: Server, cache: Path) -> None:
     server.serve(PLAIN, b"", status=404)
     message = refused_download(server.info, cache)
     for part in (
@@ -108,7 +108,7 @@ def test_address_not_found(server: Server, cache: Path) -> None:  # noqa: F811
         assert part in message
 
 
-def test_member_not_found(server: Server, cache: Path) -> None:  # noqa: F811
+def test_member_not_found(server: Server, cache: Path) -> None:
     info = replace(server.info, files=server.info.files[1:])
     server.serve(f"/owner/repo/{FAKE.commit}/data/runs/a/1.json", b"", status=503)
     assert (
@@ -117,12 +117,12 @@ def test_member_not_found(server: Server, cache: Path) -> None:  # noqa: F811
     )
 
 
-def test_truncated_download(server: Server, cache: Path) -> None:  # noqa: F811
+def test_truncated_download(server: Server, cache: Path) -> None:
     server.serve(PLAIN, TEXT[:1000], length=len(TEXT))
     assert server.url + PLAIN in refused_download(server.info, cache)
 
 
-def test_wrong_bytes_from_the_net(server: Server, cache: Path) -> None:  # noqa: F811
+def test_wrong_bytes_from_the_net(server: Server, cache: Path) -> None:
     server.serve(PLAIN, b"<html>log in</html>")
     message = refused_download(server.info, cache)
     for part in (
@@ -133,7 +133,7 @@ def test_wrong_bytes_from_the_net(server: Server, cache: Path) -> None:  # noqa:
         assert part in message
 
 
-def test_wrong_member_from_the_net(server: Server, cache: Path) -> None:  # noqa: F811
+def test_wrong_member_from_the_net(server: Server, cache: Path) -> None:
     info = replace(server.info, files=server.info.files[1:])
     server.serve(f"/owner/repo/{FAKE.commit}/data/runs/b/2.json", b"[9]")
     message = refused_download(info, cache)
@@ -141,7 +141,7 @@ def test_wrong_member_from_the_net(server: Server, cache: Path) -> None:  # noqa
     assert hashlib.sha256(LISTED.encode()).hexdigest() in message
 
 
-def test_offline_fails_at_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_offline_fails_at_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.socket() as taken:  # bound but not listening: connections are refused
         taken.bind(("127.0.0.1", 0))
@@ -156,7 +156,7 @@ def test_offline_fails_at_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_silent_server_is_given_up(
     cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # noqa: F811
+) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(dataset_files, "TIMEOUT_SECONDS", (0.1, 0.1))
     with socket.socket() as silent:
@@ -168,7 +168,7 @@ def test_silent_server_is_given_up(
     assert "timed out" in message
 
 
-def test_a_cache_that_cannot_be_written(server: Server, cache: Path) -> None:  # noqa: F811
+def test_a_cache_that_cannot_be_written(server: Server, cache: Path) -> None:
     cache.write_text("a file where the folder should be")
     with pytest.raises(StorageError, match=r"cache.*cannot be written.*THEOREX_DATA"):
         read_files(server.info)

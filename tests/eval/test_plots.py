@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import DAY
-from drawing import PictureContract, no_window, own_axes, texts  # noqa: F401
+from drawing import PictureContract, no_window, own_axes, texts
 from matplotlib.axes import Axes
 
 from theorex_lab import InvalidInput
@@ -103,7 +103,8 @@ EMPTY: dict[str, Callable[..., Axes]] = {
 
 
 class TestEveryPlot(PictureContract):
-    drawings, empty = DRAWINGS, EMPTY
+    drawings = DRAWINGS
+    empty = EMPTY
 
     def test_it_says_what_is_seen(self) -> None:
         unlabelled = {

@@ -37,7 +37,8 @@ def test_the_blend_reaches_more_than_its_parts_in_long_conversations() -> None:
     logs = retrieval_logs("locomo")[:2]
     score = score_retrieval(logs)
     assert score.n == 302
-    ten, fifty = values(score, "recall@10"), values(score, "recall@50")
+    ten = values(score, "recall@10")
+    fifty = values(score, "recall@50")
     assert ten["default"] >= 0.81
     assert fifty["default"] >= 0.92
     assert ten["default"] > ten["fused"] > ten["lexical"] > ten["vector"]
@@ -49,7 +50,8 @@ def test_the_blend_reaches_as_much_as_its_parts_in_meetings() -> None:
     without.
     """
     score = score_retrieval(retrieval_logs("qmsum")[8:12])
-    hit, ten = values(score, "hit@5"), values(score, "recall@10")
+    hit = values(score, "hit@5")
+    ten = values(score, "recall@10")
     assert hit["default"] >= 0.8
     for found in (hit, ten):
         assert found["default"] >= max(found["fused"], found["lexical"])

@@ -97,7 +97,9 @@ def drive(
     folder: Path, events: list[Event], settings: Settings, times: list[int]
 ) -> tuple[Lab, list[list[int]]]:
     """A lab that lives through the events, and scans at these times."""
-    clock, rest, rows = FixedClock(times[0]), list(events), []
+    clock = FixedClock(times[0])
+    rest = list(events)
+    rows = []
     lab = Lab(folder, clock=clock, settings=settings)
     for now in times:
         clock.microseconds = now
@@ -115,7 +117,8 @@ def drive(
 def test_a_replay_scans_as_a_lab_does_step_by_step(
     changes: dict[str, Any], tmp_path: Path
 ) -> None:
-    settings, events = Settings(**changes), stream(seed=len(str(changes)))
+    settings = Settings(**changes)
+    events = stream(seed=len(str(changes)))
     times = list(range(events[-1].at, events[0].at - 1, -DAY))[::-1]
     lab, rows = drive(tmp_path, events, settings, times)
     with lab:

@@ -50,7 +50,8 @@ def test_the_figures_are_those_of_a_comparison() -> None:
 
 
 def test_the_last_sessions_alone_are_asked_about() -> None:
-    whole, last = replay_sessions(worked_log()), replay_sessions(worked_log(), last=2)
+    whole = replay_sessions(worked_log())
+    last = replay_sessions(worked_log(), last=2)
     assert [*last] == [*whole][-2:]
     assert last.values()["sessions"].n == 2
     assert last.of == 4
@@ -72,7 +73,7 @@ def test_the_picture_has_a_line_for_each() -> None:
 
 
 class Broken(Remembers):
-    def inject(self, now: int, tokens: int) -> Sequence[Item]:  # noqa: ARG002
+    def inject(self, now: int, tokens: int) -> Sequence[Item]:
         raise ValueError("no memory today")
 
 

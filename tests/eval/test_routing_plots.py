@@ -13,7 +13,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pytest
 from conftest import DAY, NOW
-from drawing import PictureContract, no_window, own_axes, texts  # noqa: F401
+from drawing import PictureContract, no_window, own_axes, texts
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
@@ -86,7 +86,8 @@ EMPTY: dict[str, Callable[..., Axes]] = {
 
 
 class TestEveryPlot(PictureContract):
-    drawings, empty = DRAWINGS, EMPTY
+    drawings = DRAWINGS
+    empty = EMPTY
 
 
 def test_a_missing_column_is_named() -> None:
@@ -178,7 +179,8 @@ class TestCosts:
 
 class TestRuns:
     def test_the_recording_is_laid_out_in_time_by_its_latencies(self) -> None:
-        recorded, runs = load_local_runs(), local_runs()
+        recorded = load_local_runs()
+        runs = local_runs()
         elapsed_ms = (runs.now - to_microseconds(recorded.header["date"])) / 1_000
         assert elapsed_ms == pytest.approx(recorded.frame["latency_ms"].sum(), abs=1)
         assert sorted(runs.settings.models) == sorted(

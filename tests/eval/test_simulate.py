@@ -547,7 +547,8 @@ def test_packaged_prefers_the_repository_and_falls_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "theorex_lab"
-    shared, beside = package / "_share" / "datasets", tmp_path / "datasets"
+    shared = package / "_share" / "datasets"
+    beside = tmp_path / "datasets"
     shared.mkdir(parents=True)
     beside.mkdir()
     monkeypatch.setattr(sources, "_FOLDERS", (beside, shared))

@@ -131,7 +131,8 @@ def test_rules_are_given_again_in_the_same_words_and_in_others(
     sessions: dict[str, list[Event]],
 ) -> None:
     wordings: list[set[str]] = []
-    given, where = 0, set()
+    given = 0
+    where = set()
     for rule in lines("rules"):
         said = [
             (name, text)

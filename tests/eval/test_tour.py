@@ -412,7 +412,8 @@ def test_tune_adopts_what_it_advises(
     """A few hundred rare concepts fit into the context, which the default threshold
     leaves half empty.
     """
-    home, log = tmp_path / "home", tmp_path / "log.jsonl"
+    home = tmp_path / "home"
+    log = tmp_path / "log.jsonl"
     home.mkdir()
     (home / "config.json").write_text('{"pruneThresholdDays": 60}')
     uses = [(day, number) for day in range(200) for number in (day % 7, day * 13 % 60)]

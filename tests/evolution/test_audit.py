@@ -344,7 +344,8 @@ def test_the_latest_entries_are_those_of_a_whole_reading(
         for step in steps:
             lived(lab, step)
         since = None if days is None else NOW + days * DAY
-        take, since = reading(), 0 if since is None else since
+        take = reading()
+        since = 0 if since is None else since
         found = [
             (to_iso(event.at), *told)
             for event in lab.journal.tail(

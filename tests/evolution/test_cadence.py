@@ -64,7 +64,8 @@ def test_all_snapshots_together_take_less_than_three_times_the_journal(
     """Of a journal that grows while one short process after the other looks at every
     view, and none folds much again.
     """
-    batch, shares = 150, []
+    batch = 150
+    shares = []
     for number in range(40):
         with opened(tmp_path, snapshotAfterEvents=100) as lab:
             lab.journal.append(

@@ -220,7 +220,8 @@ def test_a_failure_is_reviewed_once_and_again_only_when_asked(lab: Lab) -> None:
 
 
 def test_the_queue_is_the_agents_own_or_that_of_all(lab: Lab) -> None:
-    mine, theirs = failed(lab), failed(lab, agent="sage")
+    mine = failed(lab)
+    theirs = failed(lab, agent="sage")
     failed(lab, explicit_score=0.5)  # it was not so bad
     log_of(lab).record("main", "rest", "rested", success=True)
     assert [
@@ -283,7 +284,8 @@ def test_what_is_erased_while_the_model_thinks_leaves_no_fix(lab: Lab) -> None:
 
 
 def test_what_no_longer_waits_is_left_alone(lab: Lab) -> None:
-    first, second = failed(lab), failed(lab)
+    first = failed(lab)
+    second = failed(lab)
 
     class Correcting:
         def review(self, case: FailureCase) -> ReviewVerdict:
@@ -300,7 +302,8 @@ def test_what_no_longer_waits_is_left_alone(lab: Lab) -> None:
 
 
 def test_what_was_reviewed_meanwhile_gets_no_second_fix(lab: Lab) -> None:
-    first, second = failed(lab), failed(lab)
+    first = failed(lab)
+    second = failed(lab)
 
     class Overtaken:
         def review(self, case: FailureCase) -> ReviewVerdict:
@@ -417,7 +420,8 @@ def test_the_rules_judge_an_answer_that_came_without_tools(lab: Lab) -> None:
 
 
 def test_a_fix_from_a_weak_guess_says_so_and_a_surer_one_does_not(lab: Lab) -> None:
-    weak, sure = failed(lab, "the ledger says 57"), failed(lab, "the ledger says 58")
+    weak = failed(lab, "the ledger says 57")
+    sure = failed(lab, "the ledger says 58")
     traced(
         lab, weak, *[("Bash", f"sum {n}", "42") for n in range(6)], trace_id="t-weak"
     )
@@ -905,7 +909,8 @@ def test_trace_review_of_one_agent_and_of_all(
 ) -> None:
     with HostileServer(completion(GOOD)) as server:
         with Lab(home(**models(server.url))) as lab:
-            mine, theirs = failed(lab), failed(lab, agent="sage")
+            mine = failed(lab)
+            theirs = failed(lab, agent="sage")
         ended = run("trace-review", "--json")
         assert ended.code == 0
         assert [each["outcome_id"] for each in ended.json["reviews"]] == [mine]

@@ -171,7 +171,9 @@ def test_a_model_server_that_dies_in_the_middle_of_its_answer(home: Path) -> Non
 
 def test_one_review_that_fails_does_not_keep_the_others_from_theirs(home: Path) -> None:
     with opened(home) as lab:
-        first, second, third = failed(lab), failed(lab), failed(lab)
+        first = failed(lab)
+        second = failed(lab)
+        third = failed(lab)
         records = lab.review_failures(reviewer=saying(GOOD, "nonsense", GOOD))
         assert [each.written_to_axon for each in records] == [True, False, True]
         assert fixes(lab) == {first: 1, third: 1}
@@ -184,8 +186,10 @@ def test_a_disk_that_is_full_between_two_reviews_keeps_the_first(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(home) as lab:
-        first, second = failed(lab), failed(lab)
-        append, room = lab.journal.append, [2]
+        first = failed(lab)
+        second = failed(lab)
+        append = lab.journal.append
+        room = [2]
 
         def short_of_room(new: list[Event], **options: Any) -> list[int]:
             if room[0] < len(new):

@@ -243,7 +243,8 @@ def test_the_gate_repeated_changes_nothing_and_judges_anew_when_records_come(
 ) -> None:
     with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
         first = _memory(lab)
-        seq, config = lab.journal.last_seq(), lab.config_file.read_bytes()
+        seq = lab.journal.last_seq()
+        config = lab.config_file.read_bytes()
         again = _memory(lab)
         assert again.repeated
         assert (again.decision, again.after) == (first.decision, first.after)
@@ -259,7 +260,8 @@ def test_the_gate_repeated_changes_nothing_and_judges_anew_when_records_come(
 
 def test_what_was_rolled_back_is_not_proposed_again(tmp_path: Path) -> None:
     with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
-        accepted, turned_down = _memory(lab), policy_settings(lab.settings)
+        accepted = _memory(lab)
+        turned_down = policy_settings(lab.settings)
         _, lab.settings = rollback(lab.journal, lab.settings, lab.folder, 1, at=NOW)
         assert lab.settings.half_life_days == 120.0
         assert _memory(lab).repeated, "the same records do not undo it"

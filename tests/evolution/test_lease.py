@@ -47,7 +47,8 @@ def _kinds(lab: Lab, after: int = 0) -> list[str]:
 
 
 def test_of_two_one_holds_it_until_it_is_given_back(lab: Lab) -> None:
-    one, other = Lease(lab.home, "nightly"), Lease(lab.home, "heartbeat")
+    one = Lease(lab.home, "nightly")
+    other = Lease(lab.home, "heartbeat")
     assert (one.take(), other.take()) == (True, False)
     assert other.holder == lease_holder(lab.home) == (one.owner, NOW + LENGTH)
     assert len(_kinds(lab)) == 1, "who is refused appends nothing"
@@ -59,7 +60,8 @@ def test_of_two_one_holds_it_until_it_is_given_back(lab: Lab) -> None:
 
 
 def test_a_lease_that_has_expired_is_taken_over_and_its_owner_stops(lab: Lab) -> None:
-    one, other = Lease(lab.home, "nightly"), Lease(lab.home, "heartbeat")
+    one = Lease(lab.home, "nightly")
+    other = Lease(lab.home, "heartbeat")
     assert one.take()
     _clock(lab).advance(seconds=599)
     assert not other.take()
@@ -80,7 +82,8 @@ def test_a_lease_that_has_expired_is_taken_over_and_its_owner_stops(lab: Lab) ->
 
 
 def test_a_lease_that_is_renewed_does_not_expire(lab: Lab) -> None:
-    one, other = Lease(lab.home, "nightly"), Lease(lab.home, "heartbeat")
+    one = Lease(lab.home, "nightly")
+    other = Lease(lab.home, "heartbeat")
     assert one.take()
     for _ in range(20):
         _clock(lab).advance(seconds=300)

@@ -114,7 +114,8 @@ def test_a_second_night_at_once_changes_nothing(tmp_path: Path) -> None:
     with documented(tmp_path) as lab:
         fill(lab)
         first = lab.nightly(reviewer="heuristic")
-        seq, context = lab.journal.last_seq(), lab.context_file.read_bytes()
+        seq = lab.journal.last_seq()
+        context = lab.context_file.read_bytes()
         second = lab.nightly(reviewer="heuristic")
         assert {event.kind for event in lab.journal.tail(seq)} == {"lease"}
         assert lab.context_file.read_bytes() == context

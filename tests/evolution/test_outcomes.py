@@ -185,7 +185,8 @@ def _events(drawn: list[tuple[Any, ...]]) -> list[Event]:
 )
 def test_the_fold_does_not_depend_on_how_events_are_cut(drawn, cuts) -> None:
     events = _events(drawn)
-    whole, parts = Outcomes(), Outcomes()
+    whole = Outcomes()
+    parts = Outcomes()
     whole.fold(events)
     for start, end in pairwise(
         sorted({0, len(events), *(cut for cut in cuts if cut < len(events))})
@@ -366,7 +367,8 @@ def test_an_outcome_of_a_call_keeps_its_place_in_files_and_goes_with_the_call(
     )
     export_home(calls.home, calls.searcher, tmp_path / "files")
     with Lab(tmp_path / "home", clock=calls.clock) as other:
-        searcher, files = (lambda: other.searcher), tmp_path / "files"
+        searcher = lambda: other.searcher
+        files = tmp_path / "files"
         import_home(other.home, searcher, files, trust_own=True)
         assert other.outcomes.get(found.outcome_id).trace_id == "good"
         assert successes(other) == [0]

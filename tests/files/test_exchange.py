@@ -84,7 +84,8 @@ def contents(folder: Path) -> dict[str, str]:
 def state(lab: Lab) -> dict[str, Any]:
     """What the views know, by name instead of by row, and without seqs."""
     axon, shared, short = (lab.views.get(kind) for kind in (Axon, SharedWeb, ShortTerm))
-    table, links = axon.concepts, axon.links
+    table = axon.concepts
+    links = axon.links
     columns = (
         "count",
         "fix_count",
@@ -104,7 +105,8 @@ def state(lab: Lab) -> dict[str, Any]:
 
     ids = {event.seq: event.id for event in lab.journal.tail(0)}
     _, asleep = axon.asleep()
-    facts, records = axon.observations, short.records
+    facts = axon.observations
+    records = short.records
     return {
         "concepts": {
             name(row): [
@@ -224,10 +226,8 @@ def recorded(stream: list[Event]) -> list[Event]:
             if body["trace_id"] not in started or body["trace_id"] in ended:
                 continue
             ended.add(body["trace_id"])
-            agent, made = (
-                started[body["trace_id"]].agent,
-                derived_event_id("trace ended", body["trace_id"]),
-            )
+            agent = started[body["trace_id"]].agent
+            made = derived_event_id("trace ended", body["trace_id"])
             event = event._replace(id=made, agent=agent)
             if not body["success"]:
                 body["latency_ms"] = None
@@ -297,7 +297,8 @@ def test_what_was_exported_comes_back_the_same(
     promoting: list[str],
     own: bool,
 ) -> None:
-    root, stream = tmp_path_factory.mktemp("exchange"), recorded(stream)
+    root = tmp_path_factory.mktemp("exchange")
+    stream = recorded(stream)
     with home(root / "first") as lab:
         half = len(stream) // 2
         lab.journal.append([*stream[:half], *extra])
@@ -578,17 +579,16 @@ def test_files_of_the_original_system(tmp_path: Path) -> None:
     folder = original(tmp_path / "theirs")
     with home(tmp_path / "home") as lab:
         axon, stm = take(lab, folder, agent="scout")
-        concepts, links = state(lab)["concepts"], state(lab)["links"]
+        concepts = state(lab)["concepts"]
+        links = state(lab)["links"]
         short_term = state(lab)["short_term"]
     assert (axon.file, axon.imported, stm.imported) == (
         "agents/sage/theorex/axon.json",
         4,
         1,
     )
-    stampede, postgres = (
-        ("sage", concept_id("cache stampede")),
-        ("sage", concept_id("postgres")),
-    )
+    stampede = ("sage", concept_id("cache stampede"))
+    postgres = ("sage", concept_id("postgres"))
     assert concepts[stampede][:5] == [
         "cache stampede",
         "cache stampedes",
@@ -634,7 +634,8 @@ def test_a_shared_axon_of_the_original_system_can_be_asked(tmp_path: Path) -> No
 
     with home(tmp_path / "home") as lab:
         (report,) = take(lab, file)
-        axon, shared = lab.views.get(Axon), lab.views.get(SharedWeb)
+        axon = lab.views.get(Axon)
+        shared = lab.views.get(SharedWeb)
         found = {
             each.text: each for each in shared_concepts(axon, shared, NOW, lab.settings)
         }
@@ -698,7 +699,8 @@ def test_an_import_that_is_killed_is_completed_by_repeating_it(
     )
     with home(tmp_path / "undisturbed") as lab:
         take(lab, team, trust_own=True)
-        expected, whole = state(lab), written(lab)
+        expected = state(lab)
+        whole = written(lab)
     with home(tmp_path / "other") as lab:
         parts = written(lab)
         take(lab, team, trust_own=True)

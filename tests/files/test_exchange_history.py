@@ -30,7 +30,8 @@ def worked(tmp_path: Path) -> Path:
 
 
 def test_a_moment_of_the_original_system(tmp_path: Path) -> None:
-    number, at = "0b54a4c6-55a4-4d14-9b3e-000000000001", "2026-02-27T10:00:00.000Z"
+    number = "0b54a4c6-55a4-4d14-9b3e-000000000001"
+    at = "2026-02-27T10:00:00.000Z"
     document = {
         "id": number,
         "timestamp": at,

@@ -89,7 +89,8 @@ def filled(lab: Lab) -> Lab:
 
 def test_what_was_exported_there_is_found_there(home: Open, tmp_path: Path) -> None:
     with filled(home("mine")) as lab:
-        done, expected = export(lab), tiers(lab)
+        done = export(lab)
+        expected = tiers(lab)
         assert expected[("main", "lock")] == (2, "SLEEPING")
     names = {
         str(path.relative_to(tmp_path / "places"))

@@ -76,7 +76,8 @@ def bombed() -> bytes:
         ),
         head + b"\nstream\n" + stream + b"\nendstream",
     ]
-    written, places = b"%PDF-1.4\n", list[int]()
+    written = b"%PDF-1.4\n"
+    places = list[int]()
     for number, content in enumerate(objects, start=1):
         places.append(len(written))
         written += b"%d 0 obj\n%s\nendobj\n" % (number, content)
@@ -91,10 +92,8 @@ def bombed() -> bytes:
 def locked() -> bytes:
     from pypdf import PdfReader, PdfWriter
 
-    writer, written = (
-        PdfWriter(PdfReader(io.BytesIO(pdf(page("private"))))),
-        io.BytesIO(),
-    )
+    writer = PdfWriter(PdfReader(io.BytesIO(pdf(page("private")))))
+    written = io.BytesIO()
     writer.encrypt("word", algorithm="RC4-128")
     writer.write(written)
     return written.getvalue()
@@ -372,7 +371,7 @@ def test_a_disk_that_fills_half_way_and_then_has_room(tmp_path: Path) -> None:
 
         def full(home: Path = home, size: int = size) -> None:
             with opened(home) as lab:
-                lab.views  # noqa: B018
+                lab.views
                 with files_of_at_most(size):
                     if size == SIZES[-1]:
                         lab.ingest(given)
@@ -414,7 +413,8 @@ def test_killed_at_any_point_a_run_that_is_repeated_does_the_rest(
     passed = boundaries(template, tmp_path, step)
     with opened(shutil.copytree(template, tmp_path / "expected")) as lab:
         step(lab)
-        expected, texts = names(lab), found(lab, "lamp")
+        expected = names(lab)
+        texts = found(lab, "lamp")
         events = [(event.kind, event.body) for event in lab.journal.tail(0)]
     assert sorted(expected) == ["0.md", "3.md", "moved.md", "new.md"]
     assert len(passed) > 8
@@ -444,7 +444,8 @@ with Lab(sys.argv[1]) as lab:
 
 
 def test_two_runs_at_once_take_each_file_once(tmp_path: Path) -> None:
-    given, home = lamps(tmp_path / "docs", 60), tmp_path / "home"
+    given = lamps(tmp_path / "docs", 60)
+    home = tmp_path / "home"
     how: dict[str, Any] = {
         "stdin": subprocess.PIPE,
         "stdout": subprocess.PIPE,

@@ -51,7 +51,8 @@ NAMES = [
 def test_what_is_no_file_is_told_and_the_others_are_imported(
     tmp_path: Path, name: str, kind: str
 ) -> None:
-    path, good = tmp_path / "given" / name, tmp_path / "given" / "outcomes" / "z.json"
+    path = tmp_path / "given" / name
+    good = tmp_path / "given" / "outcomes" / "z.json"
     for each in (path, good):
         each.parent.mkdir(parents=True, exist_ok=True)
     good.write_text(json.dumps({"decision": "x", "result": "y", "success": True}))

@@ -528,7 +528,8 @@ def test_only_what_changed_is_read_again(lab: Lab, shop: Path) -> None:
     (shop / "a.py").write_text("def stays(): pass\ndef goes(): pass\n")
     (shop / "b.py").write_text("def ledger(): pass\n")
     first = lab.ingest(shop, reader=CODE)
-    before, seq = kept(lab), lab.journal.last_seq()
+    before = kept(lab)
+    seq = lab.journal.last_seq()
     again = lab.ingest(shop, reader=CODE)
     assert (first.new, first.parts, again.unchanged, again.new) == (2, 5, 2, 0)
     assert lab.journal.last_seq() == seq
@@ -626,7 +627,9 @@ def touch(lab: Lab, path: str, project: str) -> None:
 
 def fenced(text: str) -> list[str]:
     """The lines of a context that stand in fences."""
-    inside, lines, mark = False, list[str](), ""
+    inside = False
+    lines = list[str]()
+    mark = ""
     for line in text.split("\n"):
         if line.startswith("```"):
             mark = "" if inside and line == mark else line.split("text")[0]

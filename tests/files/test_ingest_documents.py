@@ -264,7 +264,8 @@ def test_what_is_unchanged_is_skipped_and_what_changed_takes_its_place(
     )
     assert counts(lab, given) == {"new": 2}
     assert counts(lab, given) == {"unchanged": 2}
-    first, last = ids(lab, "lamp"), lab.journal.last_seq()
+    first = ids(lab, "lamp")
+    last = lab.journal.last_seq()
     lab.pin(first["Lamp"])
     (given / "a.md").write_text("# Window\nNew.\n# Lamp\nThe lamp is green.\n")
     assert counts(lab, given) == {"changed": 1, "unchanged": 1}

@@ -195,10 +195,8 @@ def test_an_id_with_a_time_is_the_same_in_each_session(
     lab: Lab, tmp_path: Path
 ) -> None:
     text = "Fix the cache, always use the TTL"
-    moment, content = (
-        to_microseconds(made.at(1)),
-        hashlib.sha256(text.encode()).hexdigest(),
-    )
+    moment = to_microseconds(made.at(1))
+    content = hashlib.sha256(text.encode()).hexdigest()
     lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE))
     assert captures(lab)[1][-1] == derived_event_id(
         "transcript", "claude", "", "prompt u1", moment, content

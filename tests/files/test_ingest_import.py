@@ -135,7 +135,9 @@ def test_two_imports_at_once_double_nothing(lab: Lab, tmp_path: Path) -> None:
 def test_what_was_appended_between_look_up_and_transaction_is_not_doubled(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, read, asked = write(tmp_path / "x.jsonl", made.CLAUDE), SqliteJournal.read, []
+    file = write(tmp_path / "x.jsonl", made.CLAUDE)
+    read = SqliteJournal.read
+    asked = []
 
     def late(journal: SqliteJournal, **how: object) -> object:
         found = read(journal, **how)  # type: ignore[arg-type]

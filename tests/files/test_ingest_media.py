@@ -31,7 +31,9 @@ TESSERACT = pytest.mark.skipif(
 )
 NO_MODEL = "it was shown to no model: no visionModel is set"
 NO_WORDS = "its words were not read: the program tesseract is not installed"
-RED, GREEN, BLUE = (200, 20, 20), (20, 200, 20), (20, 20, 200)
+RED = (200, 20, 20)
+GREEN = (20, 200, 20)
+BLUE = (20, 20, 200)
 
 
 @pytest.fixture
@@ -395,10 +397,8 @@ def without_frames(path: Path) -> Path:
     them.
     """
     with av.open(str(path), "w") as made:
-        picture, heard = (
-            made.add_stream("mpeg4", rate=10),
-            made.add_stream("aac", rate=44_100),
-        )
+        picture = made.add_stream("mpeg4", rate=10)
+        heard = made.add_stream("aac", rate=44_100)
         picture.width, picture.height, picture.pix_fmt = 64, 48, "yuv420p"
         frame = av.AudioFrame.from_ndarray(
             np.zeros((1, 1_024), np.float32), format="fltp", layout="mono"

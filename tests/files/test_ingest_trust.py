@@ -38,7 +38,8 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 def outside_of_fences(text: str) -> str:
     """The lines of a context that stand in no fence."""
-    kept, fence = list[str](), ""
+    kept = list[str]()
+    fence = ""
     for line in text.splitlines():
         marks = line[: len(line) - len(line.lstrip("`"))]
         if fence:

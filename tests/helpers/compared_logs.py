@@ -1,7 +1,5 @@
 """Small logs and memories for the tests of comparisons; importable by other processes."""
 
-# ruff: noqa: ARG002 - of what the four methods are given, few of these memories use all
-
 from __future__ import annotations
 
 import threading
@@ -57,13 +55,15 @@ def asked_log(name: str = "asked", n: int = 8) -> EvalLog:
 
 def worked_log(name: str = "worked", n: int = 9) -> EvalLog:
     """Sessions of which each edits the file of the session before and one of its own."""
-    events, lines = [], []
+    events = []
+    lines = []
     for number in range(n):
         edits = [
             f"src/{LETTERS[file] * (4 + file)}.py"
             for file in range(number, max(-1, number - 2), -1)
         ]
-        at, session = NOW + number * DAY, f"s{number}"
+        at = NOW + number * DAY
+        session = f"s{number}"
         lines += [
             SessionLine(
                 at, session, prompt=f"Mend the {LETTERS[number] * 6} machinery"

@@ -20,7 +20,8 @@ from typing import Any
 
 from theorex_lab.text.redact.masking import mask
 
-_SAMPLES, _AROUND = int(os.environ.get("SAMPLES", "5")), 60
+_SAMPLES = int(os.environ.get("SAMPLES", "5"))
+_AROUND = 60
 _SUFFIXES = {
     ".json",
     ".jsonl",
@@ -96,7 +97,8 @@ def sample(text: str, masked: str) -> str:
 
 def main() -> None:
     csv.field_size_limit(1 << 30)
-    folder, chosen = Path(os.environ["THEOREX_DATA"]), sys.argv[1:]
+    folder = Path(os.environ["THEOREX_DATA"])
+    chosen = sys.argv[1:]
     for place in sorted(
         each
         for each in folder.iterdir()

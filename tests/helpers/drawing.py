@@ -69,7 +69,8 @@ class PictureContract:
     def test_it_draws_on_the_axes_given_and_opens_no_figure(
         self, drawing: Drawing
     ) -> None:
-        ax, before = own_axes(), plt.get_fignums()
+        ax = own_axes()
+        before = plt.get_fignums()
         assert drawing(ax=ax) is ax
         assert plt.get_fignums() == before
         assert ax.has_data()
@@ -83,7 +84,8 @@ class PictureContract:
         ] == [ax.figure]
 
     def test_twice_the_same_bytes(self, drawing: Drawing) -> None:
-        first, second = own_axes(), own_axes()
+        first = own_axes()
+        second = own_axes()
         assert to_png(figure_of(drawing(ax=first))) == to_png(
             figure_of(drawing(ax=second))
         )

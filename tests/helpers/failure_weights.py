@@ -23,7 +23,8 @@ def fit_weights(runs: Sequence[FailedRun]) -> dict[str, float]:
     """The weights, fitted on the development half of the runs; those whose labelled
     step is a tool's answer are left out.
     """
-    options, chosen = [], []
+    options = []
+    chosen = []
     for run in runs:
         readings = failure_signs.read_run(run_steps(run), run.question)
         positions = failure_signs.candidates(readings)
@@ -52,7 +53,8 @@ def fit_choice(
     """
     weights = np.zeros(options[0].shape[1])
     for _ in range(_NEWTON_STEPS):
-        slope, curvature = -ridge * weights, ridge * np.eye(len(weights))
+        slope = -ridge * weights
+        curvature = ridge * np.eye(len(weights))
         for features, row in zip(options, chosen, strict=True):
             raw = features @ weights
             chance = np.exp(raw - raw.max())
@@ -77,4 +79,4 @@ if __name__ == "__main__":
             name: round(weight, 2)
             for name, weight in fit_weights(fetch_whoandwhen().runs).items()
         }
-    )  # noqa: T201
+    )

@@ -202,7 +202,7 @@ def forked(run: Callable[[], object]) -> int:
             code = 0
         # The child must end here whatever happens: above it stands a copy of the test
         # run.
-        except BaseException:  # noqa: BLE001
+        except BaseException:
             traceback.print_exc()
         finally:
             sys.stderr.flush()
@@ -216,9 +216,11 @@ class Boundaries:
     """
 
     def __init__(self, home: Path, kill_at: int = 0) -> None:
-        self.home, self.kill_at = str(home), kill_at
+        self.home = str(home)
+        self.kill_at = kill_at
         self.passed: list[str] = []
-        self._fsync, self._connect = os.fsync, sqlite3.connect
+        self._fsync = os.fsync
+        self._connect = sqlite3.connect
 
     def install(self) -> None:
         """For the rest of this process's life; to be used in a child."""
@@ -262,10 +264,8 @@ def boundaries(
     """Names of the boundaries that a step passes, the last one being its end, found by
     doing it once in a child.
     """
-    home, noted = (
-        shutil.copytree(template, folder / "counted"),
-        folder / "boundaries.json",
-    )
+    home = shutil.copytree(template, folder / "counted")
+    noted = folder / "boundaries.json"
 
     def run() -> None:
         seen = Boundaries(home)

@@ -38,15 +38,14 @@ def pdf(*pages: bytes) -> bytes:
     from pypdf import PdfWriter
     from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-    writer, names = (
-        PdfWriter(),
-        {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"},
-    )
+    writer = PdfWriter()
+    names = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
     font = DictionaryObject(
         {NameObject(key): NameObject(value) for key, value in names.items()}
     )
     for operators in pages:
-        page, stream = writer.add_blank_page(300, 300), DecodedStreamObject()
+        page = writer.add_blank_page(300, 300)
+        stream = DecodedStreamObject()
         stream.set_data(operators)
         page[NameObject("/Contents")] = writer._add_object(stream)
         fonts = DictionaryObject(

@@ -29,7 +29,9 @@ from theorex_lab.memory.documents import Part, document_body
 from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.search.lexical import tokenize
 
-_LEAST_WORDS, _FIRST, _BUDGETS = 5, 10, (300, 600, 1_200)
+_LEAST_WORDS = 5
+_FIRST = 10
+_BUDGETS = (300, 600, 1_200)
 
 
 class _Function(NamedTuple):
@@ -165,10 +167,8 @@ def score_documents(name: str = "qmsum", *, seed: int = 0) -> dict[str, Any]:
     it holds more than half. Half of the meetings, the even ones, chose how long a
     section is; the odd ones are reported.
     """
-    embedder, rows = (
-        kept_embedder(),
-        {"sections": list[list[float]](), "turns": list[list[float]]()},
-    )
+    embedder = kept_embedder()
+    rows = {"sections": list[list[float]](), "turns": list[list[float]]()}
     for log in load_logs(name)[1::2]:
         document, covers = _as_document(log)
         for way, held in (("sections", document), ("turns", log)):
@@ -191,20 +191,18 @@ _METRICS = [f"recall in {budget} tokens" for budget in _BUDGETS]
 def _as_document(log: EvalLog) -> tuple[EvalLog, dict[str, frozenset[str]]]:
     """The log as one file, and by section the turns that it holds."""
     turns = [(event.id, event.body["text"]) for event in log.events]
-    text, spans, at = (
-        "\n\n".join(turn for _, turn in turns),
-        list[tuple[str, int, int]](),
-        0,
-    )
+    text = "\n\n".join(turn for _, turn in turns)
+    spans = list[tuple[str, int, int]]()
+    at = 0
     for number, turn in turns:
         spans.append((number, at, at + len(turn)))
         at += len(turn) + 2
     parts = [*sections([TextBlock(0, text)], "meeting.txt")]
-    body, covers, start = (
-        document_body("meeting.txt", "", parts, None, "", source="import", project=""),
-        {},
-        0,
+    body = document_body(
+        "meeting.txt", "", parts, None, "", source="import", project=""
     )
+    covers = {}
+    start = 0
     for item, _, _, piece, *_ in body["parts"]:
         start = text.index(piece, start)
         end = start + len(piece)

@@ -81,7 +81,8 @@ def decoded(frame: bytes, seconds: float, way: str) -> Message:
         for name in ("execution_state", "status", "execution_count")
         if name in content
     ]
-    kind, cell = header["msg_type"], metadata.get("cellId", "")
+    kind = header["msg_type"]
+    cell = metadata.get("cellId", "")
     return Message(
         seconds,
         way,
@@ -137,7 +138,8 @@ class LabPage:
         """
         until(self.page, self._kernel_waits, "a kernel that waits")
         self.click("Run", "Run All Cells")
-        before, since = None, time.monotonic()
+        before = None
+        since = time.monotonic()
         while not self._all_ran():
             self._tell_errors()
             if before != (before := self._state):

@@ -23,8 +23,10 @@ from collections.abc import Iterator
 from theorex_lab.eval.datasets.logs import load_logs
 
 SETS = ("locomo", "qmsum", "coding_sessions")
-SEED, LONGEST = 23, 600
-RANDOM, CUED = 48, 8
+SEED = 23
+LONGEST = 600
+RANDOM = 48
+CUED = 8
 TEXTS = {"observation": "text", "prompt": "text", "turn_ended": "message"}
 CUES = {
     "preference": r"like|love|prefer|enjoy|hate|favou?rite|rather|fan of|better",

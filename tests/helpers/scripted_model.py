@@ -14,7 +14,8 @@ class ScriptedModel:
     """
 
     def __init__(self, answers: Sequence[str] | Callable[[str], str]) -> None:
-        self._answers, self.asked = answers, list[str]()
+        self._answers = answers
+        self.asked = list[str]()
 
     def __call__(self, prompt: str) -> Completion:
         """The next answer. Raises ModelUnavailable for an empty one, or where the list

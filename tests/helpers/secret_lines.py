@@ -26,7 +26,9 @@ def drawn(kind: str, length: int, seed: str) -> str:
     """Characters that depend on the seed alone; a letter and a digit of each sort come
     first where there is room.
     """
-    alphabet, found, block = _ALPHABETS[kind], "", 0
+    alphabet = _ALPHABETS[kind]
+    found = ""
+    block = 0
     while len(found) < length:
         found += "".join(
             alphabet[byte % len(alphabet)]

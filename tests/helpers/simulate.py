@@ -427,13 +427,13 @@ class _Team:
 
     def _decide(self, topic: int) -> _Done:
         dice = self.dice
-        question, options = topics()[topic].question, topics()[topic].options
+        question = topics()[topic].question
+        options = topics()[topic].options
         if dice.chance(550):
-            question, options = (
-                f"the approach in {self._focus(topic).phrase}",
-                own(lines("techniques"), topic),
-            )
-        reason, old = dice.pick(lines("reasons")), self.chosen.get(question)
+            question = f"the approach in {self._focus(topic).phrase}"
+            options = own(lines("techniques"), topic)
+        reason = dice.pick(lines("reasons"))
+        old = self.chosen.get(question)
         if old is not None and dice.chance(500):
             return _Done(f"{question} stays {old}, {reason}", ("confirms",))
         new = self.chosen[question] = dice.pick(
@@ -451,10 +451,8 @@ class _Team:
         sentence, values = dice.pick(FACTS)
         name = TEAM_TOPIC
         if dice.chance(600):
-            sentence, values = (
-                f"{{}} {dice.pick(lines('care'))} {self._focus(topic).phrase}",
-                lines("people"),
-            )
+            sentence = f"{{}} {dice.pick(lines('care'))} {self._focus(topic).phrase}"
+            values = lines("people")
             name = topics()[topic].name
         old = self.known.get(sentence)
         if old is not None and dice.chance(600):

@@ -116,7 +116,9 @@ class _Session:
     """The lines of one session, each some time after the one before."""
 
     def __init__(self, dice: Dice, at: int) -> None:
-        self.dice, self.at, self.lines = dice, at, list[Line]()
+        self.dice = dice
+        self.at = at
+        self.lines = list[Line]()
         self.name = f"{to_datetime(at):%Y%m%d-%H%M}"
         self.line("SessionStart", cwd=PROJECT)
 
@@ -292,7 +294,8 @@ class _Project:
         """On the part that the topic's work was on last, often, or on one of its parts,
         the first ones more often.
         """
-        dice, place = self.dice, topics()[topic]
+        dice = self.dice
+        place = topics()[topic]
         if aspect is None and (topic not in self.latest or dice.chance(400)):
             aspect = place.aspects[
                 dice.weighted([20 // (n + 1) for n in range(len(place.aspects))])
@@ -424,7 +427,8 @@ class _Project:
         return self.dice.pick(lines("answers in red")).format(**task.words)
 
     def _decision(self, task: _Task) -> str:
-        dice, place = self.dice, topics()[task.topic]
+        dice = self.dice
+        place = topics()[task.topic]
         old = self.chosen.get(place.question)
         option = self.chosen[place.question] = dice.pick(
             [other for other in place.options if other != old]

@@ -50,10 +50,8 @@ def numbered(trial: Trial) -> Trial:
         if one.budget == 500
     ]
     problems = {what.partition(":")[0]: count for what, count in trial.problems.items()}
-    spent, share = (
-        {"all": round(sum(trial.cpu_seconds.values()), 2)},
-        {n: round(s, 3) for n, s in trial.survivors.items()},
-    )
+    spent = {"all": round(sum(trial.cpu_seconds.values()), 2)}
+    share = {n: round(s, 3) for n, s in trial.survivors.items()}
     return replace(
         trial,
         given=given,

@@ -112,7 +112,8 @@ def test_only_flushed_or_ended_raw_events_before_the_date_move(
 def test_archiving_twice_archives_once(journal: SqliteJournal) -> None:
     journal.append([raw(1), flushed(1)])
     assert move(journal).events == 1
-    seq, files = journal.last_seq(), segments(journal)
+    seq = journal.last_seq()
+    files = segments(journal)
     assert move(journal) == (0, [])
     assert (journal.last_seq(), segments(journal)) == (seq, files)
 
@@ -169,7 +170,8 @@ def test_the_journal_reads_the_same_before_and_after(
     )
     views = Views(journal, journal.path.parent / "views")
     for number, kind in enumerate(kinds):
-        session, day = sessions[number], days[number]
+        session = sessions[number]
+        day = days[number]
         if kind == "flush":
             journal.append([flushed(number, session)])
         else:

@@ -190,7 +190,8 @@ class Erasing:
     """Erases the secret in a thread with a home of its own, as another process would."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.home, self.committed = home, threading.Event()
+        self.home = home
+        self.committed = threading.Event()
         self.reached: list[str] = []
         self.thread = threading.Thread(target=self._run)
         remove = context_file.remove_contexts
@@ -235,7 +236,8 @@ def test_no_snapshot_is_written_past_an_erasure(
     """Also where the system has no locks: then what was written is taken back."""
     _with_secret(tmp_path)
     erasing = Erasing(tmp_path, monkeypatch)
-    write, exclusive = snapshot.write_snapshot, view.exclusive
+    write = snapshot.write_snapshot
+    exclusive = view.exclusive
     writes: list[int] = []
 
     def writing(*arguments: object, **options: object) -> Path:
@@ -279,7 +281,8 @@ def test_an_erasure_waits_for_whoever_writes_a_snapshot(
     tmp_path: Path, monkeypatch
 ) -> None:
     """One that is killed after it has written takes nothing back."""
-    exclusive, waited = snapshot.exclusive, []
+    exclusive = snapshot.exclusive
+    waited = []
 
     @contextmanager
     def noting(path: Path, *, wait: bool) -> Iterator[bool]:
@@ -437,7 +440,8 @@ DOINGS: dict[str, tuple[Callable[[Lab], object], str]] = {
 def test_a_checkpoint_that_waited_in_vain_is_told(
     tmp_path: Path, monkeypatch, doing: str, number: int
 ) -> None:
-    checkpoint, calls = erasing._checkpoint, []
+    checkpoint = erasing._checkpoint
+    calls = []
     do, done = DOINGS[doing]
 
     def checking(connection: sqlite3.Connection) -> bool:
@@ -621,7 +625,8 @@ def test_an_erasure_of_an_earlier_release_or_one_that_was_erased_reaches_everyth
 def test_an_erasure_during_a_verification_is_no_difference(
     tmp_path: Path, monkeypatch
 ) -> None:
-    fold_into, erased = view.fold_into, []
+    fold_into = view.fold_into
+    erased = []
 
     def late(each: view.View, journal: SqliteJournal, upto: int) -> int:
         if each is not lab.views._open[Axon] and not erased:
@@ -715,7 +720,8 @@ def test_a_vector_made_of_a_text_that_is_erased_meanwhile_is_not_kept(
     with Lab(tmp_path, embedder=embedder) as lab:
         lab.journal.append([observation("y", labels=["cache"]), secret(at=NOW)])
         erasing = Erasing(tmp_path, monkeypatch)
-        keep, remembered = lab.searcher.vectors._keep, lab.searcher.vectors._remembered
+        keep = lab.searcher.vectors._keep
+        remembered = lab.searcher.vectors._remembered
 
         def keeping(*arguments: object) -> None:
             if moment == "before it is kept":
@@ -770,7 +776,10 @@ def test_a_file_may_be_swept_between_any_two_looks_into_it(
         with monkeypatch.context() as patch:
             patch.setattr(Lab, "_sweep_vectors", lambda _self: None)
             other.erase(match=SECRET)
-        find, add, calls, locked = VectorCache.find, VectorCache.add, [], []
+        find = VectorCache.find
+        add = VectorCache.add
+        calls = []
+        locked = []
 
         def adding(self: VectorCache, *arguments: object, **options: object) -> None:
             if call == 0:

@@ -38,7 +38,9 @@ WRITES: dict[str, Callable[[Lab], object]] = {
     **{name: step for name, step in STEPS.items() if name != "snapshot"},
 }
 TEMPLATES = {"write": "flush"}
-_MS_NOSUID, _MS_PRIVATE_REC, _CLONE_NEWNS = 2, 0x44000, 0x20000
+_MS_NOSUID = 2
+_MS_PRIVATE_REC = 0x44000
+_CLONE_NEWNS = 0x20000
 
 
 @pytest.fixture
@@ -83,7 +85,8 @@ def test_without_room_a_step_is_refused_and_does_the_same_when_there_is_room(
     """At every size of file that the step cannot do with: nothing at all, the journal's
     log, the context file.
     """
-    template, step = homes[TEMPLATES.get(name, name)], WRITES[name]
+    template = homes[TEMPLATES.get(name, name)]
+    step = WRITES[name]
     before = state(template)
     expected = state(_done(shutil.copytree(template, tmp_path / "expected"), step))
     assert expected != before
@@ -93,7 +96,7 @@ def test_without_room_a_step_is_refused_and_does_the_same_when_there_is_room(
 
         def full(home: Path = home, size: int = size) -> None:
             with documented(home) as lab:
-                lab.views  # noqa: B018
+                lab.views
                 for _ in ("once", "lasting"):
                     with files_of_at_most(size):
                         try:

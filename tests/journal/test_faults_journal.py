@@ -20,7 +20,8 @@ from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KILLS = 200
-WRITERS, WRITES = 8, 1_000
+WRITERS = 8
+WRITES = 1_000
 SECRET = "the vault opens with 4711"
 _WRITER = """
 import sys

@@ -92,7 +92,8 @@ def _whole_cycle(home: Path) -> None:
 def _counts(home: Path) -> dict[str, object]:
     """What must be the same whether one process went through the cycle or two did."""
     with documented(home) as lab:
-        axon, shared = lab.views.get(Axon), lab.views.get(SharedWeb)
+        axon = lab.views.get(Axon)
+        shared = lab.views.get(SharedWeb)
         keys = [
             (axon.agents[int(a)], int(c))
             for a, c in zip(
@@ -201,7 +202,8 @@ def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_prune
     before what was decided is written.
     """
     tried = []
-    decide, exclusive = getattr(scores, name), SqliteJournal.exclusive
+    decide = getattr(scores, name)
+    exclusive = SqliteJournal.exclusive
 
     def deciding(*arguments: object, **options: object) -> Event | None:
         with closing(sqlite3.connect(tmp_path / "theorex.db", timeout=0)) as other:
@@ -323,7 +325,9 @@ def test_two_processes_that_erase_scan_and_snapshot_at_once_are_in_nobodys_way(
 
 
 SECRET = "zq9secretcanary7"
-WRITERS, TEXTS, LIVES = 4, 12, 3
+WRITERS = 4
+TEXTS = 12
+LIVES = 3
 
 
 def _with_vectors(home: Path, **settings: Any) -> Lab:
@@ -383,7 +387,8 @@ def _maintain_until_killed(home: Path, kill_at: int) -> None:
 def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_though_all_are_killed(
     tmp_path: Path,
 ) -> None:
-    home, acknowledged = tmp_path / "home", tmp_path / "acknowledged"
+    home = tmp_path / "home"
+    acknowledged = tmp_path / "acknowledged"
     with _with_vectors(home) as lab:
         fill(lab)
         before = lab.journal.last_seq()
@@ -445,7 +450,8 @@ def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_thoug
 def test_two_processes_that_embed_one_backlog_keep_each_text_once(
     tmp_path: Path,
 ) -> None:
-    home, texts = tmp_path / "home", 300
+    home = tmp_path / "home"
+    texts = 300
     with documented(home) as lab:
         lab.journal.append(
             [observation(f"text {number} of a queue") for number in range(texts)]

@@ -235,7 +235,8 @@ def test_a_flipped_bit_in_the_log_of_a_crashed_home_is_refused_again_and_again(
     crashed: dict[str, bytes], tmp_path: Path
 ) -> None:
     """Damage within the last commit cannot be told from a commit that the crash tore."""
-    chance, log = random.Random(7), crashed["theorex.db-wal"]
+    chance = random.Random(7)
+    log = crashed["theorex.db-wal"]
     last_commits = len(log) - 3 * 5 * 4_120
     for _ in range(60):
         damaged = bytearray(log)
@@ -450,7 +451,8 @@ def test_a_backup_taken_while_others_write_is_a_prefix_and_can_be_put_back(
 
 
 def test_a_restore_sets_aside_what_was_there(tmp_path: Path) -> None:
-    home, file = tmp_path / "home", tmp_path / "backup.db"
+    home = tmp_path / "home"
+    file = tmp_path / "backup.db"
     with documented(home) as lab:
         fill(lab)
         lab.archive(NOW + 1)
@@ -509,7 +511,8 @@ def test_a_home_is_old_or_new_wherever_its_replacement_is_killed(
     step: str, tmp_path: Path
 ) -> None:
     """In between it refuses to be opened, and repeating brings it to the end."""
-    template, file = tmp_path / "template", tmp_path / "backup.db"
+    template = tmp_path / "template"
+    file = tmp_path / "backup.db"
     with documented(template) as lab:
         fill(lab)
         backup(lab.journal, file)
@@ -705,7 +708,8 @@ class _Failing:
     """A connection whose commit fails with the disk."""
 
     def __init__(self, statement: str) -> None:
-        self.statement, self.in_transaction = statement, False
+        self.statement = statement
+        self.in_transaction = False
 
     def execute(self, statement: str) -> None:
         if statement == self.statement:
@@ -726,7 +730,7 @@ def test_a_failed_commit_says_that_its_outcome_is_unknown(
     statement: str, text: str
 ) -> None:
     connection = _Failing(statement)
-    with pytest.raises(StorageError, match=text) as raised, explained("theorex.db"):  # noqa: PT012
+    with pytest.raises(StorageError, match=text) as raised, explained("theorex.db"):
         if statement == "VACUUM":
             connection.execute("VACUUM")
         with transaction(connection):  # type: ignore[arg-type]
@@ -777,7 +781,9 @@ def _read_only(home: Path) -> None:
     import ctypes
 
     system = ctypes.CDLL(None, use_errno=True)
-    name, bind, remount_read_only = bytes(home), 0x1000, 0x1000 | 0x20 | 0x1
+    name = bytes(home)
+    bind = 0x1000
+    remount_read_only = 0x1000 | 0x20 | 0x1
     mounted = (
         system.unshare(0x20000) == 0
         and system.mount(b"none", b"/", None, 0x44000, None) == 0
@@ -793,7 +799,8 @@ def _read_only(home: Path) -> None:
 def test_a_home_that_may_only_be_read_is_read(
     state_of_log: str, tmp_path: Path
 ) -> None:
-    home, numbers = tmp_path / "home", count()
+    home = tmp_path / "home"
+    numbers = count()
     with documented(home) as lab:
         fill(lab)
         lab.search("cache")

@@ -234,7 +234,8 @@ def _first_event(home: str, folder: str, barrier: object) -> None:
 
 
 def test_hooks_that_see_a_new_folder_at_once_give_it_one_id(place: Path) -> None:
-    shop, home = repository(place / "shop"), place / "home"
+    shop = repository(place / "shop")
+    home = place / "home"
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(8)
     arguments = (str(home), str(shop), barrier)
@@ -271,7 +272,8 @@ def test_the_rule_of_a_project_is_given_after_its_folder_was_moved(
 def test_a_forged_git_file_reads_and_writes_nothing_of_another_project(
     lab: Lab, place: Path
 ) -> None:
-    victim, evil = repository(place / "victim"), place / "evil"
+    victim = repository(place / "victim")
+    evil = place / "evil"
     evil.mkdir()
     say(lab.folder, "UserPromptSubmit", victim, "Always keep VICTIMWORD in mind.")
     (evil / ".git").write_text(f"gitdir: {victim}/.git/worktrees/none\n")
@@ -288,10 +290,8 @@ def test_a_forged_git_file_reads_and_writes_nothing_of_another_project(
 def test_a_merged_project_is_found_as_the_other_everywhere(
     lab: Lab, place: Path
 ) -> None:
-    old, new = (
-        bound(lab, repository(place / "old")),
-        bound(lab, repository(place / "new")),
-    )
+    old = bound(lab, repository(place / "old"))
+    new = bound(lab, repository(place / "new"))
     lab.journal.append([_written(old), _written(new, "The door is blue.")])
     before = lab.in_project(new)
     assert [hit.text for hit in before.search("lamp", kinds=["observation"])] == []

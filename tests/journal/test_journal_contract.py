@@ -122,7 +122,8 @@ def test_seqs_count_from_one_and_events_come_back_as_they_were(
 
 
 def test_all_or_nothing(journal: Journal) -> None:
-    first, second = observation("first"), observation("second")
+    first = observation("first")
+    second = observation("second")
     journal.append([first])
     with pytest.raises(AlreadyThere):
         journal.append([second, first])

@@ -463,18 +463,17 @@ class _Inner(Parts):
 
 class _Outer(Parts):
     def __init__(self) -> None:
-        self.labels, self.inner, self.rows, self.other = (
-            Strings(),
-            _Inner(),
-            Table(count="i8"),
-            [1],
-        )
+        self.labels = Strings()
+        self.inner = _Inner()
+        self.rows = Table(count="i8")
+        self.other = [1]
 
 
 def test_parts_are_stored_by_the_names_of_their_attributes_and_taken_over_again() -> (
     None
 ):
-    one, other = _Outer(), _Outer()
+    one = _Outer()
+    other = _Outer()
     one.labels.append("cache")
     one.inner._ids.number("a")
     one.rows.grow(1)

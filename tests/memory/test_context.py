@@ -165,10 +165,8 @@ def test_what_to_avoid_stands_beside_the_fixes_the_newest_of_a_tag(
 
 
 def test_fixes_stand_in_every_way_out_each_sentence_once(lab: Lab) -> None:
-    sentence, heard = (
-        "shorten the TTL when the deploy changes the schema",
-        "drop the cache before each deploy",
-    )
+    sentence = "shorten the TTL when the deploy changes the schema"
+    heard = "drop the cache before each deploy"
     lab.journal.append(
         [
             observation(f"trace_fix: {sentence}", observation_type="trace_fix"),
@@ -200,10 +198,8 @@ def test_fixes_stand_in_every_way_out_each_sentence_once(lab: Lab) -> None:
 def test_beside_the_sections_that_are_shown_by_default_a_fix_stands_once_and_fades(
     clock: FixedClock,
 ) -> None:
-    sentence, heard = (
-        "shorten the TTL when the deploy changes the schema",
-        "drop the cache before each deploy",
-    )
+    sentence = "shorten the TTL when the deploy changes the schema"
+    heard = "drop the cache before each deploy"
     said = [
         (sentence, "main", "agent"),
         (sentence, "sage", "agent"),

@@ -67,7 +67,8 @@ def test_weighted_sum_golden_values() -> None:
 
 
 def test_recency_and_frequency_golden_values() -> None:
-    recency, frequency = make_law("recency", half_life_days=7.0), make_law("frequency")
+    recency = make_law("recency", half_life_days=7.0)
+    frequency = make_law("frequency")
     items = Items.of([0.0, 7.0, 7e5], count=[1, 100, 1e9])
     assert recency.importance(recency.raw(items)) == pytest.approx(
         np.array([1.0, 0.5, 0.0])
@@ -250,11 +251,10 @@ def test_tier_bounds_are_inclusive() -> None:
 
 
 def test_rank_order_breaks_ties_by_count_then_last_seen_then_id() -> None:
-    raw, count = [1.0, 1.0, 1.0, 1.0, 2.0], [1, 2, 2, 2, 1]
-    last_seen, ids = (
-        np.array([9, 5, 7, 7, 0], dtype=np.int64),
-        ["e", "d", "b", "a", "z"],
-    )
+    raw = [1.0, 1.0, 1.0, 1.0, 2.0]
+    count = [1, 2, 2, 2, 1]
+    last_seen = np.array([9, 5, 7, 7, 0], dtype=np.int64)
+    ids = ["e", "d", "b", "a", "z"]
     assert rank_order(raw, count, last_seen, ids).tolist() == [4, 3, 2, 1, 0]
 
 

@@ -240,10 +240,8 @@ def correction(outcome_id: str, success: bool | None, at: int = NOW + 2) -> Even
     return new_event("outcome_scored", body, agent="main", at=at)
 
 
-outcome_ids, times = (
-    st.sampled_from(["o1", "o2", "o3"]),
-    st.integers(NOW - 30 * DAY, NOW + DAY),
-)
+outcome_ids = st.sampled_from(["o1", "o2", "o3"])
+times = st.integers(NOW - 30 * DAY, NOW + DAY)
 spoken = st.builds(outcome, outcome_ids, st.booleans(), times) | st.builds(
     correction, outcome_ids, st.sampled_from([True, False, None]), times
 )
@@ -258,7 +256,8 @@ recorded_afterwards = st.builds(of_call, st.sampled_from(["a", "b"]), st.boolean
 def test_the_view_does_not_depend_on_the_cuts(
     stream: list[Event], cuts: list[int]
 ) -> None:
-    whole, cut = EvidenceView(), EvidenceView()
+    whole = EvidenceView()
+    cut = EvidenceView()
     whole.fold(stream)
     for start, end in pairwise(
         sorted({0, len(stream), *(each for each in cuts if each < len(stream))})
@@ -305,7 +304,8 @@ def test_it_does_not_matter_whether_call_or_outcome_arrives_first(
             )
             cell[0] += 1
             cell[1] += attempt["success"] and not wrong
-    waiting, mixed = {True: list(calls), False: list(verdicts)}, []
+    waiting = {True: list(calls), False: list(verdicts)}
+    mixed = []
     while any(waiting.values()):
         which = order.choice([each for each, left in waiting.items() if left])
         mixed.append(waiting[which].pop(0))
@@ -334,7 +334,8 @@ def test_an_outcome_says_afterwards_whether_the_answer_was_any_good() -> None:
 
 
 def test_an_outcome_may_be_recorded_of_a_call_that_was_made_for_none() -> None:
-    code, call = ("query_type/code", "a"), ended("a", True)
+    code = ("query_type/code", "a")
+    call = ended("a", True)
     assert counted([call, call, of_call("a", False)])[code] == (2, 1)
     assert counted([call, call, of_call("a", True)])[code] == (2, 2)
     assert counted([call, call, of_call("a", False), correction("o9", True)])[code] == (

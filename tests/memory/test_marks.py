@@ -329,7 +329,8 @@ def test_show_says_how_much_of_what_was_given_was_used(
     run: Run, tmp_path: Path
 ) -> None:
     with Lab(tmp_path / "home") as lab:
-        now, main = lab.clock.now(), lab.agent("main")
+        now = lab.clock.now()
+        main = lab.agent("main")
         texts = (
             "The parser of invoices lives in src/invoice.py.",
             "Deploy on Tuesdays.",

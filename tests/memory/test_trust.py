@@ -154,11 +154,9 @@ def _check_trust(lab: Lab) -> None:
                 given[each["concept_id"]] = max(
                     given.get(each["concept_id"], 0), each["trust"]
                 )
-    axon, shared, kept = (
-        lab.views.get(Axon),
-        lab.views.get(SharedWeb),
-        lab.views.get(ShortTerm),
-    )
+    axon = lab.views.get(Axon)
+    shared = lab.views.get(SharedWeb)
+    kept = lab.views.get(ShortTerm)
     table = axon.concepts
     for row in range(len(table)):
         assert (

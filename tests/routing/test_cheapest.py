@@ -42,7 +42,8 @@ levels = st.floats(0, 0.5)
 
 @given(options, levels)
 def test_what_holds_of_every_choice(drawn: list[Option], level: float) -> None:
-    near, chosen = not_worse(drawn, level), cheapest_not_worse(drawn, level)
+    near = not_worse(drawn, level)
+    chosen = cheapest_not_worse(drawn, level)
     best = drawn[near[0]]
     assert chosen in near
     assert all(

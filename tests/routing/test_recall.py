@@ -151,7 +151,8 @@ def test_weights_hold_their_successes_and_grow_with_the_calls(
 
 
 def test_a_view_that_was_loaded_recalls_the_same() -> None:
-    first, second = Recall(), Recall()
+    first = Recall()
+    second = Recall()
     first.fold([*call(1, ASKED, quick=True), *call(2, OTHER, careful=False)])
     second.load(first.columns())
     second.fold(call(3, ASKED, careful=True)[:1])

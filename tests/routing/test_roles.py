@@ -40,7 +40,9 @@ def test_the_default_roles(query_type: QueryType, agent: str, model: str) -> Non
 
 
 def test_priority_goes_before_list_order() -> None:
-    first, second, urgent = _role("first"), _role("second"), _role("urgent", priority=1)
+    first = _role("first")
+    second = _role("second")
+    urgent = _role("urgent", priority=1)
     assert route_to_agent("code", [first, second]).agent_id == "first"
     assert route_to_agent("code", [second, first]).agent_id == "second"
     assert route_to_agent("code", [first, second, urgent]).agent_id == "urgent"
@@ -56,10 +58,8 @@ def test_priority_goes_before_list_order() -> None:
 
 
 def test_an_inactive_operative_is_passed_over() -> None:
-    away, boss = (
-        _role("away", priority=9, active=False),
-        _role("boss", "orchestrator", ("math",)),
-    )
+    away = _role("away", priority=9, active=False)
+    boss = _role("boss", "orchestrator", ("math",))
     assert route_to_agent("code", [away, _role("here")]).agent_id == "here"
     assert route_to_agent("code", [away, boss]) == RoleChoice(
         "boss",

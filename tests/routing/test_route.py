@@ -31,7 +31,9 @@ from theorex_lab.routing.router import FALLBACK_TIERS, Decision, route
 
 MAINS = Power(None, False)
 STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic")
-SMALL, MEDIUM, LARGE = "tiny-1b", "ministral-3b", "qwen3-32b"
+SMALL = "tiny-1b"
+MEDIUM = "ministral-3b"
+LARGE = "qwen3-32b"
 SIZES: dict[str, ModelTier] = {SMALL: "small", MEDIUM: "medium", LARGE: "large"}
 MODELS = {name: ModelSettings(tier=tier) for name, tier in SIZES.items()}
 

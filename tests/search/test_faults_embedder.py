@@ -28,7 +28,8 @@ class Failing(GivenVectors):
 
     def __init__(self, after: int = 0) -> None:
         super().__init__("failing")
-        self.left, self.failure = after, "none"
+        self.left = after
+        self.failure = "none"
         self.woken = threading.Event()
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:

@@ -59,7 +59,8 @@ def test_the_order_of_entries_does_not_matter(lists, random) -> None:
         shuffled.append(
             ([number for number, _ in pairs], [score for _, score in pairs])
         )
-    before, after = fuse_reciprocal_rank(lists), fuse_reciprocal_rank(shuffled)
+    before = fuse_reciprocal_rank(lists)
+    after = fuse_reciprocal_rank(shuffled)
     np.testing.assert_allclose(np.sort(before[1]), np.sort(after[1]), atol=1e-9)
     assert (
         set(before[0].tolist())

@@ -68,7 +68,8 @@ def test_the_cache_takes_keys_of_16_bytes_and_finite_vectors_that_fit(
     tmp_path: Path,
 ) -> None:
     cache = VectorCache(tmp_path, "model", 2)
-    keys, vectors = [text_key("a"), text_key("b")], np.eye(2, dtype=np.float32)
+    keys = [text_key("a"), text_key("b")]
+    vectors = np.eye(2, dtype=np.float32)
     for bad_keys, bad_vectors in (
         ([b"short", keys[1]], vectors),
         (keys[:1], vectors),

@@ -18,7 +18,8 @@ from rank_bm25 import BM25Okapi
 from theorex_lab.search import lexical
 from theorex_lab.search.lexical import STOP_WORDS, LexicalIndex, tokenize
 
-ROWAN, PLUM = "rowan", "plum"
+ROWAN = "rowan"
+PLUM = "plum"
 
 
 @pytest.mark.parametrize(

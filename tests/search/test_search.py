@@ -37,7 +37,9 @@ def lab(clock: FixedClock) -> Iterator[Lab]:
 class Synonyms:
     """An embedder that knows which words mean the same, and counts what it is asked."""
 
-    id, dimensions, kind = "synonyms", 3, "semantic"
+    id = "synonyms"
+    dimensions = 3
+    kind = "semantic"
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -318,7 +320,9 @@ class Unloaded(OnnxEmbedder):
 
     def __init__(self) -> None:
         super().__init__(Path("no model"), Path("no tokenizer"))
-        self.id, self.asked, self._dimensions = "unloaded", list[str](), DIMENSIONS
+        self.id = "unloaded"
+        self.asked = list[str]()
+        self._dimensions = DIMENSIONS
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
         self.asked += texts

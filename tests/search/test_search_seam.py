@@ -90,7 +90,8 @@ def found(lab: Lab, **details: object) -> list[tuple[str, str]]:
     )  # type: ignore[arg-type]
 
 
-FERRY, PORT = ("n1", "the ferry leaves at noon"), ("007", "a ferry port")
+FERRY = ("n1", "the ferry leaves at noon")
+PORT = ("007", "a ferry port")
 
 
 def test_a_designs_items_are_found_beside_the_others(

@@ -73,7 +73,9 @@ def test_equal_signs_name_nearly_all_that_are_nearest(
     subjects = unit_rows(200, 384, seed=2)
     matrix = subjects[np.arange(6_000) % 200] + 0.9 * unit_rows(6_000, 384, seed=3)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
-    cache, hits, compared = stored(tmp_path, matrix), 0, []
+    cache = stored(tmp_path, matrix)
+    hits = 0
+    compared = []
     allowed = np.random.default_rng(4).random(6_000) < share
     for query in matrix[:40]:
         expected = np.flatnonzero(allowed)[
@@ -88,7 +90,8 @@ def test_equal_signs_name_nearly_all_that_are_nearest(
 
 
 def test_what_is_added_later_is_found_at_once(tmp_path: Path) -> None:
-    cache, later = stored(tmp_path, unit_rows(3_000, 384)), unit_rows(40, 384, seed=9)
+    cache = stored(tmp_path, unit_rows(3_000, 384))
+    later = unit_rows(40, 384, seed=9)
     other = VectorCache(tmp_path, "model", 384)
     for number in range(0, 40, 4):
         other.add(
@@ -133,8 +136,10 @@ def test_a_reader_follows_a_writer(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]]
 ) -> None:
     folder = tmp_path_factory.mktemp("cache")
-    writer, reader = VectorCache(folder, "model", 16), VectorCache(folder, "model", 16)
-    vectors, held = unit_rows(40), set()
+    writer = VectorCache(folder, "model", 16)
+    reader = VectorCache(folder, "model", 16)
+    vectors = unit_rows(40)
+    held = set()
     for batch in batches:
         writer.add([KEYS[number] for number in batch], vectors[batch])
         held |= set(batch)
@@ -183,7 +188,8 @@ def test_zeros_left_by_a_power_cut_are_not_a_record(tmp_path: Path) -> None:
 
 
 def test_dropping_is_seen_by_others_and_a_new_file_starts(tmp_path: Path) -> None:
-    cache, other = filled(tmp_path), VectorCache(tmp_path, "model", 16)
+    cache = filled(tmp_path)
+    other = VectorCache(tmp_path, "model", 16)
     assert other.get(KEYS[:3])[0].all()
     cache.path.unlink(missing_ok=True)
     assert not other.get(KEYS[:3])[0].any()

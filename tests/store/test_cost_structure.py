@@ -70,7 +70,8 @@ def test_a_durable_write_syncs_exactly_once(tmp_path: Path) -> None:
             "counting syncs needs a C compiler, and Linux, where a library can be put"
             " before the C library"
         )
-    source, library = tmp_path / "count.c", tmp_path / "count.so"
+    source = tmp_path / "count.c"
+    library = tmp_path / "count.so"
     source.write_text(SYNC_COUNTER)
     subprocess.run(
         [compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True
@@ -93,7 +94,8 @@ def test_a_search_reads_no_more_events_than_it_returns(
     lab.search("caches")
     read: list[int] = []
     selected: list[str] = []
-    real_read, real_select = SqliteJournal.read, SqliteJournal._select
+    real_read = SqliteJournal.read
+    real_select = SqliteJournal._select
 
     def counted_read(
         journal: SqliteJournal, *, seqs: Sequence[int] = (), ids: Sequence[str] = ()
@@ -145,7 +147,8 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
 
     lab.journal.append(_events(500))
     lab.theorex.scan()
-    before, seq = written(), lab.journal.last_seq()
+    before = written()
+    seq = lab.journal.last_seq()
     lab.theorex.scan()
     assert lab.journal.last_seq() == seq
     assert written() == before

@@ -37,7 +37,9 @@ from theorex_lab.memory.contract import DesignApi
 from theorex_lab.memory.projects import find_project, known_projects
 from theorex_lab.memory.retrieval_log import note_recalled
 
-SHOP, MILL, OTHER_SHOP = "shop-11111111", "mill-22222222", "shop-33333333"
+SHOP = "shop-11111111"
+MILL = "mill-22222222"
+OTHER_SHOP = "shop-33333333"
 
 
 @pytest.fixture

@@ -92,10 +92,8 @@ def project(tmp_path: Path) -> Path:
 def test_exceptions_shrink_and_never_grow(
     readability: ModuleType, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, exceptions = (
-        project / "theorex_lab" / "a.py",
-        project / ".ci" / "readability.json",
-    )
+    file = project / "theorex_lab" / "a.py"
+    exceptions = project / ".ci" / "readability.json"
     at_root = ["--root", str(project)]
     assert readability.main(at_root) == 1
     assert readability.main([*at_root, "--write"]) == 0

@@ -82,7 +82,7 @@ def run() -> None:
         problem = take(_read(sys.stdin.buffer), home)
     # The one place that catches everything: an agent must never be stopped by its
     # memory, whatever broke in it.
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:
         problem = _describe(error)
     if problem:
         _log(home, problem)
@@ -141,7 +141,9 @@ def _capture(
     """
     from theorex_lab.core.ids import session_of
 
-    session, problem, journal = session_of(event.get("session_id")), "", _open(home)
+    session = session_of(event.get("session_id"))
+    problem = ""
+    journal = _open(home)
     from theorex_lab.journal.event import new_event
     from theorex_lab.memory.hook_payloads import WorkingFolder, folder_of
 
@@ -217,7 +219,8 @@ def _remind(
         return ""
     from theorex_lab.memory.briefing.prompt_matches import fitting, note_given, rendered
 
-    query, project = body["text"], body["project"]
+    query = body["text"]
+    project = body["project"]
 
     def give(cache: Connection) -> None:
         text, items, given = rendered(fitting(cache, query, project, session), tokens)
@@ -373,16 +376,16 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
     place = WorkingFolder(
         folder_of(event), named=lambda repository: _seen_project(home, repository)
     )
-    project, problem = place.project, ""
+    project = place.project
+    problem = ""
     names = (f"{project}.md", NO_PROJECT_FILE)
     own = [os.path.join(home, CONTEXTS_FOLDER, name) for name in names]
     paths = own if project else [os.path.join(home, CONTEXT_FILE)]
-    path, given, tokens = (
-        next(filter(os.path.isfile, paths), ""),
-        ("", list[str](), 0),
-        0,
-    )
-    text, items = _context_in(home, path) if path else b"", list[str]()
+    path = next(filter(os.path.isfile, paths), "")
+    given = ("", list[str](), 0)
+    tokens = 0
+    text = _context_in(home, path) if path else b""
+    items = list[str]()
     if path != paths[0] or NOTHING_YET in text:
         given, problem = _with_cache(
             home, lambda cache: _first_context(home, cache, project), given
@@ -440,7 +443,8 @@ def _note_start(
     agent, problem = _agent()
     if problem:
         return problem
-    session, journal = session_of(event.get("session_id")), _open(home)
+    session = session_of(event.get("session_id"))
+    journal = _open(home)
     try:
         who = {"agent": agent, "session": session, "project": place.project}
         at = _recalled("session_start", journal, items, tokens, **who).at

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # A home is its owner's alone.
-FILE_MODE, FOLDER_MODE = 0o600, 0o700
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
 
 
 def make_folder(folder: str) -> None:

@@ -306,7 +306,8 @@ def _configured_worktree(git: str) -> str:
 
 def _setting_in(file: str) -> str:
     """What `core.worktree` is in a file of git's settings."""
-    section, value = "", ""
+    section = ""
+    value = ""
     for line in _text_of(file, _LARGEST_CONFIG_BYTES).splitlines():
         setting = line.strip()
         if setting.startswith("["):

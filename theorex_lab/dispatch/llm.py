@@ -151,7 +151,8 @@ class ModelClient:
         self.url = endpoint_url(
             url, "chat/completions", what=f"{model} model", allow_remote=allow_remote
         )
-        self.base_url, self.model = url, model
+        self.base_url = url
+        self.model = model
         self._timeout_seconds = _checked_timeout(timeout_seconds)
         self._max_response_bytes = max_response_bytes
         self._api_key = checked_key(api_key, model)
@@ -187,10 +188,8 @@ class ModelClient:
         """
         from theorex_lab.search.wire import Deadline
 
-        json_schema, timeout_seconds = (
-            options.pop("json_schema", None),
-            options.pop("timeout_seconds", None),
-        )
+        json_schema = options.pop("json_schema", None)
+        timeout_seconds = options.pop("timeout_seconds", None)
         messages = _with_images(_messages(prompt), options.pop("images", ()))
         body: dict[str, Any] = {
             "model": self.model,
@@ -274,10 +273,8 @@ class ModelClient:
         try:
             parsed = json.loads(reply.content)
             choice = parsed["choices"][0]
-            text, finish_reason = (
-                choice["message"]["content"],
-                choice.get("finish_reason"),
-            )
+            text = choice["message"]["content"]
+            finish_reason = choice.get("finish_reason")
             usage = parsed.get("usage")
         except (
             ValueError,
@@ -402,7 +399,8 @@ def ask(
                     )
                 )
             else:
-                price, tokens = settings.price(name), completion.tokens
+                price = settings.price(name)
+                tokens = completion.tokens
                 cost = None if price is None or tokens is None else tokens * price / 1e6
                 parts = {
                     key: getattr(completion, key)
@@ -421,7 +419,8 @@ def ask(
 def _client(
     name: str, settings: Settings, known: MutableMapping[str, ModelClient]
 ) -> ModelClient:
-    held, model = known.get(name), settings.models.get(name)
+    held = known.get(name)
+    model = settings.models.get(name)
     if held is not None and model is not None and held.base_url != model.url:
         known.pop(name).close()
         held = None

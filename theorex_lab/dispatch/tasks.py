@@ -101,7 +101,8 @@ class Tasks(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.agents = Names(), Names()
+        self.ids = Names()
+        self.agents = Names()
         times = dict.fromkeys(("seq", "step_seq", "claimed_at", "lease_until"), "i8")
         self.tasks = Table(to="i4", state="i1", step="i4", attempt="i4", **times)
 
@@ -467,7 +468,8 @@ def _step(
 
 
 def _as_task(standing: _Standing, sent: Event, last: Event) -> Task:
-    held, ended = standing.state == WORKING, standing.state in (COMPLETED, FAILED)
+    held = standing.state == WORKING
+    ended = standing.state in (COMPLETED, FAILED)
     known: Any = (
         {"claimed_at": standing.claimed_at, "worker": last.body["worker"]}
         if held or ended

@@ -20,7 +20,11 @@ from theorex_lab.journal.view import View, Views
 from theorex_lab.memory.intervals import wilson
 from theorex_lab.memory.rows import Rows
 
-OPEN, SUCCESS, FAILURE, LOST, UNAVAILABLE = 0, 1, 2, 3, 4
+OPEN = 0
+SUCCESS = 1
+FAILURE = 2
+LOST = 3
+UNAVAILABLE = 4
 _AMOUNTS = ("latency_ms", "tokens", "prompt_tokens", "completion_tokens")
 # an unknown id is compared with so many of the newest ids, to name the nearest
 _NEAREST_AMONG = 2_000
@@ -42,13 +46,14 @@ class Traces(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.agents, self.sessions = Strings(), Names(), Names()
-        self.query_types, self.models = Names(), Names()
+        self.ids = Strings()
+        self.agents = Names()
+        self.sessions = Names()
+        self.query_types = Names()
+        self.models = Names()
         names = dict.fromkeys(("agent", "session", "query_type", "model"), "i4")
-        seqs, amounts = (
-            dict.fromkeys(("started", "ended", "at"), "i8"),
-            dict.fromkeys(_AMOUNTS, "f8"),
-        )
+        seqs = dict.fromkeys(("started", "ended", "at"), "i8")
+        amounts = dict.fromkeys(_AMOUNTS, "f8")
         self.traces = Table(key="u8", **seqs, **names, state="i1", **amounts)
         self.tools = Table(trace="i8", seq="i8")
         self.open: dict[str, int] = {}  # the row by id, in the order of their STARTs
@@ -129,10 +134,8 @@ class Traces(View):
         """The open trace of the agent that started last; of the same session, where
         both have one.
         """
-        owner, fits = (
-            self.agents.find(agent),
-            (self.sessions.find(session), self.sessions.find("")),
-        )
+        owner = self.agents.find(agent)
+        fits = (self.sessions.find(session), self.sessions.find(""))
         for row in reversed(self.open.values()):
             if self.traces["agent"][row] == owner and (
                 not session or self.traces["session"][row] in fits
@@ -263,7 +266,8 @@ class TraceStatistics(Rows[dict[str, Any]]):
 def trace_stats(views: Views, *, agent: str | None = None) -> TraceStatistics:
     """Statistics of the traces of `agent` (None: of all)."""
     with views.reading(Traces) as view:
-        table, kinds = view.traces, (view.query_types, view.models)
+        table = view.traces
+        kinds = (view.query_types, view.models)
         mine = (
             np.ones(len(table), np.bool_)
             if agent is None
@@ -292,7 +296,8 @@ def _statistic(table: Table, rows: NDArray[np.int64]) -> dict[str, float]:
     success, failure, lost, unavailable = np.bincount(
         state, minlength=UNAVAILABLE + 1
     ).tolist()[SUCCESS:]
-    n, ended = success + failure, rows[np.isin(state, (SUCCESS, FAILURE))]
+    n = success + failure
+    ended = rows[np.isin(state, (SUCCESS, FAILURE))]
     low, high = wilson(success, n)
     latency, *tokens = (
         column[~np.isnan(column)]

@@ -111,7 +111,8 @@ class Dispatcher:
         self, home: Home, *, power: Power | None = None, ask: Ask | None = None
     ) -> None:
         self.home = home
-        self._power, self._calls = power, home.folder / "calls"
+        self._power = power
+        self._calls = home.folder / "calls"
         self._ask = ask
         self._begin()
         self.close_lost()
@@ -286,7 +287,8 @@ class Dispatcher:
         return ChainAnswer(None, attempts)
 
     def _end(self, start: CallStart, answer: ChainAnswer) -> CallEnd:
-        attempts, completion = tuple(answer.attempts), answer.completion
+        attempts = tuple(answer.attempts)
+        completion = answer.completion
         model = attempts[-1].model if attempts else ""
         end = CallEnd(
             start.trace_id,
@@ -396,7 +398,8 @@ def _check_given(task: DispatchTask) -> None:
 LOST = "the process ended during the call"
 OUT_OF_SIGHT = "no end came, and nobody here can see the process that made the call"
 _LOCK = re.compile(r"[0-9a-f]{16}-[0-9a-f-]{36}")
-_LONGEST_TIMES, _SHORTEST_SECONDS = 10.0, 3_600.0
+_LONGEST_TIMES = 10.0
+_SHORTEST_SECONDS = 3_600.0
 # Containers often have no number of their machine, and may be given one name on
 # several: then a boot tells them apart.
 _MACHINE_FILES = (

@@ -275,7 +275,8 @@ def run_tour(
     ):
         tiers = _remembered(lab, notes, history.lived)
         replayed = _replayed(history, lab, seed, progress)
-        context, figures = lab.context(), _figures(notes, history, tuning, replayed)
+        context = lab.context()
+        figures = _figures(notes, history, tuning, replayed)
         settings = {
             "decayLaw": lab.settings.decay_law,
             "decayParams": dict(lab.settings.decay_params),

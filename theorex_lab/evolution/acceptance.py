@@ -51,7 +51,8 @@ POLICY_SETTINGS = (
     "matrix_half_life_days",
     "dispatch_context_pct",
 )
-_LOCK_FILE, _ROLLED_BACK = "policy.lock", "rolled back to"
+_LOCK_FILE = "policy.lock"
+_ROLLED_BACK = "rolled back to"
 _READ_AT_ONCE = 64
 Candidate = tuple[
     dict[str, Any], Settings
@@ -180,10 +181,8 @@ def snapshot(
             "reason": reason,
             "parent": origin.number if origin else None,
         }
-        rests_on, made = (
-            [*([origin.event_id] if origin else []), *lineage],
-            derived_event_id("policy", number),
-        )
+        rests_on = [*([origin.event_id] if origin else []), *lineage]
+        made = derived_event_id("policy", number)
         event = new_event(
             "policy", body, agent=SCANNER, at=at, lineage=rests_on, event_id=made
         )
@@ -256,7 +255,8 @@ def rollback(
             and newest.is_rollback
         ):
             return newest, restored
-        now, reason = policy_settings(restored), f"{_ROLLED_BACK} {number}"
+        now = policy_settings(restored)
+        reason = f"{_ROLLED_BACK} {number}"
         return (
             snapshot(
                 journal,
@@ -358,7 +358,8 @@ def _thinned(records: Sequence[T], most: int) -> list[T]:
 
 GateVerdict = Literal["accept", "refuse", "hold"]
 
-MARGIN, MIN_SAMPLES = 0.02, 5
+MARGIN = 0.02
+MIN_SAMPLES = 5
 TOLERANCE = 1e-9
 
 
@@ -462,7 +463,8 @@ def parts_of(home: Home) -> dict[str, PolicyPart]:
     policy keeps.
     """
     named = [policy for design in home.designs for policy in design.policies.items()]
-    parts, kept = dict(named), policy_settings(home.settings)
+    parts = dict(named)
+    kept = policy_settings(home.settings)
     if len(parts) < len(named):
         raise InvalidInput(
             f"got parts of the policy named {[name for name, _ in named]}; allowed is"
@@ -532,22 +534,24 @@ class _Gate:
         return proposal
 
     def _settle(self, proposal: Proposal, evidence: str, now: str) -> AcceptanceResult:
-        margin, min_samples = (
-            self.home.settings.gate_margin,
-            self.home.settings.gate_min_samples,
-        )
-        before, after = proposal.before or 0.0, proposal.after or 0.0
+        margin = self.home.settings.gate_margin
+        min_samples = self.home.settings.gate_min_samples
+        before = proposal.before or 0.0
+        after = proposal.after or 0.0
         decision = decide(
             before, after, proposal.n, margin=margin, min_samples=min_samples
         )
-        number, lineage, at = None, [], self.home.clock.now()
+        number = None
+        lineage = []
+        at = self.home.clock.now()
         if decision == "accept":
             metrics = {self.name: {"score": proposal.before, "n": proposal.n}}
             reason = f"in force before gate {self.number}"
             kept = keep(
                 self.journal, self.home.settings, at=at, reason=reason, metrics=metrics
             )
-            number, lineage = kept.number + 1, [kept.event_id]
+            number = kept.number + 1
+            lineage = [kept.event_id]
         body = {
             "number": self.number,
             "part": self.name,
@@ -564,7 +568,8 @@ class _Gate:
                 with_changes(self.home.settings, proposal.changes), self.part.settings
             ),
         }
-        made, at = derived_event_id("gated", self.number), self.home.clock.now()
+        made = derived_event_id("gated", self.number)
+        at = self.home.clock.now()
         event = new_event(
             "gated", body, agent=SCANNER, at=at, lineage=lineage, event_id=made
         )
@@ -577,10 +582,8 @@ class _Gate:
         """What an accepted gate leaves to do: config.json, then the policy that says it
         is done.
         """
-        changes, reason = (
-            event.body["proposed"],
-            f"accepted by gate {event.body['number']}",
-        )
+        changes = event.body["proposed"]
+        reason = f"accepted by gate {event.body['number']}"
         changed = with_changes(self.home.settings, changes)
         metrics = {"score": event.body["after"], "n": event.body["n"]}
         write_config(self.home.folder, changes)

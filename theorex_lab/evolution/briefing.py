@@ -29,7 +29,8 @@ from theorex_lab.memory.projects import known_projects
 from theorex_lab.text.line import LINE_CHARACTERS, one_line
 
 FAILURE = "failure"  # the kind of a line that tells of a failure
-AGE_DAYS, MOST_FAILURES = 7, 10
+AGE_DAYS = 7
+MOST_FAILURES = 10
 _DECISION_CHARACTERS = LINE_CHARACTERS // 2
 
 

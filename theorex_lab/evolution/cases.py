@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from theorex_lab.dispatch.llm import ChainAnswer
     from theorex_lab.dispatch.traces import Trace
 
-MOST_TOOL_EVENTS, FIX_CHARACTERS, PROBLEM_CHARACTERS = 80, 300, 500
+MOST_TOOL_EVENTS = 80
+FIX_CHARACTERS = 300
+PROBLEM_CHARACTERS = 500
 WORDS_CHARACTERS = 1_500  # of each text of an outcome or call that a model is shown
 PROMPTS = read_sections(__file__, "prompts.txt")
 MOST_SILENCES = 2
@@ -313,7 +315,8 @@ def judge(log: OutcomeLog, outcomes: Iterable[Outcome], ask: Ask) -> JudgeReport
     answers, as `dispatch.llm.ask` does. An outcome whose answer cannot be used stays as
     it is.
     """
-    judged, problems = list[Outcome](), dict[str, str]()
+    judged = list[Outcome]()
+    problems = dict[str, str]()
     for outcome in outcomes:
         answer = ask(judge_prompt(outcome), SCHEMA)
         try:
@@ -334,7 +337,8 @@ def judge_pending(home: Home, agent: str | None) -> str:
     offline; one that costs money only where config.json names it among the `reviewers`
     too.
     """
-    settings, log = home.settings, OutcomeLog(home)
+    settings = home.settings
+    log = OutcomeLog(home)
     models = {
         name: settings.models[name]
         for name in settings.reviewers

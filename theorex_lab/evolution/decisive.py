@@ -38,8 +38,10 @@ LONGEST_CHAT_STEPS = 10  # of the runs that the signs were weighted on
 # of Who&When's hand-crafted runs,
 # which was known when it was chosen; 45 of 102 for the last call of tau-bench's
 # failures (tests/helpers/decisive_standins.py).
-LAST_STEP_SHARE, LAST_CALL_SHARE = 0.1, 0.44
-QUOTE_CHARACTERS, _ERROR_CHARACTERS = 200, 2_000
+LAST_STEP_SHARE = 0.1
+LAST_CALL_SHARE = 0.44
+QUOTE_CHARACTERS = 200
+_ERROR_CHARACTERS = 2_000
 
 
 class FailureClass(StrEnum):
@@ -233,7 +235,8 @@ def _evidence(
 ) -> tuple[StepQuote, ...]:
     """What the step said; then the error that followed, or that it passed over."""
     reading = readings[found]
-    answer, quoted = reading.answer, [(found, _telling_line(reading, failure_class))]
+    answer = reading.answer
+    quoted = [(found, _telling_line(reading, failure_class))]
     if failure_class is FailureClass.TOOL_ERROR_IGNORED:
         earlier = next(
             k
@@ -244,7 +247,8 @@ def _evidence(
     elif answer is not None and (
         readings[answer].failed or failure_class is FailureClass.WRONG_CODE
     ):
-        text, failed = readings[answer].text, readings[answer].failed
+        text = readings[answer].text
+        failed = readings[answer].failed
         quoted.append(
             (
                 answer,

@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.evolution import failure_patterns as patterns
 
-HEAD_CHARACTERS, TAIL_CHARACTERS = 16_000, 4_000
+HEAD_CHARACTERS = 16_000
+TAIL_CHARACTERS = 4_000
 BRIEF_CHARACTERS = 250
-_BEGINNING_CHARACTERS, _ENDING_CHARACTERS, _REQUEST_CHARACTERS = 300, 220, 300
-_FOREIGN_SHARE, _MIN_TASK_WORDS = 0.7, 4
+_BEGINNING_CHARACTERS = 300
+_ENDING_CHARACTERS = 220
+_REQUEST_CHARACTERS = 300
+_FOREIGN_SHARE = 0.7
+_MIN_TASK_WORDS = 4
 # A ridge shrinks the weight of a rare sign; what it says is certain enough to be told
 # three times.
 _FOREIGN_SCALE = 3.0

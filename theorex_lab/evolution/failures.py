@@ -81,7 +81,9 @@ _CONNECT_SECONDS = 1.0
 UNMENDED_SHARE = 0.7
 SURE = 0.5  # below it, a fix says that its cause is probable
 UNAVAILABLE = "unavailable"
-_PROMPT_STEPS, _STEP_CHARACTERS, _SHOWN_CHARACTERS = 24, 500, 120
+_PROMPT_STEPS = 24
+_STEP_CHARACTERS = 500
+_SHOWN_CHARACTERS = 120
 # A usable reply begins with its object; a model that is still talking here has answered
 # something else.
 _READ_CHARACTERS = 20_000
@@ -266,7 +268,8 @@ def review_prompt(case: FailureCase) -> str:
     if trace is None:
         lines.append("No trace was kept of this run: judge by the outcome alone.")
     else:
-        tokens, latency = trace.total_tokens, trace.latency_ms
+        tokens = trace.total_tokens
+        latency = trace.latency_ms
         told = [
             f"model: {trace.model or 'none'}",
             f"tokens: {'unknown' if tokens is None else tokens}",
@@ -353,7 +356,8 @@ def checked_verdict(
 
     A step that is not there becomes None, an unknown class `other`.
     """
-    score, fix = found.get("score"), found.get("fix_description")
+    score = found.get("score")
+    fix = found.get("fix_description")
     empty = ReviewVerdict(0.0, "", model)
     if (
         isinstance(score, bool)
@@ -380,7 +384,8 @@ def checked_verdict(
             " a fix"
         )
         return replace(empty, problem=problem)
-    step, kind = found.get("decisive_step"), found.get("failure_class")
+    step = found.get("decisive_step")
+    kind = found.get("failure_class")
     known = (
         isinstance(step, int) and not isinstance(step, bool) and 0 <= step < step_count
     )
@@ -488,10 +493,8 @@ def review_failures(
     outside the rule, StorageError where nothing can be written; what was reviewed
     before that stands.
     """
-    waiting, tries = (
-        OutcomeLog(home).queue(agent=agent, again=again),
-        defaultdict[str, list[Body]](list),
-    )
+    waiting = OutcomeLog(home).queue(agent=agent, again=again)
+    tries = defaultdict[str, list[Body]](list)
     for event in home.journal.tail(0, kinds=["review_failed"]) if waiting else ():
         tries[event.body["outcome_id"]].append(event.body)
     work = _Work(home, reviewer, again, tries)
@@ -508,7 +511,10 @@ class _Work:
     def __init__(
         self, home: Home, reviewer: Reviewer, again: bool, tries: dict[str, list[Body]]
     ) -> None:
-        self.home, self.reviewer, self.again, self.tries = home, reviewer, again, tries
+        self.home = home
+        self.reviewer = reviewer
+        self.again = again
+        self.tries = tries
         self.names: frozenset[str] = frozenset(getattr(reviewer, "names", ()))
 
     def review(self, outcome: Outcome) -> TraceReviewRecord:
@@ -600,7 +606,8 @@ class _Work:
         """The fix as an observation, trusted no more than what it was made from, and
         the review that it is from.
         """
-        outcome, now = case.outcome, self.home.clock.now()
+        outcome = case.outcome
+        now = self.home.clock.now()
         source = min(
             ("model", *(event.body.get("source", "model") for event in sources)),
             key=lambda name: TRUST[name],
@@ -625,10 +632,8 @@ class _Work:
             for name, value in record.items()
             if name not in ("written_to_axon", "problem")
         }
-        rests_on, made = (
-            (*lineage, fix.id),
-            derived_event_id("reviewed", outcome.outcome_id, number),
-        )
+        rests_on = (*lineage, fix.id)
+        made = derived_event_id("reviewed", outcome.outcome_id, number)
         whose: Any = {"agent": outcome.agent_id, "session": outcome.session}
         return [
             fix,
@@ -651,7 +656,8 @@ class _Work:
             "reviewer": "" if verdict.model_used == UNAVAILABLE else verdict.model_used,
         }
         whose = {"agent": outcome.agent_id, "session": outcome.session}
-        lineage, now = [event.id for event in sources], self.home.clock.now()
+        lineage = [event.id for event in sources]
+        now = self.home.clock.now()
         return new_event("review_failed", body, **whose, at=now, lineage=lineage)
 
 

@@ -143,7 +143,8 @@ def leased(home: Home, what: str) -> Iterator[Lease]:
     """Hold the lease inside, renewed from a thread however long a step takes; `held` of
     what is yielded says whether it is ours.
     """
-    lease, ended = Lease(home, what), threading.Event()
+    lease = Lease(home, what)
+    ended = threading.Event()
 
     def renewing() -> None:
         while not ended.wait(home.settings.lease_seconds / 3):

@@ -99,13 +99,12 @@ class _Night:
     def __init__(
         self, home: Home, review: ReviewFailures, agent: str | None, asks_models: bool
     ) -> None:
-        self.home, self.review_failures, self.agent, self.asks_models = (
-            home,
-            review,
-            agent,
-            asks_models,
-        )
-        self.fixes, self.gated = 0, list[AcceptanceResult]()
+        self.home = home
+        self.review_failures = review
+        self.agent = agent
+        self.asks_models = asks_models
+        self.fixes = 0
+        self.gated = list[AcceptanceResult]()
 
     def run(self, lease: Lease) -> NightlyReport:
         own = [step for design in self.home.designs for step in design.steps]
@@ -191,9 +190,11 @@ class _Night:
         lease.renew()
         started = self.home.clock.now()
         try:
-            ok, detail = True, step()
+            ok = True
+            detail = step()
         except TheorexError as error:
-            ok, detail = False, str(error)
+            ok = False
+            detail = str(error)
         return NightlyStep(
             name, ok, (self.home.clock.now() - started) / _MICROSECONDS, detail
         )
@@ -210,7 +211,8 @@ def in_turn(names: Iterable[str], act: Callable[[str], T]) -> list[T]:
     """What the act gives for each of these. Those that failed are named together in a
     TheorexError when all had their turn.
     """
-    done, problems = [], []
+    done = []
+    problems = []
     for name in names:
         try:
             done.append(act(name))

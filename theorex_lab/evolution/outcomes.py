@@ -25,7 +25,8 @@ from theorex_lab.text.extract import extract
 from theorex_lab.text.redact.redaction_scope import door, kept_text
 
 WEIGHTS = {"explicit": 0.4, "thumbs": 0.2, "judge": 0.4}
-SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE = 0.6, 0.0
+SUCCESS_WITHOUT_SCORE = 0.6
+FAILURE_WITHOUT_SCORE = 0.0
 
 
 def composite_score(
@@ -124,12 +125,10 @@ class Outcomes(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.agents, self.tags, self.silent = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-        )
+        self.ids = Names()
+        self.agents = Names()
+        self.tags = Names()
+        self.silent = Names()
         self.rows = Table(
             seq="i8",
             at="i8",
@@ -205,10 +204,8 @@ class Outcomes(View):
         return row
 
     def _end(self, event: Event) -> None:
-        silent, outcome_id = (
-            bool(event.body.get("unavailable")),
-            event.body.get("outcome_id"),
-        )
+        silent = bool(event.body.get("unavailable"))
+        outcome_id = event.body.get("outcome_id")
         if silent:
             self.silent.number(event.body["trace_id"])
         if outcome_id:
@@ -263,7 +260,8 @@ def outcome_event(
     )
     if not isinstance(success, bool):
         raise InvalidInput(f"got the success {success!r}; allowed are True and False")
-    decision, result = kept_text(decision), kept_text(result)
+    decision = kept_text(decision)
+    result = kept_text(result)
     found = [mention.concept_id for mention in extract(f"{decision}\n{result}")]
     body = {
         "decision": decision,
@@ -516,7 +514,9 @@ def _outcome(
     call: int,
     score: float,
 ) -> Outcome:
-    event, said, body = events[seq], events[decided], events[seq].body
+    event = events[seq]
+    said = events[decided]
+    body = events[seq].body
     explicit, thumbs, judge = (
         None if np.isnan(rows[name][row]) else float(rows[name][row])
         for name in WEIGHTS

@@ -13,10 +13,13 @@ from theorex_lab.memory.intervals import wilson_of_one
 
 MIN_OUTCOMES = 4  # fewer say nothing of a tag's trend, nor whether it wins
 TREND_MARGIN = 0.1
-TOP_RATE, WEAK_RATE = 0.6, 0.4
+TOP_RATE = 0.6
+WEAK_RATE = 0.4
 MOST_LISTED = 5
 _ROUNDING = 1e-9
-RISING, DECLINING, STEADY = "rising", "declining", "steady"
+RISING = "rising"
+DECLINING = "declining"
+STEADY = "steady"
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ def rows_by_tag(
     """tag -> those of `rows`, in their order, that carry it."""
     place = np.full(len(view.rows), -1)
     place[rows] = np.arange(len(rows))
-    places, tags = place[view.tagged["outcome"]], view.tagged["tag"]
+    places = place[view.tagged["outcome"]]
+    tags = view.tagged["tag"]
     chosen = np.flatnonzero(places >= 0)
     chosen = chosen[np.lexsort((places[chosen], tags[chosen]))]
     numbers, starts = np.unique(tags[chosen], return_index=True)
@@ -138,6 +142,7 @@ def _tag_rates(view: Outcomes, rows: NDArray[np.int64]) -> list[TagRate]:
     found = []
     for tag, own in rows_by_tag(view, rows).items():
         success = view.rows["success"][own]
-        n, won = len(own), int(success.sum())
+        n = len(own)
+        won = int(success.sum())
         found.append(TagRate(tag, n, won / n, *wilson_of_one(won, n), trend(success)))
     return sorted(found, key=lambda tag: (-tag.n, tag.tag))

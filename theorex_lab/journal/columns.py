@@ -35,7 +35,8 @@ class Table:
         """Append rows of zeros and return where they are; the room doubles, so that a
         row costs O(1).
         """
-        start, self._length = self._length, self._length + rows
+        start = self._length
+        self._length = self._length + rows
         for name, array in self._arrays.items():
             if self._length > len(array):
                 room = np.zeros(
@@ -145,11 +146,9 @@ class Strings:
 
     def load(self, prefix: str, columns: Columns) -> None:
         """Take over columns written by `columns`; they may be maps of files."""
-        self._blob, self._offsets, self._new = (
-            columns[f"{prefix}.blob"],
-            columns[f"{prefix}.offsets"],
-            [],
-        )
+        self._blob = columns[f"{prefix}.blob"]
+        self._offsets = columns[f"{prefix}.offsets"]
+        self._new = []
 
 
 class Names(Strings):

@@ -40,7 +40,9 @@ else:
 UNSEEN_DIGITS = (
     "00000000"  # never drawn: a project with them stands for one that has no id yet
 )
-BOUND, ROOTS, MERGED = "project_bound", "project_roots", "projects_merged"
+BOUND = "project_bound"
+ROOTS = "project_roots"
+MERGED = "projects_merged"
 KINDS = (BOUND, ROOTS, MERGED)
 CACHE_FILE = "projects.json"
 _LAYOUT = 1
@@ -104,7 +106,8 @@ class Places:
 
     def take(self, kind: str, body: dict[str, Any]) -> None:
         """Take in what an event says; one that lacks what it should say says nothing."""
-        project, old = body.get("project"), body.get("from")
+        project = body.get("project")
+        old = body.get("from")
         if not isinstance(project, str) or not project:
             return
         if (

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     # What is wrong with a value, '' where nothing is: it begins with the value's place.
     Check = Callable[[Any, str], str]
 
-_LEAST_WHOLE, _GREATEST_WHOLE = -(2**63), 2**63 - 1
+_LEAST_WHOLE = -(2**63)
+_GREATEST_WHOLE = 2**63 - 1
 _INFINITE = float("inf")
 # Those whose type alone tells whether they fit.
 _BY_TYPE: dict[Any, str] = {str: "a text", bool: "true or false", None: "null"}

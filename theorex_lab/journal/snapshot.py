@@ -254,7 +254,8 @@ class _Checked:
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        self.file, self.crc = file, 0
+        self.file = file
+        self.crc = 0
 
     def write(self, data: bytes) -> int:
         """As of a file."""

@@ -152,11 +152,9 @@ class Views:
         return view.seq - kept >= max(self.snapshot_after_events, kept // _GROWTH)
 
     def _write(self, view: View, *, always: bool) -> bool:
-        kind, event_id, folder = (
-            type(view),
-            self.journal.event_id(view.seq),
-            self.folder / view.name,
-        )
+        kind = type(view)
+        event_id = self.journal.event_id(view.seq)
+        folder = self.folder / view.name
         if event_id is None or not (always or self._is_due(view)):
             return False
         try:
@@ -223,7 +221,8 @@ class Views:
         return next(events, None) is None
 
     def _from_snapshot(self, kind: type[V]) -> V:
-        view, found = kind(), self._newest_snapshot(kind)
+        view = kind()
+        found = self._newest_snapshot(kind)
         self._kept[kind] = found.seq if found is not None else 0
         if found is not None:
             view.load(found.columns)
@@ -338,7 +337,8 @@ def differing_columns(one: View, other: View) -> list[str]:
     """Names of the columns in which two views differ; floating-point ones may differ by
     rounding.
     """
-    mine, theirs = one.columns(), other.columns()
+    mine = one.columns()
+    theirs = other.columns()
     shared = mine.keys() & theirs.keys()
     return sorted(
         (mine.keys() ^ theirs.keys())
@@ -384,7 +384,9 @@ class SetAsideEvents(View):
     def __init__(self) -> None:
         super().__init__()
         self.rows = Table(seq="i8")
-        self.ids, self.events, self.reasons = Strings(), Strings(), Strings()
+        self.ids = Strings()
+        self.events = Strings()
+        self.reasons = Strings()
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in those that were set aside."""

@@ -31,13 +31,15 @@ class Marks(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.items, self.texts = Names(), Strings()
+        self.items = Names()
+        self.texts = Strings()
         self.rows = Table(pinned="?", dismissed="?", text="i8")
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in what was said of each item, in order."""
         for event in events:
-            row, undo = self.items.number(event.body["item"]), event.body["undo"]
+            row = self.items.number(event.body["item"])
+            undo = event.body["undo"]
             self.rows.grow(len(self.items) - len(self.rows))
             if event.kind == "corrected":
                 self.texts.append(event.body.get("text", ""))
@@ -82,12 +84,10 @@ def marked(
     A corrected line is the person's own word, so trusted; an item's correction stands
     there once. shown: how a text becomes a line's.
     """
-    pinned, dismissed, corrected, said = (
-        {*marks.pinned},
-        {*marks.dismissed},
-        marks.corrected,
-        set[str](),
-    )
+    pinned = {*marks.pinned}
+    dismissed = {*marks.dismissed}
+    corrected = marks.corrected
+    said = set[str]()
     kept: list[ContextLine] = []
     for line in lines:
         new = dict.fromkeys(item for item in line.items if item in corrected)
@@ -111,11 +111,9 @@ def pinned_lines(home: Home, lines: Iterable[ContextLine]) -> list[ContextLine]:
     """Lines for the pinned items that none of these lines shows: of the home's project,
     or of none; no superseded ones.
     """
-    marks, there, made = (
-        home.views.get(Marks),
-        {item for line in lines for item in line.items},
-        [],
-    )
+    marks = home.views.get(Marks)
+    there = {item for line in lines for item in line.items}
+    made = []
     with marks.lock:
         items = [item for item in marks.pinned if item not in there]
     for known in filter(None, (known_item(home, item) for item in items)):
@@ -124,10 +122,8 @@ def pinned_lines(home: Home, lines: Iterable[ContextLine]) -> list[ContextLine]:
             and not known.hidden
             and (not home.project or known.projects & {"", home.project})
         ):
-            agent, source = (
-                known.events[0].agent,
-                known.events[0].body.get("source", "agent"),
-            )
+            agent = known.events[0].agent
+            source = known.events[0].body.get("source", "agent")
             trusted = TRUST[source] >= TRUST["agent"]
             owner, heard_from = (
                 (agent, None)
@@ -162,7 +158,10 @@ def known_item(home: Home, item: str) -> ItemState | None:
     """The item with this whole id, as search or a context gives it; an event's id where
     its line was given as that.
     """
-    projects, seqs, label, hidden = set[str](), set[int](), False, False
+    projects = set[str]()
+    seqs = set[int]()
+    label = False
+    hidden = False
     for index in (home.views.get(home.item_view), home.views.get(home.label_view)):
         with index.lock:
             rows = index.rows_of(item)
@@ -243,7 +242,8 @@ def mark(
     lineage = [
         event.id for event in item.events if event.kind not in MARKS and not item.label
     ]
-    now, agents = home.clock.now(), dict.fromkeys(event.agent for event in item.events)
+    now = home.clock.now()
+    agents = dict.fromkeys(event.agent for event in item.events)
     home.journal.append(
         [
             new_event(kind, body, agent=agent, at=now, lineage=lineage)

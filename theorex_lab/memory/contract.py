@@ -328,7 +328,8 @@ class DesignApi:
     """
 
     def __init__(self, home: Home, searcher: Callable[[], Any] | None = None) -> None:
-        self.home, self._searcher = home, searcher
+        self.home = home
+        self._searcher = searcher
 
     @property
     def searcher(self) -> Any:
@@ -566,10 +567,8 @@ class Home:
 
         Raises InvalidInput for a name that no design has.
         """
-        named, known = (
-            self.settings.context_designs,
-            {design.name: design for design in self.designs},
-        )
+        named = self.settings.context_designs
+        known = {design.name: design for design in self.designs}
         if unknown := [name for name in named if name not in known]:
             raise InvalidInput(
                 f"got the design {unknown[0]!r} in contextDesigns; allowed are"
@@ -627,7 +626,7 @@ class Home:
         """The views of this home; a write opens none."""
         from theorex_lab.journal.view import Views
 
-        self.designs  # noqa: B018 - what older events become is known before one is folded
+        self.designs
         return Views(
             self.journal,
             self.folder / "views",

@@ -23,9 +23,13 @@ Floats = NDArray[np.float64]
 
 COUNT_HALF_LIVES_DAYS = (0.1, 0.5, 2.0, 7.0, 30.0, 120.0)
 PRODUCT_HALF_LIVES_DAYS = (1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 120.0)
-ACTIVE_THRESHOLD, MILD_THRESHOLD = 0.6, 0.3
-LINK_FIRST, LINK_STEP, LINK_CAP = 0.1, 0.05, 1.0
-LINK_DROP_BELOW, LINK_BOOST = 0.01, 0.25
+ACTIVE_THRESHOLD = 0.6
+MILD_THRESHOLD = 0.3
+LINK_FIRST = 0.1
+LINK_STEP = 0.05
+LINK_CAP = 1.0
+LINK_DROP_BELOW = 0.01
+LINK_BOOST = 0.25
 POWER_AGES_DAYS = (0.1, 1_000.0)  # where the power law is approximated
 TINY = 1e-12  # keeps the logarithm of an item without mentions finite
 UNREADABLE_RAW = -1e300  # finite, so that sums and sorts over raw scores stay finite
@@ -318,7 +322,8 @@ def _scale_columns(items: Items) -> tuple[Floats, Floats]:
     capped = np.flatnonzero(items.half_life_cap_days < math.inf)
     if not len(capped):
         return items.decayed_counts, items.count
-    counts, count = items.decayed_counts.copy(), items.count.copy()
+    counts = items.decayed_counts.copy()
+    count = items.count.copy()
     allowed = (
         np.searchsorted(
             COUNT_HALF_LIVES_DAYS, items.half_life_cap_days[capped], side="right"
@@ -481,7 +486,8 @@ def power_mixture(exponent: float) -> Floats:
     ages = np.geomspace(*POWER_AGES_DAYS, 300)
     scales = np.exp2(-ages[:, None] / np.array([*COUNT_HALF_LIVES_DAYS, math.inf]))
     relative = scales * ages[:, None] ** exponent
-    gram, target = relative.T @ relative, relative.sum(axis=0)
+    gram = relative.T @ relative
+    target = relative.sum(axis=0)
     weights = np.zeros(scales.shape[1])
     for _ in range(2_000):
         for k in range(len(weights)):

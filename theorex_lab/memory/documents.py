@@ -36,7 +36,10 @@ SUMMED_UP = {
     "next": "change",
 }
 _DOCUMENT, _SUMMARY = "document", "summary"  # kinds of lines
-_MOST_FOUND, _MOST_FILES, _MOST_SYMBOLS, _RECENT_EVENTS = 3, 3, 12, 2_000
+_MOST_FOUND = 3
+_MOST_FILES = 3
+_MOST_SYMBOLS = 12
+_RECENT_EVENTS = 2_000
 
 
 class Part(NamedTuple):
@@ -74,11 +77,11 @@ class Documents(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.files, self.digests, self.projects = Names(), Names(), Names()
-        self.rows, self.said = (
-            Table(seq="i8", hash="i8", moves="i8"),
-            Table(seq="i8", at="i8", project="i4"),
-        )
+        self.files = Names()
+        self.digests = Names()
+        self.projects = Names()
+        self.rows = Table(seq="i8", hash="i8", moves="i8")
+        self.said = Table(seq="i8", at="i8", project="i4")
 
     def _document(self, event: Event) -> None:
         project, file, moved = (
@@ -147,7 +150,8 @@ def document_body(
     """
     there = before["parts"] if before else []
     held = {part[2]: part[0] for part in reversed(there)}
-    rows, used = [], set[str]()
+    rows = []
+    used = set[str]()
     for number, part in enumerate(parts):
         named = (salt, more.get("project", ""), file, part.name)
         item = held.get(part.name) or derived_event_id(*named, "")
@@ -185,10 +189,8 @@ def sum_up(
 def summary_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     """The last summary of a session of the home's project, or of none."""
     with home.views.reading(Documents) as view:
-        said, own = (
-            view.said,
-            view.projects.numbers("", *(home.projects or view.projects)),
-        )
+        said = view.said
+        own = view.projects.numbers("", *(home.projects or view.projects))
         rows = np.flatnonzero(
             (said["at"] <= wanted.now) & np.isin(said["project"], own)
         )
@@ -251,7 +253,8 @@ def _touched(home: Home, now: int) -> Iterator[ContextLine]:
     )
     touched: dict[int, int] = {}
     for event in reversed(recent):
-        paths, project = event.body.get("paths", {}), event.body.get("project", "")
+        paths = event.body.get("paths", {})
+        project = event.body.get("project", "")
         for path in (*paths.get("edited", ()), *paths.get("read", ())):
             for key in (
                 (event.agent, project, path),

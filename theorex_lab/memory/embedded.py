@@ -82,9 +82,11 @@ class EmbeddedTexts:
             self._table is not index.documents
             or self._generation != self.cache.generation
         ):
-            self._table, self._generation = index.documents, self.cache.generation
+            self._table = index.documents
+            self._generation = self.cache.generation
             self._records = np.zeros(0, np.int64)
-        first, count = len(self._records), len(index.documents)
+        first = len(self._records)
+        count = len(index.documents)
         if first < count:
             self._records = np.append(self._records, np.full(count - first, -1))
         self._look_up(
@@ -177,16 +179,16 @@ class EmbeddedTexts:
         Raises ModelUnavailable where the embedder does not answer, or not with vectors;
         what was computed before is kept.
         """
-        end, done, wanted = time.monotonic() + seconds, 0, self.coverage()["queued"]
+        end = time.monotonic() + seconds
+        done = 0
+        wanted = self.coverage()["queued"]
         wanted = wanted if limit is None else min(wanted, limit)
         while done < wanted and time.monotonic() < end:
             with self.home.views.reading(self.home.item_view) as index:
                 self.follow(index)
                 documents = self._queued[::-1][: min(wanted - done, _EMBEDDED_AT_ONCE)]
-                texts, numbered = (
-                    document_texts(self.home, index, documents),
-                    index.documents,
-                )
+                texts = document_texts(self.home, index, documents)
+                numbered = index.documents
             if not texts:
                 break
             self._keep(documents, texts, self._checked(texts), numbered)
@@ -277,7 +279,7 @@ class EmbeddedTexts:
         def ask() -> None:
             try:
                 done.set_result(self._checked([query])[0])
-            except BaseException as error:  # noqa: BLE001 - whatever broke in it, words decide
+            except BaseException as error:
                 silent = (
                     error
                     if isinstance(error, ModelUnavailable)

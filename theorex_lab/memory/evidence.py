@@ -32,7 +32,8 @@ Reader = tuple[
 ]  # what stands before its keys, and the runs of an event
 
 QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
-FALLBACK_TYPE, QUERY_TYPE_PREFIX = "general", "query_type/"
+FALLBACK_TYPE = "general"
+QUERY_TYPE_PREFIX = "query_type/"
 # before the key of what only a file says: it is shown, and nothing goes by it
 HEARD_PREFIX = "heard/"
 AMOUNTS = ("latency_ms", "tokens", "cost")
@@ -188,7 +189,8 @@ class EvidenceTable(Parts):
     """
 
     def __init__(self) -> None:
-        self._keys, self._options = Names(), Names()
+        self._keys = Names()
+        self._options = Names()
         self._cells = Table(key="i4", option="i4", last="i8", sums=("f8", _WIDTH))
         self._rows: dict[tuple[str, str], int] = {}  # in the order of the table's rows
         self._first = Table(row="i8")  # by number of a key, its last row
@@ -243,7 +245,8 @@ class EvidenceTable(Parts):
                 self._first.add(row=-1)
             self._before.add(row=self._first["row"][numbers["key"]])
             self._first.put(numbers["key"], row=row)
-        sums, last = self._cells["sums"][row], self._cells["last"]
+        sums = self._cells["sums"][row]
+        last = self._cells["last"]
         last[row] = max(last[row], at)
         sums[:_FIRST_AMOUNT] += 1.0, success
         for number, amount in enumerate((latency_ms, tokens, cost), 1):
@@ -286,7 +289,8 @@ class EvidenceTable(Parts):
 
     def runs(self, rows: Integers) -> RowRuns:
         """The runs of these rows."""
-        sums, cost = self._cells["sums"], _FIRST_AMOUNT + 2 * AMOUNTS.index("cost")
+        sums = self._cells["sums"]
+        cost = _FIRST_AMOUNT + 2 * AMOUNTS.index("cost")
         n, successes, total, stated = (
             sums[rows, column] for column in (0, 1, cost, cost + 1)
         )
@@ -323,7 +327,8 @@ class EvidenceTable(Parts):
             pair: row for pair, row in self._rows.items() if pair[0].startswith(prefix)
         }
         rows = [*chosen.values()]
-        sums, last = self._cells["sums"][rows], self._cells["last"][rows]
+        sums = self._cells["sums"][rows]
+        last = self._cells["last"][rows]
         with np.errstate(invalid="ignore"):
             means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
         counts = sums[:, :2] * _weight(last[:, None], now, half_life_days)
@@ -332,17 +337,15 @@ class EvidenceTable(Parts):
         return Cells(keys, options, n, successes, latency_ms, tokens, cost, last)
 
     def _after_load(self) -> None:
-        keys, options = [*self._keys], [*self._options]
+        keys = [*self._keys]
+        options = [*self._options]
         pairs = zip(
             self._cells["key"].tolist(), self._cells["option"].tolist(), strict=True
         )
-        self._rows, self._alike = (
-            {
-                (keys[key], options[option]): row
-                for row, (key, option) in enumerate(pairs)
-            },
-            {},
-        )
+        self._rows = {
+            (keys[key], options[option]): row for row, (key, option) in enumerate(pairs)
+        }
+        self._alike = {}
 
 
 def expected_success(
@@ -436,7 +439,8 @@ class EvidenceView(View):
         body = event.body
         if body["lost"]:
             return
-        key, outcome_id = _key(body), body.get("outcome_id")
+        key = _key(body)
+        outcome_id = body.get("outcome_id")
         for attempt in (
             attempt for attempt in body["attempts"] if not attempt.get("unavailable")
         ):

@@ -29,18 +29,17 @@ if TYPE_CHECKING:
     Body = dict[str, Any]
 
 FAILURE = "PostToolUseFailure"
-TOOL_CHARACTERS, INPUT_CHARACTERS, RESPONSE_CHARACTERS, COMMAND_CHARACTERS = (
-    128,
-    300,
-    500,
-    1_000,
-)
-PROMPT_CHARACTERS, MESSAGE_CHARACTERS, TRIGGER_CHARACTERS = 6_000, 4_000, 32
-_PATH_CHARACTERS, _PATCH_CHARACTERS = 4_096, 1 << 18
-_PATH_MEMBERS, _COMMAND_MEMBERS = (
-    ("file_path", "path", "notebook_path"),
-    ("command", "cmd"),
-)
+TOOL_CHARACTERS = 128
+INPUT_CHARACTERS = 300
+RESPONSE_CHARACTERS = 500
+COMMAND_CHARACTERS = 1_000
+PROMPT_CHARACTERS = 6_000
+MESSAGE_CHARACTERS = 4_000
+TRIGGER_CHARACTERS = 32
+_PATH_CHARACTERS = 4_096
+_PATCH_CHARACTERS = 1 << 18
+_PATH_MEMBERS = ("file_path", "path", "notebook_path")
+_COMMAND_MEMBERS = ("command", "cmd")
 # Tools that run a command, their names folded as `tool_key` does.
 _SHELLS = frozenset(
     (
@@ -107,7 +106,10 @@ class WorkingFolder:
         named: gives the project's name for a repository; by default that of its path
         alone.
         """
-        self.folder, self.real, self.root, self.project = folder, "", "", project
+        self.folder = folder
+        self.real = ""
+        self.root = ""
+        self.project = project
         if not folder:
             return
         from theorex_lab.core.project import (
@@ -138,7 +140,8 @@ def tool_used(event: HookEvent, place: WorkingFolder | None = None) -> Body:
     """Of a tool call, done or failed: its name, previews, `ok`, the project's paths it
     read and edited, its command.
     """
-    given, place = event.get("tool_input"), place or WorkingFolder(folder_of(event))
+    given = event.get("tool_input")
+    place = place or WorkingFolder(folder_of(event))
     response = (
         event.get("error")
         if event.get("tool_response") is None

@@ -28,7 +28,8 @@ def wilson(
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.596, 0.0], [0.982, 1.0])
     """
-    hits, runs = np.asarray(successes, np.float64), np.asarray(n, np.float64)
+    hits = np.asarray(successes, np.float64)
+    runs = np.asarray(n, np.float64)
     if not (np.all(hits >= 0) and np.all(hits <= runs) and np.all(runs < np.inf)):
         raise InvalidInput(
             f"got {successes!r:.80} successes of {n!r:.80}; allowed is 0 <= successes <= n, finite"
@@ -56,7 +57,8 @@ def _bounds(hits: Any, divisor: Any, z: float, runs: Any) -> tuple[Any, Any]:
     """The bounds of numbers or arrays; `divisor`: the runs, 1 in place of 0."""
     square = z * z
     half = z * (hits * ((runs - hits) / divisor) + square / 4) ** 0.5
-    centre, width = hits + square / 2, runs + square
+    centre = hits + square / 2
+    width = runs + square
     return (centre - half) / width, (centre + half) / width
 
 
@@ -104,7 +106,8 @@ def bootstrap_means(
         raise InvalidInput(
             f"got {len(groups)} groups for {n} values; allowed is one group each"
         )
-    sums, sizes = columns, np.ones(n)
+    sums = columns
+    sizes = np.ones(n)
     if groups is not None:
         _, member = np.unique([str(group) for group in groups], return_inverse=True)
         sizes = np.bincount(member).astype(np.float64)

@@ -97,7 +97,8 @@ def needed_next(
     >>> asked.ranks.tolist(), asked.inside.tolist(), asked.score()
     ([2, 3], [True, False], 0.5)
     """
-    raw, room = candidates.raw, context_tokens - token_budget.HEADING_TOKENS
+    raw = candidates.raw
+    room = context_tokens - token_budget.HEADING_TOKENS
     own = raw[rows, None]
     ahead = raw > own
     asked, level = np.nonzero(raw == own)
@@ -120,7 +121,9 @@ def _comes_first(
     """Whether each row comes before another of the same raw score, as `rank_order` has
     it.
     """
-    count, last, ids = candidates.count, candidates.last, candidates.ids
+    count = candidates.count
+    last = candidates.last
+    ids = candidates.ids
     later = (last[one] > last[other]) | (
         (last[one] == last[other]) & (ids[one] < ids[other])
     )

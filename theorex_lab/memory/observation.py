@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 # Where a text came from, and how far it is trusted: user > agent > model > tool =
 # import.
 TRUST = {"import": 0, "tool": 0, "model": 1, "agent": 2, "user": 3}
-DEFAULT_TYPE, FIX_TYPE = "discovery", "trace_fix"
+DEFAULT_TYPE = "discovery"
+FIX_TYPE = "trace_fix"
 # what lost: found by its words, but it makes none of its concepts more important
 AVOID_TYPE = "avoid"
 # The types that have a meaning here, or are usual; any other word is allowed too.
@@ -35,7 +36,8 @@ TYPES = (
     *"change feature moment summary graduated".split(),
 )
 _TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_MAX_TAGS, _MAX_TAG_CHARACTERS = 32, 64
+_MAX_TAGS = 32
+_MAX_TAG_CHARACTERS = 64
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,8 @@ def new_observation(
         sentiment,
     )  # the views that read do without
 
-    source, at = entry.source, entry.at
+    source = entry.source
+    at = entry.at
     text = check_text(entry.text, settings.max_text_bytes)
     if not isinstance(kind := entry.observation_type, str) or not _TYPE.fullmatch(kind):
         raise InvalidInput(

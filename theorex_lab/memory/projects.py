@@ -157,7 +157,8 @@ def merge_projects(home: Home, old: str, new: str) -> dict[str, Any]:
     Raises InvalidInput as `identity.merge_into`, and for a name that no project has, or
     several.
     """
-    source, target = _named(home, old), _named(home, new)
+    source = _named(home, old)
+    target = _named(home, new)
     with home.views.reading(projects_view(home)) as view:
         events = view.events_of(source)
     merge_into(home.journal, source, target)

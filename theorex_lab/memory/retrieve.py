@@ -360,7 +360,8 @@ class Searcher:
         """
         if not len(ranked.documents):
             return ranked
-        now, found = self.home.clock.now(), ranked.documents[:limit]
+        now = self.home.clock.now()
+        found = ranked.documents[:limit]
         scores = dict(
             zip(ranked.documents.tolist(), ranked.scores.tolist(), strict=True)
         )
@@ -464,11 +465,10 @@ class Searcher:
 
 def _echoing(index: ItemIndex) -> Ids:
     """The documents that echo another one, and those which they echo."""
-    echo, order = (
-        index.documents["echo"],
-        np.argsort(index.documents["item"], kind="stable"),
-    )
-    rows, items = np.flatnonzero(echo), index.documents["item"][order]
+    echo = index.documents["echo"]
+    order = np.argsort(index.documents["item"], kind="stable")
+    rows = np.flatnonzero(echo)
+    items = index.documents["item"][order]
     places = np.minimum(np.searchsorted(items, echo[rows]), max(len(items) - 1, 0))
     known = items[places] == echo[rows]
     return np.stack([rows[known], order[places[known]]])

@@ -93,10 +93,8 @@ def _offer(cheap: Cell, strong: Cell, false_pass: float, false_alarm: float) -> 
     fails = right * false_alarm + (1.0 - right) * (1.0 - false_pass)
     success = right * (1.0 - false_alarm) + fails * strong.success_rate
     cost = cheap.cost + fails * strong.cost
-    share, runs = (
-        f"{right:.0%} of {cheap.n:.4g} runs",
-        f"{strong.model} where the check fails, expected for {fails:.0%}",
-    )
+    share = f"{right:.0%} of {cheap.n:.4g} runs"
+    runs = f"{strong.model} where the check fails, expected for {fails:.0%}"
     gives = f"{success:.0%} right at {cost / strong.cost:.0%} of the cost of {strong.model} alone"
     reason = f"cascade: {cheap.model} first ({share}), {runs}: {gives}"
     return Cascade(cheap.model, strong.model, success, cost, fails, reason)

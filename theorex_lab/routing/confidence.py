@@ -132,12 +132,11 @@ def matrix(
         got = f"min_samples {min_samples!r} and success_weight {success_weight!r}"
         raise InvalidInput(f"got {got}; allowed are numbers from 0, and 0 to 1")
     # Plain numbers: there are some dozens of cells, and numpy pays from hundreds on.
-    runs, successes = cells.n.tolist(), cells.successes.tolist()
-    latencies, tokens, costs = (
-        cells.latency_ms.tolist(),
-        cells.tokens.tolist(),
-        cells.cost.tolist(),
-    )
+    runs = cells.n.tolist()
+    successes = cells.successes.tolist()
+    latencies = cells.latency_ms.tolist()
+    tokens = cells.tokens.tolist()
+    costs = cells.cost.tolist()
     rates = [
         hits / n if n else math.nan for hits, n in zip(successes, runs, strict=True)
     ]
@@ -255,7 +254,8 @@ def _scaled(latency_ms: float, known: Sequence[float]) -> float:
     """
     if math.isnan(latency_ms):
         return 1.0
-    shortest, longest = min(known), max(known)
+    shortest = min(known)
+    longest = max(known)
     return (latency_ms - shortest) / (longest - shortest) if longest > shortest else 0.0
 
 

@@ -73,7 +73,8 @@ class Recall(View):
     def __init__(self) -> None:
         super().__init__()
         self.models = Names()
-        self.asked, self.words = Table(key="u4"), Table(word="u4", call="i4")
+        self.asked = Table(key="u4")
+        self.words = Table(word="u4", call="i4")
         self.runs = Table(call="i4", model="i4", success="?")
         self.verdicts = verdicts.Verdicts()
         self._open: dict[int, int] = {}
@@ -83,7 +84,8 @@ class Recall(View):
         """Take in what was asked, how it went, and what outcomes say of that."""
         for event in events:
             if event.kind == "trace_started":
-                key, words = _hash(event.body["trace_id"]), words_of(event.body["task"])
+                key = _hash(event.body["trace_id"])
+                words = words_of(event.body["task"])
                 call = self._open[key] = self.asked.add(key=key)
                 self.words.put(self.words.grow(len(words)), word=words, call=call)
             elif event.kind == "trace_ended":
@@ -111,7 +113,8 @@ class Recall(View):
         weight[index.first + nearest] = likeness[nearest] / (
             1.0 - likeness[nearest] + NEARNESS
         )
-        of_run, model = weight[self.runs["call"]], self.runs["model"]
+        of_run = weight[self.runs["call"]]
+        model = self.runs["model"]
         weights = np.bincount(model, of_run, len(self.models)).tolist()
         successes = np.bincount(
             model, of_run * self.runs["success"], len(self.models)
@@ -139,10 +142,8 @@ class Recall(View):
 
     def _judge(self, outcome: Event) -> None:
         """Let an outcome say how the answer went that it was recorded of."""
-        call, answer = (
-            self._open.get(_hash(outcome.body["trace_id"])),
-            outcome.body["answer"],
-        )
+        call = self._open.get(_hash(outcome.body["trace_id"]))
+        answer = outcome.body["answer"]
         model = self.models.find(answer["model"])
         runs = (
             (self.runs["call"] == call)

@@ -60,7 +60,8 @@ class Passages:
 
     def _grown(self, total: Integers) -> tuple[Integers, Integers]:
         """The first and the last place of each passage."""
-        low, high = np.arange(len(self._order)), np.arange(len(self._order))
+        low = np.arange(len(self._order))
+        high = np.arange(len(self._order))
         for _ in range(REACH if self.any else 0):
             for side in (-1, 1):
                 short = total[high + 1] - total[low] < PASSAGE_WORDS
@@ -150,11 +151,9 @@ def word_scores(
     """BM25 (see `LexicalIndex`) of texts and of their passages; `passages` and `echo`
     are of the index's documents.
     """
-    words, lengths, count = (
-        np.zeros(len(index)),
-        index.lengths,
-        max(len(index) - int(echo.sum()), 1),
-    )
+    words = np.zeros(len(index))
+    lengths = index.lengths
+    count = max(len(index) - int(echo.sum()), 1)
     passage, counted = (
         (np.zeros(len(index)), np.zeros(len(index))) if passages.any else (words, words)
     )
@@ -162,7 +161,8 @@ def word_scores(
         max(float(sizes[~echo].sum()) / count, 1.0)
         for sizes in (lengths, passages.words)
     )
-    held, all_weights = np.zeros(len(index)), 0.0
+    held = np.zeros(len(index))
+    all_weights = 0.0
     for documents, counts, weight in index.matches(tokens, echo):
         all_weights += weight
         held[documents] += weight
@@ -259,10 +259,8 @@ def _filled(column: Scores, words: Scores) -> Scores:
         return column
     if not known.any():
         return np.zeros(len(column))
-    across, up = (
-        words[known] - words[known].mean(),
-        column[known] - column[known].mean(),
-    )
+    across = words[known] - words[known].mean()
+    up = column[known] - column[known].mean()
     slope = (across @ up) / (across @ across) if across @ across > 0 else 0.0
     return np.where(
         known, column, column[known].mean() + slope * (words - words[known].mean())

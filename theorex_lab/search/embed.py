@@ -151,7 +151,8 @@ class OnnxEmbedder(_Model):
     def __init__(
         self, model_path: Path, tokenizer_path: Path, *, threads: int = 1
     ) -> None:
-        self._paths, self._threads = (model_path, tokenizer_path), threads
+        self._paths = (model_path, tokenizer_path)
+        self._threads = threads
 
     @property
     def must_load(self) -> bool:

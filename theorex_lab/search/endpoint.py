@@ -27,7 +27,8 @@ def endpoint_url(url: str, route: str, *, what: str, allow_remote: bool = False)
     >>> endpoint_url("http://127.0.0.1:8080/v1", "embeddings", what="embedding")
     'http://127.0.0.1:8080/v1/embeddings'
     """
-    parts, got = _usable_parts(url), f"got the {what} url {masked_url(url)!r}"
+    parts = _usable_parts(url)
+    got = f"got the {what} url {masked_url(url)!r}"
     if parts is None:
         raise ConfigError(
             f"{got}; allowed is http(s)://host:port, without user or query"

@@ -33,20 +33,20 @@ def best_first(
     if limit < 0:
         raise InvalidInput(f"got the limit {limit}; allowed is 0 or more")
     if limit == 0:
-        ids, scores = ids[:0], scores[:0]
+        ids = ids[:0]
+        scores = scores[:0]
     elif limit < len(ids):
         threshold = np.partition(scores, len(ids) - limit)[len(ids) - limit]
         likely = np.flatnonzero(scores >= threshold)
-        above, equal = (
-            likely[scores[likely] > threshold],
-            likely[scores[likely] == threshold],
-        )
+        above = likely[scores[likely] > threshold]
+        equal = likely[scores[likely] == threshold]
         missing = limit - len(above)
         newest = np.argpartition(ids[equal], len(equal) - missing)[
             len(equal) - missing :
         ]
         chosen = np.concatenate((above, equal[newest]))
-        ids, scores = ids[chosen], scores[chosen]
+        ids = ids[chosen]
+        scores = scores[chosen]
     order = np.lexsort((-ids, -scores))
     return ids[order].astype(np.int64), scores[order].astype(np.float64)
 

@@ -74,13 +74,12 @@ class ItemIndex(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.agents, self.tags, self.item_kinds, self.projects = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-        )
-        self.sessions, self.speakers = Names(), Names()
+        self.agents = Names()
+        self.tags = Names()
+        self.item_kinds = Names()
+        self.projects = Names()
+        self.sessions = Names()
+        self.speakers = Names()
         said = {"session": "i4", "speaker": "i4", "asked": "?", "echo": "i8"}
         marks = dict.fromkeys(("hidden", "asleep", "dismissed", "corrected"), "?")
         self.documents = Table(
@@ -105,10 +104,8 @@ class ItemIndex(View):
         """
         new = _Arrivals(len(self.documents))
         for event in events:
-            agent, project = (
-                self.agents.number(event.agent),
-                self.projects.number(event.body.get("project", "")),
-            )
+            agent = self.agents.number(event.agent)
+            project = self.projects.number(event.body.get("project", ""))
             for kind in self.readers.get(event.kind, ()):
                 self._take_in(
                     event, kind, self.item_kinds.number(kind.name), agent, project, new
@@ -128,11 +125,9 @@ class ItemIndex(View):
         """Set what a person says of an item on the agent's documents of it that were
         there before.
         """
-        rows, undo, documents = (
-            self.rows_of(event.body["item"]),
-            event.body["undo"],
-            self.documents,
-        )
+        rows = self.rows_of(event.body["item"])
+        undo = event.body["undo"]
+        documents = self.documents
         agent = self.agents.number(event.agent)
         rows = rows[
             (documents["seq"][rows] < event.seq) & (documents["agent"][rows] == agent)
@@ -162,7 +157,8 @@ class ItemIndex(View):
         for item_id, text, tags, _, echo in (
             kind.texts[event.kind](event) if event.kind in kind.texts else ()
         ):
-            item, document = item_number(item_id), new.first + len(new.rows)
+            item = item_number(item_id)
+            document = new.first + len(new.rows)
             if kind.once:
                 if (named := (number, agent, item, project)) in self._named:
                     continue
@@ -293,11 +289,9 @@ class ItemIndex(View):
         """A document's item, from the event that holds its text; None where that
         carries it no more.
         """
-        name, number, key = (
-            self.kind_of(document),
-            self.documents["item"][document],
-            self.documents["key"][document],
-        )
+        name = self.kind_of(document)
+        number = self.documents["item"][document]
+        key = self.documents["key"][document]
         for kind in self.readers.get(event.kind, ()):
             if kind.name == name and event.kind in kind.texts:
                 for item in kind.texts[event.kind](event):
@@ -319,10 +313,8 @@ class ItemIndex(View):
 
     def only_within(self, projects: Iterable[str]) -> NDArray[np.bool_]:
         """A mask of the documents that are of these projects and of no other."""
-        inside, documents = (
-            np.isin(self.located["project"], self.projects.numbers(*projects)),
-            self.located["document"],
-        )
+        inside = np.isin(self.located["project"], self.projects.numbers(*projects))
+        documents = self.located["document"]
         return self._holding(documents[inside]) & ~self._holding(documents[~inside])
 
     def _known(self) -> tuple[dict[_Key, int], dict[_Key, list[int]]]:

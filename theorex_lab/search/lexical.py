@@ -120,7 +120,9 @@ def matching_part(text: str, query: str, limit: int = LINE_CHARACTERS) -> str:
     ... )
     '…rained. The cache went stale at noon.'
     """
-    line, wanted, reach = folded(text), set(tokenize(query)), limit * 3 // 4
+    line = folded(text)
+    wanted = set(tokenize(query))
+    reach = limit * 3 // 4
     words = _CHUNK.finditer(line) if len(line) > limit else ()
     found = [word.start() for word in words if wanted.intersection(tokenize(word[0]))]
     first = max(
@@ -267,7 +269,8 @@ class LexicalIndex:
                 )
         times = list(repeats.values())
         echo = np.zeros(len(self), bool) if echo is None else echo
-        all_counted, matches = len(self) - int(echo.sum()), []
+        all_counted = len(self) - int(echo.sum())
+        matches = []
         nothing = np.zeros(0, np.int32), np.zeros(0, np.int32)
         for which in range(len(terms)):
             parts = found.get(which, [nothing])
@@ -328,7 +331,9 @@ class LexicalIndex:
         not twice as large.
         """
         newer = self._recent_segment or _segment_of(self._recent)
-        self._recent, self._recent_count, self._recent_segment = [], 0, None
+        self._recent = []
+        self._recent_count = 0
+        self._recent_segment = None
         while self._segments and len(self._segments[-1].documents) < 2 * len(
             newer.documents
         ):
@@ -346,7 +351,8 @@ def _segment_of(occurrences: Sequence[tuple[_Hashes, _Numbers]]) -> _Segment:
         [np.zeros(0, dtype=np.int32), *(documents for _, documents in occurrences)]
     )
     order = np.argsort(terms, kind="stable")
-    terms, documents = terms[order], documents[order]
+    terms = terms[order]
+    documents = documents[order]
     new_term = np.ones(len(order), dtype=np.bool_)
     new_term[1:] = terms[1:] != terms[:-1]
     new_posting = new_term.copy()

@@ -145,7 +145,8 @@ class VectorCache:
             differ += np.bitwise_count(held ^ own)
         differ = differ[numbers]
         most = int(np.searchsorted(np.cumsum(np.bincount(differ)), wanted))
-        nearer, equal = np.flatnonzero(differ < most), np.flatnonzero(differ == most)
+        nearer = np.flatnonzero(differ < most)
+        equal = np.flatnonzero(differ == most)
         return np.concatenate(
             (nearer, equal[len(nearer) - wanted :])
         )  # of equal ones the newer
@@ -256,7 +257,7 @@ class VectorCache:
 def locked(path: Path) -> Iterator[None]:
     """Keep other processes from writing to a cache's file."""
     try:
-        import fcntl  # noqa: F401
+        import fcntl
     except ImportError as error:
         raise StorageError(
             "vectors cannot be kept on this system, which has no fcntl; use Linux or macOS"

@@ -120,12 +120,10 @@ class Lab:
         self.home = at = Home(
             Path(home).expanduser(), **own, designs=found, project=project
         )
-        self.folder, self.journal, self.clock, self.config_file = (
-            at.folder,
-            at.journal,
-            at.clock,
-            at.config_file,
-        )
+        self.folder = at.folder
+        self.journal = at.journal
+        self.clock = at.clock
+        self.config_file = at.config_file
         self.context_file = self.folder / CONTEXT_FILE
         self._faces: dict[str, Any] = {}  # by design
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -545,10 +543,8 @@ class Lab:
         from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen, wipe
         from theorex_lab.memory.briefing.prompt_cache import fill_cache, remove_cache
 
-        chosen, journal = (
-            EraseSelection(ids, agent, match, project),
-            in_file(self.journal),
-        )
+        chosen = EraseSelection(ids, agent, match, project)
+        journal = in_file(self.journal)
         reached = erase_chosen(journal, chosen, agent=SCANNER, at=self.clock.now())
         # From here on nobody folds or renders it. What others had made before is
         # removed once they have let go of it.
@@ -596,11 +592,9 @@ class Lab:
         """
         from theorex_lab.journal.sqlite.archive import archive
 
-        journal, upto, now = (
-            in_file(self.journal),
-            self.home.taken_in(),
-            self.clock.now(),
-        )
+        journal = in_file(self.journal)
+        upto = self.home.taken_in()
+        now = self.clock.now()
         return archive(
             journal, before, consolidated=upto, agent=SCANNER, at=now, project=project
         )
@@ -703,7 +697,8 @@ class Lab:
         """Remove the vectors of texts that are no longer remembered."""
         from theorex_lab.search.vectors import sweep_vectors
 
-        folder, index = self.folder / "vectors", self.home.item_view
+        folder = self.folder / "vectors"
+        index = self.home.item_view
         if any(folder.glob("*")):
             with self.views.reading(index):
                 sweep_vectors(folder, lambda keys: self.views.get(index).holds(keys))
@@ -717,7 +712,8 @@ class Agent:
     """One agent of a home: writes, searches and looks at what it remembers."""
 
     def __init__(self, lab: Lab, name: str) -> None:
-        self.lab, self.name = lab, name
+        self.lab = lab
+        self.name = name
 
     def write(
         self,

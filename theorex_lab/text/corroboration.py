@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
 
-_LABEL_CHARACTERS, _LABEL_JOINS = 128, 2
+_LABEL_CHARACTERS = 128
+_LABEL_JOINS = 2
 _LABEL_SIGNS = frozenset(
     " -._/@:+\u200c\u200d"
 )  # beside letters, digits and their marks; none means much to a shell

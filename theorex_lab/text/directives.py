@@ -87,7 +87,9 @@ def directive_of(span: Span) -> Directive | None:
         else "rule"
     )
     polarity: Literal["do", "dont"] = "dont" if _is_negative(signs) else "do"
-    subject, replaces, text = stems(span.text), frozenset[str](), span.text
+    subject = stems(span.text)
+    replaces = frozenset[str]()
+    text = span.text
     if polarity == "do" and (
         found := _pattern("replaces", said.isascii()).search(said)
     ):

@@ -448,7 +448,8 @@ def _unknown_word(piece: str, lower: str) -> _Token:
 
 
 def _hyphenated(piece: str, lower: str) -> _Token:
-    first, last = lower.split("-", 1)[0], lower.rsplit("-", 1)[1]
+    first = lower.split("-", 1)[0]
+    last = lower.rsplit("-", 1)[1]
     if any(character.isdigit() for character in piece) or piece.isupper():
         return _Token(lex.NOUN, piece, lower, lower, _TECHNICAL)
     kind = lex.word_kinds().get(last) or lex.kind_by_form(last)
@@ -494,7 +495,8 @@ def _join_aliases(tokens: list[_Token]) -> list[_Token]:
     """
     if lex.alias_starts().keys().isdisjoint([token.canonical for token in tokens]):
         return tokens
-    joined, place = [], 0
+    joined = []
+    place = 0
     while place < len(tokens):
         token, length = _alias_at(tokens, place)
         joined.append(token)
@@ -525,7 +527,9 @@ def _phrases(tokens: list[_Token], canonicals: list[str]) -> list[_Phrase]:
     """
     phrases: list[_Phrase] = []
     run: list[int] = []
-    state, imperative, leads_to = _START, False, False
+    state = _START
+    imperative = False
+    leads_to = False
     for place, token in enumerate(tokens):
         kind = token.kind
         if token.shape == _CAPITALISED and state != _START and _is_name(tokens, place):

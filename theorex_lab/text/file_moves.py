@@ -16,7 +16,10 @@ ELSEWHERE = (
     "\0"  # stands for a path outside of the project, and for one that is not known
 )
 PATTERN = "\1"  # begins a path that is a pattern, with * and ?
-MOVE, REMOVE, RESTORE, FOLDER = "move", "remove", "restore", "folder"
+MOVE = "move"
+REMOVE = "remove"
+RESTORE = "restore"
+FOLDER = "folder"
 _TELLING = re.compile(
     r"(?i)\b(?:mv|rm|unlink|rimraf|trash|trash-put|mkdir|restore|checkout|move|ren|del|erase|rd"
     r"|move-item|rename-item|remove-item|mi|rni|ri)\b"
@@ -60,7 +63,9 @@ _PATH_OPTIONS = ("-path", "-literalpath")
 _TARGET_OPTIONS = ("-destination", "-newname")
 _DRY = ("-n", "--dry-run")
 _ENDS = frozenset(("&&", "||", "|", ";", "&", "(", ")", "\n", "|&", ";;"))
-_LONGEST, _MOST_STEPS, _MOST_WORDS = 4_000, 200, 200
+_LONGEST = 4_000
+_MOST_STEPS = 200
+_MOST_WORDS = 200
 _ASSIGNMENT = re.compile(r"\w+=")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _HERE = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
@@ -125,7 +130,8 @@ class _CommandReading:
             words = words[1:]
         if not words or before == "||":
             return
-        verb, rest = words[0].removeprefix("\\").rpartition("/")[2], words[1:]
+        verb = words[0].removeprefix("\\").rpartition("/")[2]
+        rest = words[1:]
         if verb in ("cd", "pushd", "chdir", "Set-Location"):
             self._enter(rest)
         elif self.folders is not None:
@@ -219,7 +225,8 @@ def _git_step(rest: list[str], folders: tuple[str, ...]) -> FileStep | None:
         )
     if not rest or not folders:
         return None
-    verb, rest = rest[0], rest[1:]
+    verb = rest[0]
+    rest = rest[1:]
     operands, options = _operands(rest, verb)
     if verb in ("mv", "rm") and not options.keys().isdisjoint(_DRY):
         return None
@@ -291,11 +298,13 @@ def _commands(text: str, is_windows: bool) -> Iterator[tuple[str, list[str]]]:
     """Each simple command as its words, with the sign before it; one whose words are
     not all known is cut there.
     """
-    before, words = "", list[str]()
+    before = ""
+    words = list[str]()
     for token in _tokens(text, is_windows):
         if token in _ENDS:
             yield before, _filled(words)
-            before, words = token, []
+            before = token
+            words = []
         elif len(words) < _MOST_WORDS:
             words.append(token)
     # The last words of a command that was cut say something else than they said.
@@ -344,7 +353,8 @@ def _with_braces(word: str) -> list[str]:
     found = _BRACES.search(word)
     if found is None or word.count("{") > 3:
         return [word]
-    start, end = word[: found.start()], word[found.end() :]
+    start = word[: found.start()]
+    end = word[found.end() :]
     return [
         each
         for part in found[1].split(",")
@@ -356,7 +366,10 @@ def _tokens(text: str, is_windows: bool) -> Iterator[str]:
     """Words and signs between commands; ELSEWHERE for a word that is not known or was
     left out.
     """
-    place, word, blanks, skips = 0, _Word(), 0, False
+    place = 0
+    word = _Word()
+    blanks = 0
+    skips = False
     heres: list[str] = []
     while place < len(text):
         char = text[place]
@@ -364,7 +377,9 @@ def _tokens(text: str, is_windows: bool) -> Iterator[str]:
             if word.is_open:
                 if not skips:
                     yield from word.expanded()
-                word, blanks, skips = _Word(), 0, False
+                word = _Word()
+                blanks = 0
+                skips = False
             blanks += 1
             # A path that was left out leaves two blanks, or one before the end.
             has_gap = text[place + 1 : place + 2] in ("", " ", ";", ")", "\n")
@@ -377,7 +392,9 @@ def _tokens(text: str, is_windows: bool) -> Iterator[str]:
                 continue
             if word.is_open and not skips:
                 yield from word.expanded()
-            word, blanks, skips = _Word(), 0, False
+            word = _Word()
+            blanks = 0
+            skips = False
             sign = (
                 text[place : place + 2]
                 if text[place : place + 2] in ("&&", "||", "|&", ";;")
@@ -396,7 +413,8 @@ def _tokens(text: str, is_windows: bool) -> Iterator[str]:
                 continue
             if word.is_open and not "".join(word.signs).isdigit() and not skips:
                 yield from word.expanded()
-            word, blanks = _Word(), 0
+            word = _Word()
+            blanks = 0
             place += 1
             while place < len(text) and text[place] in "<>&|":
                 place += 1

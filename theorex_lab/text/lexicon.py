@@ -268,7 +268,8 @@ def cut_other_script(piece: str) -> list[tuple[str, bool]]:
     """
     parts: list[tuple[str, bool]] = []
     for match in _script_run().finditer(piece):
-        run, script = match[0], str(match.lastgroup)
+        run = match[0]
+        script = str(match.lastgroup)
         if script == "latin":
             parts.append((run, True))
         elif script in ("spaced", "hangul"):

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from theorex_lab.text.visible import visible
 
-LINE_CHARACTERS, BYTES_PER_TOKEN = 300, 4
+LINE_CHARACTERS = 300
+BYTES_PER_TOKEN = 4
 _LINES_READ = 20  # much of a text may be white space
 # White space, control characters, and halves of surrogate pairs, which no journal
 # holds.

@@ -165,12 +165,16 @@ def _lines(
     ends: where a user's own words seem to end, to which each such place is added;
     empty: there they do end.
     """
-    hidden_to, place, start, in_log = 0, 0, 0, False
+    hidden_to = 0
+    place = 0
+    start = 0
+    in_log = False
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         while place < len(hidden) and hidden[place][0] < end:
-            hidden_to, place = max(hidden_to, hidden[place][1]), place + 1
+            hidden_to = max(hidden_to, hidden[place][1])
+            place = place + 1
         line = text[start : min(end, start + 4 * LONGEST)]
         bare = line.strip()
         if by == "user" and bare:

@@ -30,7 +30,8 @@ Found = dict[
 _OTHERS = 0o077
 _STALE_DAYS = 2.0  # one night that was slept through is no reason to worry
 _CHECKED_EVENTS = 1_000
-_LITTLE_BYTES, _FULL_BYTES = 1 << 30, 100 << 20
+_LITTLE_BYTES = 1 << 30
+_FULL_BYTES = 100 << 20
 
 
 @command("doctor")
@@ -84,10 +85,8 @@ def _tried(what: str, look: Callable[[], Iterable[Found]]) -> Iterator[Found]:
 
 
 def _hooks(settings: str) -> Iterator[Found]:
-    commands, do = (
-        installed_commands(settings),
-        f"theorex install-hooks --settings {shlex.quote(settings)}",
-    )
+    commands = installed_commands(settings)
+    do = f"theorex install-hooks --settings {shlex.quote(settings)}"
     missing = [event for event in EVENTS if not commands[event]]
     said = f"{len(EVENTS) - len(missing)} of {len(EVENTS)} are in {settings}"
     yield _found(

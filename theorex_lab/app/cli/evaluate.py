@@ -140,7 +140,8 @@ def _retrieval(
     from theorex_lab.eval.plots.comparison import plot_recall
 
     name = dataset or "locomo"
-    score, known = score_retrieval(retrieval_logs(name, path)), known_figures(name)
+    score = score_retrieval(retrieval_logs(name, path))
+    known = known_figures(name)
     write_picture(picture, partial(plot_recall, score))
     result = {"dataset": name, "n": score.n, "methods": score.result(), **known}
     lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
@@ -341,7 +342,8 @@ def _whoandwhen(path: str = "") -> Report:
     scores = (
         score_failures(load_failed_runs(path), half="all") if path else score_failures()
     )
-    shown, gains = ["agent_accuracy", "step_accuracy"], ["agent_gain", "step_gain"]
+    shown = ["agent_accuracy", "step_accuracy"]
+    gains = ["agent_gain", "step_gain"]
     table = scores.frame.set_index("method")
     baselines = {
         name: _row(table, name, _columns(*shown, *gains))
@@ -368,10 +370,8 @@ def _reflexion_alfworld() -> Report:
 
     effect = effect_of_fixes()
     table = effect.frame.set_index("trial")
-    last, counted = (
-        table.index[-1],
-        ["solved_with", "solved_without", "only_with", "only_without"],
-    )
+    last = table.index[-1]
+    counted = ["solved_with", "solved_without", "only_with", "only_without"]
     shown = [*counted, *_columns("difference"), "p_value"]
     result = {
         "dataset": "reflexion_alfworld",

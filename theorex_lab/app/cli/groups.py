@@ -64,11 +64,11 @@ class Group(command_line.CommandGroup):
         super().__init__(name, help=GROUPS[name], params=[*command_line.COMMON_OPTIONS])
         self._members = members(name)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names in the group, in the order of the table."""
         return [*self._members]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's module and return the command."""
         return load(self._members[cmd_name]) if cmd_name in self._members else None
 
@@ -84,7 +84,7 @@ class Group(command_line.CommandGroup):
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:  # noqa: ARG002
+    ) -> None:
         """List the commands from the table, without importing any of them."""
         with formatter.section("Commands"):
             formatter.write_dl(
@@ -97,11 +97,11 @@ class Root(command_line.CommandGroup):
     designs that bring commands.
     """
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """The groups, the flat names, the designs."""
         return [*dict.fromkeys([*GROUPS, *COMMANDS, *designs()])]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of this flat name, else the group."""
         if cmd_name in COMMANDS:
             return load(cmd_name)
@@ -124,7 +124,7 @@ class Root(command_line.CommandGroup):
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:  # noqa: ARG002
+    ) -> None:
         """List the groups and what is used every day."""
         with formatter.section("Groups (theorex GROUP --help lists its commands)"):
             formatter.write_dl(
@@ -239,7 +239,8 @@ def _usage(parameter: click.Parameter) -> str:
     """
     if parameter in COMMON_OPTIONS:
         return ""
-    kind, given = parameter.type, parameter.opts[0]
+    kind = parameter.type
+    given = parameter.opts[0]
     value = (
         "|".join(kind.choices)
         if isinstance(kind, click.Choice)

@@ -41,7 +41,8 @@ EVENTS = (
 _WITH_MATCHER = frozenset({"PostToolUse", "PostToolUseFailure"})
 _TIMEOUT_SECONDS = 30
 _BYTE_ORDER_MARK = "\ufeff"  # editors of Windows put it in front; it stays where it is
-_SERVERS, _SERVER = "mcpServers", "theorex"
+_SERVERS = "mcpServers"
+_SERVER = "theorex"
 _OURS = re.compile(r"(?:^|[\s/\\\"'])theorex-hook(?:\.exe)?[\"']?\s*\Z")
 _NEW = "{}\n"
 
@@ -73,8 +74,10 @@ def install_hooks(
     JSON: {file, changed, backup, diff, mcp}
     """
     given = given_options()
-    as_json, home = bool(given.get("as_json")), given.get("home")
-    hook, entry = hook_command(home, agent), server_entry(home, agent)
+    as_json = bool(given.get("as_json"))
+    home = given.get("home")
+    hook = hook_command(home, agent)
+    entry = server_entry(home, agent)
     plans = [_plan(settings, install, None if remove else hook)]
     if servers is not None:
         plans.append(_plan(servers, install_server, None if remove else entry))
@@ -286,7 +289,8 @@ def _written(value: dict[str, Any], text: str | None) -> str:
     itself where it says the same.
     """
     text = _NEW if text is None else text
-    before, content = _object(text), text.rstrip()
+    before = _object(text)
+    content = text.rstrip()
     indented = re.search(r"\n([ \t]*)\S", content)
     indent = "  " if not before else indented and indented[1]
     try:
@@ -379,7 +383,8 @@ def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
         raise StorageError(
             f"{path} was changed by another program meanwhile; nothing was written, try again"
         )
-    mode, backup = None, None
+    mode = None
+    backup = None
     with writing(path, "the file is as it was"):
         path.parent.mkdir(parents=True, exist_ok=True)
         if before is not None:

@@ -157,7 +157,8 @@ def outcome(
 
 def _told(lab: Lab, done: Outcome, *, judged: bool) -> tuple[dict[str, Any], str]:
     """What is said of an outcome, after the judge was asked where that is wanted."""
-    more, text = dict[str, Any](), ""
+    more = dict[str, Any]()
+    text = ""
     if judged:
         found = _ask_judge(lab, [done])
         done, problem = (*found.judged, done)[0], found.problems.get(done.outcome_id)
@@ -541,15 +542,14 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """
     from theorex_lab.evolution.maintenance import agents_of
 
-    name, lab = _named(agent), open_lab(all_projects=True)
+    name = _named(agent)
+    lab = open_lab(all_projects=True)
     reviews, reason = _reviews(lab, name, reviewer)
     names = [name] if name is not None else agents_of(lab.home)
     refined = [lab.theorex.refine(agent=agent_name, days=days) for agent_name in names]
     promoted = [lab.theorex.promote(agent=agent_name) for agent_name in names]
-    concepts, links = (
-        sum(promotion.concepts for promotion in promoted),
-        sum(promotion.links for promotion in promoted),
-    )
+    concepts = sum(promotion.concepts for promotion in promoted)
+    links = sum(promotion.links for promotion in promoted)
     context = lab.boot_inject()
     result: dict[str, Any] = {
         "reviews": [review.to_dict() for review in reviews],
@@ -593,7 +593,8 @@ def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
     """The reviews for people: what was written, and what waits on and why, each reason
     once.
     """
-    lines, left = [f"reviewer: {reason}"], dict[str, list[str]]()
+    lines = [f"reviewer: {reason}"]
+    left = dict[str, list[str]]()
     for review in reviews:
         if review.written_to_axon:
             sure = review.confidence

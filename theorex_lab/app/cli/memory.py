@@ -65,7 +65,8 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 
     JSON: {event_id, concepts}
     """
-    lab, kind = open_lab(), str(details["observation_type"])
+    lab = open_lab()
+    kind = str(details["observation_type"])
     known = [kind] if kind in TYPES else [*TYPES, *lab.theorex.observation_types()]
     written = lab.agent(own_agent(agent)).write(" ".join(text), **details)
     if kind not in known:
@@ -127,7 +128,8 @@ def search(
 
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")
-    lab, name = open_lab(), own_agent(agent)
+    lab = open_lab()
+    name = own_agent(agent)
     text = " ".join(query)
     details |= {
         "vectors": details["vectors"] or lab.settings.search_vectors,
@@ -169,10 +171,8 @@ def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
     from theorex_lab.search.lexical import matching_part
     from theorex_lab.text.redact.masking import mask
 
-    part, about = (
-        matching_part(mask(hit.text), query),
-        one_line(mask(hit.about), _ABOUT_CHARACTERS),
-    )
+    part = matching_part(mask(hit.text), query)
+    about = one_line(mask(hit.about), _ABOUT_CHARACTERS)
     line = (
         f"{hit.score:.2f}  {to_datetime(hit.at):%Y-%m-%d}  {hit.agent} {hit.kind} "
         f" {hit.id}  {part}"
@@ -301,7 +301,8 @@ def memory_context(query: str, tokens: int | None, why: bool) -> None:
     JSON: {text, tokens, lines: [{section, text, why, items, events, trust}]}
     """
     lab = open_lab()
-    context, lines = lab.context(query, tokens=tokens), _lines(lab, tokens, query)
+    context = lab.context(query, tokens=tokens)
+    lines = _lines(lab, tokens, query)
     result = {"text": context.text, "tokens": context.tokens, "lines": lines}
     emit(result, _told(lines) if why else context.text.rstrip("\n"))
 
@@ -320,7 +321,8 @@ def memory_show(tokens: int | None, limit: int) -> None:
     from theorex_lab.memory.briefing.context import given_before
 
     lab = open_lab()
-    lines, before = _lines(lab, tokens), given_before(lab.home, limit)
+    lines = _lines(lab, tokens)
+    before = given_before(lab.home, limit)
     size = lab.context(tokens=tokens).tokens
     known = [given for given in before if given["used"] is not None]
     total, used = (sum(given[name] for given in known) for name in ("items", "used"))

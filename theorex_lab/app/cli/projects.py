@@ -78,7 +78,8 @@ def _roots(lab: Lab) -> dict[str, set[str]]:
     """The first commits of each project, as far as they were noted."""
     roots: dict[str, set[str]] = {}
     for event in lab.journal.tail(0, kinds=[ROOTS]):
-        project, noted = event.body.get("project"), event.body.get("roots")
+        project = event.body.get("project")
+        noted = event.body.get("roots")
         if isinstance(project, str) and isinstance(noted, list):
             roots.setdefault(project, set()).update(map(str, noted))
     return roots

@@ -167,10 +167,8 @@ def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> N
     from theorex_lab.core.clock import to_microseconds
     from theorex_lab.eval.tour import run_tour
 
-    sessions, now = (
-        Path(transcripts).expanduser() if transcripts else None,
-        given_options().get("now"),
-    )
+    sessions = Path(transcripts).expanduser() if transcripts else None
+    now = given_options().get("now")
     found = run_tour(
         Path(repo) if repo is not None else None,
         transcripts=sessions,

@@ -121,7 +121,8 @@ def energy_check(complexity: Complexity) -> None:
     """
     from theorex_lab.routing import energy
 
-    settings, power = open_lab().settings, energy.read_power()
+    settings = open_lab().settings
+    power = energy.read_power()
     allowed = {
         tier: energy.allows(tier, power, complexity, settings)
         for tier in get_args(ModelTier)
@@ -194,7 +195,8 @@ def matrix_show(**how: Any) -> None:
     usable, …}], heard}
     """
     lab = open_lab()
-    rows, heard = lab.matrix(**how).to_dict(), lab.matrix(**how, heard=True).to_dict()
+    rows = lab.matrix(**how).to_dict()
+    heard = lab.matrix(**how, heard=True).to_dict()
     told = _as_table(rows) if rows else "no evidence yet"
     if heard:
         told += f"\n\nimported without --trust-own, not used:\n{_as_table(heard)}"
@@ -270,7 +272,8 @@ def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
     asker = open_lab().agent(own_agent(agent))
     with ended_in_order():
         done = asdict(asker.dispatch(" ".join(task), **details))
-    error, _ = done.pop("error"), done.pop("reasons")
+    error = done.pop("error")
+    _ = done.pop("reasons")
     if error is not None and done["trace_id"] is not None:
         fail(one_row(error), **done)
     result = done if error is None else {**done, "error": error}

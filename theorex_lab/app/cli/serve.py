@@ -140,10 +140,8 @@ def _serve(
     from theorex_lab.app.server.auth import token_file as file_of
     from theorex_lab.app.server.listening import listen
 
-    lab, agent = (
-        open_lab(all_projects=given_options().get("project") is None),
-        own_agent(named),
-    )
+    lab = open_lab(all_projects=given_options().get("project") is None)
+    agent = own_agent(named)
     file = Path(token_file).expanduser() if token_file else file_of(lab.folder, agent)
     token = read_token(check_token_file(file, lab.folder, agent))
     if allow_remote and host not in ("127.0.0.1", "localhost", "::1"):

@@ -22,7 +22,8 @@ from theorex_lab.core.ids import check_agent
 
 _TOKEN_FILE = "mcp-token"
 _TOKEN_BYTES = 32
-_SHORTEST_TOKEN, _LONGEST_TOKEN = 16, 512
+_SHORTEST_TOKEN = 16
+_LONGEST_TOKEN = 512
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = (
     -32700,
     -32600,
@@ -128,7 +129,9 @@ class RequestRefused(Exception):
         **headers: str,
     ):
         super().__init__(text)
-        self.status, self.code, self.identity = status, code, identity
+        self.status = status
+        self.code = code
+        self.identity = identity
         self.headers = {
             name.replace("_", "-"): value for name, value in headers.items()
         }
@@ -159,12 +162,10 @@ class Guard:
         max_body_bytes: int = 1 << 20,
         path: str = "/mcp",
     ) -> None:
-        self.application, self.token, self.hosts, self.path = (
-            application,
-            token,
-            hosts,
-            path,
-        )
+        self.application = application
+        self.token = token
+        self.hosts = hosts
+        self.path = path
         self.max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: RpcMessage, receive: Receive, send: Send) -> None:
@@ -243,7 +244,8 @@ async def read_body(
     )
     if not is_json and not optional:
         raise RequestRefused(415, "the Content-Type must be application/json")
-    size, body = 0, bytearray()
+    size = 0
+    body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":

@@ -253,7 +253,8 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         kinds: Annotated[list[str] | None, Field(description=_KINDS)] = None,
         project: ProjectName = None,
     ) -> FoundItems:
-        here, name = scoped(lab, project), named(agent_id)
+        here = scoped(lab, project)
+        name = named(agent_id)
         hits = here.search(query, agents=[name], limit=limit, cold=cold, kinds=kinds)
         notes = [*hits.notes, *noted(here, "mcp_search", name, given(hits), query)]
         return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=notes)
@@ -265,7 +266,7 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         type: Annotated[str, _TYPE] = "discovery",
         tags: Annotated[
             list[Tag], Field(description="Labels to find it by.", max_length=32)
-        ] = [],  # noqa: B006
+        ] = [],
         session: Annotated[str, _SESSION] = "",
         source: Annotated[
             Literal["agent", "model", "tool", "import"], Field(description=_SOURCE)
@@ -299,7 +300,8 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
     def context_of(
         project: str | None, agent: str = "-", model: str | None = None
     ) -> str:
-        here, name = scoped(lab, project), named(None if agent == "-" else agent)
+        here = scoped(lab, project)
+        name = named(None if agent == "-" else agent)
         made = (
             here.context()
             if model is None

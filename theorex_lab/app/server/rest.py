@@ -62,7 +62,10 @@ class _Endpoint:
     def __init__(
         self, lab: Lab, owner: Design, route: Route, named: Callable[[str | None], str]
     ) -> None:
-        self._lab, self._owner, self.route, self._named = lab, owner.name, route, named
+        self._lab = lab
+        self._owner = owner.name
+        self.route = route
+        self._named = named
         fields: dict[str, Any] = {}
         for name, taken in [
             *inspect.signature(route.run, eval_str=True).parameters.items()
@@ -150,7 +153,8 @@ class _Endpoint:
         """Put the route into an OpenAPI document; web sockets, which that does not
         know, stand in `x-websockets`.
         """
-        path, method = self.route.path, self.route.method
+        path = self.route.path
+        method = self.route.method
         taken = self._arguments.model_json_schema(
             ref_template="#/components/schemas/{model}"
         )
@@ -163,7 +167,8 @@ class _Endpoint:
                 "completed": self.route.answer,
             }
             return routing.WebSocketRoute(path, self.talk)
-        members, needed = taken["properties"], taken.pop("required", [])
+        members = taken["properties"]
+        needed = taken.pop("required", [])
         ways = {name: "path" if f"{{{name}}}" in path else "query" for name in members}
         strings = [
             {
@@ -220,16 +225,15 @@ class RestServer:
         any_agent: bool = False,
         rate: float = 50.0,
     ) -> None:
-        self._token, self._hosts, self._now, self._rate = (
-            token,
-            host_names(hosts),
-            lab.clock.now,
-            rate,
-        )
+        self._token = token
+        self._hosts = host_names(hosts)
+        self._now = lab.clock.now
+        self._rate = rate
         self._paid: dict[
             str, float
         ] = {}  # who asks -> until when (µs) the requests so far use up the rate
-        folder, named = Path(__file__).parent, naming(agent, any_agent=any_agent)
+        folder = Path(__file__).parent
+        named = naming(agent, any_agent=any_agent)
         told = from_json((folder / "openapi.json").read_bytes())
         routes = [
             _Endpoint(lab, own, one, named).describe(told)
@@ -279,7 +283,8 @@ class RestServer:
             self._take("")
 
     def _take(self, who: str) -> None:
-        now, step = self._now(), 1e6 / self._rate
+        now = self._now()
+        step = 1e6 / self._rate
         paid = min(max(self._paid.pop(who, now), now), now + _BURST)
         wait = paid + step - now - _BURST
         self._paid[who] = paid if wait > 0 else paid + step
@@ -309,10 +314,8 @@ def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
     """Status of what is refused, and the reason; of what is wrong with the memory only
     that something is.
     """
-    status, told = (
-        getattr(error, "status", getattr(error, "status_code", 422)),
-        getattr(error, "detail", str(error)),
-    )
+    status = getattr(error, "status", getattr(error, "status_code", 422))
+    told = getattr(error, "detail", str(error))
     if isinstance(error, ValidationError):
         wrong = error.errors(include_url=False)[:_MOST_TOLD]
         places = [".".join(map(str, at["loc"])) or "body" for at in wrong]
@@ -322,5 +325,6 @@ def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
         ]
         told = "; ".join(shown)
     elif is_the_owners(error):
-        status, told = 503, tell_owner(error)
+        status = 503
+        told = tell_owner(error)
     return status, {"status": status, "detail": told}

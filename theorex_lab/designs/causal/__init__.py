@@ -115,4 +115,5 @@ KINDS = {
 # Before the key of signals, under which outcomes are evidence of a gene.
 SIGNAL_KEY = "signal:"
 SIGNALS = f"causal/{SIGNAL_KEY}"  # as the table of evidence has it
-SUCCESS, FAILED = "success", "failed"
+SUCCESS = "success"
+FAILED = "failed"

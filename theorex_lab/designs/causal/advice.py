@@ -89,10 +89,8 @@ def get_advice(
     ids outside the rules.
     """
     named = [gene.get("id") if isinstance(gene, Mapping) else gene for gene in genes]
-    ids, how = (
-        [*dict.fromkeys(checked_id("gene", name) for name in named)],
-        (causal_settings(home), home.clock.now()),
-    )
+    ids = [*dict.fromkeys(checked_id("gene", name) for name in named)]
+    how = (causal_settings(home), home.clock.now())
     given = signal_member(signals)["signals"]  # masked, as they were recorded
     with home.views.reading(evidence_view(home)) as evidence:
         return advice_from(
@@ -122,10 +120,8 @@ def advice_from(
         gene for gene in ids if not drift_enabled and is_banned(known[gene], settings)
     )
     order = sorted(ids, key=lambda gene: -scores[gene])
-    usable, told = (
-        [gene for gene in order if gene not in banned and scores[gene] > 0],
-        list[str](),
-    )
+    usable = [gene for gene in order if gene not in banned and scores[gene] > 0]
+    told = list[str]()
     preferred = usable[0] if usable else None
     if (
         preferred
@@ -175,7 +171,8 @@ def records(
             strict=True,
         )
     )
-    unknown, nothing = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan, 0.0), (0.0, 0.0, 0.0)
+    unknown = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan, 0.0)
+    nothing = (0.0, 0.0, 0.0)
     told = {
         gene: (
             *here.get(table.option_number(gene), unknown),

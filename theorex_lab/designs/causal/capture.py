@@ -28,7 +28,9 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.text.redact.redaction_scope import kept_value
 
-_ERRORS_PER_SCORE, _MOST_BY_ERRORS, _MOST_BY_SCAN = 50, 0.12, 0.06
+_ERRORS_PER_SCORE = 50
+_MOST_BY_ERRORS = 0.12
+_MOST_BY_SCAN = 0.06
 _SUCCESS_FROM = 0.5
 _OBSERVED_SCORES = {SUCCESS: 0.75, FAILED: 0.25}
 _LAST_LINES = 400
@@ -88,7 +90,8 @@ def infer_outcome_enhanced(
         ("recent_error_count", _ERRORS_PER_SCORE, _MOST_BY_ERRORS),
         ("scan_ms", 0, _MOST_BY_SCAN),
     ):
-        before, now = number_of(baseline, name), number_of(current, name)
+        before = number_of(baseline, name)
+        now = number_of(current, name)
         if before is not None and now is not None and (part or before) > 0:
             score += at_most((before - now) / (part or before), most)
     return InferredOutcome(
@@ -137,7 +140,8 @@ def _observed(evidence: str) -> InferredOutcome | None:
 
 
 def _said(outcome: Mapping[str, Any]) -> InferredOutcome | None:
-    status, score = outcome.get("status"), number_of(outcome, "score")
+    status = outcome.get("status")
+    score = number_of(outcome, "score")
     if status not in _OBSERVED_SCORES:
         if score is None:
             return None
@@ -154,8 +158,11 @@ PARAMETERS = {
     "risk_tolerance": 0.4,
     "obedience": 0.85,
 }
-CATEGORIES, RISKS = ("repair", "optimize", "innovate"), ("low", "medium", "high")
-_TEXTS, _TEXT_CHARACTERS, _MOST_TRIGGERS = ("id", "target", "expected_effect"), 500, 64
+CATEGORIES = ("repair", "optimize", "innovate")
+RISKS = ("low", "medium", "high")
+_TEXTS = ("id", "target", "expected_effect")
+_TEXT_CHARACTERS = 500
+_MOST_TRIGGERS = 64
 
 
 def checked_state(state: State) -> dict[str, float]:
@@ -211,10 +218,8 @@ def checked_mutation(mutation: Mapping[str, Any] | None) -> dict[str, Any] | Non
         "trigger_signals": [],
         **(mutation if isinstance(mutation, Mapping) else {}),
     }
-    texts, triggers = (
-        {name: given.get(name, "") for name in _TEXTS},
-        given["trigger_signals"],
-    )
+    texts = {name: given.get(name, "") for name in _TEXTS}
+    triggers = given["trigger_signals"]
     known = (
         given.get("category") in CATEGORIES
         and given["risk_level"] in RISKS
@@ -245,9 +250,11 @@ _LINE_OF = {
 _KEPT = (
     "signal mutation personality gene action hypothesis capsules".split()
 )  # of an attempt, by what closes it
-_OBSERVED_CHARACTERS, MOST_OBSERVED = 2_000, 64
+_OBSERVED_CHARACTERS = 2_000
+MOST_OBSERVED = 64
 _ACTION = "act_"  # before the id of its attempt
-_ID_CHARACTERS, _NOTE_CHARACTERS = 200, 2_000
+_ID_CHARACTERS = 200
+_NOTE_CHARACTERS = 2_000
 _MOST_CAPSULES, _MOST_USED = 64, 2**62  # what the sums of evidence hold
 _ADVICE = {
     "repair": "reduce errors",
@@ -323,8 +330,10 @@ def record_hypothesis(
     capsules_used. Raises InvalidInput for what is outside the rules.
     """
     body = _about(home, signals, selected_gene, observations, **about)
-    gene, at = body["gene"] or {}, home.clock.now()
-    hypothesis_id, key = f"hyp_{new_event_id(at)}", body["signal"]["key"]
+    gene = body["gene"] or {}
+    at = home.clock.now()
+    hypothesis_id = f"hyp_{new_event_id(at)}"
+    key = body["signal"]["key"]
     aim = _ADVICE.get(
         str((body["mutation"] or {}).get("category") or gene.get("category")), "help"
     )
@@ -660,7 +669,8 @@ def _about(
         raise InvalidInput(
             f"got {len(capsules_used)} capsules; allowed are {_MOST_CAPSULES}"
         )
-    signal, gene = signal_member(signals), selected_gene or {}
+    signal = signal_member(signals)
+    gene = selected_gene or {}
     return {
         "signal": signal,
         "mutation": checked_mutation(mutation),

@@ -147,7 +147,8 @@ def causal_close(
 
     JSON: {closed, event}
     """
-    causal, who = open_lab().causal, own_agent(agent)
+    causal = open_lab().causal
+    who = own_agent(agent)
     if status is None:
         told = causal.record_outcome_from_state(
             signals, observed, action_id=action_id, agent=who, **used
@@ -184,13 +185,12 @@ def causal_genes(signals: tuple[str, ...]) -> None:
     """
     from theorex_lab.designs.causal.genes import gene_rows
 
-    shown, rows = [], gene_rows(open_lab().home, signals)
+    shown = []
+    rows = gene_rows(open_lab().home, signals)
     for row in rows:
         came = f"{row['successes']:.0f} of {row['n']:.0f} ({row['low']:.2f} to {row['high']:.2f})"
-        banned, strategy = (
-            " (banned)" if row["banned"] else "",
-            one_line(row["strategy"], _STRATEGY_CHARACTERS),
-        )
+        banned = " (banned)" if row["banned"] else ""
+        strategy = one_line(row["strategy"], _STRATEGY_CHARACTERS)
         shown.append(f"{row['id']}: {came}{banned}  {strategy}")
     nothing = (
         "no genes yet: they are read from what was done about failures, or recorded"
@@ -226,10 +226,8 @@ def causal_advice(
     causal = open_lab().causal
     among = genes or [gene["id"] for gene in causal.genes()]
     told = causal.get_advice(signals, among, drift, cheapest=cheapest).to_dict()
-    banned, prefer = (
-        told["banned_gene_ids"],
-        told["preferred_gene_id"] or "none: nothing is known",
-    )
+    banned = told["banned_gene_ids"]
+    prefer = told["preferred_gene_id"] or "none: nothing is known"
     rows = [
         f"{score:.3g} {gene}{' (banned)' if gene in banned else ''}"
         for gene, score in told["scores"].items()

@@ -108,7 +108,9 @@ _BEFORE = re.compile(
 )
 _HOUR = 3_600_000_000  # µs
 _CALLS = 40  # of a session, among which the same call is sought
-_MOST_ACTS, _ACT_CHARACTERS, _ERROR_CHARACTERS = 6, 120, 300
+_MOST_ACTS = 6
+_ACT_CHARACTERS = 120
+_ERROR_CHARACTERS = 300
 _GIVEN_KINDS = ("fix", "strategy", "gene")  # of items that say what to do
 AGAIN, WITHOUT = (
     "make the same call again",
@@ -133,11 +135,10 @@ class Failures(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sessions, self.ids = Names(), Names()
-        self.rows, self.ends = (
-            Table(seq="i8", session="i4", answered="?"),
-            Table(seq="i8", at="i8"),
-        )
+        self.sessions = Names()
+        self.ids = Names()
+        self.rows = Table(seq="i8", session="i4", answered="?")
+        self.ends = Table(seq="i8", at="i8")
 
     def _tool_used(self, event: Event) -> None:
         session = self.sessions.number(f"{event.agent}/{event.session}")
@@ -187,7 +188,8 @@ def fill(home: Home, agent: str | None = None, session: str | None = None) -> in
     Returns how many attempts were told. Repeating it changes nothing.
     """
     idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
-    failed, over = dict[int, set[int]](), dict[tuple[str, str], tuple[set[int], int]]()
+    failed = dict[int, set[int]]()
+    over = dict[tuple[str, str], tuple[set[int], int]]()
     with home.views.reading(Failures) as view:
         for row in np.flatnonzero(~view.rows["answered"]).tolist():
             failed.setdefault(int(view.rows["session"][row]), set()).add(
@@ -295,7 +297,8 @@ def _program(command: str) -> str:
 
 def _act(event: Event) -> str:
     """What a call did, in words; '' for one that only looked or failed."""
-    body, edited = event.body, _edited(event)
+    body = event.body
+    edited = _edited(event)
     if (
         has_failed(event)
         or ((body.get("paths") or {}).get("read") and not edited)
@@ -328,7 +331,8 @@ def _only_looks(event: Event) -> bool:
 
 def _repeated(before: Event, after: Event) -> list[str]:
     """What was another in the same kind of call, as far as that was recorded."""
-    command, tool = after.body.get("command", ""), before.body["tool"]
+    command = after.body.get("command", "")
+    tool = before.body["tool"]
     if command:
         done = one_line(f"run {_BEFORE.sub('', command)}", _ACT_CHARACTERS)
         return [done] if command != before.body.get("command", "") else []
@@ -345,7 +349,9 @@ def _arguments(text: str) -> dict[str, Any]:
     """The arguments that the preview of a call's input holds whole, and what is there
     of the one at which it was cut.
     """
-    read, found, place = json.JSONDecoder().raw_decode, dict[str, Any](), 1
+    read = json.JSONDecoder().raw_decode
+    found = dict[str, Any]()
+    place = 1
     while place < len(text) - 1:
         try:
             name, end = read(text, place)
@@ -373,9 +379,9 @@ def _tell(home: Home, failed: Event, tried: FailureRepair) -> int:
     """Append the attempts at a failure and how they were closed, in one transaction; 0
     where that was done meanwhile.
     """
-    signals, genes = (
-        signals_of(failed),
-        list[tuple[str, dict[str, Any] | None]]((item, None) for item in tried.given),
+    signals = signals_of(failed)
+    genes = list[tuple[str, dict[str, Any] | None]](
+        (item, None) for item in tried.given
     )
     if tried.acts or not genes:
         again = tried.closed_by is not None and tried.closed_by.kind == "tool_used"
@@ -416,7 +422,8 @@ def _attempts(
     who: dict[str, Any] = {"agent": failed.agent, "session": failed.session}
     # What was done is in the agent's own words; what failed is told in the tool's.
     own = {**about, "source": "agent" if about["source"] == "tool" else about["source"]}
-    events, known = list[Event](), own_assets(home, [gene for gene, _ in genes])
+    events = list[Event]()
+    known = own_assets(home, [gene for gene, _ in genes])
     for gene, asset in genes:
         if asset is not None and gene not in known:
             events.append(
@@ -449,7 +456,8 @@ def _attempts(
         )
         if closed_by is not None:
             again = signals_of(closed_by) if closed_by.kind == "tool_used" else signals
-            inferred, now = infer_outcome(True, not success), [] if success else again
+            inferred = infer_outcome(True, not success)
+            now = [] if success else again
             events.append(
                 closing(
                     events[-1],
@@ -506,10 +514,8 @@ def _tell_trace(home: Home, event: Event) -> int:
     """Another model that was asked after one had failed: its gene is `model:NAME`."""
     told: list[Event] = []
     for one, other in _models(event):
-        error, used = (
-            one_line(one["error"], _ERROR_CHARACTERS),
-            {name: other.get(name) for name in USED},
-        )
+        error = one_line(one["error"], _ERROR_CHARACTERS)
+        used = {name: other.get(name) for name in USED}
         signals = [
             "log_error",
             f"{ERROR_SIGNAL}{error}",

@@ -46,17 +46,20 @@ from theorex_lab.memory.observation import TRUST
 
 Gene = Mapping[str, Any]
 DISTILLED = "gene_distilled_"
-_DISTILLED_WEIGHT, MOST_BOOST = 0.8, 0.5
-_MOST_PATTERNS, _MOST_ALTERNATIVES, _MOST_NOTES = 64, 4, 8
-_OVERLAP, _FAILURES = 0.6, 2
-_EXPLICIT_DRIFT, _DRIFT_OF_ONE = 0.3, 0.7
+_DISTILLED_WEIGHT = 0.8
+MOST_BOOST = 0.5
+_MOST_PATTERNS = 64
+_MOST_ALTERNATIVES = 4
+_MOST_NOTES = 8
+_OVERLAP = 0.6
+_FAILURES = 2
+_EXPLICIT_DRIFT = 0.3
+_DRIFT_OF_ONE = 0.7
 # A regex comes from whoever told the gene: it is tried where it needs few steps at the
 # worst, and no groups repeat.
-_REGEX, _PATTERN_CHARACTERS, _TEXT_CHARACTERS = (
-    re.compile(r"/(.+)/([a-z]*)", re.S),
-    400,
-    200,
-)
+_REGEX = re.compile(r"/(.+)/([a-z]*)", re.S)
+_PATTERN_CHARACTERS = 400
+_TEXT_CHARACTERS = 200
 _STEPS_OF_ALL = 5e7
 _STRANGE = re.compile(r"\\[1-9]|\[\^?\[|--|&&|~~|\|\|")
 _ONE_SIGN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.S)
@@ -103,9 +106,11 @@ class Matcher:
     """
 
     def __init__(self, signals: Iterable[str]) -> None:
-        self.signals, self.notes = list(signals), list[str]()
+        self.signals = list(signals)
+        self.notes = list[str]()
         self._lower = [signal.lower() for signal in self.signals]
-        self._left, self._known = _STEPS_OF_ALL, dict[str, bool]()
+        self._left = _STEPS_OF_ALL
+        self._known = dict[str, bool]()
 
     def hits(self, pattern: str) -> bool:
         """Whether a signal fits: a regular expression as `/…/flags`, one of several
@@ -177,7 +182,8 @@ def _steps(regex: str, flags: str, characters: int) -> float:
         raise InvalidInput("a group is repeated, or looks around")
     # Each repetition ends at any character after the one before; an option doubles the
     # ways, a group has as many as alternatives.
-    repeated, groups = len(re.findall(r"[*+{]", plain)) + 1, plain.count("(") + 1
+    repeated = len(re.findall(r"[*+{]", plain)) + 1
+    groups = plain.count("(") + 1
     ways = 2.0 ** plain.count("?") * (plain.count("|") / groups + 1) ** groups
     return (
         float((characters + len(regex)) ** repeated) / math.factorial(repeated) * ways
@@ -309,7 +315,8 @@ def select_gene(
         checked_id("gene", gene.get("id")): gene
         for gene in (assets_of(home) if genes is None else genes)
     }
-    drift, matcher = drift_enabled or causal_settings(home).drift, Matcher(given)
+    drift = drift_enabled or causal_settings(home).drift
+    matcher = Matcher(given)
     scores = {
         name: score
         for name, gene in pool.items()
@@ -361,10 +368,17 @@ def select_gene(
 Asset = dict[str, Any]
 TYPES = ("Gene", "Capsule")
 _TEXTS = {"signals_match", "trigger", "strategy", "preconditions", "validation"}
-_ASSET_CHARACTERS, _MOST_TEXTS = 64_000, 64
-_NEW, _REINFORCED, _FAILED = 0.1, 0.05, -0.1
-_FEWEST, _GOOD_SCORE, _MOST_READ, _MOST_STEPS = 10, 0.7, 500, 12
-_TASK_LIKENESS, _ANY_LIKENESS = 0.15, 1e-6
+_ASSET_CHARACTERS = 64_000
+_MOST_TEXTS = 64
+_NEW = 0.1
+_REINFORCED = 0.05
+_FAILED = -0.1
+_FEWEST = 10
+_GOOD_SCORE = 0.7
+_MOST_READ = 500
+_MOST_STEPS = 12
+_TASK_LIKENESS = 0.15
+_ANY_LIKENESS = 1e-6
 
 
 def checked_asset(asset: Mapping[str, Any], kind: str = "") -> Asset:
@@ -389,7 +403,8 @@ def checked_asset(asset: Mapping[str, Any], kind: str = "") -> Asset:
             f" {found.get('category')!r:.60}{allowed}"
         )
     for name in found.keys() & _TEXTS:
-        given, texts = found[name], texts_in(found, name)
+        given = found[name]
+        texts = texts_in(found, name)
         if len(texts) > _MOST_TEXTS or texts != (
             list(given) if isinstance(given, list | tuple) else [given]
         ):
@@ -449,13 +464,12 @@ def _record(
         at=now,
         lineage=lineage,
     )
-    told, made = event.body["asset"], event.body["asset_id"]
+    told = event.body["asset"]
+    made = event.body["asset_id"]
     with home.views.reading(Graph) as view:
         if (number := view.ids.find(told["id"])) is not None:
-            old, own = (
-                json.loads(view.assets[int(view.known["place"][number])]),
-                view.known["own"][number],
-            )
+            old = json.loads(view.assets[int(view.known["place"][number])])
+            own = view.known["own"][number]
             if old["type"] != told["type"]:
                 other = f"got the id {told['id']!r}, which a {old['type']} has"
                 raise InvalidInput(f"{other}; give the {told['type']} one of its own")
@@ -499,10 +513,8 @@ def mark_genes(home: Home) -> int:
         ]
     changed = 0
     for gene, project in zip(known, projects, strict=True):
-        mark, before = (
-            {"context": "", "boost": boost_after(outcomes[gene["id"]].tolist())},
-            marks_in(gene),
-        )
+        mark = {"context": "", "boost": boost_after(outcomes[gene["id"]].tolist())}
+        before = marks_in(gene)
         if mark not in before:
             others = [other for other in before if other.get("context") != ""]
             _record(
@@ -522,10 +534,8 @@ def gene_rows(home: Home, signals: Sequence[str] = ()) -> list[dict[str, Any]]:
 
     low, high: the interval of its success rate (Wilson, 95 %).
     """
-    genes, settings = (
-        {gene["id"]: gene for gene in assets_of(home)},
-        causal_settings(home),
-    )
+    genes = {gene["id"]: gene for gene in assets_of(home)}
+    settings = causal_settings(home)
     with home.views.reading(evidence_view(home)) as evidence:
         known = records(
             evidence.table,
@@ -591,11 +601,9 @@ def distill(home: Home, *, agent: str = "main") -> Asset | None:
     there, a day later at the earliest; None where there are too few, or they share
     nothing.
     """
-    genes, now, project = (
-        {gene["id"]: gene for gene in assets_of(home, own=True)},
-        home.clock.now(),
-        home.project,
-    )
+    genes = {gene["id"]: gene for gene in assets_of(home, own=True)}
+    now = home.clock.now()
+    project = home.project
     made_here = [gene for gene in genes.values() if gene.get("distilled_in") == project]
     last = max(
         (number_of(gene, "distilled_at") or 0.0 for gene in made_here), default=0.0
@@ -658,8 +666,6 @@ def tend_at_night(home: Home, _agent: str | None) -> str:
     whole = home.in_project("")
     with whole.views.reading(Graph) as view:
         projects = list(view.projects)
-    marked, made = (
-        mark_genes(whole),
-        [distill(home.in_project(project)) for project in projects],
-    )
+    marked = mark_genes(whole)
+    made = [distill(home.in_project(project)) for project in projects]
     return f"{marked} genes marked, {len(made) - made.count(None)} distilled"

@@ -48,13 +48,12 @@ class Graph(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.actions, self.agents, self.ids, self.projects = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-        )
-        self.genes, self.assets = Names(), Strings()
+        self.actions = Names()
+        self.agents = Names()
+        self.ids = Names()
+        self.projects = Names()
+        self.genes = Names()
+        self.assets = Strings()
         self.rows = Table(seq="i8", agent="i4", closed="?")
         self.known = Table(place="i8", gene="?", project="i4", own="?")
         self.lived = Table(seq="i8", gene="i4", failed="?", score="f8")
@@ -99,7 +98,8 @@ class Graph(View):
 
     def _lived(self, event: Event) -> None:
         body, said = event.body, event.body["outcome"]
-        gene, score = (body.get("gene") or {}).get("id"), said["score"] or 0.0
+        gene = (body.get("gene") or {}).get("id")
+        score = said["score"] or 0.0
         number = self.genes.number(gene) if gene else -1
         self.lived.add(
             seq=event.seq, gene=number, score=score, failed=said["status"] == FAILED
@@ -215,6 +215,7 @@ def status(home: Home, _agent: str | None) -> dict[str, Any]:
     capsules are known.
     """
     view = home.views.get(Graph)
-    tried, assets = view.rows["closed"], view.known["gene"]
+    tried = view.rows["closed"]
+    assets = view.known["gene"]
     known = {"genes": int(assets.sum()), "capsules": int((~assets).sum())}
     return {"causal": {"attempts": len(tried), "open": int((~tried).sum()), **known}}

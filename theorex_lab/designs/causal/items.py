@@ -41,7 +41,8 @@ def _worked(event: Event) -> Iterable[ItemText]:
         yield ItemText(event.id, f"{event.body['told']}; it worked")
 
 
-GENE, CAPSULE = _of_type("Gene"), _of_type("Capsule")
+GENE = _of_type("Gene")
+CAPSULE = _of_type("Capsule")
 ATTEMPT = ItemKind("attempt", {"attempt_closed": _worked})
 
 
@@ -50,7 +51,8 @@ def runs_of(event: Event) -> Iterable[EvidenceRun]:
     others only say is no evidence.
     """
     body = event.body
-    gene, status = (body.get("gene") or {}).get("id"), body["outcome"]["status"]
+    gene = (body.get("gene") or {}).get("id")
+    status = body["outcome"]["status"]
     if gene and status in (SUCCESS, FAILED) and body["source"] != "import":
         used = [body.get(name) for name in ("latency_ms", "tokens", "cost")]
         for key in (SIGNAL_KEY + body["signal"]["key"], OPTION_KEY):

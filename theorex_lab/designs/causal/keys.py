@@ -7,10 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from theorex_lab.core.errors import InvalidInput
 
-ERROR_SIGNAL, NORMALIZED, NO_SIGNALS = "errsig:", "errsig_norm:", "(none)"
-_OFFSET, _PRIME = 2166136261, 16777619
+ERROR_SIGNAL = "errsig:"
+NORMALIZED = "errsig_norm:"
+NO_SIGNALS = "(none)"
+_OFFSET = 2166136261
+_PRIME = 16777619
 _SIGNATURE_UNITS = 220  # of UTF-16
-MOST_SIGNALS, MOST_CHARACTERS = 256, 4_000
+MOST_SIGNALS = 256
+MOST_CHARACTERS = 4_000
 # white space as ECMAScript has it
 _SPACES = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _TRIMMED = re.compile(f"^[{_SPACES}]+|[{_SPACES}]+$")

@@ -16,7 +16,8 @@ from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import one_line
 
 HELPED, BANNED = "gene", "banned"  # kinds of lines
-_MOST_HITS, _LINE_CHARACTERS = 100, 400
+_MOST_HITS = 100
+_LINE_CHARACTERS = 400
 _HELPED_FROM = 0.5  # success so far from which a gene is told as one that helped
 _WHERE = ("command:", "class:", "query_type:", "tool:")
 
@@ -91,22 +92,19 @@ def _line(kind: str, gene: dict[str, Any], known: _Known, now: int) -> ContextLi
 
 def _known(home: Home, genes: set[str], now: int) -> Iterator[_Known]:
     with home.views.reading(evidence_view(home)) as evidence:
-        cells, days = (
-            evidence.table.cells(SIGNALS),
-            causal_settings(home).edge_half_life_days,
-        )
+        cells = evidence.table.cells(SIGNALS)
+        days = causal_settings(home).edge_half_life_days
         aged = evidence.table.cells(SIGNALS, now=now, half_life_days=days)
     by_gene: dict[str, list[int]] = {}
     for row, option in enumerate(cells.options):
         if option in genes:
             by_gene.setdefault(option, []).append(row)
     for gene, rows in by_gene.items():
-        n, hits, newest = (
-            cells.n[rows].sum(),
-            cells.successes[rows].sum(),
-            rows[int(cells.last[rows].argmax())],
-        )
-        rate, left = float((hits + 1) / (n + 2)), float(aged.n[rows].sum() / n)
+        n = cells.n[rows].sum()
+        hits = cells.successes[rows].sum()
+        newest = rows[int(cells.last[rows].argmax())]
+        rate = float((hits + 1) / (n + 2))
+        left = float(aged.n[rows].sum() / n)
         yield _Known(
             gene,
             _where(cells.keys[newest]),

@@ -26,7 +26,9 @@ from theorex_lab.memory.observation import TRUST, check_tags
 P = ParamSpec("P")
 R = TypeVar("R")
 _CHARACTERS = {"reasoning": 2_000, "action": 8_000, "result": 4_000}
-_GOAL_CHARACTERS, _ERROR_CHARACTERS, _DOMAIN_CHARACTERS = 2_000, 500, 64
+_GOAL_CHARACTERS = 2_000
+_ERROR_CHARACTERS = 500
+_DOMAIN_CHARACTERS = 64
 
 
 class TraceLog:
@@ -35,9 +37,11 @@ class TraceLog:
     """
 
     def __init__(self, log: SessionLog, trajectory_id: str) -> None:
-        self.log, self.id = log, trajectory_id
+        self.log = log
+        self.id = trajectory_id
         self.outcome: Ended | None = None
-        self.confidence, self.fault = 1.0, ""
+        self.confidence = 1.0
+        self.fault = ""
 
     def action(
         self,

@@ -107,7 +107,8 @@ def dream_traverse(strategy: str, context: str) -> None:
     JSON: {node_id, path, reasoning, steps: [{number, reasoning, action, result, why}]}
     """
     dreams = open_lab().dreams
-    state, rows = dreams.begin_traversal(strategy), []
+    state = dreams.begin_traversal(strategy)
+    rows = []
     while (found := dreams.next_step(state, context)).step is not None:
         rows.append({"number": found.number, **found.step._asdict()})
     told = {
@@ -171,7 +172,8 @@ def _row(one: Strategy) -> str:
         if one.active
         else f" [{f'taken into {one.absorbed_by}' if one.absorbed_by else 'asleep'}]"
     )
-    known, goal = one.success + one.failure, one_line(one.goal, _GOAL_CHARACTERS)
+    known = one.success + one.failure
+    goal = one_line(one.goal, _GOAL_CHARACTERS)
     rate = f"{one.success} of {known} succeeded" if known else "no outcome known"
     return f"{one.id}  {goal} ({len(one.steps)} steps, {rate}, {one.confidence:.0%} sure){gone}"
 

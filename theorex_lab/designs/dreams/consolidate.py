@@ -44,7 +44,9 @@ from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import one_line
 
 _NEIGHBOURS = 5  # whose past goals a new strategy must leave alone
-_FIRST, _NOISE, _ASLEEP = 3, 1e-6, -2.0
+_FIRST = 3
+_NOISE = 1e-6
+_ASLEEP = -2.0
 _DECIDED = (*STATED, "constraint", "dream", "erasure")
 _LINKS = (Edge.CAUSAL, Edge.CONTEXT_JUMP)
 _MERGED: Body = {
@@ -86,7 +88,8 @@ class StrategyVectorsOfScope:
 
     def near(self, vector: Matrix, most: int = _NEIGHBOURS) -> list[tuple[str, float]]:
         """Ids and cosines of the strategies nearest to a vector, best first."""
-        scores, ids = self._scores(vector[None])[:, 0], [*self.places]
+        scores = self._scores(vector[None])[:, 0]
+        ids = [*self.places]
         best = np.argsort(-scores, kind="stable")[:most].tolist()
         return [
             (ids[place], float(scores[place]))
@@ -148,9 +151,11 @@ class ActiveStrategies:
         self._load()
 
     def _load(self) -> None:
-        seq, found = self.home.journal.last_seq(), made.strategies_of(self.home)
+        seq = self.home.journal.last_seq()
+        found = made.strategies_of(self.home)
         self.vectors(*(text for one in found for text in (one.text, *one.goals)))
-        self.seq, self.known = seq, {one.id: one for one in found}
+        self.seq = seq
+        self.known = {one.id: one for one in found}
         self.said = {
             one.id: [constraint.text for constraint in one.constraints] for one in found
         }
@@ -262,7 +267,8 @@ class ActiveStrategies:
         """What to write, and in whose place (None for a new one): the first way that
         leaves memory no worse.
         """
-        alike, least = self.near(new), self.settings.merge_similarity
+        alike = self.near(new)
+        least = self.settings.merge_similarity
         near, same = (
             [self.known[found] for found, cosine in alike if cosine >= limit]
             for limit in (_ASLEEP, least)
@@ -358,7 +364,8 @@ class ActiveStrategies:
         """Take strategies into others, and put to sleep what another says too, as the
         dream asked, where nothing is lost by it.
         """
-        scope, same = self.scope(one), self.settings.merge_similarity
+        scope = self.scope(one)
+        same = self.settings.merge_similarity
         for into, gone in [*curated.groups, *(("", gone) for gone in curated.prunes)]:
             old = self.known.get(gone)
             if (
@@ -485,12 +492,17 @@ def undo_merge(home: Home, given: str) -> Strategy:
     return made.strategy_by_id(home, one.id)
 
 
-MOST_STEPS, MOST_BRANCHES, MOST_GOALS, MOST_CONSTRAINTS = 100, 16, 32, 32
+MOST_STEPS = 100
+MOST_BRANCHES = 16
+MOST_GOALS = 32
+MOST_CONSTRAINTS = 32
 _LEARNT = 0.1  # of its fidelity, what another trajectory adds to the confidence
 _SAID_AGAIN = (
     0.8  # share of words in common from which a constraint is one that is there
 )
-_READ_CHARACTERS, _CONSTRAINT_CHARACTERS, _READ_STEPS = 2_000, 400, 12
+_READ_CHARACTERS = 2_000
+_CONSTRAINT_CHARACTERS = 400
+_READ_STEPS = 12
 Kind = tuple[str, int]  # what a step is in kind, and the how manieth of its kind it is
 
 
@@ -672,7 +684,8 @@ def _aligned(
 
 
 def _kinds(done: Iterable[StrategyStep | CapturedAction]) -> list[Kind]:
-    before, found = Counter[str](), list[Kind]()
+    before = Counter[str]()
+    found = list[Kind]()
     for kind in (kind_of(step.action) for step in done):
         found.append((kind, before[kind]))
         before[kind] += 1
@@ -687,7 +700,8 @@ def new_constraints(
     """
     for text, fault, source in said:
         line = one_line(text, _CONSTRAINT_CHARACTERS)
-        own, others = {*tokenize(line)}, ({*tokenize(old)} for old in known)
+        own = {*tokenize(line)}
+        others = ({*tokenize(old)} for old in known)
         is_known = any(
             len(own & other) >= _SAID_AGAIN * len(own | other) for other in others
         )

@@ -54,13 +54,13 @@ from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.endpoint import encodable
 from theorex_lab.text.line import count_tokens, fence, one_line
 
-_SHOWN_ACTIONS, _SHOWN_CHARACTERS, _SUMMARY_CHARACTERS, _WHY_CHARACTERS = (
-    60,
-    300,
-    400,
-    200,
-)
-_READ_CHARACTERS, _ANSWER_TOKENS, _NEAR = 200_000, 2_048, 5
+_SHOWN_ACTIONS = 60
+_SHOWN_CHARACTERS = 300
+_SUMMARY_CHARACTERS = 400
+_WHY_CHARACTERS = 200
+_READ_CHARACTERS = 200_000
+_ANSWER_TOKENS = 2_048
+_NEAR = 5
 _KEPT = "-"  # stands in a program for words that are kept as they were recorded
 
 
@@ -86,11 +86,11 @@ class HeuristicDreamer:
             *kept, CONFIDENCE[trajectory.outcome] * trajectory.confidence, {}, "agent"
         )
 
-    def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:  # noqa: ARG002
+    def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:
         """None: what leads to what is not told by rules."""
         return []
 
-    def shorten(self, strategy: Strategy) -> str:  # noqa: ARG002
+    def shorten(self, strategy: Strategy) -> str:
         """'': a summary stays."""
         return ""
 
@@ -126,7 +126,8 @@ class DreamPromptBuilder:
         """Which actions counted, what not to do again, and the strategy; `near`:
         strategies that may be the same.
         """
-        shown, half = [*enumerate(trajectory.actions)], _SHOWN_ACTIONS // 2
+        shown = [*enumerate(trajectory.actions)]
+        half = _SHOWN_ACTIONS // 2
         shown[half : max(half, len(shown) - half)] = []
         ended = (
             f"It took {len(trajectory.actions)} actions;"
@@ -210,11 +211,9 @@ class ModelDreamer(HeuristicDreamer):
         Raises UnusableAnswer for a program that did not end within the limit, or that
         keeps nothing.
         """
-        near, before, rules = (
-            self.near(trajectory),
-            self.tokens,
-            super().curate(trajectory),
-        )
+        near = self.near(trajectory)
+        before = self.tokens
+        rules = super().curate(trajectory)
         program, found = self._run(
             self.prompts.curate(trajectory, near), len(trajectory.actions), near
         )
@@ -299,7 +298,8 @@ class ModelDreamer(HeuristicDreamer):
     def _run(
         self, prompt: str, actions: int, near: Iterable[Strategy]
     ) -> tuple[str, ProgramEffects]:
-        nodes, program = {strategy.id for strategy in near}, self._ask(prompt)
+        nodes = {strategy.id for strategy in near}
+        program = self._ask(prompt)
         done = run(
             parse(program),
             actions=actions,
@@ -323,7 +323,8 @@ def dreamer_for(home: Home, *, night: bool = False) -> HeuristicDreamer:
     Raises ConfigError for an unknown model.
     """
     settings, every = dream_settings(home), home.settings
-    vectors, most = StrategyVectors(home), settings.isa_max_instructions
+    vectors = StrategyVectors(home)
+    most = settings.isa_max_instructions
     if not (name := settings.dreaming_model):
         return HeuristicDreamer()
     if name not in every.models:
@@ -432,14 +433,17 @@ def dream(
         ).run()
 
 
-def dream_at_night(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
+def dream_at_night(home: Home, agent: str | None) -> str:
     """Dream inside the night's lease, cycle by cycle, until nothing waits that a cycle
     can take.
     """
-    whole, done, report = home.in_project(""), Counter[str](), DreamReport()
+    whole = home.in_project("")
+    done = Counter[str]()
+    report = DreamReport()
     if not trajectories_of(whole, waiting=True, limit=1):
         return "nothing waits"
-    mind, dreamer = ActiveStrategies(whole), dreamer_for(whole, night=True)
+    mind = ActiveStrategies(whole)
+    dreamer = dreamer_for(whole, night=True)
     for _ in range(_MOST_CYCLES):
         report = _Cycle(mind, dreamer, None, None, None, lambda: None).run(always=False)
         done.update({name: getattr(report, name) for name in COUNTED})
@@ -472,17 +476,18 @@ class _Cycle:
             dreamer,
             domain,
         )
-        self.tell, self.keep = tell or (lambda _told: None), keep
+        self.tell = tell or (lambda _told: None)
+        self.keep = keep
         self.most = limit or mind.settings.max_traces_per_cycle
-        self.done, self.log = Counter(dict.fromkeys(COUNTED, 0)), list[str]()
-        self.passed, self.held = list[tuple[str, int, str]](), list[tuple[str, str]]()
+        self.done = Counter(dict.fromkeys(COUNTED, 0))
+        self.log = list[str]()
+        self.passed = list[tuple[str, int, str]]()
+        self.held = list[tuple[str, str]]()
 
     def run(self, *, always: bool = True) -> DreamReport:
         """The phases; unless `always`, a cycle that changed nothing is not noted."""
-        started, last = (
-            self.home.clock.now(),
-            self.home.views.get(Strategies).cycles["seq"][-1:].tolist(),
-        )
+        started = self.home.clock.now()
+        last = self.home.views.get(Strategies).cycles["seq"][-1:].tolist()
         before = {
             name
             for event in self.home.journal.read(seqs=last)
@@ -595,7 +600,9 @@ class _Cycle:
     def _consolidate(
         self, one: Trajectory, curated: CuratedTrajectory, new: Strategy
     ) -> None:
-        settings, links, near = self.mind.settings, list[Link](), self.mind.near(new)
+        settings = self.mind.settings
+        links = list[Link]()
+        near = self.mind.near(new)
         if near and near[0][1] < settings.merge_similarity:
             alike = [
                 self.mind.known[found]
@@ -621,7 +628,9 @@ def shorten_summaries(
     """Tell strategies shorter that are told at length, little used and not yet settled;
     how many, and what went wrong.
     """
-    done, problems, settings = 0, list[str](), mind.settings
+    done = 0
+    problems = list[str]()
+    settings = mind.settings
     chosen = (
         one
         for one in [*mind.known.values()]

@@ -69,7 +69,8 @@ class Dreams(DesignApi):
         """How much there is: parent_nodes, child_nodes, edges, sessions, traces,
         dream_cycles, isa_version.
         """
-        active, traces = self.strategies(), self.trajectories()
+        active = self.strategies()
+        traces = self.trajectories()
         nodes = {
             "parent_nodes": len(active),
             "child_nodes": sum(len(one.steps) for one in active),

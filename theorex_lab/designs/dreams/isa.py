@@ -149,7 +149,8 @@ def parse(text: str) -> Program:
     >>> found.instructions[1].operands, found.warnings[1]
     (('all done',), "L2: unknown opcode 'DELETE'")
     """
-    found, warnings = list[Instruction](), list[str]()
+    found = list[Instruction]()
+    warnings = list[str]()
     for number, line in enumerate(text.split("\n"), 1):
         if not (bare := line.strip()) or bare.startswith(("#", "//")):
             continue
@@ -271,10 +272,14 @@ def run(
     >>> done.effects.critical, done.instructions_executed, done.errors
     ([0], 3, ["L2: MARK_CRITICAL: got the index '7'; allowed is 0 to 1"])
     """
-    effects, executed, success = ProgramEffects(), 0, True
-    errors, log = list[str](), list[str]()
+    effects = ProgramEffects()
+    executed = 0
+    success = True
+    errors = list[str]()
+    log = list[str]()
     for instruction in program.instructions:
-        opcode, where = instruction.opcode, f"L{instruction.line}:"
+        opcode = instruction.opcode
+        where = f"L{instruction.line}:"
         if not (success := executed < max_instructions):
             errors.append(
                 f"{where} got more instructions than max_instructions allows,"
@@ -309,7 +314,8 @@ def _values(
     """
     if problem := instruction.problem:
         raise InvalidInput(problem)
-    given, opcode = instruction.operands, instruction.opcode
+    given = instruction.operands
+    opcode = instruction.opcode
     values: list[Any] = [opcode] if opcode.adds_to == "reads" else []
     for place, (kind, operand) in enumerate(zip(opcode.kinds, given, strict=False)):
         if kind == "index" and actions is not None and int(operand) >= actions:

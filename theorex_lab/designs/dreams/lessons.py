@@ -12,7 +12,8 @@ from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.evolution.failure_signs import RunStep, failure_quote, says_failed
 from theorex_lab.text.line import one_line
 
-MOST_STEPS, MOST_LESSONS = 40, 8
+MOST_STEPS = 40
+MOST_LESSONS = 8
 CONFIDENCE = {
     "success": 1.0,
     "partial": 0.6,
@@ -20,13 +21,14 @@ CONFIDENCE = {
     "aborted": 0.3,
     "failure": 0.2,
 }
-_MOST_NAMED, _MOST_KINDS, _DECISIVE_AMONG, _INSTEAD_WITHIN = 6, 40, 20, 200
-_SHOWN_CHARACTERS, _VALUE_CHARACTERS, _LESSON_CHARACTERS, _READ_CHARACTERS = (
-    130,
-    60,
-    400,
-    2_000,
-)
+_MOST_NAMED = 6
+_MOST_KINDS = 40
+_DECISIVE_AMONG = 20
+_INSTEAD_WITHIN = 200
+_SHOWN_CHARACTERS = 130
+_VALUE_CHARACTERS = 60
+_LESSON_CHARACTERS = 400
+_READ_CHARACTERS = 2_000
 # share of words that an action has in common with the one that worked instead of it
 _ALIKE = 0.6
 _TALK = "talking"
@@ -80,7 +82,8 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
     that did their work, the first of the same. Of many, the first and the last 20.
     """
     sound = [place for place, action in enumerate(actions) if not went_wrong(action)]
-    order, needed = list[int](), set[str]()
+    order = list[int]()
+    needed = set[str]()
     for place in sound[::-1]:
         name, values = call_of(actions[place].action)
         given = {value for value in values.values() if patterns.ID.fullmatch(value)}
@@ -90,10 +93,8 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
             continue
         order.insert(0, place)
     order = order if any(actions[place].changed for place in order) else sound[::-1]
-    kept, half = (
-        sorted({actions[place].action: place for place in order}.values()),
-        MOST_STEPS // 2,
-    )
+    kept = sorted({actions[place].action: place for place in order}.values())
+    half = MOST_STEPS // 2
     return tuple(kept if len(kept) <= MOST_STEPS else kept[:half] + kept[-half:])
 
 
@@ -152,11 +153,9 @@ def _lesson(actions: Sequence[CapturedAction], places: Sequence[int]) -> Lesson 
     """What one kind of failure teaches, which was met at `places`; None where work in
     between mended it.
     """
-    failed, later, quote = (
-        actions[places[-1]],
-        places[-1] + 1,
-        _quote(actions[places[-1]]),
-    )
+    failed = actions[places[-1]]
+    later = places[-1] + 1
+    quote = _quote(actions[places[-1]])
     after = range(later, min(len(actions), later + _INSTEAD_WITHIN))
     at = next((place for place in after if _replaces(actions[place], failed)), None)
     if at is not None and any(
@@ -165,10 +164,8 @@ def _lesson(actions: Sequence[CapturedAction], places: Sequence[int]) -> Lesson 
         return None
     (name, given), other = call_of(failed.action), failed if at is None else actions[at]
     right = {} if at is None else call_of(other.action)[1]
-    shown, worked = (
-        _shown(name, _apart(given, right) or given, failed),
-        _shown("", _apart(right, given), other),
-    )
+    shown = _shown(name, _apart(given, right) or given, failed)
+    worked = _shown("", _apart(right, given), other)
     if patterns.FRICTION.search(quote) or (
         shown == name and (at is None or worked[0] == "`")
     ):
@@ -205,7 +202,8 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     """What a failed run teaches in which nothing failed by itself: of what it changed,
     the step that most likely decided it.
     """
-    steps, error = list[RunStep](), trajectory.error
+    steps = list[RunStep]()
+    error = trajectory.error
     for place, action in [
         (k, one) for k, one in enumerate(trajectory.actions) if one.changed
     ][-_DECISIVE_AMONG:]:
@@ -280,7 +278,8 @@ def call_of(action: str) -> tuple[str, Values]:
     """A call's name and its plain values; '' for what is no call."""
     if not (found := patterns.CALL.match(action)):
         return "", {}
-    met, values = Counter[str](), dict[tuple[str, int], str]()
+    met = Counter[str]()
+    values = dict[tuple[str, int], str]()
     for name, text, plain in patterns.VALUE.findall(action, found.end()):
         if text or plain:
             values[name, met[name]] = text or plain

@@ -32,8 +32,11 @@ from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import fence, one_line
 
 WORKED, AVOID = "strategy", "avoid"  # kinds of lines
-_ACTION_CHARACTERS, _LINE_CHARACTERS = 240, 700
-_MOST_SHOWN, _MOST_CONSTRAINTS, _MOST_HITS = 20, 5, 100
+_ACTION_CHARACTERS = 240
+_LINE_CHARACTERS = 700
+_MOST_SHOWN = 20
+_MOST_CONSTRAINTS = 5
+_MOST_HITS = 100
 
 
 def strategy_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
@@ -46,7 +49,8 @@ def strategy_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
             yield from _lines(strategy, wanted.now, "the last that was dreamt")
         return
     try:
-        floor, near = floor_of(home), ranking(home, wanted.query, top=_MOST_SHOWN)
+        floor = floor_of(home)
+        near = ranking(home, wanted.query, top=_MOST_SHOWN)
     except ModelUnavailable:  # words alone find what they find
         return
     for one in near:
@@ -127,7 +131,8 @@ def retrieve_strategies(
 
 _KNOWN = {"thought", "tool", "input", "output", "error"}
 _FINISHED = 0.9  # confidence in a run that answered, and that nobody checked
-_MOST_STEPS, _MOST_WARNINGS = 20, 10
+_MOST_STEPS = 20
+_MOST_WARNINGS = 10
 _CHARACTERS = (300, 600, 120)  # of why, what and what came of it that a step shows
 _ADVICE = (
     "IMPORTANT: work like this was done before, {how}. Use the steps where they fit; do"
@@ -169,8 +174,9 @@ def capture_run(
     >>> captured.outcome.value, captured.actions[0].action
     ('failure', 'get_user({"id": 1})')
     """
-    home.designs  # noqa: B018 - their kinds of events become known
-    done, failed = [], False
+    home.designs
+    done = []
+    failed = False
     for number, turn in enumerate(turns, start=1):
         if turn.keys() - _KNOWN or not turn.get("tool"):
             raise InvalidInput(

@@ -227,18 +227,14 @@ class Strategies(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.agents, self.projects, self.domains = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-        )
-        self.states, self.events, self.told, self.link_ids = (
-            Strings(),
-            Strings(),
-            Strings(),
-            Names(),
-        )
+        self.ids = Names()
+        self.agents = Names()
+        self.projects = Names()
+        self.domains = Names()
+        self.states = Strings()
+        self.events = Strings()
+        self.told = Strings()
+        self.link_ids = Names()
         self.rows = Table(
             created_at="i8",
             updated_at="i8",
@@ -250,7 +246,8 @@ class Strategies(View):
             asleep="?",
             absorbed_by="i4",
         )
-        self.links, self.edges = Table(source="i4", target="i4"), Strings()
+        self.links = Table(source="i4", target="i4")
+        self.edges = Strings()
         self.constraints = Table(row="i4")
         self.cycles = Table(seq="i8", traces="i8")
 
@@ -280,7 +277,8 @@ class Strategies(View):
     _strategy_migrated = _told
 
     def _strategy_merged(self, event: Event) -> None:
-        row, absorbed = self._told(event), self.ids.find(event.body["absorbed"])
+        row = self._told(event)
+        absorbed = self.ids.find(event.body["absorbed"])
         if row is not None and absorbed is not None:
             self.rows.put(absorbed, absorbed_by=0 if event.body["undo"] else row + 1)
 
@@ -335,7 +333,8 @@ class Strategies(View):
         """The strategy in a row."""
         names = ("created_at", "updated_at", "accesses", "state", "absorbed_by")
         cells = {name: self.rows[name][row].item() for name in names}
-        number, absorbed = cells.pop("state"), cells.pop("absorbed_by")
+        number = cells.pop("state")
+        absorbed = cells.pop("absorbed_by")
         told = [
             json.loads(self.told[at])
             for at in np.flatnonzero(self.constraints["row"] == row).tolist()
@@ -428,7 +427,8 @@ def _edge(source: str, target: str, kind: str, weight: float = 1.0) -> EdgeRow:
 
 def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
     with home.views.reading(Strategies) as view:
-        row, links = view.ids.find(strategy_id), view.links
+        row = view.ids.find(strategy_id)
+        links = view.links
         found = np.flatnonzero(
             (links["source"] == row) | (links["target"] == row)
         ).tolist()
@@ -450,7 +450,8 @@ class StrategyVectors:
     """
 
     def __init__(self, home: Home) -> None:
-        self.home, self._lock = home, RLock()
+        self.home = home
+        self._lock = RLock()
         self._known: tuple[int, ...] = ()
         self._asked: tuple[str, Matrix] | None = None
         self.ids: list[str] = []
@@ -482,10 +483,8 @@ class StrategyVectors:
         """Vectors that are computed and not kept. Raises ModelUnavailable where what
         comes is not one a text, finite.
         """
-        found, embedder = (
-            np.asarray(self.home.embedder.embed(texts), np.float32),
-            self.home.embedder,
-        )
+        found = np.asarray(self.home.embedder.embed(texts), np.float32)
+        embedder = self.home.embedder
         if (
             found.shape != (len(texts), embedder.dimensions)
             or not np.isfinite(found).all()
@@ -508,19 +507,15 @@ class StrategyVectors:
             states = [
                 json.loads(view.states[int(view.rows["state"][row])]) for row in rows
             ]
-            self.ids, self._domains = (
-                [view.ids[row] for row in rows],
-                view.rows["domain"][rows].astype(np.int64),
-            )
+            self.ids = [view.ids[row] for row in rows]
+            self._domains = view.rows["domain"][rows].astype(np.int64)
         texts = [
             strategy_text(state["goal"], state["summary"], state["source"])
             for state in states
         ]
         self.of(texts)
-        self._records, self._known = (
-            self.cache.find([text_key(text) for text in texts]),
-            known,
-        )
+        self._records = self.cache.find([text_key(text) for text in texts])
+        self._known = known
 
     def nearest(
         self, text: str | Matrix, most: int, domain: str | None = None
@@ -559,7 +554,8 @@ def status(home: Home, _agent: str | None) -> dict[str, Any]:
     """How many trajectories there are, how many of them were dreamt, how many
     strategies hold, and of how many dreams.
     """
-    lived, view = home.views.get(Trajectories).rows, home.views.get(Strategies)
+    lived = home.views.get(Trajectories).rows
+    view = home.views.get(Strategies)
     known = {
         "strategies": len(view.chosen(projects=home.projects)),
         "cycles": len(view.cycles),
@@ -671,7 +667,8 @@ def recall(home: Home, query: str, **among: Any) -> RecallResult:
     ModelUnavailable where the embedder does not answer.
     """
     ranked = ranking(home, query, **among)
-    settings, floor = dream_settings(home), floor_of(home)
+    settings = dream_settings(home)
+    floor = floor_of(home)
     if not ranked:
         return RecallResult("zero_shot", "nothing was dreamt yet")
     fitting = [found for found in ranked if (found.similarity or 0.0) >= floor]
@@ -711,8 +708,10 @@ def ranking(
             f"got the query {query!r:.100}; allowed is a text that says what is to be"
             " done"
         )
-    settings, known = dream_settings(home), vectors or StrategyVectors(home)
-    found, asked = [], one_line(query, _QUERY_CHARACTERS)
+    settings = dream_settings(home)
+    known = vectors or StrategyVectors(home)
+    found = []
+    asked = one_line(query, _QUERY_CHARACTERS)
     with home.views.reading(Strategies) as view:
         for strategy_id, similarity in known.nearest(
             asked, top or settings.recall_top, domain

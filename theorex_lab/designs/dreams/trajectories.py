@@ -134,13 +134,11 @@ class Trajectories(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.agents, self.keys, self.domains, self.projects = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-        )
+        self.ids = Names()
+        self.agents = Names()
+        self.keys = Names()
+        self.domains = Names()
+        self.projects = Names()
         self.parents = Strings()
         self.rows = Table(
             goal="i8",
@@ -166,7 +164,8 @@ class Trajectories(View):
         }
 
     def _begin(self, key: str, event: Event, *, trajectory_id: str = "") -> int:
-        body, taken = event.body, trajectory_id or key
+        body = event.body
+        taken = trajectory_id or key
         number = 2
         while self.ids.find(taken) is not None:
             taken, number = f"{key}#{number}", number + 1
@@ -197,7 +196,8 @@ class Trajectories(View):
 
     def _row_of(self, event: Event, *, begins: bool = False) -> int | None:
         """The row of what an agent's session, or whoever works for it, did."""
-        own, shared = f"{event.agent}/{event.session}", f"session/{event.session}"
+        own = f"{event.agent}/{event.session}"
+        shared = f"session/{event.session}"
         for key in (own, shared) if event.session else ():
             if (row := self._row(key)) is not None:
                 self.rows.put(row, ended_at=0 if begins else self.rows["ended_at"][row])
@@ -315,10 +315,8 @@ class Trajectories(View):
         ):
             return
         # It went on while it was dreamt: what came since is a trajectory of its own.
-        key, last = (
-            self.keys[int(self.rows["key"][row])],
-            {name: self.rows[name][row] for name in _CARRIED},
-        )
+        key = self.keys[int(self.rows["key"][row])]
+        last = {name: self.rows[name][row] for name in _CARRIED}
         self.ids.number(f"{named}#{self.rows['last'][row]}")
         self.parents.append(named)
         last |= {"at": last["last_at"], "key": self.rows["key"][row]}
@@ -440,7 +438,8 @@ def _read(home: Home, view: Trajectories, rows: Sequence[int]) -> list[Trajector
 def _trajectory(
     view: Trajectories, row: int, goal: Event, end: Event | None, done: Iterable[Event]
 ) -> Trajectory:
-    table, body = view.rows, goal.body
+    table = view.rows
+    body = goal.body
     closing: dict[str, Any] = end.body if end is not None else {}
     names = ("agent", "project", "domain")
     agent, project, domain = (
@@ -488,10 +487,8 @@ def _actions(events: Sequence[Event]) -> Iterator[CapturedAction]:
     """Each act with what was said before it; where nothing but words was recorded,
     these are the acts.
     """
-    only_words, said = (
-        not any(event.kind in ("acted", "tool_used") for event in events),
-        "",
-    )
+    only_words = not any(event.kind in ("acted", "tool_used") for event in events)
+    said = ""
     for event in events:
         body = event.body
         if event.kind == "acted":

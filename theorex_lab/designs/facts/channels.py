@@ -27,7 +27,8 @@ class Channels(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.names, self.groups = Names(), Table(group="i1")
+        self.names = Names()
+        self.groups = Table(group="i1")
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in channels; one that is added again is as it was said last."""

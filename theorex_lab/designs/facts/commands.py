@@ -455,7 +455,8 @@ def fact_show(fact_id: str) -> None:
     JSON: {fact, chain: [{id, fact, status, supersededBy, …}]}
     """
     facts = open_lab().facts
-    fact, chain = facts.show(fact_id), facts.chain(fact_id)
+    fact = facts.show(fact_id)
+    chain = facts.chain(fact_id)
     told = {**fact.to_dict(), "tier": facts.tier(fact)}
     emit(
         {"fact": told, "chain": [link.to_dict() for link in chain]},

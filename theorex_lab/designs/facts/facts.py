@@ -131,14 +131,14 @@ class Facts(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.entities, self.slugs, self.agents, self.projects = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-        )
-        self.texts, self.details, self.marks = Strings(), Strings(), Table(upto="i8")
+        self.ids = Names()
+        self.entities = Names()
+        self.slugs = Names()
+        self.agents = Names()
+        self.projects = Names()
+        self.texts = Strings()
+        self.details = Strings()
+        self.marks = Table(upto="i8")
         self.facts = Table(
             agent="i4",
             entity="i4",
@@ -261,7 +261,8 @@ class Facts(View):
         """The active facts of an entity in one project alone: what is said in a group
         means nothing for what others know.
         """
-        rows, project = self.rows(scope[0], active=True), self.projects.find(scope[1])
+        rows = self.rows(scope[0], active=True)
+        project = self.projects.find(scope[1])
         kept: Rows = rows[
             self.facts["project"][rows] == (-1 if project is None else project)
         ]
@@ -415,13 +416,15 @@ class ChainCheck(NamedTuple):
 def check_home(home: Home) -> ChainCheck:
     """Check that the chains of the facts here are complete and without a circle."""
     facts = facts_of(home, active=None)
-    links, found = {fact.id: fact.superseded_by for fact in facts}, []
+    links = {fact.id: fact.superseded_by for fact in facts}
+    found = []
     for fact_id, successor in links.items():
         if successor and successor not in links:
             found.append(
                 f"{fact_id}: supersededBy is {successor!r}, which is no fact that is there"
             )
-        members, at = [fact_id], successor
+        members = [fact_id]
+        at = successor
         while at and at not in members:
             members.append(at)
             at = links.get(at, "")

@@ -125,10 +125,8 @@ def _said_by_day(
     for event in home.journal.tail(0, kinds=_SAID):
         text = folded(str(event.body.get("text") or event.body.get("message") or ""))
         if text and agent in (None, event.agent) and not event.body.get("subagent"):
-            when, who = (
-                local_day(event.at, settings),
-                "user" if event.kind == "prompt" else event.agent,
-            )
+            when = local_day(event.at, settings)
+            who = "user" if event.kind == "prompt" else event.agent
             section = _SECTION_OF.get(event.body.get("type", ""), _SECTIONS[0])
             day = found[
                 _channel_folder(event.body.get("project", "")), f"{when:%Y-%m-%d}"

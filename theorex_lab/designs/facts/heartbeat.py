@@ -34,7 +34,8 @@ from theorex_lab.text.line import count_tokens, one_line
 Done = tuple[
     str, dict[str, Any], list[str]
 ]  # what a phase did, in words and numbers, and its alerts
-_NOTHING_WAITS, _NOT_DUE = "nothing waits", "not due"
+_NOTHING_WAITS = "nothing waits"
+_NOT_DUE = "not due"
 _SECOND = 1_000_000  # µs
 _EMBEDDING_SECONDS = 2.0
 _WORDS, _PLAN = 300, 120  # characters
@@ -107,7 +108,7 @@ def beat(home: Home) -> HeartbeatReport:
     return done
 
 
-def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
+def night_step(home: Home, agent: str | None) -> str:
     """The phases as a step of the night, which holds the lease, runs them in its own
     process and reports them itself.
 
@@ -141,11 +142,15 @@ def _phases(
     }
     for name, turn in turns.items():
         renew()
-        started, status = home.clock.now(), "ok"
+        started = home.clock.now()
+        status = "ok"
         try:
             told, stats, alerts = turn()
         except TheorexError as error:
-            status, told, stats, alerts = "error", str(error), {}, []
+            status = "error"
+            told = str(error)
+            stats = {}
+            alerts = []
         seconds = (home.clock.now() - started) / _SECOND
         idle = status == "ok" and told in (_NOTHING_WAITS, _NOT_DUE)
         yield Phase(
@@ -221,7 +226,8 @@ def _unsummed(home: Home) -> Iterator[Event]:
     """What is to be appended of each entity that was not summed up this week; archived
     ones are left alone.
     """
-    now, settings = home.clock.now(), fact_settings(home)
+    now = home.clock.now()
+    settings = fact_settings(home)
     today = local_day(now, settings).date()
     week = (today - timedelta(days=today.weekday())).isoformat()
     for entity in sorted(
@@ -326,7 +332,8 @@ def extract_facts(home: Home, upto: int | None = None) -> ExtractionReport:
     """
     whole = home.in_project("")
     last = whole.journal.last_seq() if upto is None else upto
-    counted, captures = Counter[str](), 0
+    counted = Counter[str]()
+    captures = 0
     for event in whole.journal.tail(watermark(home), kinds=list(TEXT_OF), upto=last):
         captures += 1
         for new in facts_said(whole, event):
@@ -356,7 +363,8 @@ def facts_said(home: Home, event: Event) -> Iterator[writing.NewFact]:
     body = event.body
     if body.get("subagent") or body.get("type") in _DERIVED:
         return
-    text, by_user = str(body.get(TEXT_OF[event.kind], "")), body.get("source") == "user"
+    text = str(body.get(TEXT_OF[event.kind], ""))
+    by_user = body.get("source") == "user"
     speaker = SPEAKER.match(text) if event.kind == "observation" else None
     who = speaker[1] if speaker else "user" if by_user else event.agent
     said = text[speaker.end() :] if speaker else text

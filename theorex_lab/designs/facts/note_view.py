@@ -72,7 +72,9 @@ class Notes(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.facts, self.written = Names(), Names(), Strings()
+        self.ids = Names()
+        self.facts = Names()
+        self.written = Strings()
         self.notes = Table(status="i1", reviewed_at="i8", fact="i4")
 
     def fold(self, events: Sequence[Event]) -> None:
@@ -80,10 +82,8 @@ class Notes(View):
         for event in events:
             body, row = event.body, self.ids.find(event.body["note_id"])
             if event.kind == "note_reviewed" and row is not None:
-                at, status = (
-                    0 if body["undo"] else event.at,
-                    STATUSES.index(body["status"]),
-                )
+                at = 0 if body["undo"] else event.at
+                status = STATUSES.index(body["status"])
                 self.notes.put(
                     row,
                     status=status,
@@ -98,7 +98,8 @@ class Notes(View):
     def note(self, row: int) -> Note:
         """The note in a row."""
         (at, event_id, agent, body), about = json.loads(self.written[row]), self.notes
-        category, facts = body.get("category", TENSION), tuple(body.get("facts", ()))
+        category = body.get("category", TENSION)
+        facts = tuple(body.get("facts", ()))
         return Note(
             self.ids[row],
             body["text"],

@@ -314,7 +314,8 @@ def contradicting(
 
 
 def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
-    earlier, by_id = SharedWords(), dict[str, Fact]()
+    earlier = SharedWords()
+    by_id = dict[str, Fact]()
     for fact in facts:
         for other_id, jaccard, shared in earlier.near(fact.text, _NEAREST):
             other = by_id[other_id]

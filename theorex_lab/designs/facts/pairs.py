@@ -98,7 +98,10 @@ _ROOT = (
 )
 # Weights of likeness: least squares on the pairs of stsb whose SHA-256 is even, for
 # judgements from 0 to 1.
-_CONSTANT, _COSINE, _WORDS, _SWAPPED = -0.042, 0.809, 0.219, -0.198
+_CONSTANT = -0.042
+_COSINE = 0.809
+_WORDS = 0.219
+_SWAPPED = -0.198
 # A skipped fact is lost: the least likeness from which 9 in 10 of those even pairs say
 # the same (4 or more of 5).
 NEAR_DUPLICATE = 0.92
@@ -177,10 +180,8 @@ def sentence_words(text: str) -> SentenceFeatures:
         for number, at in enumerate(names)
         if at == names[0] + number and names[0] < 2
     )
-    values, pronoun = (
-        {stem: kind for stem, kind in kinds if kind},
-        not _PRONOUNS.isdisjoint(lower[:3]),
-    )
+    values = {stem: kind for stem, kind in kinds if kind}
+    pronoun = not _PRONOUNS.isdisjoint(lower[:3])
     particular = bool(lower) and (
         lower[0] not in _INDEFINITE or max(names, default=0) > 0
     )
@@ -273,7 +274,8 @@ def contradiction(first: str, second: str, cosine: float | None = None) -> float
     (0.88, 0.0)
     """
     one, other = _ordered(first, second)
-    left, pronoun = _left(one, other), one.pronoun or other.pronoun
+    left = _left(one, other)
+    pronoun = one.pronoun or other.pronoun
     near = _MIDDLING if cosine is None else min(1.0, max(0.0, cosine))
     subject = one.subject if other.pronoun or not one.subject <= left else frozenset()
     changed = len(left - subject) / max(1, len(set(one.stems) - subject))

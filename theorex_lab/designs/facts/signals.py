@@ -15,7 +15,8 @@ HIGH = ("preference", "decision", "correction", "milestone", "instruction", "ide
 FACT_CATEGORY = {"instruction": "preference", "identity": "relationship"}
 _NEGATABLE = ("milestone", "identity", "decision")
 _SCANNED = 4_000  # characters; a longer message is a paste
-_KEYWORDS, _KEYWORD_CHARACTERS = 10, 4
+_KEYWORDS = 10
+_KEYWORD_CHARACTERS = 4
 _LEAST_WORDS = 3  # of a fact; "Done." tells nothing without what was said before
 _PLAIN_SIGNS = str.maketrans("’ё—", "'е-")
 _WORD = re.compile(r"[^\W_][\w+#./-]*[\w+#]")
@@ -58,7 +59,8 @@ def signal_of(text: str, by: Speaker = "user") -> Signal:
     said = text[:_SCANNED]
     if _finds("none", _plain(said)):
         return Signal("none", (), 0.95)
-    spans, words = sentences_of(said, by, short=True), keywords(said)
+    spans = sentences_of(said, by, short=True)
+    words = keywords(said)
     if found := tuple(sorted({name for span in spans for name in _categories(span)})):
         return Signal("high", found, _confidence(found), words)
     plain = [_plain(span.text) for span in spans]

@@ -175,10 +175,8 @@ def _read(
     )
     if after and tokens[after[-1].end - 1].lower().endswith(("'s", "’s")):
         value = after[0]
-    first, second = (
-        _text(tokens[subject.start : subject.end]),
-        _text(tokens[value.start : value.end]),
-    )
+    first = _text(tokens[subject.start : subject.end])
+    second = _text(tokens[value.start : value.end])
     inside = {*range(subject.start, subject.end), *range(value.start, value.end)}
     outside = [token for place, token in enumerate(tokens) if place not in inside]
     relation, known = _relation(outside, second, _preposition(tokens, verb, value))
@@ -226,7 +224,8 @@ def _relation(
     words: Sequence[str], value: str, preposition: str
 ) -> tuple[frozenset[str], list[KnownRelation]]:
     """The words of a relation, with known relations by their names, and those."""
-    stemmer, table = Stemmer.Stemmer("english", 0), _known()
+    stemmer = Stemmer.Stemmer("english", 0)
+    table = _known()
     lower = [_POSSESSIVE.sub("", word.lower()) for word in words]
     said = [word for word in lower if word not in GENERIC and word[:1].isalnum()]
     named = [word for word in said if word in table]
@@ -338,7 +337,8 @@ def _main_verb(tokens: list[str], mentions: list[_NameMention]) -> int:
 
 
 def _verbal(tokens: list[str], place: int) -> bool:
-    lower, before = tokens[place].lower(), tokens[place - 1]
+    lower = tokens[place].lower()
+    before = tokens[place - 1]
     if lower in _COPULA and lower != "'s":
         return True
     if before.lower() in _ARTICLES or _POSSESSIVE.search(before):

@@ -32,7 +32,8 @@ from theorex_lab.text.line import one_line
 Tier = Literal["hot", "warm", "cold"]
 _TIERS: tuple[Tier, ...] = ("hot", "warm", "cold")
 _OVERVIEW = 3
-_MOST_HITS, _MOST_LINES = 100, 1_000
+_MOST_HITS = 100
+_MOST_LINES = 1_000
 KNOWN = "known"  # of a line of a context: a fact
 _WEIGHT = 1.5  # of a reminder of a fact that is sure
 
@@ -224,14 +225,10 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
         near = np.array(
             [home.project in ("", name) or not name for name in view.projects], np.bool_
         )
-        kept, holds = (
-            own[view.facts["agent"]] & near[view.facts["project"]],
-            view.facts["superseded_at"] == 0,
-        )
-        active, entities = (
-            int((kept & holds).sum()),
-            len(np.unique(view.facts["entity"][kept])),
-        )
+        kept = own[view.facts["agent"]] & near[view.facts["project"]]
+        holds = view.facts["superseded_at"] == 0
+        active = int((kept & holds).sum())
+        entities = len(np.unique(view.facts["entity"][kept]))
     told = {
         "active": active,
         "superseded": int(kept.sum()) - active,
@@ -254,10 +251,8 @@ def fact_reminders(home: Home) -> Iterator[Reminder]:
         if fact.origin not in ("prompt", "observation") and fact.holds_at(
             home.clock.now()
         ):
-            text, weight = (
-                items.told_of(fact.entity, fact.text),
-                _WEIGHT * fact.confidence,
-            )
+            text = items.told_of(fact.entity, fact.text)
+            weight = _WEIGHT * fact.confidence
             yield Reminder(
                 fact.id,
                 fact.project,

@@ -118,7 +118,8 @@ class Superseding:
             for id in near
             if group[id].value == new.value and group[id].cue != "ends"
         )
-        others, many = [id for id in near if id not in duplicates], self.holds_many(new)
+        others = [id for id in near if id not in duplicates]
+        many = self.holds_many(new)
         ended = tuple(
             id
             for id in others
@@ -139,7 +140,8 @@ class Superseding:
         statements showed, else as English has it.
         """
         group = _group(statement.relation)
-        many, one = self._many[group], self._one[group]
+        many = self._many[group]
+        one = self._one[group]
         if max(many, one) >= _LEARNED and many != one:
             return many > one
         return statement.holds == "many" or statement.cue == "adds"

@@ -139,7 +139,8 @@ def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> FactWriteR
                 fact.id,
             )
         elif found.action == "tension":
-            place, facts = home.in_project(new.project), [*found.of, fact_id]
+            place = home.in_project(new.project)
+            facts = [*found.of, fact_id]
             noted = tension_event(
                 place,
                 facts,
@@ -291,7 +292,8 @@ def _body(home: Home, new: NewFact) -> Body:
         or not 0 <= new.confidence <= 1
     ):
         raise InvalidInput(f"got the confidence {new.confidence!r}; allowed are 0 to 1")
-    begins, ends = new.valid_from, new.valid_to
+    begins = new.valid_from
+    ends = new.valid_to
     if begins is not None and ends is not None and begins >= ends:
         raise InvalidInput(
             f"got {to_iso(begins)} to {to_iso(ends)}; allowed is a beginning before"
@@ -322,7 +324,8 @@ def _decide(
     explicit: Sequence[str],
 ) -> FactWriteResult:
     """What is to become of a fact, by the active facts of its entity."""
-    scope, text = (body["entity"], body["project"]), body["text"]
+    scope = (body["entity"], body["project"])
+    text = body["text"]
     rows = view.active_in(scope)
     for row in rows[view.facts["digest"][rows] == form_number(text)].tolist():
         if same_fact(view.texts[row], text):

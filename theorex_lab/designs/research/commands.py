@@ -485,10 +485,8 @@ RECALL = home_command(
     click.option("--prefix", help="All whose keys begin so."),
 )
 FORGET = home_command("forget", "", _forget, OWN_AGENT, _KEY)
-_NAME, _STATEMENT = (
-    click.argument("name", metavar="NAME"),
-    click.argument("statement", nargs=-1, required=True),
-)
+_NAME = click.argument("name", metavar="NAME")
+_STATEMENT = click.argument("statement", nargs=-1, required=True)
 _RELATION = click.option(
     "--relation",
     type=click.Choice(RELATIONS),

@@ -57,15 +57,14 @@ from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.retrieve import Searcher
 
-RECORDS, GRAPH, INDEX, SKILL = (
-    "memory/persistent.json",
-    "memory/knowledge_graph.json",
-    "_index.json",
-    "SKILL.md",
-)
+RECORDS = "memory/persistent.json"
+GRAPH = "memory/knowledge_graph.json"
+INDEX = "_index.json"
+SKILL = "SKILL.md"
 FOLDERS = ("memory", "memories", "skills", "runs")
 VARIABLE = "EUREKACLAW_DIR"
-_TITLE_CHARACTERS, _FINGERPRINT = 40, 4
+_TITLE_CHARACTERS = 40
+_FINGERPRINT = 4
 Document = tuple[str, str, str]  # as it is told, its name, its text
 
 
@@ -223,11 +222,9 @@ def _insights(home: Home, found: list[Insight]) -> Iterator[Document]:
         event.id: event
         for event in home.journal.read(ids=[one.insight_id for one in found])
     }
-    vectors, index, taken = (
-        _vectors(home, found),
-        dict[str, dict[str, Any]](),
-        set[str](),
-    )
+    vectors = _vectors(home, found)
+    index = dict[str, dict[str, Any]]()
+    taken = set[str]()
     for one in found:
         slug = domain_slug(one.domain)
         base = f"{one.created_at:%Y%m%d}_{_slug(one.title or one.content)}"
@@ -386,7 +383,10 @@ class _Reading:
     """
 
     def __init__(self, home: Home, how: ImportOptions) -> None:
-        self.home, self.how, self.known, self.learnt = home, how, 0, 0
+        self.home = home
+        self.how = how
+        self.known = 0
+        self.learnt = 0
         self.stats: Told = {}
 
     def events(
@@ -429,10 +429,8 @@ class _Reading:
         body = record_body(
             home, record.get("key"), record["value"], _texts(record.get("tags"))
         )  # type: ignore[arg-type]
-        created, updated = (
-            _time(record.get("created_at")),
-            _time(record.get("updated_at") or record.get("created_at")),
-        )
+        created = _time(record.get("created_at"))
+        updated = _time(record.get("updated_at") or record.get("created_at"))
         there = record_of(home, body["key"])
         if there is not None and (
             there.value == body["value"] or to_microseconds(there.updated_at) >= updated
@@ -464,13 +462,15 @@ class _Reading:
     def _graph(
         self, told: Told, problems: list[str]
     ) -> Iterator[tuple[int | str, Event]]:
-        nodes, edges = told.get("nodes"), told.get("edges", [])
+        nodes = told.get("nodes")
+        edges = told.get("edges", [])
         if not isinstance(nodes, Mapping) or not isinstance(edges, list):
             raise InvalidInput(
                 f"got members {', '.join(told)!r:.100}; allowed are nodes {{id: node}}"
                 " and edges [[from, to, relation]]"
             )
-        ids, made = dict[str, str](), dict[str, Event]()
+        ids = dict[str, str]()
+        made = dict[str, Event]()
 
         def theorem(named: tuple[str, Any]) -> Event:
             key, node = named
@@ -530,26 +530,21 @@ class _Reading:
     def _insight(self, file: Path) -> list[Event]:
         front, text = _parts(file)
         home, about = self._about(front)
-        content, head = text.strip(), ""
+        content = text.strip()
+        head = ""
         if content.startswith("# "):
             head, _, content = content.partition("\n")
-        title, content = (
-            str(front.get("title", head[2:].strip()) or ""),
-            content.strip(),
-        )
-        domain, category = (
-            str(front.get("domain") or file.parent.name),
-            front.get("category"),
-        )
+        title = str(front.get("title", head[2:].strip()) or "")
+        content = content.strip()
+        domain = str(front.get("domain") or file.parent.name)
+        category = front.get("category")
         if category not in CATEGORIES:
             raise InvalidInput(
                 f"got the category {category!r:.60}; allowed are"
                 f" {', '.join(CATEGORIES)}"
             )
-        sure, old = (
-            _number(front.get("confidence", 0.8)),
-            stands_for(home, str(front.get("insight_id"))),
-        )
+        sure = _number(front.get("confidence", 0.8))
+        old = stands_for(home, str(front.get("insight_id")))
         edited = [
             one.insight_id
             for one in insights_of(home)
@@ -592,10 +587,8 @@ class _Reading:
         }
         said = self.stats.get(file.parent.name)
         stats = said if isinstance(said, Mapping) else front
-        uses, rate = (
-            _number(stats.get("usage_count") or 0),
-            _number(stats.get("success_rate") or 0),
-        )
+        uses = _number(stats.get("usage_count") or 0)
+        rate = _number(stats.get("success_rate") or 0)
         origin = front.get("source") if front.get("source") in ORIGINS else "manual"
         counted = (
             self.how.trust_own and 0 < uses < 1e9 and 0 <= rate <= 1
@@ -618,7 +611,8 @@ class _Reading:
         return [] if there else [event._replace(id=made)]
 
     def _run(self, file: Path) -> None:
-        state, session = RunState.of(_object_in(file)), check_session(file.parent.name)
+        state = RunState.of(_object_in(file))
+        session = check_session(file.parent.name)
         source = "agent" if self.how.trust_own else "import"
         told = post_run(self.home, session, state, agent=self.how.agent, source=source)
         self.learnt = sum(

@@ -38,9 +38,14 @@ from theorex_lab.text.line import NOTICE, fence, folded, one_line
 from theorex_lab.text.redact.redaction_scope import kept_text
 
 _ASKED = read_sections(__file__, "prompts.txt")
-_TITLE_CHARACTERS, _CONTENT_CHARACTERS, _ANSWER_TOKENS = 200, 8_000, 1_024
-_MOST_ALIKE, _MOST_HITS, _SECONDS = 5, 100, 5.0
-_TAG, _OPENED = re.compile(r"<(/?memories)"), r"< \1"
+_TITLE_CHARACTERS = 200
+_CONTENT_CHARACTERS = 8_000
+_ANSWER_TOKENS = 1_024
+_MOST_ALIKE = 5
+_MOST_HITS = 100
+_SECONDS = 5.0
+_TAG = re.compile(r"<(/?memories)")
+_OPENED = r"< \1"
 
 
 Rows = NDArray[np.int64]
@@ -106,7 +111,8 @@ class Insights(View):
         self.words = Table(row="i4", word="i4")
 
     def _insight(self, event: Event) -> None:
-        body, row = event.body, self.ids.number(event.id)
+        body = event.body
+        row = self.ids.number(event.id)
         found = distinct_words(insight_text(body["title"], body["content"]))
         self.rows.add(
             seq=event.seq,
@@ -233,16 +239,17 @@ def insight_events(
     content = kept_text(check_text(content, home.settings.max_text_bytes)).strip()[
         :_CONTENT_CHARACTERS
     ]
-    where, settings = (
-        checked_domain(domain) or domain_of(home, session_id) or GENERAL,
-        research_settings(home),
-    )
+    where = checked_domain(domain) or domain_of(home, session_id) or GENERAL
+    settings = research_settings(home)
     if sure < settings.insight_confidence:
         return "", []
-    made, body = (
-        fingerprint_of(title, content),
-        {"category": category, "title": title, "content": content, "confidence": sure},
-    )
+    made = fingerprint_of(title, content)
+    body = {
+        "category": category,
+        "title": title,
+        "content": content,
+        "confidence": sure,
+    }
     of = (home.project, domain_slug(where), made)
     known = derived_event_id("insight", *of)
     if replaces and stands_for(home, known) in replaces:  # in the same words
@@ -328,10 +335,8 @@ def _merged(home: Home, new: Event) -> Event | None:
     answer = ask_model(home, "\n".join([_ASKED["merge"], *fence(texts, "insights")]))
     if not answer or answer.strip().upper().startswith("DIFFERENT"):
         return None
-    content, trust = (
-        kept_text(one_line(answer, _CONTENT_CHARACTERS)),
-        [TRUST[event.body["source"]] for event in (*olds, new)],
-    )
+    content = kept_text(one_line(answer, _CONTENT_CHARACTERS))
+    trust = [TRUST[event.body["source"]] for event in (*olds, new)]
     least = min((*olds, new), key=lambda event: TRUST[event.body["source"]]).body[
         "source"
     ]
@@ -416,18 +421,16 @@ def insights_of(
 
 
 def _insight(event: Event) -> Insight:
-    body, names = (
-        event.body,
-        (
-            "category",
-            "title",
-            "content",
-            "confidence",
-            "domain",
-            "session_id",
-            "fingerprint",
-            "source",
-        ),
+    body = event.body
+    names = (
+        "category",
+        "title",
+        "content",
+        "confidence",
+        "domain",
+        "session_id",
+        "fingerprint",
+        "source",
     )
     told = {name: body[name] for name in names}
     return Insight(
@@ -458,7 +461,8 @@ def ranked(
     newest: list[tuple[Insight, float | None]] = [(one, None) for one in sure[::-1]]
     if not query.strip() or not sure:
         return newest
-    by_id, searcher = {one.insight_id: one for one in sure}, Searcher(home)
+    by_id = {one.insight_id: one for one in sure}
+    searcher = Searcher(home)
     found: dict[str, float] | None
     if settings.rank_by == "search":
         hits = searcher.search(
@@ -485,7 +489,8 @@ def distinct(
     """Those in their order; of the newest none that says much of the same as one
     before, while what fits a query stays.
     """
-    given, alike = set[str](), set[str]()
+    given = set[str]()
+    alike = set[str]()
     for insight, likeness in found:
         if likeness is not None or (
             insight.insight_id not in alike and given.isdisjoint(insight.like)
@@ -515,16 +520,15 @@ def load_for_injection(
     most = research_settings(home).inject_k if k is None else k
     if most < 0:
         raise InvalidInput(f"got k={k}; allowed are whole numbers from 0")
-    lines, given, left = (
-        ["<memories>", NOTICE],
-        list[Insight](),
-        tokens - count_tokens(f"<memories>\n{NOTICE}\n</memories>"),
-    )
+    lines = ["<memories>", NOTICE]
+    given = list[Insight]()
+    left = tokens - count_tokens(f"<memories>\n{NOTICE}\n</memories>")
     for insight, _ in distinct(ranked(home, query, domain)):
         shown = _shown(insight)
         size = count_tokens("\n".join(shown) + "\n")
         if len(given) < most and size <= left:
-            lines, left = lines + shown, left - size
+            lines = lines + shown
+            left = left - size
             given.append(insight)
     if not given:
         return ""

@@ -77,21 +77,27 @@ _LEANS = re.compile(
 _NAMES = re.compile(
     r"`[^`\s]{3,}`|\b[\w-]+(?:/[\w.-]+)+|\b\w+\.\w{1,5}\b|\b\w+[_A-Z]\w+\b"
 )
-_SUCCEEDED, _FAILED = (
-    ("proved", "success", "completed", "solved"),
-    ("failed", "failure", "abandoned", "refuted"),
-)
+_SUCCEEDED = ("proved", "success", "completed", "solved")
+_FAILED = ("failed", "failure", "abandoned", "refuted")
 _READ_KINDS = ("prompt", "tool_used", "turn_ended", "outcome", "episode", "recalled")
-_LEMMAS, _LEMMA_CHARACTERS, _FAILURES, _FAILURE_CHARACTERS, _CONJECTURE_CHARACTERS = (
-    8,
-    120,
-    5,
-    100,
-    300,
-)
-_SAME, _LONG, _HEAD, _TAIL, _EVIDENCE = 80, 300, 200, 80, 5
-_MOST_DRAFTS, _MOST_CALLS, _MOST_FILES, _TITLE, _HOUR = 5, 10, 3, 80, 3_600_000_000
-_MOST_LISTED, _MOST_CHARACTERS, _FEWEST_WORDS = 1_000, 20_000, 3
+_LEMMAS = 8
+_LEMMA_CHARACTERS = 120
+_FAILURES = 5
+_FAILURE_CHARACTERS = 100
+_CONJECTURE_CHARACTERS = 300
+_SAME = 80
+_LONG = 300
+_HEAD = 200
+_TAIL = 80
+_EVIDENCE = 5
+_MOST_DRAFTS = 5
+_MOST_CALLS = 10
+_MOST_FILES = 3
+_TITLE = 80
+_HOUR = 3_600_000_000
+_MOST_LISTED = 1_000
+_MOST_CHARACTERS = 20_000
+_FEWEST_WORDS = 3
 
 
 class InsightDraft(NamedTuple):
@@ -257,10 +263,8 @@ def _of_state(state: RunState, source: str, sure: float) -> _Read:
 
 
 def _failure(attempt: Mapping[str, Any]) -> str:
-    approach, reason = (
-        _said(attempt, "approach"),
-        _said(attempt, "failure_reason", "reason", "error", "statement"),
-    )
+    approach = _said(attempt, "approach")
+    reason = _said(attempt, "failure_reason", "reason", "error", "statement")
     return (
         f"{_said(attempt, 'lemma_id', 'id') or 'an attempt'}:"
         f" {approach + ' failed: ' if approach else ''}{reason}"
@@ -342,7 +346,8 @@ def _checks(
     """The checks that failed and passed after edits, each with the calls between and
     the draft of it; and those still failing.
     """
-    red, fixed = dict[str, tuple[int, Event]](), list[tuple[Pattern, InsightDraft]]()
+    red = dict[str, tuple[int, Event]]()
+    fixed = list[tuple[Pattern, InsightDraft]]()
     for place, event in enumerate(events):
         family = (
             family_of(event.body.get("command", ""))
@@ -557,10 +562,8 @@ class SessionProgress(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sessions, self.rows = (
-            Names(),
-            Table(first="i8", last="i8", at="i8", given="i8"),
-        )
+        self.sessions = Names()
+        self.rows = Table(first="i8", last="i8", at="i8", given="i8")
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in captures, and what was learnt from."""
@@ -571,7 +574,8 @@ class SessionProgress(View):
                 self.rows
             ):
                 self.rows.add()
-            first, given = int(self.rows["first"][row]), int(self.rows["given"][row])
+            first = int(self.rows["first"][row])
+            given = int(self.rows["given"][row])
             if event.kind == "post_run":
                 upto = event.body["upto"]
                 self.rows.put(
@@ -664,17 +668,13 @@ class _Learnt:
         domain: str,
         events: Sequence[Event],
     ) -> None:
-        self.home, self.session, self.agent, self.source, self.read = (
-            home,
-            session,
-            agent,
-            source,
-            events,
-        )
-        self.settings, self.domain = (
-            research_settings(home),
-            checked_domain(domain) or domain_of(home, session) or GENERAL,
-        )
+        self.home = home
+        self.session = session
+        self.agent = agent
+        self.source = source
+        self.read = events
+        self.settings = research_settings(home)
+        self.domain = checked_domain(domain) or domain_of(home, session) or GENERAL
         self.events, self.at = (
             dict[str, Event](),
             events[-1].at if events else home.clock.now(),
@@ -862,7 +862,8 @@ class ToolPatternExtractor:
     """Patterns of calls as skills, of a session in a home."""
 
     def __init__(self, home: Home, agent: str = "main") -> None:
-        self.home, self.agent = home, agent
+        self.home = home
+        self.agent = agent
 
     def extract_and_save(self, session_id: str) -> list[Skill]:
         """Keep the calls that led to what holds as skills; returns those that are new.

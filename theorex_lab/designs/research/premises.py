@@ -21,7 +21,11 @@ _NEAREST, _SHARPNESS = (
 )  # neighbours that vote, and how much more a nearer one says
 # Of likeness the share of comments; of a neighbour the part that ages, by the theorem;
 # weights of the premise's own likeness, of use of late.
-_COMMENTS, _AGED, _AGEING, _OWN, _LATELY = 0.23, 0.3, 0.8, 0.4, 0.1
+_COMMENTS = 0.23
+_AGED = 0.3
+_AGEING = 0.8
+_OWN = 0.4
+_LATELY = 0.1
 
 
 def signs_of(statement: str) -> list[str]:
@@ -91,7 +95,8 @@ class PremiseIndex:
     """
 
     def __init__(self) -> None:
-        self._statements, self._comments = _Texts(), _Texts()
+        self._statements = _Texts()
+        self._comments = _Texts()
         self._used: list[list[int]] = []
 
     def __len__(self) -> int:
@@ -123,7 +128,8 @@ class PremiseIndex:
         """How much theorems like this one use each, 0..1: those told of late, which it
         probably belongs to, count more.
         """
-        late, votes = _AGEING ** np.arange(len(self) - 1, -1, -1.0), np.zeros(len(self))
+        late = _AGEING ** np.arange(len(self) - 1, -1, -1.0)
+        votes = np.zeros(len(self))
         like = self.likeness(statement, comment) * (1 - _AGED + _AGED * late)
         for neighbour in np.argsort(-like, kind="stable")[:_NEAREST].tolist():
             votes[self._used[neighbour]] += like[neighbour] ** _SHARPNESS

@@ -96,14 +96,13 @@ def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
     >>> blueprint([("one.tex", text)], "x").links
     [('b', 'a', 'uses')]
     """
-    nodes, uses, holder, problems = (
-        list[Node](),
-        list[tuple[str, str]](),
-        dict[str, str](),
-        list[str](),
-    )
+    nodes = list[Node]()
+    uses = list[tuple[str, str]]()
+    holder = dict[str, str]()
+    problems = list[str]()
     for file, text in texts:
-        current, kept = "", _COMMENT.sub("", text)
+        current = ""
+        kept = _COMMENT.sub("", text)
         for kind, title, body in _ENVIRONMENT.findall(kept):
             labels = _LABEL.findall(body)
             if kind != "proof":
@@ -146,12 +145,10 @@ def metamath(text: str, domain: str) -> ReadTheorems:
     >>> found.links, found.comments["two"]
     ([('two', 'one', 'uses')], 'From one.')
     """
-    nodes, links, comments, scopes = (
-        dict[str, Node](),
-        list[Link](),
-        dict[str, str](),
-        [list[str]()],
-    )
+    nodes = dict[str, Node]()
+    links = list[Link]()
+    comments = dict[str, str]()
+    scopes = [list[str]()]
     comment = ""
     for said, opened, ended, label, kind, body in _METAMATH.findall(text):
         if opened:
@@ -233,7 +230,8 @@ def _laws(folder: Path) -> tuple[list[str], Ints, Ints, list[int]]:
             " THEOREX_DATA, or give the folder"
         )
     laws = _text(folder / "equations.txt").splitlines()
-    pairs, free = dict[tuple[int, int], None](), dict[int, None]()
+    pairs = dict[tuple[int, int], None]()
+    free = dict[int, None]()
     try:
         for entry in json.loads(_text(file)):
             variant = entry["variant"]

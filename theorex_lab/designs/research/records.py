@@ -27,7 +27,9 @@ from theorex_lab.text.redact.redaction_scope import kept_text, kept_value
 
 RING = 500
 _CAPTURES = ("episode", "prompt", "tool_used", "turn_ended", "outcome", "observation")
-_KEY_CHARACTERS, _SAID_CHARACTERS, _METADATA_BYTES = 500, 200, 8_192
+_KEY_CHARACTERS = 500
+_SAID_CHARACTERS = 200
+_METADATA_BYTES = 8_192
 _SAID = (
     "content",
     "text",
@@ -94,8 +96,11 @@ class Episodes(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.roles, self.sessions, self.domains = Names(), Names(), Strings()
-        self.rows, self.about = Table(seq="i8", role="i4"), Table(domain="i8")
+        self.roles = Names()
+        self.sessions = Names()
+        self.domains = Strings()
+        self.rows = Table(seq="i8", role="i4")
+        self.about = Table(domain="i8")
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in captures, the last 500 stay, and domains of sessions."""
@@ -227,17 +232,16 @@ def _here(home: Home, event: Event) -> bool:
 
 
 def _entry(event: Event) -> EpisodicEntry:
-    body, own = event.body, event.kind == "episode"
+    body = event.body
+    own = event.kind == "episode"
     content = next((str(body[name]) for name in _SAID if body.get(name)), "")
     told = (
         body["metadata"]
         if own
         else {"kind": event.kind, **({"tool": body["tool"]} if "tool" in body else {})}
     )
-    role, shown = (
-        body.get("agent_role") or event.agent,
-        content if own else content[:_SAID_CHARACTERS],
-    )
+    role = body.get("agent_role") or event.agent
+    shown = content if own else content[:_SAID_CHARACTERS]
     return EpisodicEntry(
         event.id, event.session, role, shown, told, to_datetime(event.at)
     )
@@ -256,7 +260,8 @@ class Records(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.keys, self.about = Names(), Strings()
+        self.keys = Names()
+        self.about = Strings()
         self.rows = Table(seq="i8", created="i8", updated="i8", place="i8")
 
     def _row(self, event: Event) -> int:
@@ -269,7 +274,8 @@ class Records(View):
         return row
 
     def _record(self, event: Event) -> None:
-        row, body = self._row(event), event.body
+        row = self._row(event)
+        body = event.body
         created = (
             body.get("created_at", event.at)
             if not self.rows["seq"][row]
@@ -336,7 +342,8 @@ def record_body(
             f"got the key {key!r:.100}; allowed are 1 to 500 printable characters, such"
             " as theory.failed.bounds"
         )
-    text, most = encode(_exactly(value)), 4 * home.settings.max_text_bytes
+    text = encode(_exactly(value))
+    most = 4 * home.settings.max_text_bytes
     if (size := len(text.encode())) > most:
         raise InvalidInput(
             f"got a value of {size:,} bytes; allowed are {most:,}: keep it as a file,"
@@ -353,7 +360,8 @@ def _exactly(value: Any) -> Any:
     """The value, if JSON gives it back as it was. Raises InvalidInput for keys that are
     no texts, and for nesting without end.
     """
-    held, depth = [value], 0
+    held = [value]
+    depth = 0
     while held:
         depth += 1
         if depth > _DEEPEST or any(

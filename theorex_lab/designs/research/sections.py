@@ -14,7 +14,8 @@ from theorex_lab.memory.contract import ContextLine, ContextRequest, Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 
-_LINE_CHARACTERS, _MOST_INSIGHTS = 500, 40
+_LINE_CHARACTERS = 500
+_MOST_INSIGHTS = 40
 _SKILLED_FROM = 0.5  # rank from which a skill is told
 
 

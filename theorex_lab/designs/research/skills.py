@@ -32,7 +32,9 @@ from theorex_lab.text.line import one_line
 from theorex_lab.text.redact.redaction_scope import kept_value
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_DESCRIPTION_CHARACTERS, _BODY_CHARACTERS, _MOST_ROLES = 500, 20_000, 32
+_DESCRIPTION_CHARACTERS = 500
+_BODY_CHARACTERS = 20_000
+_MOST_ROLES = 32
 _PRIOR = 2  # outcomes, half of them good, that a rate is shrunk by
 
 
@@ -78,7 +80,8 @@ class Skills(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.names, self.projects = Names(), Names()
+        self.names = Names()
+        self.projects = Names()
         self.rows = Table(seq="i8", at="i8", project="i4", rate="f8", uses="i8")
         self.outcomes = Table(row="i4", success="?")
 
@@ -91,7 +94,8 @@ class Skills(View):
         return row
 
     def _skill(self, event: Event) -> None:
-        row, stats = self._number(event), event.body.get("stats") or {}
+        row = self._number(event)
+        stats = event.body.get("stats") or {}
         self.rows.put(row, seq=event.seq)
         if stats:
             self.rows.put(row, rate=stats["success_rate"], uses=stats["usage_count"])
@@ -319,7 +323,8 @@ def _fits(wanted: str | None, listed: Sequence[str]) -> bool:
 def _read(home: Home) -> list[Skill]:
     settings = research_settings(home)
     with home.views.reading(Skills) as view:
-        rows, outcomes = view.chosen(home), view.outcomes
+        rows = view.chosen(home)
+        outcomes = view.outcomes
         lived = {
             row: outcomes["success"][outcomes["row"] == row].tolist() for row in rows
         }
@@ -357,11 +362,9 @@ def _skill(
     """A skill with its statistics; rate, uses: what an import said of it, with which it
     begins.
     """
-    average, n, successes = (
-        moving_average(lived, settings.success_alpha, rate if uses else None),
-        len(lived) + uses,
-        sum(lived),
-    )
+    average = moving_average(lived, settings.success_alpha, rate if uses else None)
+    n = len(lived) + uses
+    successes = sum(lived)
     successes += round(rate * uses)
     low, high = wilson_of_one(successes, n)
     names = (

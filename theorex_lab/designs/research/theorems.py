@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint8]
 UNCONDITIONAL = "unconditional"  # the tag of what follows from anything
-_NAME_CHARACTERS, _NEAREST_AMONG = 200, 2_000
+_NAME_CHARACTERS = 200
+_NEAREST_AMONG = 2_000
 _ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(
     1, dtype=np.int64
 )  # bits of each byte
@@ -83,13 +84,11 @@ class Theorems(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.names, self.domains, self.projects, self.told = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-            Strings(),
-        )
+        self.ids = Names()
+        self.names = Names()
+        self.domains = Names()
+        self.projects = Names()
+        self.told = Strings()
         self.rows = Table(name="i4", domain="i4", project="i4")
         self.links = Table(start="i4", end="i4", relation="i1")
         self._near: tuple[Ints, Ints] = np.zeros(1, np.int64), np.zeros(0, np.int64)
@@ -99,10 +98,8 @@ class Theorems(View):
         body = event.body
         if self.ids.number(body["node_id"]) < len(self.rows):
             return
-        project, domain = (
-            self.projects.number(body.get("project", "")),
-            self.domains.number(body["domain"]),
-        )
+        project = self.projects.number(body.get("project", ""))
+        domain = self.domains.number(body["domain"])
         self.rows.add(
             name=self.names.number(body["theorem_name"]), domain=domain, project=project
         )
@@ -155,17 +152,13 @@ class Theorems(View):
             starts, ends = (
                 self.links[name].astype(np.int64) for name in ("start", "end")
             )
-            own, other = (
-                np.stack([starts, ends], 1).ravel(),
-                np.stack([ends, starts], 1).ravel(),
-            )
+            own = np.stack([starts, ends], 1).ravel()
+            other = np.stack([ends, starts], 1).ravel()
             offsets = np.append(
                 0, np.cumsum(np.bincount(own, minlength=len(self.rows)))
             )
-            self._near, self._joined = (
-                (offsets, other[np.argsort(own, kind="stable")]),
-                size,
-            )
+            self._near = (offsets, other[np.argsort(own, kind="stable")])
+            self._joined = size
         offsets, near = self._near
         counts = offsets[rows + 1] - offsets[rows]
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -286,7 +279,8 @@ def theorem_named(home: Home, named: str, domain: str | None = None) -> Knowledg
 
 
 def _row(home: Home, view: Theorems, named: str, domain: str | None = None) -> int:
-    rows, number = view.chosen(home, domain), view.names.find(named)
+    rows = view.chosen(home, domain)
+    number = view.names.find(named)
     if (row := view.ids.find(named)) is not None and rows[
         np.searchsorted(rows, row) % len(rows)
     ] == row:
@@ -356,7 +350,8 @@ def link_event(
         "relation": checked_relation(relation),
         "source": checked_source(source),
     }
-    made, now = derived_event_id("theorem_link", start, end, relation), home.clock.now()
+    made = derived_event_id("theorem_link", start, end, relation)
+    now = home.clock.now()
     body["project"] = home.project
     return new_event(
         "theorem_link",
@@ -388,7 +383,8 @@ def find_related_theorems(
     if depth < 0:
         raise InvalidInput(f"got the depth {depth}; allowed are whole numbers from 0")
     with home.views.reading(Theorems) as view:
-        start, allowed = _row(home, view, node_id), np.zeros(len(view.rows), bool)
+        start = _row(home, view, node_id)
+        allowed = np.zeros(len(view.rows), bool)
         allowed[view.chosen(home)] = True
         allowed[start], found, level = False, list[KnowledgeNode](), np.array([start])
         for distance in range(1, depth + 1):
@@ -466,10 +462,8 @@ def closure_of(
         rows = view.chosen(home, domain)
         starts, ends, relations = _links(view, rows)
         nodes = [view.node(row) for row in rows.tolist()]
-    kept, turned = (
-        relations == RELATIONS.index(relation),
-        np.zeros(len(relations), bool),
-    )
+    kept = relations == RELATIONS.index(relation)
+    turned = np.zeros(len(relations), bool)
     if relation in _IMPLIES:
         other = RELATIONS.index(
             "specializes" if relation == "generalizes" else "generalizes"
@@ -503,7 +497,8 @@ def closed(
     """
     import networkx as nx
 
-    begun, n = time.perf_counter(), len(names)
+    begun = time.perf_counter()
+    n = len(names)
     pairs = np.unique(np.stack([starts, ends], 1)[starts != ends], axis=0)
     graph = nx.DiGraph(map(tuple, pairs.tolist()))
     graph.add_nodes_from(range(n))
@@ -584,7 +579,8 @@ def import_theorems(
         != folded(made[key].body["formal_statement"])
     ]
     ids = {event.body["theorem_name"]: key for key, event in made.items()}
-    joined, unresolved = dict[str, Event](), dict[str, None]()
+    joined = dict[str, Event]()
+    unresolved = dict[str, None]()
     for start, end, relation in links:
         lacking = [name for name in (start, end) if name not in ids]
         unresolved |= dict.fromkeys(lacking)

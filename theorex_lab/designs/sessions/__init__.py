@@ -37,4 +37,8 @@ KINDS = {
     ),
 }
 # Of lines of the context.
-RULE, LAST, SAID, FILE, TOPIC = "rule", "last", "sentence", "file", "topic"
+RULE = "rule"
+LAST = "last"
+SAID = "sentence"
+FILE = "file"
+TOPIC = "topic"

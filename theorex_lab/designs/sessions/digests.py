@@ -290,7 +290,8 @@ def captures_of(home: Home, agent: str, session: str) -> list[Event]:
         row = view.sessions.find(f"{agent}/{session}")
         if row is None:
             return []
-        first, last = int(view.ends["first_seq"][row]), int(view.ends["last_seq"][row])
+        first = int(view.ends["first_seq"][row])
+        last = int(view.ends["last_seq"][row])
     found = home.journal.tail(
         first - 1, kinds=READ_KINDS, projects=home.projects, upto=last
     )
@@ -323,7 +324,8 @@ def _keep(
     body = digest_of(events)
     if body is None:
         return False
-    upto, at = events[-1].seq, min(home.clock.now(), events[-1].at)
+    upto = events[-1].seq
+    at = min(home.clock.now(), events[-1].at)
     lineage = body.pop("events")
     body |= {"text": " ".join(in_words(body)), "upto": upto, "project": project}
     # The id is made of the seq alone, since a session's id may be a secret that is
@@ -355,10 +357,8 @@ def digest_idle(home: Home, agent: str | None) -> str:
     """Keep the digests of sessions without an event for flushIdleHours; a step of the
     night.
     """
-    view, idle_since = (
-        home.views.get(MessageStore),
-        home.clock.now() - round(home.settings.flush_idle_hours * _HOUR),
-    )
+    view = home.views.get(MessageStore)
+    idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
     with view.lock:
         ends = view.ends
         waiting = (ends["last_seq"] > ends["digested"]) & (
@@ -396,10 +396,8 @@ def _fix_event(
         key=lambda found: found[0],
         default=None,
     )
-    rests_on, told = (
-        [*fixed.events, *([best[2]] if best else [])],
-        f": {best[1]}" if best else ".",
-    )
+    rests_on = [*fixed.events, *([best[2]] if best else [])]
+    told = f": {best[1]}" if best else "."
     files = _fixed_files(fixed.files)
     body = {
         "family": fixed.family,
@@ -409,10 +407,8 @@ def _fix_event(
         "text": f"{fixed.family} failed with {fixed.error} and passed after edits of {files}{told}",
         "source": _least_trusted(rests_on),
     }
-    whose, lineage = (
-        {"agent": green.agent, "session": green.session},
-        [event.id for event in rests_on],
-    )
+    whose = {"agent": green.agent, "session": green.session}
+    lineage = [event.id for event in rests_on]
     return new_event(
         "fixed", body, **whose, lineage=lineage, at=green.at, event_id=made
     )

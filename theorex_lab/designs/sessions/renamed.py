@@ -56,7 +56,8 @@ def moves_of(event: Event) -> list[FileStep]:
     if body.get("ok") is False:
         return []
     steps = [step for pair in body.get("moves") or () for step in _stated(pair)]
-    command, folder = body.get("command"), body.get("folder")
+    command = body.get("command")
+    folder = body.get("folder")
     if isinstance(command, str) and command:
         steps += steps_of(command, folder if isinstance(folder, str) else None)
     return steps

@@ -49,7 +49,8 @@ EDIT_WEIGHT = 2  # reads that an edit counts for
 AGE_OFFSET_DAYS = 0.1
 # How much more a file is needed that sessions about the same touched, and whose name
 # holds words of what is asked.
-ABOUT_FACTOR, NAME_FACTOR = 3.0, 0.375
+ABOUT_FACTOR = 3.0
+NAME_FACTOR = 0.375
 _MOST_TOUCHES = 6  # of one session and file that count in ABOUT_FACTOR
 _NAME_WORD = re.compile(r"[^\W\d_]{3,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -74,13 +75,12 @@ class MessageStore(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.projects, self.sessions, self.agents, self.words = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-        )
-        self.texts, self.events = Names(), Strings()
+        self.projects = Names()
+        self.sessions = Names()
+        self.agents = Names()
+        self.words = Names()
+        self.texts = Names()
+        self.events = Strings()
         self.sentences = Table(
             seq="i8",
             number="i4",
@@ -96,7 +96,8 @@ class MessageStore(View):
             standing="f4",
             worth="f4",
         )
-        self.first_word, self.held = Table(place="i8"), Table(word="i4")
+        self.first_word = Table(place="i8")
+        self.held = Table(word="i4")
         self.used = Table(session="i4", project="i4", word="i4")
         self.ends = Table(
             project="i4",
@@ -176,7 +177,8 @@ class MessageStore(View):
 
     def _keep(self, event: Event, session: int) -> None:
         body = event.body
-        owner, project = self.agents.number(event.agent), self._project(body)
+        owner = self.agents.number(event.agent)
+        project = self._project(body)
         for found in sentences_in(event):
             self.sentences.add(
                 seq=event.seq,
@@ -221,10 +223,8 @@ class MessageStore(View):
     def words_of(self, texts: Ints) -> tuple[Ints, Ints]:
         """The words of these texts in one row, and where those of each begin."""
         place = self.first_word["place"]
-        starts, counts = (
-            place[texts],
-            np.append(place[1:], len(self.held))[texts] - place[texts],
-        )
+        starts = place[texts]
+        counts = np.append(place[1:], len(self.held))[texts] - place[texts]
         first = np.cumsum(counts) - counts
         picked = np.repeat(starts - first, counts) + np.arange(int(counts.sum()))
         return self.held["word"][picked].astype(np.int64), first
@@ -247,7 +247,8 @@ def word_weights(
         view.ends["first_at"] <= now
     )
     kept = mine[view.used["session"]] & view.of_project(view.used["project"], projects)
-    word, session = view.used["word"][kept], view.used["session"][kept]
+    word = view.used["word"][kept]
+    session = view.used["session"][kept]
     count = np.bincount(word, minlength=len(view.words))
     total = int(mine.sum())
     idf = np.where(
@@ -295,10 +296,13 @@ class FileTouches(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.projects, self.paths, self.sessions = Names(), Names(), Names()
+        self.projects = Names()
+        self.paths = Names()
+        self.sessions = Names()
         times = dict.fromkeys(("last_at", "last_seq", "sure_at", "sure_seq"), "i8")
         self.rows = Table(**dict.fromkeys((*KEY, "edits", "count"), "i4"), **times)
-        self.moves, self.steps = Table(project="i4", at="i8", seq="i8"), Strings()
+        self.moves = Table(project="i4", at="i8", seq="i8")
+        self.steps = Strings()
         self._rows: dict[tuple[int, ...], int] = {}
 
     def _after_load(self) -> None:
@@ -510,7 +514,9 @@ def _by_age(
     of them.
     """
     order = np.lexsort((last_at, day, number))
-    number, day, last_at = number[order], day[order], last_at[order]
+    number = number[order]
+    day = day[order]
+    last_at = last_at[order]
     starts = np.flatnonzero(
         np.diff(number, prepend=-1).astype(bool) | np.diff(day, prepend=-1).astype(bool)
     )
@@ -609,8 +615,11 @@ ASKED_FACTOR = 4.0  # how much more a word counts that is asked for
 
 # How much more a sentence counts that is worth keeping, one that its user says again,
 # and a note; how much less one of few words.
-WORTH_FACTOR, AGAIN_FACTOR, WRITTEN_FACTOR = 0.1, 1.0, 1.0
-_FEWEST_WORDS, _SHORT_FACTOR = 5, 0.4
+WORTH_FACTOR = 0.1
+AGAIN_FACTOR = 1.0
+WRITTEN_FACTOR = 1.0
+_FEWEST_WORDS = 5
+_SHORT_FACTOR = 0.4
 
 
 class RememberedSentence(NamedTuple):
@@ -666,7 +675,8 @@ def spoken(
         table["project"] * len(view.texts) if by_users else 0
     )
     rows = rows[np.lexsort((table["seq"][rows], table["at"][rows], text[rows]))]
-    text, day = text[rows], table["at"][rows] // MICROSECONDS_PER_DAY
+    text = text[rows]
+    day = table["at"][rows] // MICROSECONDS_PER_DAY
     last = np.flatnonzero(np.diff(text, append=-1))
     new_day = (np.diff(text, prepend=-1) != 0) | (np.diff(day, prepend=-1) != 0)
     days = np.diff(np.cumsum(new_day)[last], prepend=0)
@@ -724,7 +734,8 @@ def telling(home: Home, now: int, query: str = "") -> Iterator[RememberedSentenc
 
 def _rates(view: MessageStore, found: DistinctTexts, weight: Floats) -> Floats:
     """What each text tells, for the room that it takes."""
-    table, rows = view.sentences, found.rows
+    table = view.sentences
+    rows = found.rows
     if not len(rows):
         return np.zeros(0)
     numbers, first = view.words_of(table["text"][rows])

@@ -57,17 +57,23 @@ from theorex_lab.text.line import one_line
 from theorex_lab.text.paths import quoted_path, shown_path
 from theorex_lab.text.spoken import KEPT, Span
 
-_MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, 60, 100
+_MOST_FIXES = 20
+_MOST_TOPICS = 60
+_TOKENS_PER_TOPIC = 100
 # Characters of a fix, and of a part of the last session in a great and in a small
 # budget.
-_LONGEST, _SHORTEST = 400, 120
+_LONGEST = 400
+_SHORTEST = 120
 # tokens; below, a line is cut to two characters a token, since a whole one may have no
 # room
 _WHOLE_FROM = 150
 _MOST_HITS = 100
 _MOST_FILES = 300  # of a project, that a prompt may be reminded of
 # How much more than a sentence a reminder of each kind weighs.
-_RULE, _FIX, _SESSION, _FILE = 3.0, 2.0, 0.5, 1.0
+_RULE = 3.0
+_FIX = 2.0
+_SESSION = 0.5
+_FILE = 1.0
 
 
 def day_of(at: int) -> str:
@@ -159,10 +165,8 @@ def last_lines(home: Home, wanted: ContextRequest) -> list[ContextLine]:
     for agent, _, session in names:
         digest = digests.digest_of(digests.captures_of(home, agent, session))
         if digest is not None:
-            heard, events = (
-                _heard_from(agent, TRUST[digest["source"]]),
-                tuple(digest["events"]),
-            )
+            heard = _heard_from(agent, TRUST[digest["source"]])
+            events = tuple(digest["events"])
             why = f"the last session of the project, {session}"
             edits = followed(digest["edited"], said.names_now_in(home, wanted.now))
             first, *others = digests.in_words({**digest, "edited": edits}) or [""]
@@ -194,10 +198,8 @@ def spoken_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
         why = "rare words that are still in use" + (
             ", a directive" if sentence.standing else ""
         )
-        text, heard = (
-            _cut(sentence.text, wanted),
-            _heard_from(sentence.agent, sentence.trust),
-        )
+        text = _cut(sentence.text, wanted)
+        heard = _heard_from(sentence.agent, sentence.trust)
         yield ContextLine(
             SAID, sentence.agent, text, heard, (sentence.item,), (sentence.event,), why
         )
@@ -258,7 +260,8 @@ def session_reminders(home: Home) -> Iterator[Reminder]:
     now = home.clock.now()
     with home.views.reading(said.MessageStore) as view:
         found = spoken(view, None, now)
-        table, names = view.sentences, ["", *view.projects]
+        table = view.sentences
+        names = ["", *view.projects]
         kept = (
             (table["worth"][found.rows] >= KEPT)
             | (found.days > 1)
@@ -287,7 +290,9 @@ def session_reminders(home: Home) -> Iterator[Reminder]:
             )
     for sentence, number, weight in kept_sentences:
         if sentence.item not in given:
-            text, trust, rests_on = sentence.text, sentence.trust, (sentence.event,)
+            text = sentence.text
+            trust = sentence.trust
+            rests_on = (sentence.event,)
             yield Reminder(
                 sentence.item,
                 names[number],
@@ -414,7 +419,8 @@ def taken_back(home: Home, now: int) -> set[str]:
 
 def _given(home: Home, now: int) -> list[StandingRule]:
     with home.views.reading(MessageStore) as view:
-        found, table = spoken(view, None, now, by_users=True), view.sentences
+        found = spoken(view, None, now, by_users=True)
+        table = view.sentences
         standing = table["standing"][found.rows]
         long = np.array(
             [_is_convention(view, row) for row in found.rows.tolist()], bool
@@ -423,9 +429,11 @@ def _given(home: Home, now: int) -> list[StandingRule]:
             (found.days > 1) & (standing > 0)
         )
         kept = (standing >= STANDING) | again
-        rows, days = found.rows[kept], found.days[kept]
+        rows = found.rows[kept]
+        days = found.days[kept]
         order = np.lexsort((table["seq"][rows], table["at"][rows]))
-        names, closed = ["", *view.projects], home.closed_projects
+        names = ["", *view.projects]
+        closed = home.closed_projects
         ordered = zip(rows[order].tolist(), days[order].tolist(), strict=True)
         placed = (
             (told(view, row, n), names[int(table["project"][row])])

@@ -76,7 +76,8 @@ def shared_documents(home: Home, index: ItemIndex, own: Mask) -> Mask:
     `own` already.
     """
     documents = index.documents
-    mask, is_concept = np.zeros(len(documents), bool), index.of_kinds([CONCEPT.name])
+    mask = np.zeros(len(documents), bool)
+    is_concept = index.of_kinds([CONCEPT.name])
     if not is_concept.any():  # texts are not shared, and search asks for each index
         return mask
     with home.views.reading(SharedWeb) as shared:
@@ -97,11 +98,9 @@ def related(
     the mean of what each mentions.
     """
     with home.views.reading(Axon, upto=index.seq) as axon:
-        seqs, observation, concept = (
-            axon.observations["seq"],
-            axon.mentions["observation"],
-            axon.mentions["concept"],
-        )
+        seqs = axon.observations["seq"]
+        observation = axon.mentions["observation"]
+        concept = axon.mentions["concept"]
         named = np.unique(
             concept[np.isin(seqs, index.documents["seq"][found])[observation]]
         )
@@ -139,14 +138,13 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
     Counted is what is of the home's project or of none.
     """
     with home.views.reading(Axon) as axon:
-        names, now = (
-            [agent] if agent is not None else list(axon.agents),
-            home.clock.now(),
-        )
+        names = [agent] if agent is not None else list(axon.agents)
+        now = home.clock.now()
         known = scores.scores_of(
             axon, now, home.settings, agents=names, among=axon.within(home.projects)
         )
-        owner, agents = axon.concepts["agent"][known.rows], list[dict[str, Any]]()
+        owner = axon.concepts["agent"][known.rows]
+        agents = list[dict[str, Any]]()
         for name in names:
             own = known.take(np.flatnonzero(owner == axon.agents.find(name)))
             top = [axon.surfaces[row] for row in own.rows[own.order[:5]].tolist()]
@@ -172,7 +170,8 @@ class AxonView:
     """Concepts as they stand now, for people: a table, a graph, counts by tier."""
 
     def __init__(self, home: Home, agents: Sequence[str] | None) -> None:
-        self._home, self._agents = home, agents
+        self._home = home
+        self._agents = agents
 
     def frame(self) -> Any:
         """A pandas DataFrame, best first; see
@@ -217,7 +216,8 @@ def reading() -> Callable[[Event], Iterator[AuditRecord]]:
     tiers: dict[tuple[str, int], str] = {}
 
     def told(event: Event) -> Iterator[AuditRecord]:
-        body, agent = event.body, event.agent
+        body = event.body
+        agent = event.agent
         if event.kind == "scan":
             yield from _changes(body["tiers"], tiers)
         elif event.kind == "prune":

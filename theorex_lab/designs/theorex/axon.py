@@ -86,14 +86,13 @@ class Axon(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.agents, self.types, self.projects, self.node_types = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-        )
+        self.agents = Names()
+        self.types = Names()
+        self.projects = Names()
+        self.node_types = Names()
         self.node_types.number(NODE_TYPE)
-        self.labels, self.surfaces = Strings(), Strings()
+        self.labels = Strings()
+        self.surfaces = Strings()
         self.concepts = Table(
             concept_id="i8",
             agent="i4",
@@ -217,7 +216,8 @@ class Axon(View):
         """Rows of the concepts that sleep or were pruned, and of the observations all
         of whose concepts are among them.
         """
-        tier, alive = self.concepts["tier"], self.concepts["alive"]
+        tier = self.concepts["tier"]
+        alive = self.concepts["alive"]
         gone = (tier == Tier.SLEEPING) | ~alive
         if not gone.any():
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -321,7 +321,8 @@ class Axon(View):
         """The row of a mentioned concept; a new one gets its identity here and its
         numbers afterwards.
         """
-        rows, key = self._rows(), (agent, concept[0])
+        rows = self._rows()
+        key = (agent, concept[0])
         row = rows.get(key)
         return (
             rows.setdefault(key, self._new_row(agent, concept)) if row is None else row
@@ -347,12 +348,10 @@ class Axon(View):
         )
 
     def _count_mentions(self, mentions: _Mentions) -> None:
-        rows, counts, at, table = (
-            mentions.rows,
-            mentions.counts,
-            mentions.at,
-            self.concepts,
-        )
+        rows = mentions.rows
+        counts = mentions.counts
+        at = mentions.at
+        table = self.concepts
         touched = self.concept_counts.take_in(rows, counts, at)
         np.add.at(
             table["fix_count"],
@@ -367,17 +366,16 @@ class Axon(View):
 
     def _believe(self, mentions: _Mentions, touched: Ints) -> None:
         """Take in how far each mention is trusted, and count the affirming ones apart."""
-        table, own = self.concepts, mentions.trust >= TRUST["agent"]
+        table = self.concepts
+        own = mentions.trust >= TRUST["agent"]
         affirms = own & ~mentions.refused
         for name, chosen in zip(
             _LEVELS, (affirms, own & mentions.refused, ~own), strict=True
         ):
             np.maximum.at(table[name], mentions.rows[chosen], mentions.trust[chosen])
-        rows, counts, at = (
-            mentions.rows[affirms],
-            mentions.counts[affirms],
-            mentions.at[affirms],
-        )
+        rows = mentions.rows[affirms]
+        counts = mentions.counts[affirms]
+        at = mentions.at[affirms]
         fixes = mentions.type[affirms] == self.types.find(FIX_TYPE)
         np.add.at(table["own_count"], rows, counts)
         np.add.at(table["own_fix_count"], rows, np.where(fixes, counts, 0))
@@ -395,7 +393,8 @@ class Axon(View):
         """The rows of these links; a new one gets its ends here and its numbers
         afterwards.
         """
-        links, wanted = self._linked(), list(keys)
+        links = self._linked()
+        wanted = list(keys)
         new = list(dict.fromkeys(key for key in wanted if key not in links))
         links.update(zip(new, count(len(self.links)), strict=False))
         fresh = np.array(new, np.int64)
@@ -421,11 +420,10 @@ class Axon(View):
         counts, at = (
             np.array(body[name][:n], np.int64) for name in ("counts", "times")
         )
-        n, kind = len(at), self.types.number(GRADUATED_TYPE)
-        trust, weight = (
-            np.full(n, TRUST[body["source"]], np.int8),
-            np.full(n, body["weight"]),
-        )
+        n = len(at)
+        kind = self.types.number(GRADUATED_TYPE)
+        trust = np.full(n, TRUST[body["source"]], np.int8)
+        weight = np.full(n, body["weight"])
         who = np.full(n, kind), trust, np.zeros(n, bool), weight
         self._count_mentions(_Mentions(np.full(n, row), counts, at, *who, np.zeros(n)))
 
@@ -447,7 +445,8 @@ class Axon(View):
             for agent, body in zip(agents, bodies, strict=True)
         ]
         self._enter(found, "")
-        rows, table = np.array(found, np.int64), self.concepts
+        rows = np.array(found, np.int64)
+        table = self.concepts
         stated = {name: np.array([body[name] for body in bodies]) for name in _STATED}
         stated["count"] = np.array([body["concepts"][0][3] for body in bodies])
         stated["type"] = np.array([self.types.number(body["type"]) for body in bodies])
@@ -459,12 +458,13 @@ class Axon(View):
             ]
         )
         table["node_type"][rows] = np.where(kind, kind, table["node_type"][rows])
-        before, at = table["last_seen"][rows], stated["last_seen"]
-        last, new, later = np.maximum(before, at), before == -LATEST, at > before
-        more, wakes = (
-            stated["count"] > table["count"][rows],
-            later & (table["tier"][rows] == Tier.SLEEPING),
-        )
+        before = table["last_seen"][rows]
+        at = stated["last_seen"]
+        last = np.maximum(before, at)
+        new = before == -LATEST
+        later = at > before
+        more = stated["count"] > table["count"][rows]
+        wakes = later & (table["tier"][rows] == Tier.SLEEPING)
         for name, takes in (
             ("sentiment_sum", more),
             ("type", later),
@@ -496,7 +496,8 @@ class Axon(View):
         table["last_seen"][rows] = last
 
     def _link(self, event: Event) -> None:
-        agent, known = self.agents.number(event.agent), self._rows()
+        agent = self.agents.number(event.agent)
+        known = self._rows()
         keys: dict[int, tuple[int, int]] = {}
         for one, other, n, last_seen in event.body["links"]:
             ends = sorted(

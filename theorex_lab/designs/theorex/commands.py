@@ -83,7 +83,8 @@ def flush(agent: str | None, session: str | None) -> None:
     """
     from theorex_lab.evolution.briefing import refresh
 
-    theorex, name = open_lab().theorex, own_agent(agent)
+    theorex = open_lab().theorex
+    name = own_agent(agent)
     if session is not None:
         theorex.check_turns(check_session(session), agent=name)
     sessions = (
@@ -97,10 +98,8 @@ def flush(agent: str | None, session: str | None) -> None:
             own(theorex.home, name, session_id)
     if problem := theorex.searcher.vectors.embed_some(_EMBEDDING_SECONDS):
         note(f"texts wait for their vectors: {problem}")
-    kept, let_go = (
-        sum(flushed.kept for flushed in done),
-        sum(flushed.discarded for flushed in done),
-    )
+    kept = sum(flushed.kept for flushed in done)
+    let_go = sum(flushed.discarded for flushed in done)
     refresh(theorex.home, _MOST_PROJECTS)
     result = {"sessions": len(done), "kept": kept, "let_go": let_go}
     emit(result, f"{kept} events kept, {let_go} let go, in {len(done)} sessions")
@@ -171,7 +170,8 @@ def flash_inject(agent: str | None, session: str) -> None:
 
     JSON: {text}
     """
-    theorex, name = open_lab().theorex, own_agent(agent)
+    theorex = open_lab().theorex
+    name = own_agent(agent)
     context = theorex.flash_context(check_session(session), agent=name)
     _note_given(
         theorex.home, "flash_inject", context.items, context.tokens, name, session
@@ -192,7 +192,8 @@ def boot_aware(agent: str | None, model: str) -> None:
     """
     from theorex_lab.designs.theorex.sections import BUDGETS
 
-    theorex, name = open_lab().theorex, own_agent(agent)
+    theorex = open_lab().theorex
+    name = own_agent(agent)
     context = theorex.boot_aware(model, agent=name)
     _note_given(theorex.home, "boot_aware", context.items, context.tokens, name)
     known = [*BUDGETS, *theorex.home.settings.models]

@@ -150,7 +150,8 @@ def _said(told: FlatRecord) -> FlatRecord:
 
 def axon_edges(axon: Axon, agent: str) -> Iterator[FlatRecord]:
     """An edge a present link between the agent's concepts, in the axon's order."""
-    links, ids = axon.links, axon.concepts["concept_id"]
+    links = axon.links
+    ids = axon.concepts["concept_id"]
     mine = axon.concepts["agent"][links["a"]] == axon.agents.find(agent)
     for row in np.flatnonzero(mine & (links["count"] > 0)).tolist():
         ends = int(ids[links["a"][row]]), int(ids[links["b"][row]])
@@ -187,7 +188,8 @@ def shared_nodes(memory: ExportSource) -> Iterator[FlatRecord]:
     given: dict[int, list[FlatRecord]] = {}
     spoken: dict[int, tuple[Any, ...]] = {}
     for told in _told(table, _rows_of_agents(shared, table["agent"], memory.agents)):
-        agent, concept = shared.agents[told["agent"]], told["concept_id"]
+        agent = shared.agents[told["agent"]]
+        concept = told["concept_id"]
         known = axon.row(agent, concept)
         contribution = {
             "agent_id": agent,
@@ -208,10 +210,8 @@ def shared_nodes(memory: ExportSource) -> Iterator[FlatRecord]:
         attributes: FlatRecord = {"concept_id": concept, "node_type": NODE_TYPE}
         if concept in spoken:
             weight, _, agent, known = spoken[concept]
-            numbers, node_type = (
-                summed[concept],
-                axon.node_types[int(axon.concepts["node_type"][known])],
-            )
+            numbers = summed[concept]
+            node_type = axon.node_types[int(axon.concepts["node_type"][known])]
             attributes |= {
                 "canonical_form": axon.labels[known],
                 "node_type": node_type,
@@ -262,7 +262,8 @@ def short_term_days(memory: ExportSource) -> dict[str, list[int]]:
     """day (YYYY-MM-DD) -> seqs of the events that were kept on it, both in order."""
     table = memory.short_term.records
     mine = _rows_of_agents(memory.short_term, table["agent"], memory.agents)
-    days, seqs = table["at"][mine] // MICROSECONDS_PER_DAY, table["seq"][mine]
+    days = table["at"][mine] // MICROSECONDS_PER_DAY
+    seqs = table["seq"][mine]
     midnights = {
         int(day) * MICROSECONDS_PER_DAY: np.unique(seqs[days == day]).tolist()
         for day in np.unique(days)
@@ -276,7 +277,8 @@ def short_term_records(
     """A record a concept of each event; where `recent`, only of the last fourteen days."""
     oldest = memory.now - RETENTION_DAYS * MICROSECONDS_PER_DAY
     for event in memory.home.journal.read(seqs=seqs):
-        moment, body = to_iso(event.at), event.body
+        moment = to_iso(event.at)
+        body = event.body
         told = (
             body["concepts"] if not recent or oldest <= event.at <= memory.now else ()
         )
@@ -303,7 +305,8 @@ def observation_records(
     """Whole sentences, of one type or of all, in journal order. `faded` are those of
     its concepts that were pruned.
     """
-    axon, names = memory.axon, set(memory.agents)
+    axon = memory.axon
+    names = set(memory.agents)
     gone = ~axon.concepts["alive"][axon.mentions["concept"]]
     seqs = axon.observations["seq"][axon.mentions["observation"][gone]].tolist()
     faded: dict[int, list[int]] = {}
@@ -342,8 +345,12 @@ def moment_document(record: FlatRecord) -> FlatRecord:
     return {**kept, "story": record["text"], "concept_ids": ids}
 
 
-AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
-OBSERVATIONS, MOMENTS, SHORT_TERM = "observations.jsonl", "moments", "short-term"
+AXON = "axon.json"
+SHARED = "shared-axon.json"
+STM = "stm.jsonl"
+OBSERVATIONS = "observations.jsonl"
+MOMENTS = "moments"
+SHORT_TERM = "short-term"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
 
 
@@ -423,18 +430,17 @@ def places(settings: Settings) -> list[Path]:
 @contextmanager
 def _memory(home: Home, agent: str | None) -> Iterator[ExportSource]:
     """The memory of all agents, or of one, which stays as it is meanwhile."""
-    axon, shared, short_term = (
-        home.views.get(Axon),
-        home.views.get(SharedWeb),
-        home.views.get(ShortTerm),
-    )
+    axon = home.views.get(Axon)
+    shared = home.views.get(SharedWeb)
+    short_term = home.views.get(ShortTerm)
     with axon.lock, shared.lock, short_term.lock:
         agents = (
             [*axon.agents, *shared.agents, *short_term.agents]
             if agent is None
             else [check_agent(agent)]
         )
-        now, known = home.clock.now(), list(dict.fromkeys(agents))
+        now = home.clock.now()
+        known = list(dict.fromkeys(agents))
         yield ExportSource(axon, shared, short_term, home, now, known)
 
 

@@ -252,7 +252,8 @@ def short_term_events(lines: Lines, how: ImportOptions, problems: list[str]) -> 
     )
     for (event_id, shared, agent, session, at), group in together:
         concepts = [concept for record in group for concept in record[1]["concepts"]]
-        body, believed = {**shared, "concepts": concepts}, min(at, how.latest)
+        body = {**shared, "concepts": concepts}
+        believed = min(at, how.latest)
         made = event_id or derived_event_id(
             "short_term", agent, session, at, encode(body)
         )
@@ -283,11 +284,10 @@ def _stated(attributes: FlatRecord, how: ImportOptions) -> Body:
     """The body of one concept: its numbers as the file has them, and the most likely
     ones for those it lacks.
     """
-    concept, stated = (
-        records.concept_of(attributes, how),
-        schema.checked(_Stated, attributes),
-    )
-    count, kind = stated.frequency_count, stated.observation_type
+    concept = records.concept_of(attributes, how)
+    stated = schema.checked(_Stated, attributes)
+    count = stated.frequency_count
+    kind = stated.observation_type
     tone = _SENTIMENTS.get(stated.sentiment_tier, 0.0)
     total = stated.given("sentiment_sum", stated.given("sentiment", tone) * count)
     if not -count <= total <= count:
@@ -415,7 +415,8 @@ def _observation(
     record: FlatRecord, counted: Collection[str], how: ImportOptions
 ) -> Event:
     stated = schema.checked(_Sentence, record)
-    at, agent = stated.timestamp, stated.given("agent_id", how.agent)
+    at = stated.timestamp
+    agent = stated.given("agent_id", how.agent)
     made = records.observation_of(
         stated, how, agent, at, stated.session_id, how.source(record, "source")
     )
@@ -432,7 +433,8 @@ def _kept(record: FlatRecord, how: ImportOptions) -> tuple[str, Body, str, str, 
     """Event id ('' where the file has none of ours), body, agent, session and time of
     one short-term record.
     """
-    concept, stated = records.concept_of(record, how), schema.checked(_Kept, record)
+    concept = records.concept_of(record, how)
+    stated = schema.checked(_Kept, record)
     agent = stated.given("agent_id", how.agent)
     body = {
         "concepts": [[*concept, stated.frequency_count]],
@@ -464,10 +466,8 @@ def settled(captures: Sequence[Event]) -> list[Event]:
     """The mark that captures from files wait for no flush: what one kept of them is in
     the short-term files.
     """
-    made, first = (
-        derived_event_id("flushed", *(event.id for event in captures)),
-        captures[0],
-    )
+    made = derived_event_id("flushed", *(event.id for event in captures))
+    first = captures[0]
     whose = {"agent": first.agent, "session": first.session}
     return [
         new_event("flushed", {"upto": _ANY_SEQ}, **whose, at=first.at, event_id=made)

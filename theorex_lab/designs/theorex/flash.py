@@ -24,7 +24,8 @@ from theorex_lab.text.paths import shown_path, without_far_paths
 if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
 
-MAX_EVENTS, MAX_TOKENS = 50, 4_000
+MAX_EVENTS = 50
+MAX_TOKENS = 4_000
 _CHARACTERS_PER_TOKEN = 4
 _NEW_SHARE_WEIGHT = 0.5
 # Members of a tool's input in which an agent says what it does; the others may hold
@@ -44,19 +45,19 @@ class Flash(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.agents, self.sessions = Names(), Names()
+        self.agents = Names()
+        self.sessions = Names()
         self.events = Table(seq="i8", agent="i4", session="i4")
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in tool events and prompts; a flush takes out those of its session up to
         its seq.
         """
-        table, new = self.events, list[tuple[int, int, int]]()
+        table = self.events
+        new = list[tuple[int, int, int]]()
         for event in events:
-            agent, session = (
-                self.agents.number(event.agent),
-                self.sessions.number(event.session),
-            )
+            agent = self.agents.number(event.agent)
+            session = self.sessions.number(event.session)
             if event.kind == "flushed":
                 table.extend(("seq", "agent", "session"), new)
                 new.clear()
@@ -189,7 +190,8 @@ def keep_best(
     When it is full the lowest score leaves first, of equal ones the oldest; so an
     incoming lower score does not enter. At least one stays, however long it is.
     """
-    held, tokens = list[ScoredEvent](), 0.0
+    held = list[ScoredEvent]()
+    tokens = 0.0
     for incoming in scored:
         held.append(incoming)
         tokens += incoming.tokens
@@ -240,11 +242,9 @@ def said(body: Body) -> list[SourcedText]:
     ... )
     [SaidText(source='agent', text='make test'), SaidText(source='tool', text='x\\nok')]
     """
-    source, given, answer = (
-        str(body["source"]),
-        str(body.get("input", "")),
-        str(body.get("response", "")),
-    )
+    source = str(body["source"])
+    given = str(body.get("input", ""))
+    answer = str(body.get("response", ""))
     if "text" in body:
         return [SourcedText(source, str(body["text"]))]
     done, rest = (given, "") if not given.startswith(("{", "[")) else _own_words(given)

@@ -147,7 +147,8 @@ def promote(
     """
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         among = axon.within(home.projects, alone=True)
-        now, own = home.clock.now(), check_agent(agent)
+        now = home.clock.now()
+        own = check_agent(agent)
         event = stages.promotion(
             axon, shared, now, home.settings, agent=own, force=force, among=among
         )

@@ -72,7 +72,8 @@ def law_of(settings: Settings) -> Law:
 
 def items_of(axon: Axon, now: int, settings: Settings) -> Items:
     """What the laws read, for every row of the axon's concepts."""
-    counts, links = axon.concept_counts, axon.link_counts
+    counts = axon.concept_counts
+    links = axon.link_counts
     present, strength = links.present(now, settings.half_life_days)
     linked = decay.link_columns(
         len(axon.concepts), links.first[present], links.second[present], strength
@@ -95,7 +96,9 @@ def scores_of(
     """Scores and tiers of the living concepts of these agents, or of all, at `now`
     (µs); of those in the mask `among`.
     """
-    rows, law, table = axon.rows_of(agents, among), law_of(settings), axon.concepts
+    rows = axon.rows_of(agents, among)
+    law = law_of(settings)
+    table = axon.concepts
     items = items_of(axon, now, settings)
     raw = law.raw(items.take(rows) if len(rows) < len(items) else items)
     importance = law.importance(raw)
@@ -119,7 +122,8 @@ def spread_activation(
     activation = np.zeros(len(axon.concepts))
     activation[seeds] = 1.0
     links, strength = axon.link_counts.present(now, settings.half_life_days)
-    a, b = axon.links["a"][links], axon.links["b"][links]
+    a = axon.links["a"][links]
+    b = axon.links["b"][links]
     for _ in range(hops):
         reached = activation.copy()
         np.maximum.at(reached, a, activation[b] * strength)
@@ -180,7 +184,8 @@ def scan(
     the same time finds nothing.
     """
     current = scores_of(axon, now, settings, agents=agents, among=among)
-    rows, tier = current.rows, current.tier.copy()
+    rows = current.rows
+    tier = current.tier.copy()
     tier[
         (tier == Tier.LESS)
         & (axon.concept_counts.age_days(now, rows) >= settings.sleep_after_days)
@@ -223,10 +228,10 @@ def prune(
         (current.tier == Tier.LESS) & (age > settings.prune_threshold_days)
     ]
     names = ("concept_id", "count", "first_seen", "last_seen")
-    table, owned = (
-        axon.concepts,
-        [(agent, rows[of_agent].tolist()) for agent, of_agent in _by_agent(axon, rows)],
-    )
+    table = axon.concepts
+    owned = [
+        (agent, rows[of_agent].tolist()) for agent, of_agent in _by_agent(axon, rows)
+    ]
     by_agent = {
         agent: [{name: table[name][row].item() for name in names} for row in own]
         for agent, own in owned
@@ -323,7 +328,8 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
     """
     import networkx as nx
 
-    result, shown = nx.Graph(), frame(axon, current)
+    result = nx.Graph()
+    shown = frame(axon, current)
     several = shown["agent_id"].nunique() > 1
     names = (
         zip(shown["agent_id"], shown["concept_id"], strict=True)

@@ -52,7 +52,9 @@ BUDGETS = {
 }
 _RECENT = "recent"
 _SHOWN = (Tier.ACTIVE, Tier.MILD)
-_FLASH_FIXES, _FLASH_ACTIVE, _FLASH_RECENT = 5, 10, 5
+_FLASH_FIXES = 5
+_FLASH_ACTIVE = 10
+_FLASH_RECENT = 5
 # of the end of an id, which differs from event to event where the beginnings are times
 _SHORT_CHARACTERS = 8
 
@@ -279,11 +281,10 @@ def sentence_lines(home: Home, wanted: ContextRequest) -> list[ContextLine]:
 
 
 def _of_type(axon: Axon, home: Home, now: int, wanted: str, among: Mask) -> list[Event]:
-    table, settings = axon.observations, home.settings
-    rows, law = (
-        np.flatnonzero((table["type"] == axon.types.find(wanted)) & among),
-        law_of(settings),
-    )
+    table = axon.observations
+    settings = home.settings
+    rows = np.flatnonzero((table["type"] == axon.types.find(wanted)) & among)
+    law = law_of(settings)
     age = (now - table["at"][rows]) / MICROSECONDS_PER_DAY
     items = Items.of(
         age,
@@ -368,11 +369,9 @@ def confirm(home: Home, observation_id: str) -> TrustedFix:
     several, or one that was erased.
     """
     event = _named(home.views, observation_id)
-    body, now, made = (
-        {"observation_id": event.id},
-        home.clock.now(),
-        derived_event_id("confirmed", event.id),
-    )
+    body = {"observation_id": event.id}
+    now = home.clock.now()
+    made = derived_event_id("confirmed", event.id)
     whose = {"agent": event.agent, "session": event.session}
     done = new_event(
         "confirmed", body, **whose, at=now, lineage=[event.id], event_id=made

@@ -43,12 +43,10 @@ class ShortTerm(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.agents, self.sessions, self.labels, self.projects = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-        )
+        self.agents = Names()
+        self.sessions = Names()
+        self.labels = Names()
+        self.projects = Names()
         self.records = Table(
             seq="i8",
             at="i8",
@@ -75,7 +73,8 @@ class ShortTerm(View):
             "project": self.projects.number(body.get("project", "")),
         }
         # What was only said to be refused is believed no more than what a model says.
-        refused, doubted = body.get("refused", ()), min(trust, TRUST["model"])
+        refused = body.get("refused", ())
+        doubted = min(trust, TRUST["model"])
         for concept, label, surface, count in body["concepts"]:
             of |= {
                 "label": self.labels.number(label),
@@ -122,7 +121,8 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
     Their ids follow from that of their origin, so that nothing is kept twice.
     """
     origin = scored.event
-    events, texts = [], {part.source: part.text for part in said(origin.body)}
+    events = []
+    texts = {part.source: part.text for part in said(origin.body)}
     for number, (source, concepts) in enumerate(
         pair for pair in scored.by_source if pair[1]
     ):
@@ -140,7 +140,9 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
             refused = refused_concepts(texts[source], concepts)
             body |= {"refused": refused} if refused else {}
         made = derived_event_id("short_term", origin.id, *[number] * (number > 0))
-        agent, session, lineage = origin.agent, origin.session, [origin.id]
+        agent = origin.agent
+        session = origin.session
+        lineage = [origin.id]
         kept = new_event(
             "short_term",
             body,
@@ -173,11 +175,9 @@ def graduates(
     The run lies anywhere in the last fourteen days; records that were counted at an
     earlier graduation do not count again.
     """
-    table, rows, counted = (
-        view.records,
-        view.window(now, agent=agent),
-        counted_upto(view, agent),
-    )
+    table = view.records
+    rows = view.window(now, agent=agent)
+    counted = counted_upto(view, agent)
     found = []
     concepts = table["concept_id"][rows]
     for concept in np.unique(concepts).tolist():
@@ -194,10 +194,8 @@ def graduates(
 
 def _run_of(view: ShortTerm, rows: Ints, settings: Settings) -> tuple[int, ...]:
     good = rows[view.records["score"][rows] >= settings.graduation_threshold]
-    days, fewest = (
-        np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY),
-        settings.graduation_days,
-    )
+    days = np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY)
+    fewest = settings.graduation_days
     return first_run(
         days.tolist(), fewest, max(fewest, settings.graduation_window_days)
     )
@@ -300,11 +298,9 @@ class SharedWeb(View):
         states the larger number stays.
         """
         for event in events:
-            agent, stated, table = (
-                self.agents.number(event.agent),
-                event.kind == "imported_shared",
-                self.concepts,
-            )
+            agent = self.agents.number(event.agent)
+            stated = event.kind == "imported_shared"
+            table = self.concepts
             for concept in event.body["concepts"]:
                 row = self._row("concepts", agent, concept["concept_id"])
                 known = stated and table["count"][row] > 0
@@ -351,7 +347,8 @@ class SharedWeb(View):
         """The row of a key in the table of this name; a new one gets its key here and
         its numbers afterwards.
         """
-        table, columns = vars(self)[name], _KEYS[name]
+        table = vars(self)[name]
+        columns = _KEYS[name]
         if name not in self._rows:
             keys = zip(*(table[column].tolist() for column in columns), strict=True)
             self._rows[name] = {known: row for row, known in enumerate(keys)}
@@ -398,7 +395,8 @@ def promotion(
         (current.importance > settings.promotion_threshold)
         & (current.tier != Tier.SLEEPING)
     ) | forced
-    rows, before = current.rows[chosen], shared.contributed(agent)
+    rows = current.rows[chosen]
+    before = shared.contributed(agent)
     doubtful = zip(rows.tolist(), _hearsay(axon, rows).tolist(), strict=True)
     given = [_contribution(axon, row, heard) for row, heard in doubtful]
     concepts = [concept for concept in given if concept is not None]
@@ -425,7 +423,8 @@ def _hearsay(axon: Axon, rows: Ints) -> Mask:
     """Whether somebody below the trust of an agent said the concepts of these rows: to
     this agent or to another.
     """
-    ids, heard = axon.concepts["concept_id"], axon.concepts["heard"] >= 0
+    ids = axon.concepts["concept_id"]
+    heard = axon.concepts["heard"] >= 0
     return np.isin(ids[rows], ids[heard & axon.concepts["alive"]])
 
 
@@ -457,7 +456,8 @@ def _changed_links(
     """The agent's links between given concepts that are new or have grown since they
     were given.
     """
-    ids, links = axon.concepts["concept_id"], axon.links
+    ids = axon.concepts["concept_id"]
+    links = axon.links
     inside = np.zeros(len(axon.concepts), bool)
     inside[own] = np.isin(ids[own], given)
     present = (links["count"] > 0) & inside[links["a"]] & inside[links["b"]]
@@ -510,10 +510,8 @@ def shared_concepts(
     )
     if not len(known):
         return []
-    rows, law = (
-        np.array([found[position] for position in known], np.int64),
-        law_of(settings),
-    )
+    rows = np.array([found[position] for position in known], np.int64)
+    law = law_of(settings)
     concept, group = np.unique(
         shared.concepts["concept_id"][known], return_inverse=True
     )
@@ -583,8 +581,6 @@ def _joined(items: Items, starts: Ints, count: Ints) -> Items:
         name: np.maximum.reduceat(getattr(items, name), starts) for name in names
     }
     decayed = np.add.reduceat(items.decayed_counts, starts)
-    age, total = (
-        np.minimum.reduceat(items.age_days, starts),
-        np.add.reduceat(count, starts),
-    )
+    age = np.minimum.reduceat(items.age_days, starts)
+    total = np.add.reduceat(count, starts)
     return Items.of(age, total, decayed_counts=decayed, **highest)

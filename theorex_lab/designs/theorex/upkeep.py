@@ -74,10 +74,13 @@ from theorex_lab.text.line import one_line
 
 SUMMARY_TYPE = "summary"
 _MOST_EVENTS = 200  # a summary reads the newest events, at most so many
-_TOOLS_NAMED, _CONCEPTS_NAMED = 5, 8
-_PROMPT_CHARACTERS, _BYTES_PER_TOKEN = 200, 4
+_TOOLS_NAMED = 5
+_CONCEPTS_NAMED = 8
+_PROMPT_CHARACTERS = 200
+_BYTES_PER_TOKEN = 4
 _CHECKS = "context checked"  # what the ids of a session's checks begin with
-DRIFTING_BELOW, RECOVERING_FROM = 0.5, 0.7
+DRIFTING_BELOW = 0.5
+RECOVERING_FROM = 0.7
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,8 @@ def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
         if (event.agent, event.session) != (agent, session):
             continue
         if event.kind == "compacting":
-            base, texts = size, 0
+            base = size
+            texts = 0
         known = event.body.get("transcript_bytes")
         size = known if isinstance(known, int) and known >= 0 else size
         said = (
@@ -290,14 +294,13 @@ def drift(home: Home, *, agent: str = "main") -> Drift:
     An anchor that the window has seen was ACTIVE in it, since it is so when it is seen;
     any other was as its numbers, unchanged since, stood when the window began.
     """
-    now, settings = home.clock.now(), home.settings
+    now = home.clock.now()
+    settings = home.settings
     window = round(settings.drift_window_days * MICROSECONDS_PER_DAY)
     with home.views.reading(Axon) as axon:
-        table, owner, ids = (
-            axon.observations,
-            axon.agents.find(check_agent(agent)),
-            axon.concepts["concept_id"],
-        )
+        table = axon.observations
+        owner = axon.agents.find(check_agent(agent))
+        ids = axon.concepts["concept_id"]
         moments = (table["type"] == axon.types.find(MOMENT_TYPE)) & (
             table["agent"] == owner
         )
@@ -345,7 +348,8 @@ LAW_NAMES = ("product", "weighted_sum", "recency", "power", "frequency")
 MILD_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 # Bounds on the work of one night: records of each half, and concepts scored over all of
 # them.
-FEWEST_RECORDS, MOST_SCORED = 20, 1_000_000
+FEWEST_RECORDS = 20
+MOST_SCORED = 1_000_000
 
 
 def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
@@ -433,11 +437,9 @@ class MemoryReplay:
     """
 
     def __init__(self, journal: Journal, *, context_tokens: int) -> None:
-        self._journal, self._axon, self._context_tokens = (
-            journal,
-            _Untouched(),
-            context_tokens,
-        )
+        self._journal = journal
+        self._axon = _Untouched()
+        self._context_tokens = context_tokens
         self._tokens: list[int] = []
 
     def scores(
@@ -505,10 +507,8 @@ def weighted_mean(scores: Floats, needed: Sequence[OutcomeNeed]) -> tuple[Floats
 
 
 def _changes(settings: Settings) -> list[dict[str, Any]]:
-    days, changes = (
-        [{"halfLifeDays": half_life} for half_life in PRODUCT_HALF_LIVES_DAYS],
-        list[dict[str, Any]](),
-    )
+    days = [{"halfLifeDays": half_life} for half_life in PRODUCT_HALF_LIVES_DAYS]
+    changes = list[dict[str, Any]]()
     mild = [
         {"mildThreshold": threshold}
         for threshold in MILD_THRESHOLDS
@@ -619,7 +619,8 @@ def refine(
     )
     if not events:
         return refined
-    body, event_id = refined.to_dict(), derived_event_id("refined", agent, last)
+    body = refined.to_dict()
+    event_id = derived_event_id("refined", agent, last)
     done = new_event(
         "refined",
         body,
@@ -656,9 +657,13 @@ def _choice(view: Outcomes, agent: str, tag: TagRate, own: Ints, won: bool) -> _
     best = decisive[
         np.lexsort((np.arange(len(decisive)), scores if won else -scores))[-1]
     ]
-    seqs, event_id = (
-        view.rows["seq"],
-        ("refined tag", agent, tag.tag, won, int(view.rows["decided"][own].max())),
+    seqs = view.rows["seq"]
+    event_id = (
+        "refined tag",
+        agent,
+        tag.tag,
+        won,
+        int(view.rows["decided"][own].max()),
     )
     return _Choice(
         tag, won, seqs[own].tolist(), int(seqs[best]), derived_event_id(*event_id)
@@ -670,8 +675,10 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
     outcomes = {event.seq: event for event in home.journal.read(seqs=choice.seqs)}
     if len(outcomes) < len(choice.seqs):
         return None
-    tag, quoted = choice.tag, outcomes[choice.quoted].body
-    told, won = (tag.tag, quoted["decision"], quoted["result"]), round(tag.n * tag.rate)
+    tag = choice.tag
+    quoted = outcomes[choice.quoted].body
+    told = (tag.tag, quoted["decision"], quoted["result"])
+    won = round(tag.n * tag.rate)
     name, decision, result = (one_line(text, WORDS_CHARACTERS) for text in told)
     text = (
         f"Avoid for {name} ({tag.n - won} of {tag.n} failed): {decision}. It ended"
@@ -685,10 +692,8 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
         ("model", *(event.body["source"] for event in outcomes.values())),
         key=lambda name: TRUST[name],
     )
-    kind, project = (
-        WON_TYPE if choice.won else AVOID_TYPE,
-        project_in(outcomes.values()),
-    )
+    kind = WON_TYPE if choice.won else AVOID_TYPE
+    project = project_in(outcomes.values())
     event, _ = new_observation(
         ObservationEntry(text, agent, at, kind, source, [tag.tag], project=project),
         home.settings,
@@ -776,8 +781,10 @@ def reminders(home: Home) -> Iterable[Reminder]:
         return
     now = home.clock.now()
     for event in home.journal.tail(0, kinds=["observation"]):
-        body, days = event.body, max(now - event.at, 0) / MICROSECONDS_PER_DAY
-        trust, weight = TRUST[body["source"]], round((1 + days) ** -0.3, 2)
+        body = event.body
+        days = max(now - event.at, 0) / MICROSECONDS_PER_DAY
+        trust = TRUST[body["source"]]
+        weight = round((1 + days) ** -0.3, 2)
         yield Reminder(
             event.id,
             body.get("project", ""),

@@ -77,7 +77,8 @@ def read_files(info: DatasetInfo) -> dict[str, FileContent]:
 
 
 def _read(info: DatasetInfo, file: DataFile) -> FileContent:
-    own, kept = data_folder(), cache_folder() / info.name / file.name
+    own = data_folder()
+    kept = cache_folder() / info.name / file.name
     if own and (path := _present(own / info.name / file.name)):
         return _checked_content(path, file)
     if path := _present(kept):
@@ -241,10 +242,8 @@ def read_json_lines(content: FileContent, kind: type[T]) -> list[T]:
     """The content as JSON Lines of this type each; blank lines are passed over. Raises
     as `read_json`.
     """
-    read, lines = (
-        TypeAdapter(kind).validate_json,
-        enumerate(content.data.split(b"\n"), start=1),
-    )
+    read = TypeAdapter(kind).validate_json
+    lines = enumerate(content.data.split(b"\n"), start=1)
     return [
         _checked(f"{content.place}, line {number}", read, line)
         for number, line in lines

@@ -163,7 +163,8 @@ class _Lives:
         if earlier is files:
             return
         for path in sorted(earlier.keys() | files.keys()):
-            first, other = earlier.get(path, _File(path)), files.get(path, _File(path))
+            first = earlier.get(path, _File(path))
+            other = files.get(path, _File(path))
             if first == other:
                 continue
             if first.deleted_in and not other.deleted_in:
@@ -190,7 +191,8 @@ class _Lives:
         first: dict[_File, int] = {}
         last: dict[_File, int] = {}
         for use in self._files:
-            file, at = self.file(use), position[use.commit]
+            file = self.file(use)
+            at = position[use.commit]
             first[file] = min(at, first.get(file, at))
             last[file] = max(at, last.get(file, at))
         by_path: dict[bytes, list[_File]] = {}

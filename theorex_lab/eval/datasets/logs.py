@@ -40,7 +40,8 @@ Parts = Iterable[
     tuple[str, Callable[[], EvalLog]]
 ]  # the name of each log, and what makes it
 
-SECOND, MINUTE = 1_000_000, 60_000_000
+SECOND = 1_000_000
+MINUTE = 60_000_000
 # Sets that do not say when: their logs begin here.
 UNDATED = to_microseconds("2024-01-01T00:00:00Z")
 _SETTINGS = Settings()
@@ -92,11 +93,9 @@ class Recorder:
 
     def __init__(self, name: str) -> None:
         self.name, self.project = name, name.partition("/")[0]
-        self.events, self.probes, self.lines = (
-            list[Event](),
-            list[EvalQuery](),
-            list[SessionLine](),
-        )
+        self.events = list[Event]()
+        self.probes = list[EvalQuery]()
+        self.lines = list[SessionLine]()
 
     def id(self, key: object) -> str:
         """The id of the event of this key."""
@@ -332,7 +331,8 @@ def hook_form_log(name: str, path: Path) -> EvalLog:
     """Of lines in a coding agent's hook form, with whole prompts. Raises InvalidInput
     where lines cannot be read.
     """
-    captures, wrong = Captures(LATEST, name, trust_own=True), list[str]()
+    captures = Captures(LATEST, name, trust_own=True)
+    wrong = list[str]()
     with opened(path) as (content, _):
         found = Transcript(HookForm(name, words="".join), lines_of(content))
         rows = told(

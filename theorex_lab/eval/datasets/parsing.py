@@ -284,7 +284,8 @@ def _reflections(archive: str, trials: dict[int, list[_Tried]]) -> list[Reflecti
     """A trial's record holds every reflection so far, the one written after that trial
     being the last.
     """
-    found, known = list[Reflection](), [0] * len(trials[0])
+    found = list[Reflection]()
+    known = [0] * len(trials[0])
     for trial in range(len(trials)):
         for environment, tried in enumerate(trials[trial]):
             if len(tried.memory) < known[environment]:
@@ -378,7 +379,8 @@ def _joined(
 ) -> ScoredQueries:
     import pandas as pd
 
-    place, described = files[f"routing_{part}.json"].place, files[f"query_{part}.jsonl"]
+    place = files[f"routing_{part}.json"].place
+    described = files[f"query_{part}.jsonl"]
     queries = read_json_lines(described, _Described)
     by_query = {
         query.query: query for query in reversed(queries)
@@ -435,14 +437,12 @@ def _answers(content: FileContent) -> pd.DataFrame:
     """
     import pandas as pd
 
-    place, names = (
-        content.place,
-        {
-            "prompt": "prompt",
-            WEAK_MODEL: "weak_correct",
-            STRONG_MODEL: "strong_correct",
-        },
-    )
+    place = content.place
+    names = {
+        "prompt": "prompt",
+        WEAK_MODEL: "weak_correct",
+        STRONG_MODEL: "strong_correct",
+    }
     types = {"prompt": str, WEAK_MODEL: bool, STRONG_MODEL: bool}
     try:
         table = pd.read_csv(

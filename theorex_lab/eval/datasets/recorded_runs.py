@@ -38,7 +38,8 @@ from theorex_lab.store.lab import Lab
 if TYPE_CHECKING:
     import pandas as pd
 
-_MARK, _FILE_VERSION = {"recording": "local runs"}, 1
+_MARK = {"recording": "local runs"}
+_FILE_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,8 +174,10 @@ def _routellm(name: str, seed: int) -> RoutingSet:
         )
         for part in (table.iloc[order[:cut]], table.iloc[order[cut:]])
     )
-    costs, licence = np.array([0.0, 1.0]), str(table.attrs.get("licence", ""))
-    unit, published = "share sent to the strong model", PUBLISHED.get(name, {})
+    costs = np.array([0.0, 1.0])
+    licence = str(table.attrs.get("licence", ""))
+    unit = "share sent to the strong model"
+    published = PUBLISHED.get(name, {})
     return RoutingSet(
         name, ("weak", "strong"), costs, unit, costs, train, test, published, licence
     )

@@ -20,7 +20,8 @@ from theorex_lab.core.ids import check_agent, check_session
 SourceKind = Literal["commit", "tool", "failure", "fix", "decision", "fact"]
 KINDS: tuple[str, ...] = get_args(SourceKind)
 DATA_VARIABLE = "THEOREX_DATA"
-_MARK, _FILE_VERSION = {"simulation": True}, 1
+_MARK = {"simulation": True}
+_FILE_VERSION = 1
 _PACKAGE = Path(__file__).resolve().parents[2]
 _FOLDERS = (_PACKAGE.parent / "datasets", _PACKAGE / "_share" / "datasets")
 _SHOWN_DAMAGES = 5
@@ -172,8 +173,10 @@ def read_lines(
     newer release than `version`.
     """
     lines = _read(path)
-    header, adapter = _header(path, lines[0], mark, version), TypeAdapter(record)
-    records, wrong = [], []
+    header = _header(path, lines[0], mark, version)
+    adapter = TypeAdapter(record)
+    records = []
+    wrong = []
     for number, line in enumerate(lines[1:], start=2):
         try:
             records.append(adapter.validate_json(line, strict=True))

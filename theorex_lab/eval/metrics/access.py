@@ -48,7 +48,8 @@ MICROSECONDS_PER_SECOND = 1_000_000
 SHOWN_BAD_ROWS = 5
 TRUE_WORDS = {"true", "1", "yes"}
 FALSE_WORDS = {"false", "0", "no", ""}
-COST, LOSS = "mean_context_tokens", "absent_rate"
+COST = "mean_context_tokens"
+LOSS = "absent_rate"
 _SCANS = 60
 # From the strictest on: of equal ones that is chosen. A law whose importance is a
 # chance of use needs low ones, closely.
@@ -207,15 +208,14 @@ def from_sessions(name: str | Path) -> AccessLog:
     """
     from theorex_lab.eval.datasets.logs import load_logs
 
-    rows, logs = list[Access](), load_logs(str(name))
+    rows = list[Access]()
+    logs = load_logs(str(name))
     for log in logs:
         turn = Counter[str]()
         for line in sorted(log.lines, key=lambda line: line.at):
             turn[line.session] += bool(line.prompt)
-            event, before = (
-                f"{log.name} {line.session} {turn[line.session]}",
-                f"{log.name}/" if len(logs) > 1 else "",
-            )
+            event = f"{log.name} {line.session} {turn[line.session]}"
+            before = f"{log.name}/" if len(logs) > 1 else ""
             rows += [
                 (line.at, before + path, event, False)
                 for path in (*line.reads, *line.edits)
@@ -376,7 +376,8 @@ def _advice_on_files(fitted: Fit) -> dict[str, Any]:
         f"ranking files by age^-{power:g} (designs.sessions.agePower), best on the"
         " events before, changes the MRR by"
     )
-    gain, other = fitted.gains[fitted.files], fitted.gains[fitted.chosen]
+    gain = fitted.gains[fitted.files]
+    other = fitted.gains[fitted.chosen]
     more = f"; {fitted.chosen}, which no setting gives files yet: {_interval(other)}"
     more = "" if fitted.chosen in FILE_POWERS or other["mean"] <= 0 else more
     advice = _advice({"designs": {"sessions": {"agePower": power}}}, told, gain, more)
@@ -404,10 +405,8 @@ def _advice_on_concepts(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 def _advice(
     config: Mapping[str, Any], told: str, gain: Mapping[str, Any], more: str
 ) -> dict[str, Any]:
-    adopt, span = (
-        gain["low"] > 0,
-        {"gain": gain["mean"], "low": gain["low"], "high": gain["high"]},
-    )
+    adopt = gain["low"] > 0
+    span = {"gain": gain["mean"], "low": gain["low"], "high": gain["high"]}
     why = (
         f"{'adopt' if adopt else 'keep what you have'}: {told} {_interval(gain)}{more}"
     )
@@ -434,7 +433,8 @@ def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float
     the events before those that a fit is scored on; ACTIVE begins at twice MILD, as by
     default. Empty where none costs so little.
     """
-    recorded, scored_from = EventLog.of(log), split(log)[1][0]
+    recorded = EventLog.of(log)
+    scored_from = split(log)[1][0]
     until = int(log.time[np.searchsorted(log.event, scored_from) - 1])
     pairs = [
         {"activeThreshold": min(1.0, _ACTIVE_OF_MILD * mild), "mildThreshold": mild}
@@ -479,8 +479,11 @@ def held_back(
         [check_settings(each) for each in configs.values()],
         every_days=every_days,
     )
-    steps, later = np.stack([run.steps for run in runs]), runs[0].times > since
-    asked, absent, tokens = steps[..., 6], steps[..., 8], steps[..., 5]
+    steps = np.stack([run.steps for run in runs])
+    later = runs[0].times > since
+    asked = steps[..., 6]
+    absent = steps[..., 8]
+    tokens = steps[..., 5]
     least = (absent[[*configs].index("default")] - absent)[:, later] / max(
         float(asked[0, later].mean()), 1e-9
     )

@@ -111,10 +111,8 @@ class AccessLog:
         )
         item, known = pd.factorize(table["item"])  # in the order of their first access
         names = tuple(np.array(list(items), object)[known].tolist())
-        event, deleted = (
-            pd.factorize(table["event"])[0],
-            table["deleted"].to_numpy(np.bool_),
-        )
+        event = pd.factorize(table["event"])[0]
+        deleted = table["deleted"].to_numpy(np.bool_)
         return cls(names, table["time"].to_numpy(), item, event, deleted, of_files)
 
     @property
@@ -148,8 +146,11 @@ def together(event: Integers, item: Integers, kept: Integers) -> tuple[Integers,
     seen.
     """
     bounds = np.append(np.flatnonzero(np.diff(event[kept], prepend=-1)), len(kept))
-    sizes, starts, n = np.diff(bounds), bounds[:-1], int(item.max(initial=0)) + 1
-    keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    sizes = np.diff(bounds)
+    starts = bounds[:-1]
+    n = int(item.max(initial=0)) + 1
+    keys = [np.zeros(0, np.int64)]
+    rows = [np.zeros(0, np.int64)]
     for size in (
         size for size in np.unique(sizes).tolist() if 1 < size <= MOST_AT_ONCE
     ):
@@ -219,8 +220,11 @@ def _questions(
     starts: where each event's rows begin in the columns `item` and `deleted`.
     """
     live: set[int] = set()
-    names, gone, bounds = item.tolist(), deleted.tolist(), [*starts.tolist(), len(item)]
-    events, sizes = [], []
+    names = item.tolist()
+    gone = deleted.tolist()
+    bounds = [*starts.tolist(), len(item)]
+    events = []
+    sizes = []
     for event, (start, end) in enumerate(pairwise(bounds)):
         touched = names[start:end]
         if len(set(touched)) <= MAX_EVENT_ITEMS and not live.isdisjoint(touched):
@@ -274,11 +278,9 @@ class LogReplay:
             0,
             np.append(log.starts, len(log.time)),
         )
-        self._live, self._counts, self._next_use = (
-            np.zeros(n, np.bool_),
-            Counts.empty(n),
-            np.full(n, LATEST),
-        )
+        self._live = np.zeros(n, np.bool_)
+        self._counts = Counts.empty(n)
+        self._next_use = np.full(n, LATEST)
         self._following = (
             pd.Series(log.time)
             .groupby(log.item)
@@ -316,7 +318,8 @@ class LogReplay:
         stays.
         """
         rows = slice(self._bounds[self._next], self._bounds[event])
-        self._next, item = event, self.log.item[rows]
+        self._next = event
+        item = self.log.item[rows]
         self._counts.take_in(item, 1, self.log.time[rows])
         self._live[item] = ~self.log.deleted[rows]
         self._next_use[item] = self._following[rows]
@@ -325,7 +328,8 @@ class LogReplay:
         """The columns of `Items` and `Snapshots` before an event, the most recent item
         first.
         """
-        live, now = np.flatnonzero(self._live), int(self.log.time[self._bounds[event]])
+        live = np.flatnonzero(self._live)
+        now = int(self.log.time[self._bounds[event]])
         known = live[np.argsort(-self._counts.last[live], kind="stable")]
         columns = self._counts.columns(now, known)
         needed = np.isin(
@@ -373,8 +377,10 @@ def score_snapshots(
 
     context_tokens: the budget of the context in which they are looked for.
     """
-    values, items = np.asarray(raw, dtype=np.float64), snapshots.items
-    reciprocal, recall = np.empty(len(snapshots)), np.empty(len(snapshots))
+    values = np.asarray(raw, dtype=np.float64)
+    items = snapshots.items
+    reciprocal = np.empty(len(snapshots))
+    recall = np.empty(len(snapshots))
     for k in range(len(snapshots)):
         rows = slice(snapshots.offsets[k], snapshots.offsets[k + 1])
         touched = np.flatnonzero(snapshots.needed[rows])
@@ -425,7 +431,8 @@ def shares_in_context(
 
 def _held(before: Snapshots, laws: Mapping[str, Law], tokens: int) -> list[int]:
     """How many of the touched items the oracle's context holds, and that of each law."""
-    rows, items = before.touched, before.items
+    rows = before.touched
+    items = before.items
     held = [
         int(
             np.count_nonzero(

@@ -39,12 +39,10 @@ from theorex_lab.store.lab import Lab
 Row = dict[str, Any]
 Floats = NDArray[np.float64]
 Run = tuple[int, str, str, bool]  # when (µs UTC), of which task, the gene and success
-ADVICE, BASE, OF_GENE, OF_SIGNALS = (
-    "advice",
-    "base rate so far",
-    "rate of the gene",
-    "rate of the signals",
-)
+ADVICE = "advice"
+BASE = "base rate so far"
+OF_GENE = "rate of the gene"
+OF_SIGNALS = "rate of the signals"
 OFFERED = 3  # genes that each method may offer
 _HOUR = 60 * MINUTE
 _DAY = 24 * _HOUR
@@ -81,7 +79,8 @@ class EvidenceBefore:
     """
 
     def __init__(self) -> None:
-        self.table, self.tried = EvidenceTable(), list[ClosedAttempt]()
+        self.table = EvidenceTable()
+        self.tried = list[ClosedAttempt]()
         self._counts: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
 
     def learn(self, one: ClosedAttempt) -> None:
@@ -116,7 +115,8 @@ def walk(
     """Each attempt in the order in which they were chosen, with what was known then:
     only what was closed before.
     """
-    past, waiting = EvidenceBefore(), list[tuple[int, int, ClosedAttempt]]()
+    past = EvidenceBefore()
+    waiting = list[tuple[int, int, ClosedAttempt]]()
     for number, one in enumerate(sorted(tried, key=attrgetter("asked"))):
         while waiting and waiting[0][0] <= one.asked:
             past.learn(heapq.heappop(waiting)[2])
@@ -131,12 +131,11 @@ def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
     Methods that know nothing of an attempt expect the base rate so far. told: whether
     advice knew anything of it.
     """
-    ships, rows = CausalSettings(), list[Row]()
+    ships = CausalSettings()
+    rows = list[Row]()
     for one, past in walk(tried):
-        base, known = (
-            past.rate(),
-            records(past.table, one.signals, [one.gene], ships, one.at)[one.gene],
-        )
+        base = past.rate()
+        known = records(past.table, one.signals, [one.gene], ships, one.at)[one.gene]
         own = known.best or known.prior
         genes = [*dict.fromkeys([*(other.gene for other in past.tried), one.gene])]
         told = advice_from(past.table, one.signals, genes, ships, one.at)
@@ -258,7 +257,9 @@ class AdviceScore(Rows[MethodScore]):
         verdict: str,
     ) -> None:
         super().__init__(figures)
-        self.dataset, self.tried, self.verdict = dataset, tried, verdict
+        self.dataset = dataset
+        self.tried = tried
+        self.verdict = verdict
 
     def result(self) -> Row:
         """{dataset, n, figures, verdict}, as JSON holds it."""
@@ -294,7 +295,9 @@ class _Figures:
     """Figures of rows, whose intervals are drawn by group."""
 
     def __init__(self, rows: Sequence[Row], seed: int) -> None:
-        self.made, self.rows, self._seed = list[MethodScore](), rows, seed
+        self.made = list[MethodScore]()
+        self.rows = rows
+        self._seed = seed
         self._groups = np.array([row["group"] for row in rows])
 
     def columns(self, name: str) -> dict[str, Floats]:
@@ -394,17 +397,16 @@ def _auc(values: Floats, success: Floats) -> Floats:
     right = np.greater.outer(values[yes], values[~yes]) + 0.5 * np.equal.outer(
         values[yes], values[~yes]
     )
-    won, lost = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    won = np.full(len(values), np.nan)
+    lost = np.full(len(values), np.nan)
     won[yes], lost[~yes] = right.mean(1), right.mean(0)
     return _contrast(won, lost, 1.0) - float(right.mean())
 
 
 def _score(figures: _Figures) -> list[str]:
     part = "expected success of what was tried"
-    success, expected = (
-        np.array([row["success"] for row in figures.rows], float),
-        figures.columns("expected"),
-    )
+    success = np.array([row["success"] for row in figures.rows], float)
+    expected = figures.columns("expected")
     said = figures.compare(
         part,
         "brier",
@@ -424,10 +426,8 @@ def _score_bans(figures: _Figures) -> list[str]:
     """Whether what was banned failed, and whether what was preferred succeeded: nobody
     was told to heed it.
     """
-    success, rates = (
-        np.array([row["success"] for row in figures.rows], float),
-        figures.columns("expected"),
-    )
+    success = np.array([row["success"] for row in figures.rows], float)
+    rates = figures.columns("expected")
     cut = CausalSettings().ban_below
     banned = {ADVICE: np.array([row["banned"] for row in figures.rows])}
     banned |= {
@@ -443,14 +443,13 @@ def _score_bans(figures: _Figures) -> list[str]:
             for row in figures.rows
         ]
     ).T
-    ours, theirs = (
-        np.where(same, success, np.nan),
-        np.where(~same & told, success, np.nan),
-    )
+    ours = np.where(same, success, np.nan)
+    theirs = np.where(~same & told, success, np.nan)
     said = figures.versus(
         "by observation", "what was done as it preferred", ours, "the rest", theirs
     )
-    n, failed = int(banned[ADVICE].sum()), 1 - success
+    n = int(banned[ADVICE].sum())
+    failed = 1 - success
     bans = (
         f"{n}, of which {failed[banned[ADVICE]].mean():.0%} failed"
         if n
@@ -496,15 +495,14 @@ def lab_of(log: EvalLog) -> Lab:
 
 def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
     """The attempts of a home that were closed."""
-    events, found = {event.id: event for event in lab.journal.tail(0)}, []
+    events = {event.id: event for event in lab.journal.tail(0)}
+    found = []
     did = {gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()}
     for event in events.values():
         if event.kind == "attempt_closed":
             start, by = (events[event.lineage[place]] for place in (0, -1))
-            asked, known = (
-                events.get(start.body.get("cause", ""), start),
-                event if by is start else by,
-            )
+            asked = events.get(start.body.get("cause", ""), start)
+            known = event if by is start else by
             (gene, signal), places = (
                 (event.body[name] for name in ("gene", "signal")),
                 (asked.seq, known.seq),
@@ -515,10 +513,8 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
                 gene["id"],
                 did.get(gene["id"], ()),
             )
-            success, when = (
-                event.body["outcome"]["status"] == SUCCESS,
-                (start.at, event.at),
-            )
+            success = event.body["outcome"]["status"] == SUCCESS
+            when = (start.at, event.at)
             found.append(
                 ClosedAttempt(
                     *about,

@@ -52,7 +52,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-BETTER, WORSE, OPEN = "better", "worse", "not enough evidence"
+BETTER = "better"
+WORSE = "worse"
+OPEN = "not enough evidence"
 RESAMPLES = 1_000
 _FEW_LOGS = 5  # below, sessions and probes are resampled; from here on, logs
 # below, nothing is said of which is better: five that all say the same are the fewest
@@ -124,7 +126,8 @@ def compare(
         for number, log in enumerate(logs)
         for name, memory in named.items()
     ]
-    run, done = map if executor is None else executor.map, list[Trial]()
+    run = map if executor is None else executor.map
+    done = list[Trial]()
     with closing(bar(len(jobs), 0, progress, "trials", "compare")) as shown:
         for trial in run(
             _tried, jobs
@@ -253,10 +256,8 @@ class Comparison:
         """
         rows = []
         for trial in self.trials:
-            spent, size = (
-                sum(trial.cpu_seconds.values()),
-                trial.sizes[-1][1] if trial.sizes else math.nan,
-            )
+            spent = sum(trial.cpu_seconds.values())
+            size = trial.sizes[-1][1] if trial.sizes else math.nan
             rows.append(
                 (trial.log, trial.design, spent, size, sum(trial.problems.values()))
             )
@@ -420,12 +421,11 @@ class Comparison:
         """
         if not (values := [np.asarray(log, float) for log in by_log if len(log)]):
             return MeanInterval(math.nan, math.nan, math.nan)
-        rng, n = np.random.default_rng(self.plan.seed), sum(map(len, values))
+        rng = np.random.default_rng(self.plan.seed)
+        n = sum(map(len, values))
         if len(values) >= _FEW_LOGS:
-            sums, counts = (
-                np.array([log.sum() for log in values]),
-                np.array([len(log) for log in values]),
-            )
+            sums = np.array([log.sum() for log in values])
+            counts = np.array([len(log) for log in values])
             drawn = rng.integers(0, len(values), (RESAMPLES, len(values)))
             means = sums[drawn].sum(1) / counts[drawn].sum(1)
         else:

@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COST_SETS = ("llmrouter", "routellm", "local_runs")
-CHEAPEST, THOMPSON = "cheapest not worse", "Thompson sampling"
+CHEAPEST = "cheapest not worse"
+THOMPSON = "Thompson sampling"
 FALSE_PASS = FALSE_ALARM = 0.1  # of the noisy check
 CHECKS = {"perfect check": (0.0, 0.0), "noisy check": (FALSE_PASS, FALSE_ALARM)}
 ANY_TASK = ""
@@ -115,7 +116,8 @@ def score_costs(
     `load_cost_set` does.
     """
     dataset = load_cost_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
-    training, test = dataset.train_without_repeats, dataset.test
+    training = dataset.train_without_repeats
+    test = dataset.test
     cells = cells_of(training, dataset)
     chosen = {
         each.name: each.fit(training).choose(test.queries)
@@ -179,10 +181,8 @@ def thompson(found: RoutingSet, cells: Cells, *, seed: int = 0) -> Ints:
     """The model for each test query, one after the other, by one draw a model from the
     Beta distribution of its cell.
     """
-    generator, number = (
-        np.random.default_rng(seed),
-        {name: place for place, name in enumerate(found.models)},
-    )
+    generator = np.random.default_rng(seed)
+    number = {name: place for place, name in enumerate(found.models)}
     counts = {
         task: np.ones((2, len(number))) for task in {*cells, *found.test.queries.tasks}
     }
@@ -327,14 +327,10 @@ class ModelRuns:
         'smollm2-135m greedy'
         """
         made = chosen or MatrixSettings.of(self.settings)
-        cells, how = (
-            self.matrix(made),
-            {"success_weight": made.success_weight, "level": made.worse_at},
-        )
-        kinds, models = (
-            query_types(cell.query_type for cell in cells),
-            self.settings.models,
-        )
+        cells = self.matrix(made)
+        how = {"success_weight": made.success_weight, "level": made.worse_at}
+        kinds = query_types(cell.query_type for cell in cells)
+        models = self.settings.models
         found = {kind: best(cells, kind, models, **how) for kind in kinds}
         return {kind: cell.model if cell else None for kind, cell in found.items()}
 
@@ -374,10 +370,8 @@ def set_runs(found: RoutingSet) -> ModelRuns:
     """
     kinds = [classify(text).query_type for text in found.train.queries.texts]
     scores = found.train.scores
-    asked, models = (
-        np.repeat(kinds, scores.shape[1]).tolist(),
-        np.tile(found.models, len(scores)).tolist(),
-    )
+    asked = np.repeat(kinds, scores.shape[1]).tolist()
+    models = np.tile(found.models, len(scores)).tolist()
     rows = zip(
         asked,
         models,
@@ -430,10 +424,8 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     scores, latencies = (
         tasks[column].mean().unstack() for column in ("success", "latency_ms")
     )
-    kinds, costs = (
-        recorded.frame.groupby("task_id")["query_type"].first(),
-        latencies.mean().to_numpy(),
-    )
+    kinds = recorded.frame.groupby("task_id")["query_type"].first()
+    costs = latencies.mean().to_numpy()
     order = np.random.default_rng(seed).permutation(len(scores))
     parts = np.split(order, [round(len(order) * TEST_SHARE)])
     asked = Queries(
@@ -443,10 +435,8 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     test, train = (
         TrainingScores(asked, scores.to_numpy()).take(rows) for rows in parts
     )
-    sizes, licence = (
-        costs.argsort().argsort().astype(np.float64),
-        str(recorded.header["licence"]),
-    )
+    sizes = costs.argsort().argsort().astype(np.float64)
+    licence = str(recorded.header["licence"])
     return RoutingSet(
         "recorded local runs",
         tuple(scores.columns),

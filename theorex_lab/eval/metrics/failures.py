@@ -89,7 +89,8 @@ class FixEffect(Rows[dict[str, Any]]):
         return [self._trial(trial) for trial in range(1, len(self.with_fixes))]
 
     def _trial(self, trial: int) -> dict[str, Any]:
-        fixed, plain = self.with_fixes[trial], self.without[trial]
+        fixed = self.with_fixes[trial]
+        plain = self.without[trial]
         solved = {"solved_with": int(fixed.sum()), "solved_without": int(plain.sum())}
         alone = {
             "only_with": int((fixed > plain).sum()),
@@ -163,7 +164,8 @@ def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffec
             "got arms that differ in their first trial; allowed are arms that share it,"
             " to be paired"
         )
-    n, failed = min(len(both.success), len(both.base_success)), ~both.success[0]
+    n = min(len(both.success), len(both.base_success))
+    failed = ~both.success[0]
     if n < 2 or not failed.any():
         raise InvalidInput(
             f"got {n} common trials and {int(failed.sum())} first failures; allowed are"

@@ -133,7 +133,8 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
         if len(late)
         else late
     )
-    whole, replaying = LogReplay(log).snapshots(thinned), LogReplay(log)
+    whole = LogReplay(log).snapshots(thinned)
+    replaying = LogReplay(log)
     training = replaying.snapshots(training_events, foremost=True)
     candidates = _candidates(training)
     chosen = _choose(candidates)
@@ -153,10 +154,8 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
     ahead = bootstrap_means(ranks - ranks[:, [[*scored].index(PRESENT)]], seed=seed)
     gains = {name: asdict(each) for name, each in zip(scored, ahead, strict=True)}
     spans = horizon, float(np.ptp(log.time)) / MICROSECONDS_PER_DAY
-    sizes, scores = (
-        (len(training), len(scored_events)),
-        _law_scores(scored, ranks, recalls, seed),
-    )
+    sizes = (len(training), len(scored_events))
+    scores = _law_scores(scored, ranks, recalls, seed)
     return Fit(
         chosen,
         law.name,

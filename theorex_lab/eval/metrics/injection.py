@@ -144,10 +144,8 @@ def _scored(
                 for one, _ in distinct(ranked(lab.home, case.query))
                 if one.content != case.query
             ][:_K]
-            right, wrong = (
-                sum(title in case.right for title in given),
-                sum(title in case.wrong for title in given),
-            )
+            right = sum(title in case.right for title in given)
+            wrong = sum(title in case.wrong for title in given)
             rows.append(
                 (
                     right / len(case.right) if case.right else np.nan,
@@ -224,7 +222,8 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
     metrics: of the second half and of all.  baselines: the most used, likeness of texts
     alone, what neighbours use alone.
     """
-    read, index = read_theorems(folder), PremiseIndex()
+    read = read_theorems(folder)
+    index = PremiseIndex()
     number = {name: place for place, (name, *_) in enumerate(read.nodes)}
     used: dict[str, list[int]] = {name: [] for name in number}
     for start, end, _ in read.links:
@@ -249,7 +248,8 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
     }
     hits: dict[str, list[float]] = {way: [] for way in ways}
     for name, statement, _ in read.nodes:
-        comment, wanted = _CREDITS.sub("", read.comments[name]), used[name]
+        comment = _CREDITS.sub("", read.comments[name])
+        wanted = used[name]
         if wanted and len(index):
             for way, find in ways.items():
                 hits[way].append(

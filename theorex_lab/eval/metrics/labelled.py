@@ -393,7 +393,8 @@ def auc(found: Floats, told: Floats) -> float:
     >>> auc(np.array([0.1, 0.9, 0.9]), np.array([0.0, 1.0, 0.0]))
     0.75
     """
-    yes, no = found[told > 0], np.sort(found[told <= 0])
+    yes = found[told > 0]
+    no = np.sort(found[told <= 0])
     if not len(yes) or not len(no):
         return 0.5
     return float(
@@ -474,7 +475,8 @@ def _score(
     """
     if dataset not in allowed.split(", "):
         raise InvalidInput(f"got data set {dataset!r}; allowed: {allowed}")
-    pairs, figures = sentence_pairs(dataset), {}
+    pairs = sentence_pairs(dataset)
+    figures = {}
     shipped = {prefix: cut for prefix, (cut, _) in cuts.items()}
     for method, compare in (methods | _TRIVIAL).items():
         found = pairs.by(compare)
@@ -500,9 +502,11 @@ def threshold(pairs: Pairs, found: Floats, least_precision: float = 0.0) -> floa
     """On the half that made the rules the lowest threshold with so much precision;
     where none is asked, of the largest F1.
     """
-    values, same = found[pairs.made], pairs.told[pairs.made] >= _SAME
+    values = found[pairs.made]
+    same = pairs.told[pairs.made] >= _SAME
     order = np.argsort(-values, kind="stable")
-    hits, called = np.cumsum(same[order]), np.arange(1, len(order) + 1)
+    hits = np.cumsum(same[order])
+    called = np.arange(1, len(order) + 1)
     worth = (
         called * (hits >= least_precision * called)
         if least_precision
@@ -516,14 +520,16 @@ def _pair_figures(
     pairs: Pairs, found: Floats, measure: Measure, cuts: dict[str, float], seed: int
 ) -> dict[str, float]:
     """Figures of the half that is reported."""
-    values, told = found[~pairs.made], pairs.told[~pairs.made]
+    values = found[~pairs.made]
+    told = pairs.told[~pairs.made]
     draws = np.random.default_rng(seed).integers(0, len(told), (BOOTSTRAPS, len(told)))
     low, high = np.quantile(
         [measure(values[rows], told[rows]) for rows in draws], [0.025, 0.975]
     ).tolist()
     figures = Interval(measure(values, told), low, high).named(measure.__name__)
     for prefix, cut in cuts.items():
-        called, same = values >= cut, told >= _SAME
+        called = values >= cut
+        same = told >= _SAME
         figures |= bootstrap_mean(
             same[called] if called.any() else [False], seed
         ).named(f"{prefix}precision")
@@ -546,7 +552,8 @@ def score_fact_updates(
     statement answers.
     """
     name = f"fact_updates/{file}" if file in ("1k", "8k") else file or "fact_updates"
-    logs, used = load_logs(name), embedder or kept_embedder()
+    logs = load_logs(name)
+    used = embedder or kept_embedder()
     rows = dict[str, list[list[float]]](
         {"superseding": [], "words alone": [], "search that ships": []}
     )
@@ -575,7 +582,8 @@ def score_fact_updates(
 
 
 def _scores(probe: EvalQuery, found: Sequence[str]) -> list[float]:
-    first, whole = found[:1], probe.answers.issubset(found[:10])
+    first = found[:1]
+    whole = probe.answers.issubset(found[:10])
     right, stale = (
         any(id in ids for id in first) for ids in (probe.answers, probe.stale)
     )

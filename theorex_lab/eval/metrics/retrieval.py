@@ -46,11 +46,10 @@ from theorex_lab.store.lab import Lab
 
 Weights = Mapping[str, float]
 SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
-DEPTHS, HIT_DEPTHS = (5, 10, 25, 50), (5, 10)
-_RECALL, _HIT = (
-    [f"recall@{depth}" for depth in DEPTHS],
-    [f"hit@{depth}" for depth in HIT_DEPTHS],
-)
+DEPTHS = (5, 10, 25, 50)
+HIT_DEPTHS = (5, 10)
+_RECALL = [f"recall@{depth}" for depth in DEPTHS]
+_HIT = [f"hit@{depth}" for depth in HIT_DEPTHS]
 METRICS = (*_RECALL, *_HIT, "ndcg@10", "tokens", "precision")
 _PARTS = {
     "locomo": partial(locomo, unanswerable=True),
@@ -226,7 +225,8 @@ def found_by(lab: Lab, query: str, method: str = "default") -> Hits:
 def question_scores(hits: Hits, answers: frozenset[str]) -> list[float]:
     """The METRICS of what came back for one question."""
     right = np.array([event in answers for event in hits.events], bool)
-    ten, discounts = right[:10], 1 / np.log2(np.arange(2, 12))
+    ten = right[:10]
+    discounts = 1 / np.log2(np.arange(2, 12))
     return [
         *(right[:depth].sum() / len(answers) for depth in DEPTHS),
         *(float(right[:depth].any()) for depth in HIT_DEPTHS),
@@ -243,7 +243,8 @@ class KeptEmbedder:
 
     def __init__(self, embedder: Embedder, folder: Path) -> None:
         self._embedder = embedder
-        self.id, self.dimensions = embedder.id, embedder.dimensions
+        self.id = embedder.id
+        self.dimensions = embedder.dimensions
         self.kind: EmbedderKind = embedder.kind
         self._cache = VectorCache(folder, self.id, self.dimensions)
 

@@ -280,7 +280,8 @@ def policy_scores(
         achieved - values[COMPARED_WITH][0][:, None],
         achieved - single[:, None],
     ]
-    intervals, found = bootstrap_means(np.hstack(compared), seed=seed), []
+    intervals = bootstrap_means(np.hstack(compared), seed=seed)
+    found = []
     for place, (name, (scores, cost)) in enumerate(values.items()):
         score, *gains = map(astuple, intervals[place :: len(values)])
         ratio = (

@@ -35,7 +35,9 @@ from theorex_lab.text.paths import read_shown_path
 
 FIRST_SESSIONS = 5  # these are only history
 _RARE_SHARE = 0.2  # of the sessions so far, for a term to be informative
-_SHARED_TERMS, _SHARED_IDF, _HELD_IDF = 3, 0.5, 0.7
+_SHARED_TERMS = 3
+_SHARED_IDF = 0.5
+_HELD_IDF = 0.7
 _BYTES_PER_TOKEN = 4
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,}")
 _TOKEN = re.compile(r"[\w@.+\-/\[\]()~%]+")
@@ -195,7 +197,8 @@ class Scene:
         asked: the context is given after the first prompt, not at the start.
         """
         text = text.encode()[: _BYTES_PER_TOKEN * tokens].decode("utf-8", "ignore")
-        named, held = self.named(text), words(_ESCAPED_WORD.sub(r"\1", text))
+        named = self.named(text)
+        held = words(_ESCAPED_WORD.sub(r"\1", text))
         shown = [word.lower() for word in _WORD.findall(text)]
         wanted = {"file": self.files, "edit": self.edits}
         three = {
@@ -244,7 +247,9 @@ def scenes(log: EvalLog) -> Sequence[Scene]:
     for line in lines:
         by_session[line.session].append(line)
     ordered = sorted(by_session.items(), key=lambda item: (item[1][0].at, item[0]))
-    past, taken, found = _Past(), 0, []
+    past = _Past()
+    taken = 0
+    found = []
     for name, own in ordered[FIRST_SESSIONS:]:
         while lines[taken].at < own[0].at:
             past.add(lines[taken])
@@ -257,7 +262,8 @@ class _Past:
     """What was recorded so far, grown line by line."""
 
     def __init__(self) -> None:
-        self.ends, self.directives = PathEnds(), list[frozenset[str]]()
+        self.ends = PathEnds()
+        self.directives = list[frozenset[str]]()
         self.said: dict[str, set[str]] = defaultdict(set)  # by session
         self.sessions_with: Counter[str] = Counter()  # by word
 
@@ -284,12 +290,11 @@ class _Past:
         )
         edits = {path for line in own for path in line.edits}
         touched = {path for line in own for path in line.reads} | edits
-        known, used = self.ends.known, said.union(*(words(line.inputs) for line in own))
+        known = self.ends.known
+        used = said.union(*(words(line.inputs) for line in own))
         files, edited = (frozenset(paths & known.keys()) for paths in (touched, edits))
-        terms, repeats = (
-            {word: idf[word] for word in said if word in idf},
-            tuple(self._repeats(prompts[1:], idf)),
-        )
+        terms = {word: idf[word] for word in said if word in idf}
+        repeats = tuple(self._repeats(prompts[1:], idf))
         prompt = prompts[0] if prompts else ""
         return Scene(
             name,

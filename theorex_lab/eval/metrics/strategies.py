@@ -45,10 +45,12 @@ from theorex_lab.text.line import BYTES_PER_TOKEN, count_tokens
 Result = dict[str, Any]
 Rows = Mapping[str, Sequence[Sequence[float]]]  # by method
 ACTION_SCORES = ("name", "argument", "order")
-FOLDS, TRIALS = 5, 4
+FOLDS = 5
+TRIALS = 4
 STRATEGIES = "strategies"  # the row that the others stand beside
 LATE = 1_000_000  # µs after an event, when it is over
-_TOKENS, _OFTEN = 500, 0.5
+_TOKENS = 500
+_OFTEN = 0.5
 _COMMAND = re.compile(
     r"(?:^|&&|\|\|?|;|\n)\s*(?:\w+=\S*\s+)*([\w./-]+(?: [a-z][a-z-]+)?)"
 )
@@ -99,7 +101,8 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
     """The length of the longest common subsequence."""
     row = [0] * (len(second) + 1)
     for name in first:
-        above, row = row, [0]
+        above = row
+        row = [0]
         for place, other in enumerate(second):
             row.append(
                 above[place] + 1 if name == other else max(above[place + 1], row[-1])
@@ -242,7 +245,8 @@ def beside_peers(
     gain: by how much the mean of the first columns of `strategies` is above that of the
     row, paired.
     """
-    own, told = np.array(rows[STRATEGIES], float), {}
+    own = np.array(rows[STRATEGIES], float)
+    told = {}
     for method, given in rows.items():
         values = np.array(given, float)
         gain = (own - values)[:, :first].mean(1, keepdims=True)
@@ -281,7 +285,8 @@ def score_coding(
             "BM25 over raw sessions": Bm25(),
             "recent files": Files(short=True),
         }
-        known, taken = set[str](), 0
+        known = set[str]()
+        taken = 0
         for scene in scenes(log):
             new = [event for event in log.events[taken:] if event.at < scene.at]
             taken += len(new)
@@ -354,7 +359,8 @@ def programs(command: str) -> list[str]:
     return _COMMAND.findall(command)
 
 
-_TOP, _ALIKE = 3, 0.5
+_TOP = 3
+_ALIKE = 0.5
 _LOOKS = re.compile(r"get_|search_|list_|calculate|think|transfer_")
 _TASK = re.compile(r"task(\d+)")
 _SURVIVED = ["cycle", "dreamt", "strategies", "found", "readable"]
@@ -518,7 +524,8 @@ def score_constraints(
 
 
 def _alike(gold: Mapping[int, set[str]], task: int, of: int) -> bool:
-    one, other = gold.get(task, set()), gold[of]
+    one = gold.get(task, set())
+    other = gold[of]
     return task == of or (
         bool(one & other) and len(one & other) >= _ALIKE * len(one | other)
     )

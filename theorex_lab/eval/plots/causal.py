@@ -46,12 +46,11 @@ def attempts_of(lab: Lab) -> pd.DataFrame:
     """A row an attempt that was closed: at (µs), signals, key, where (what failed),
     gene (its id), did (in words), success.
     """
-    did, rows = {gene["id"]: gene_text(gene) for gene in lab.causal.genes()}, []
+    did = {gene["id"]: gene_text(gene) for gene in lab.causal.genes()}
+    rows = []
     for event in lab.journal.tail(0, kinds=["attempt_closed"]):
-        signals, gene = (
-            event.body["signal"]["signals"],
-            (event.body["gene"] or {}).get("id"),
-        )
+        signals = event.body["signal"]["signals"]
+        gene = (event.body["gene"] or {}).get("id")
         if gene:
             told = (
                 event.body["signal"]["key"],
@@ -98,10 +97,8 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
         for where, did, end in rows
         for edge in (((0, where), (1, did)), ((1, did), (2, end)))
     )
-    graph, names = (
-        nx.DiGraph([*edges]),
-        [(x, name) for x, column in enumerate(columns) for name in column],
-    )
+    graph = nx.DiGraph([*edges])
+    names = [(x, name) for x, column in enumerate(columns) for name in column]
     places = {
         (x, name): (x, -(columns[x].index(name) + 0.5) / len(columns[x]))
         for x, name in names
@@ -142,19 +139,15 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
     """Success of each deed after each error, with its 95 % interval, and beside it what
     is left of it by the log's end.
     """
-    pairs, now = (
-        _most(zip(attempts.key, attempts.gene, strict=True), most),
-        attempts["at"].max(),
-    )
+    pairs = _most(zip(attempts.key, attempts.gene, strict=True), most)
+    now = attempts["at"].max()
     told = {name: (name, "first") for name in ("did", "where")} | {
         "n": ("success", "size"),
         "hits": ("success", "sum"),
     }
     rows = attempts.groupby(["key", "gene"]).agg(last=("at", "max"), **told).loc[pairs]
-    ax, places = (
-        axes.new_axes(ax, width=10, height=1.6 + 0.34 * max(len(pairs), 2)),
-        np.arange(len(pairs)),
-    )
+    ax = axes.new_axes(ax, width=10, height=1.6 + 0.34 * max(len(pairs), 2))
+    places = np.arange(len(pairs))
     look = [axes.key("success, 95 % interval", **axes.look_of(0))]
     look.append(axes.key("expected, aged", "D", color=axes.colour_of(5)))
     low, high = wilson(rows.hits, rows.n)
@@ -210,18 +203,14 @@ def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axe
     """Errors by deeds: what advice prefers, what it bans, what was tried after such
     errors, and what is unknown there.
     """
-    keys, genes, now = (
-        _most(attempts.key, most),
-        _most(attempts.gene, most),
-        attempts["at"].max(),
-    )
+    keys = _most(attempts.key, most)
+    genes = _most(attempts.gene, most)
+    now = attempts["at"].max()
     first = attempts.drop_duplicates("key").set_index("key")
     did = attempts.drop_duplicates("gene").set_index("gene").did
-    table, settings, cells = (
-        evidence_of(attempts),
-        CausalSettings(),
-        np.zeros((len(keys), len(genes))),
-    )
+    table = evidence_of(attempts)
+    settings = CausalSettings()
+    cells = np.zeros((len(keys), len(genes)))
     for row, key in enumerate(keys):
         known = records(table, first.signals[key], genes, settings, now)
         advice = advice_from(table, first.signals[key], genes, settings, now)
@@ -235,10 +224,8 @@ def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axe
                 (place + 1 for place, holds in enumerate(states) if holds), default=0
             )
     ax = axes.new_axes(ax, width=10, height=2.8 + 0.34 * len(keys))
-    rows, columns = (
-        [_short(first["where"][key], 52) for key in keys],
-        [_short(did[gene], 30) for gene in genes],
-    )
+    rows = [_short(first["where"][key], 52) for key in keys]
+    columns = [_short(did[gene], 30) for gene in genes]
     look: dict[str, Any] = {
         "cmap": ListedColormap([*_CELLS.values()]),
         "vmin": -0.5,
@@ -272,15 +259,12 @@ def draw_advice(
     """
     days = None if math.isinf(half_life_days) else half_life_days
     settings = CausalSettings(edge_half_life_days=days, gene_half_life_days=days)
-    ordered, own = (
-        attempts.sort_values("at"),
-        attempts[attempts.key == attempts.key.mode()[0]],
-    )
-    signals, pool = own.signals.iloc[0], _most(own.gene, genes)
-    did, at = (
-        ordered.drop_duplicates("gene").set_index("gene").did,
-        ordered["at"].tolist(),
-    )
+    ordered = attempts.sort_values("at")
+    own = attempts[attempts.key == attempts.key.mode()[0]]
+    signals = own.signals.iloc[0]
+    pool = _most(own.gene, genes)
+    did = ordered.drop_duplicates("gene").set_index("gene").did
+    at = ordered["at"].tolist()
     told = [
         advice_from(evidence_of(ordered[: n + 1]), signals, pool, settings, then)
         for n, then in enumerate(at)
@@ -299,7 +283,8 @@ def draw_advice(
             **look,
         )
     axes.legend_below(above, columns=2)
-    order, intensity = list(told[-1].scores), drift_intensity(len(pool), explicit=drift)
+    order = list(told[-1].scores)
+    intensity = drift_intensity(len(pool), explicit=drift)
     among = min(len(order), max(2, math.ceil(len(order) * intensity))) if drift else 1
     below.barh(
         range(among),

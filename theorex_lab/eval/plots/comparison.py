@@ -121,7 +121,8 @@ def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes
 
     A line is the mean of all sessions up to there; a mark is a session.
     """
-    ax, found = axes.new_axes(ax, width=9.0), replayed.frame.dropna(subset=["share"])
+    ax = axes.new_axes(ax, width=9.0)
+    found = replayed.frame.dropna(subset=["share"])
     if found.empty:
         return axes.say(ax, "no session needed a file that was known before")
     number = range(1, len(found) + 1)
@@ -154,7 +155,8 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     """
     depths = (5, 10, 25, 50)
     table = axes.frame_of(score, *(f"recall@{depth}" for depth in depths))
-    ax, scores = axes.new_axes(ax), getattr(score, "scores", {})
+    ax = axes.new_axes(ax)
+    scores = getattr(score, "scores", {})
     if table.empty:
         return axes.say(ax, "nothing was scored yet")
     for number, (method, row) in enumerate(table.iterrows()):
@@ -183,11 +185,13 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
 TIMELINE_STEPS = (
     24  # of a longer run the beginning, the end and what is around the marks are drawn
 )
-FOUND_COLOUR, LABEL_COLOUR = axes.TIER_COLOURS["ACTIVE"], axes.LINE_COLOURS[0]
+FOUND_COLOUR = axes.TIER_COLOURS["ACTIVE"]
+LABEL_COLOUR = axes.LINE_COLOURS[0]
 _RINGS = {FOUND_COLOUR: 15, LABEL_COLOUR: 20}  # points; the one lies in the other
 _TEXT_LANES = 9  # the texts are as wide as so many columns
 _TEXT_CHARACTERS = 88
-_NAME_CHARACTERS, _TITLE_CHARACTERS = 24, 60
+_NAME_CHARACTERS = 24
+_TITLE_CHARACTERS = 60
 _ENDS = 3
 Steps = Sequence[RunStep]
 Mark = int | None

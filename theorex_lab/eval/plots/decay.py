@@ -109,10 +109,8 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
             zorder=1,
         )
     for node, data in shown.nodes.items():
-        diameter, colour = (
-            6 + 14 * data["importance_weight"],
-            axes.TIER_COLOURS[data["relevance_tier"]],
-        )
+        diameter = 6 + 14 * data["importance_weight"]
+        colour = axes.TIER_COLOURS[data["relevance_tier"]]
         ax.plot(
             *at[node],
             "o",
@@ -122,7 +120,8 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
             zorder=2,
         )
         outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.8)]
-        inward, text = -1 if at[node][0] > 0 else 1, data["canonical_form"]
+        inward = -1 if at[node][0] > 0 else 1
+        text = data["canonical_form"]
         label = (
             text if len(text) <= _LABEL_LETTERS else text[: _LABEL_LETTERS - 1] + "…"
         )

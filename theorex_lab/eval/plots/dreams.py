@@ -28,7 +28,9 @@ Way = Sequence[
     tuple[str, str, float]
 ]  # contexts in words, what a step there gives, cosine with the strategy
 Dreamt = tuple[Sequence[Strategy], Sequence[EdgeRow], Way]
-_MOST_ROWS, _MOST_STEPS, _WORDS = 20, 14, 52
+_MOST_ROWS = 20
+_MOST_STEPS = 14
+_WORDS = 52
 _KINDS = {
     "goal": "#444444",
     "step": "#56B4E9",
@@ -57,7 +59,8 @@ def plot_strategies(
     """
     shown = [*strategies][-_MOST_ROWS:]
     ax = axes.new_axes(ax, width=9.0, height=1.4 + 0.36 * max(len(shown), 2))
-    graph, ids = nx.DiGraph(), {one.id for one in shown}
+    graph = nx.DiGraph()
+    ids = {one.id for one in shown}
     for row, one in enumerate(shown):
         kinds = [
             "goal",
@@ -162,10 +165,8 @@ def dreamt(
         for trace in traces.values():
             lab.dreams.capture(**trace)
             lab.dreams.dream()
-        found, entry = (
-            lab.dreams.strategies(),
-            lab.dreams.query(contexts[0]).entry_point,
-        )
+        found = lab.dreams.strategies()
+        entry = lab.dreams.query(contexts[0]).entry_point
         way: Way = []
         if entry is not None:
             own_texts = [

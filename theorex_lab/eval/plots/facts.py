@@ -43,10 +43,8 @@ def plot_fact_graph(
     shown = sorted(facts, key=lambda fact: fact.at)[-_MOST:]
     if not shown:
         return axes.say(ax, "No facts yet")
-    entities, ids = (
-        list(dict.fromkeys(fact.entity for fact in shown)),
-        {fact.id for fact in shown},
-    )
+    entities = list(dict.fromkeys(fact.entity for fact in shown))
+    ids = {fact.id for fact in shown}
     replaced = nx.DiGraph(
         [(fact.id, old) for fact in shown for old in fact.supersedes if old in ids]
     )

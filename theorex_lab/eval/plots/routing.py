@@ -37,7 +37,8 @@ def plot_matrix(
     frame = axes.frame_of(
         cells, "query_type", "model", "n", "success_rate", "low", "high", "usable"
     )
-    kinds, models = query_types(frame["query_type"]), sorted(set(frame["model"]))
+    kinds = query_types(frame["query_type"])
+    models = sorted(set(frame["model"]))
     shape = len(kinds), len(models)
     wide = 1.7 if shape[1] < 5 else 1.1
     ax = axes.new_axes(
@@ -45,7 +46,8 @@ def plot_matrix(
     )
     if frame.empty:
         return axes.say(ax, "No runs yet: dispatch some tasks first")
-    rates, texts = np.full(shape, np.nan), np.full(shape, "", dtype=object)
+    rates = np.full(shape, np.nan)
+    texts = np.full(shape, "", dtype=object)
     for row in frame.itertuples():
         place = kinds.index(row.query_type), models.index(row.model)
         rate = "–" if np.isnan(row.success_rate) else f"{row.success_rate:.0%}"

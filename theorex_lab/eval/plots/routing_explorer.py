@@ -33,7 +33,8 @@ def describe_choices(runs: ModelRuns, chosen: MatrixSettings | None = None) -> s
     """What these settings choose for each type, and what they change against the home's
     own, in one line.
     """
-    before, after = runs.choices(), runs.choices(chosen)
+    before = runs.choices()
+    after = runs.choices(chosen)
     names = {
         kind: (before[kind] or HEURISTIC, model or HEURISTIC)
         for kind, model in after.items()

@@ -114,11 +114,9 @@ class Files(Baseline):
 
     def __init__(self, *, short: bool = False) -> None:
         super().__init__()
-        self.short, self._ends, self.touched = (
-            short,
-            PathEnds(),
-            defaultdict[str, list[Event]](list),
-        )
+        self.short = short
+        self._ends = PathEnds()
+        self.touched = defaultdict[str, list[Event]](list)
 
     def observe(self, events: Sequence[Event]) -> None:
         super().observe(events)
@@ -179,7 +177,8 @@ class Bm25(Baseline):
         super().__init__()
         self.texts: dict[str, Item] = {}  # the text said last at the end
         self._ranked: tuple[tuple[str, int], list[Item]] = ("", 0), []
-        self._texts_with, self._words = Counter[str](), dict[str, frozenset[str]]()
+        self._texts_with = Counter[str]()
+        self._words = dict[str, frozenset[str]]()
 
     def observe(self, events: Sequence[Event]) -> None:
         super().observe(events)
@@ -194,10 +193,8 @@ class Bm25(Baseline):
             if text not in self._words:
                 self._words[text] = words(text)
                 self._texts_with.update(self._words[text])
-        n, mean = (
-            len(self._words),
-            max(1.0, self._texts_with.total() / max(1, len(self._words))),
-        )
+        n = len(self._words)
+        mean = max(1.0, self._texts_with.total() / max(1, len(self._words)))
         known = {word: self._texts_with[word] for word in words(query)}
         idf = {
             word: math.log(1 + (n - held + 0.5) / (held + 0.5))
@@ -235,7 +232,8 @@ class Shuffled(Baseline):
 
     def __init__(self, other: Sequence[Event] = ()) -> None:
         super().__init__()
-        self._other, self._taken = other, 0
+        self._other = other
+        self._taken = 0
 
     def observe(self, events: Sequence[Event]) -> None:
         """Remember as many events of the other log in their place."""
@@ -243,11 +241,9 @@ class Shuffled(Baseline):
         self._taken += len(events)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        files, texts = (
-            Files(short=True),
-            items_within(
-                self.said("prompt", "observation", "turn_ended"), tokens // 3, 0
-            ),
+        files = Files(short=True)
+        texts = items_within(
+            self.said("prompt", "observation", "turn_ended"), tokens // 3, 0
         )
         files.observe(self.events)
         paths = items_within(files.items(now, "", tokens), tokens - tokens // 3, 0)
@@ -344,7 +340,8 @@ class ReplayAdapter:
 
     def __init__(self, designs: Sequence[Design], **given: Any) -> None:
         """`given`: settings and embedder. Raises as `Lab` does."""
-        self._clock, self._shown = FixedClock(0), set[str]()
+        self._clock = FixedClock(0)
+        self._shown = set[str]()
         self._folder = tempfile.TemporaryDirectory(
             prefix="theorex-compare-", ignore_cleanup_errors=True
         )
@@ -419,7 +416,8 @@ class ReplayAdapter:
         rest on none.
         """
         found: dict[str, None] = {}
-        asked, seen = set(ids), set[str]()
+        asked = set(ids)
+        seen = set[str]()
         while asked:
             events = list(self.lab.journal.read(ids=sorted(asked)))
             seen |= asked

@@ -85,7 +85,8 @@ def replay_all(
     for all.
     """
     times = _grid(recorded, every_days, now)
-    policies, memory = [_Policy(recorded, each) for each in settings], Memory(recorded)
+    policies = [_Policy(recorded, each) for each in settings]
+    memory = Memory(recorded)
     half_lives = tuple({each.half_life_days for each in settings})
     for now in times.tolist():
         item = np.unique(recorded.item[memory.new(now)])
@@ -129,7 +130,8 @@ class _Policy:
     def __init__(self, recorded: EventLog, settings: Settings) -> None:
         n = len(recorded.names)
         self.settings, self.law = settings, law_of(settings)
-        self.asleep, self.shown = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        self.asleep = np.zeros(n, np.bool_)
+        self.shown = np.zeros(n, np.bool_)
         self.section_price = np.array([CONCEPT_HEADING_TOKENS + count_tokens(_AGENT)])
         self.asked, self.steps = (
             list[int](),
@@ -149,7 +151,8 @@ class _Policy:
 
     def scan(self, memory: Memory) -> None:
         """Recompute tiers and fill the context."""
-        settings, rows = self.settings, memory.rows
+        settings = self.settings
+        rows = memory.rows
         raw = self.law.raw(memory.items(settings))
         tier = tiers(
             self.law.importance(raw), settings.active_threshold, settings.mild_threshold
@@ -179,14 +182,16 @@ class _Policy:
         self, memory: Memory, raw: Floats, awake: Integers, room: TokenBudget
     ) -> Integers:
         """Positions of the known items that find room, hottest first."""
-        recorded, rows = memory.recorded, memory.rows
+        recorded = memory.recorded
+        rows = memory.rows
         cheapest = int(recorded.item_tokens[rows].min())
         most = max(room.left, 0) // cheapest + 1
         hottest = awake
         if len(awake) > 2 * most:  # sorting all of them is dear
             hottest = awake[raw[awake] >= np.partition(raw[awake], -most)[-most]]
         for chosen in (hottest, awake):
-            known, before = rows[chosen], room.left
+            known = rows[chosen]
+            before = room.left
             order = rank_order(
                 raw[chosen], memory.count[chosen], memory.counts.last[known], known
             )
@@ -241,10 +246,8 @@ class Replay(Rows[dict[str, Any]]):
         all scans: means of what was awake and in the context. asked_*: known items
         mentioned again, those asleep and those absent, and as rates 0..1.
         """
-        held, context = (
-            self.steps[-1, :4].tolist(),
-            self.steps[:, 4:6].mean(axis=0).tolist(),
-        )
+        held = self.steps[-1, :4].tolist()
+        context = self.steps[:, 4:6].mean(axis=0).tolist()
         asked = self.steps[:, 6:].sum(axis=0).tolist()
         again = max(asked[0], 1)
         known = {"items": sum(held), **dict(zip(_COLUMNS, held, strict=False))}

@@ -84,7 +84,8 @@ class Memory:
 
     def take_in(self, now: int, half_lives: tuple[float, ...] = ()) -> None:
         """Count all up to `now`, for links that fade by these half-lives (days)."""
-        recorded, new = self.recorded, self.new(now)
+        recorded = self.recorded
+        new = self.new(now)
         item = recorded.item[new]
         if len(item):
             self.counts.take_in(item, 1, recorded.time[new])
@@ -95,15 +96,19 @@ class Memory:
             links = self.links.setdefault(half_life, Links.none(recorded.link_ends))
             links.take_in(recorded.together_link[both], recorded.together_time[both])
             links.keep(links.strengths(now, half_life) > 0)
-        self._seen, self._together, self.now = new.stop, both.stop, now
+        self._seen = new.stop
+        self._together = both.stop
+        self.now = now
         self.rows = np.flatnonzero(self.counts.count)
         self.columns = self.counts.columns(now, self.rows)
-        self.age, self.count = self.columns["age_days"], self.columns["count"]
+        self.age = self.columns["age_days"]
+        self.count = self.columns["count"]
         self._linked: dict[float, dict[str, Any]] = {}
 
     def items(self, settings: Settings) -> Items:
         """What the laws read of the known items."""
-        half_life, links = settings.half_life_days, self.links[settings.half_life_days]
+        half_life = settings.half_life_days
+        links = self.links[settings.half_life_days]
         if half_life not in self._linked:
             present, strength = links.present(self.now, half_life)
             ends = links.first[present], links.second[present]

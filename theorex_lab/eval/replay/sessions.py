@@ -29,7 +29,8 @@ from theorex_lab.text.line import one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RECENT, NOTHING = "recent_files", "nothing"
+RECENT = "recent_files"
+NOTHING = "nothing"
 _PROMPT_CHARACTERS = 80
 
 
@@ -68,8 +69,10 @@ class SessionReplay(Rows[ReplayedSession]):
         self, rows: Sequence[ReplayedSession], compared: Comparison, of: int
     ) -> None:
         super().__init__(rows)
-        self.compared, self.of = compared, of
-        self.tokens, self.design = compared.plan.budgets[0], compared.designs[0]
+        self.compared = compared
+        self.of = of
+        self.tokens = compared.plan.budgets[0]
+        self.design = compared.designs[0]
 
     @property
     def by_day(self) -> pd.DataFrame:
@@ -80,10 +83,8 @@ class SessionReplay(Rows[ReplayedSession]):
         frame = frame.assign(
             needed=frame["needed"].map(len), named=frame["named"].map(len)
         )
-        counts, means = (
-            ["sessions", "needed", "named"],
-            ["share", "recent_files", "nothing"],
-        )
+        counts = ["sessions", "needed", "named"]
+        means = ["share", "recent_files", "nothing"]
         return (
             frame.groupby("day")
             .agg(dict.fromkeys(counts, "sum") | dict.fromkeys(means, "mean"))
@@ -97,7 +98,8 @@ class SessionReplay(Rows[ReplayedSession]):
         tokens: one of the budgets that were scored, default the first; NaN for any
         other.
         """
-        names, budget = self.compared.designs, tokens or self.tokens
+        names = self.compared.designs
+        budget = tokens or self.tokens
         return {
             name: self.compared.value(name, INJECT, budget, "file") for name in names
         }
@@ -131,8 +133,11 @@ class _Watched:
         done: Callable[[], None],
     ) -> None:
         self._memory: Any = make()
-        self._given, self._done, self._session = given, done, ""
-        self.observe, self.consolidate = self._memory.observe, self._memory.consolidate
+        self._given = given
+        self._done = done
+        self._session = ""
+        self.observe = self._memory.observe
+        self.consolidate = self._memory.consolidate
 
     def reveal(self, target: Scene | EvalQuery) -> None:
         """Which session is asked about next; the memory itself is not told."""
@@ -148,7 +153,7 @@ class _Watched:
         self._done()
         return items
 
-    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:  # noqa: ARG002 - only starts are replayed
+    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
         return []
 
     def close(self) -> None:
@@ -198,10 +203,8 @@ def replay_sessions(
     ) as shown:
         # A start asks nothing, so that no vector is compared; the quick embedder saves
         # the time of a model's.
-        tell, given = (
-            partial(shown.update, 1),
-            {"settings": settings, "embedder": HashedNgramEmbedder()},
-        )
+        tell = partial(shown.update, 1)
+        given = {"settings": settings, "embedder": HashedNgramEmbedder()}
         makers = {
             name: ReplayAdapterMaker(memory, given=given)
             for name, memory in named.items()
@@ -211,7 +214,8 @@ def replay_sessions(
             for name, make in makers.items()
         }
     compared = Comparison(tuple(trial for trial, _ in lived.values()), plan)
-    first, recent = next(iter(lived.values()))[1], lived[RECENT][1]
+    first = next(iter(lived.values()))[1]
+    recent = lived[RECENT][1]
     return SessionReplay(
         [_row(scene, first, recent) for scene in wanted], compared, len(asked)
     )

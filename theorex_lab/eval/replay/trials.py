@@ -28,7 +28,8 @@ from theorex_lab.eval.metrics.sessions import Scene, scenes, share
 from theorex_lab.memory.briefing.token_budget import count_tokens
 from theorex_lab.memory.contract import Item
 
-INJECT, RETRIEVE = "inject", "retrieve"
+INJECT = "inject"
+RETRIEVE = "retrieve"
 
 # What is better where it is lower, and what is neither.
 LOWER_IS_BETTER = frozenset({"stale", "waste"})
@@ -194,7 +195,8 @@ class GuardedMemory:
         self, make: Callable[[], MemoryDesign], timeout: float | None = None
     ) -> None:
         """Make the memory in that thread. Raises Failed where that fails."""
-        self.seconds, self._timeout = dict[str, float](), timeout
+        self.seconds = dict[str, float]()
+        self._timeout = timeout
         self.memory: Any = None
         self._jobs: queue.SimpleQueue[tuple[str, Callable[[], Any]] | None] = (
             queue.SimpleQueue()
@@ -261,7 +263,7 @@ class GuardedMemory:
                 answer: tuple[Any, BaseException | None] = (function(), None)
             # Whatever a memory of somebody else's raises is its result; `_call` raises
             # it again as Failed.
-            except (Exception, SystemExit) as error:  # noqa: BLE001
+            except (Exception, SystemExit) as error:
                 answer = (None, error)
             self.seconds[name] = (
                 self.seconds.get(name, 0.0) + time.thread_time() - begun
@@ -306,7 +308,8 @@ def _checked_item(given: Any, known: Collection[str]) -> Item:
         raise MemoryFailure(
             f"got an item whose text is a {shown}; allowed are (text, event ids)"
         )
-    item, events = Item(*given), given[1] if len(given) == 2 else ()
+    item = Item(*given)
+    events = given[1] if len(given) == 2 else ()
     try:
         item.text.encode()
     except UnicodeEncodeError as error:
@@ -332,8 +335,13 @@ class _Course:
     def __init__(
         self, log: EvalLog, memory: GuardedMemory, plan: Plan, trial: Trial
     ) -> None:
-        self.log, self.memory, self.plan, self.trial = log, memory, plan, trial
-        self.known, self.taken, self.problems = set[str](), 0, Counter[str]()
+        self.log = log
+        self.memory = memory
+        self.plan = plan
+        self.trial = trial
+        self.known = set[str]()
+        self.taken = 0
+        self.problems = Counter[str]()
 
     def run(self) -> Trial:
         night = self.log.events[0].at if self.log.events else 0
@@ -359,11 +367,13 @@ class _Course:
         return night
 
     def _observe(self, until: int) -> None:
-        events, end = self.log.events, self.taken
+        events = self.log.events
+        end = self.taken
         while end < len(events) and events[end].at <= until:
             end += 1
         if end > self.taken:
-            new, self.taken = events[self.taken : end], end
+            new = events[self.taken : end]
+            self.taken = end
             self.known.update(event.id for event in new)
             self._try("observing", lambda: self.memory.call("observe", new))
 
@@ -400,10 +410,8 @@ class _Course:
             :MOST_SURVIVORS
         ]
         chosen = [probes[row] for row in rows]
-        night, step = (
-            max(night, max(probe.at for probe in probes)),
-            int(self.plan.every_days * MICROSECONDS_PER_DAY),
-        )
+        night = max(night, max(probe.at for probe in probes))
+        step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
         budget = max(
             (tokens for tokens in self.plan.budgets if tokens <= 2_000),
             default=self.plan.budgets[0],

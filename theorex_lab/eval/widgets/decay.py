@@ -94,10 +94,8 @@ def draw_decay(
     )
     codes = tiers(importance[shown], active_threshold, mild_threshold)
     for tier in Tier:
-        ages, heights = (
-            items.age_days[shown][codes == tier],
-            importance[shown][codes == tier],
-        )
+        ages = items.age_days[shown][codes == tier]
+        heights = importance[shown][codes == tier]
         ax.plot(
             ages,
             heights,

@@ -31,7 +31,8 @@ class Explorer(Generic[T]):
             )
         self._read = cache(lambda name: sources[name]())
         self.source = control("Dropdown", "Source", options=list(sources))
-        self.status, self.picture = widgets.HTML(), widgets.Image(format="png")
+        self.status = widgets.HTML()
+        self.picture = widgets.Image(format="png")
 
     def show(self, drawn: Callable[[T], tuple[str, Figure]]) -> None:
         """The line and the picture of the chosen source; the reason where it cannot be
@@ -87,7 +88,8 @@ def drawn(draw: Callable[..., Any], dpi: int = 110) -> bytes:
     """What `draw(ax=…)` draws, as a small PNG file of 64 colours and 8 by 4.8 inches."""
     from PIL import Image
 
-    figure, file = Figure(figsize=(8, 4.8), layout="constrained"), BytesIO()
+    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    file = BytesIO()
     draw(ax=figure.add_subplot())
     Image.open(BytesIO(to_png(figure, dpi))).convert("RGB").quantize(64).save(
         file, "PNG", optimize=True

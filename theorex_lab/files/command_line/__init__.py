@@ -79,7 +79,8 @@ class Command(_Merging):
             if (option.metavar or "").endswith("…")
             for name in option.opts
         }
-        spread, current = list[str](), ""
+        spread = list[str]()
+        current = ""
         for arg in args:
             if arg.startswith("--"):
                 current = arg if arg in long else ""
@@ -243,7 +244,7 @@ def _tended(
 
 def _named_project(
     context: click.Context, parameter: click.Parameter, value: str | None
-) -> str | None:  # noqa: ARG001
+) -> str | None:
     if value == "":
         raise click.BadParameter(
             "got an empty name; allowed is a project's name or folder"

@@ -85,7 +85,7 @@ def note(text: str) -> None:
 
 def _checked(
     context: click.Context, parameter: click.Parameter, value: str | None
-) -> str | None:  # noqa: ARG001
+) -> str | None:
     return None if value is None else check_agent(value)
 
 

@@ -51,7 +51,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
                 draft, "x", encoding="utf-8", newline="\n", opener=open_private
             ) as file,
         ):
-            for count, line in enumerate(lines, 1):  # noqa: B007 - how many there were
+            for count, line in enumerate(lines, 1):
                 file.write(line + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -89,11 +89,9 @@ def read_graph(path: Path) -> FlatRecord:
     that cannot be read.
     """
     graph = parse_object(read_file(path))
-    attributes, nodes, edges = (
-        graph.get("attributes", {}),
-        graph.get("nodes"),
-        graph.get("edges", []),
-    )
+    attributes = graph.get("attributes", {})
+    nodes = graph.get("nodes")
+    edges = graph.get("edges", [])
     if (
         not isinstance(attributes, dict)
         or not isinstance(nodes, list)
@@ -235,7 +233,8 @@ def merged(problems: Iterable[str]) -> list[str]:
         kinds.setdefault(
             found["reason"] if (found := _PLACE.fullmatch(problem)) else problem, []
         ).append(problem)
-    first, others = list(kinds.values())[:MOST_SHOWN], list(kinds.values())[MOST_SHOWN:]
+    first = list(kinds.values())[:MOST_SHOWN]
+    others = list(kinds.values())[MOST_SHOWN:]
     lines = [
         one[0] + (f" (and {len(one) - 1} more like it)" if len(one) > 1 else "")
         for one in first

@@ -152,7 +152,8 @@ def _nothing_at(home: Home, path: Path | None) -> InvalidInput:
     )
 
 
-TRACES, OUTCOMES = "traces", "outcomes"
+TRACES = "traces"
+OUTCOMES = "outcomes"
 Links = dict[str, str]  # by the id of a trace, the event of the outcome that names it
 
 
@@ -205,7 +206,8 @@ def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]
         steps, tools = trace_events(views, trace_id)
         if not steps or any(event.erased for event in steps):
             continue
-        start, told = steps[0], trace(views, trace_id).to_dict()
+        start = steps[0]
+        told = trace(views, trace_id).to_dict()
         yield {
             **{name: value for name, value in told.items() if value is not None},
             "session_id": start.session,
@@ -287,7 +289,8 @@ def import_runs(
 
 
 def _name(files: list[Path]) -> str:
-    folder, name = files[0].parent.name, files[0].name
+    folder = files[0].parent.name
+    name = files[0].name
     return f"{folder}/*.json" if len(files) > 1 else f"{folder}/{name}"
 
 

@@ -139,11 +139,9 @@ class _Attempt(schema.FileRecord):
             self.given("unavailable", tells_no_answer(self.error)) and not success
         )
         latency_ms = self.latency_ms if success else None
-        prompt, completion, tokens = (
-            self.prompt_tokens,
-            self.completion_tokens,
-            self.tokens,
-        )
+        prompt = self.prompt_tokens
+        completion = self.completion_tokens
+        tokens = self.tokens
         if tokens is None and prompt is not None and completion is not None:
             tokens = prompt + completion
         return Attempt(
@@ -354,10 +352,8 @@ def trace_of(
 
     `links`: by the id of a trace, the event of the outcome that names it.
     """
-    stated, source = (
-        schema.checked(_Trace, record),
-        {"source": how.source(record, "source", "model")},
-    )
+    stated = schema.checked(_Trace, record)
+    source = {"source": how.source(record, "source", "model")}
     if (outcome_id := links.get(stated.trace_id)) is None and (
         named := stated.given("outcome_id")
     ) is not None:
@@ -391,10 +387,9 @@ def _tool(
         record.get(key, record.get(f"tool_{key}", "")) for key in ("input", "response")
     ]
     texts = [value if isinstance(value, str) else encode(value) for value in said]
-    at, name = stated.given("at", start.at), stated.given("tool", stated.tool_name)
-    used, made = (
-        ToolUse(start.trace_id, at, name, *texts),
-        ("tool used", start.trace_id, position),
-    )
+    at = stated.given("at", start.at)
+    name = stated.given("tool", stated.tool_name)
+    used = ToolUse(start.trace_id, at, name, *texts)
+    made = ("tool used", start.trace_id, position)
     event = with_members(used.event(start), {"source": how.source(record, "source")})
     return event._replace(id=schema.event_id_of(stated.id, *made), session=TOOL_SESSION)

@@ -41,7 +41,11 @@ LANGUAGES = {
 }
 _NAMED = {"call": "calls", "import": "imports"}  # what counts for the symbol around it
 _SYMBOLS = ("class", "function", "module")
-_MOST_WORDS, _MOST_LINKS, _SIGNATURE, _DOC, _FIRST = 120, 60, 400, 2_000, 200
+_MOST_WORDS = 120
+_MOST_LINKS = 60
+_SIGNATURE = 400
+_DOC = 2_000
+_FIRST = 200
 _COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+)\s?|\s*\*+/\s*$", re.MULTILINE)
 _WORD = re.compile(r"\b\w{1,60}\b")
 _CALL_BYTES = 320
@@ -105,7 +109,9 @@ class _CodeSymbols:
     """What the query finds in a file."""
 
     def __init__(self, stem: str, root: Node) -> None:
-        self._module, self.broken, self._broken_to = _Symbol("module", root, stem), 0, 0
+        self._module = _Symbol("module", root, stem)
+        self.broken = 0
+        self._broken_to = 0
         self._symbols: dict[int, _Symbol] = {}
         self._owners: list[tuple[Node, str]] = []
         self._named: list[tuple[int, str, str]] = []
@@ -145,7 +151,8 @@ class _CodeSymbols:
         """A symbol as it is kept: signature, comment, what the comments around it begin
         with, and its words, to be searched.
         """
-        is_file, owner = symbol is self._module, ".".join(symbol.owners)
+        is_file = symbol is self._module
+        owner = ".".join(symbol.owners)
         calls = [
             call for call in _once(symbol.calls, _MOST_LINKS) if _DOTTED.fullmatch(call)
         ]
@@ -230,10 +237,8 @@ def _once(names: list[str], most: int) -> list[str]:
 
 
 def _signature(symbol: _Symbol) -> str:
-    start, end = (
-        symbol.node.start_byte,
-        symbol.body.start_byte if symbol.body is not None else symbol.node.end_byte,
-    )
+    start = symbol.node.start_byte
+    end = symbol.body.start_byte if symbol.body is not None else symbol.node.end_byte
     head = folded(
         (symbol.node.text or b"")[: min(end - start, 4 * _SIGNATURE)].decode(
             "utf-8", "replace"
@@ -246,11 +251,9 @@ def _own(symbol: _Symbol, said: Node | None) -> str:
     """The source of a symbol behind its signature, without the symbols in it and what
     its docstring says.
     """
-    source, at, pieces = (
-        symbol.node.text or b"",
-        (symbol.body or symbol.node).start_byte,
-        list[bytes](),
-    )
+    source = symbol.node.text or b""
+    at = (symbol.body or symbol.node).start_byte
+    pieces = list[bytes]()
     start = symbol.node.start_byte
     for node in sorted(
         [*symbol.inner, *filter(None, [said])], key=lambda node: node.start_byte
@@ -276,10 +279,8 @@ def _doc(symbol: _Symbol, is_file: bool) -> tuple[str, Node | None]:
         "string_start"
     ]:
         return cleandoc(_QUOTES.sub("", _text(said)))[:_DOC], said
-    lines, node = (
-        list[str](),
-        next(iter(named), None) if is_file else _before(symbol.node),
-    )
+    lines = list[str]()
+    node = next(iter(named), None) if is_file else _before(symbol.node)
     while node is not None and (
         "comment" in node.type or node.type in ("attribute_item", "decorator")
     ):

@@ -137,13 +137,11 @@ class _IngestRun:
     def __init__(
         self, home: Home, reader: FileReader, agent: str, source: str, dry_run: bool
     ) -> None:
-        self._home, self._reader, self._agent, self._source, self._dry_run = (
-            home,
-            reader,
-            agent,
-            source,
-            dry_run,
-        )
+        self._home = home
+        self._reader = reader
+        self._agent = agent
+        self._source = source
+        self._dry_run = dry_run
         self._suffixes = tuple(reader.suffixes())
         self._known = self._state()
         self._by_digest = {known.digest: name for name, known in self._known.items()}
@@ -212,10 +210,8 @@ class _IngestRun:
                 while block := raw.read(1 << 20):
                     hashed.update(block)
                 return b"", hashed.hexdigest()[:32]
-            most, size = (
-                self._home.settings.ingest_max_bytes,
-                os.fstat(raw.fileno()).st_size,
-            )
+            most = self._home.settings.ingest_max_bytes
+            size = os.fstat(raw.fileno()).st_size
             content = raw.read(most + 1) if size <= most else b""
             if max(size, len(content)) > most:
                 raise InvalidInput(
@@ -260,7 +256,8 @@ class _IngestRun:
         """Write the state of a file, unless another run has written it meanwhile."""
         with door() as here:
             parts = [Part(*kept_value(list(part))) for part in parts]
-        project, journal = self._home.project, self._home.journal
+        project = self._home.project
+        journal = self._home.journal
         with journal.exclusive() as append, self._home.views.reading(Documents) as view:
             now = view.state(self._agent, project, name)
             if (now.digest if now else "") == digest:

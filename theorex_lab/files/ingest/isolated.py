@@ -17,7 +17,8 @@ from theorex_lab.core.processes import start_python
 if TYPE_CHECKING:
     from theorex_lab.core.processes import Process
 
-_MOST_BYTES, _SECONDS = 2 << 30, 60.0
+_MOST_BYTES = 2 << 30
+_SECONDS = 60.0
 _PROCESSES: dict[str, Process] = {}
 
 
@@ -80,7 +81,8 @@ def _serve() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
-    source, replies = sys.stdin.buffer, sys.stdout.buffer
+    source = sys.stdin.buffer
+    replies = sys.stdout.buffer
     # Whatever a library prints is no reply, and nobody would read it: the pipe would be
     # full. Told is the error that ends this.
     told, sys.stdout, sys.stderr = sys.stderr, None, None

@@ -74,7 +74,9 @@ def synthesize(
         home.settings,
         json_schema=_SCHEMA,
     )
-    events, found, why = [own], list[tuple[str, str]](), ""
+    events = [own]
+    found = list[tuple[str, str]]()
+    why = ""
     try:
         for said in answer.completion.data["lessons"] if answer.completion else ():
             tags = [f"domain:{folded(said['domain'])}", f"outcome:{said['outcome']}"]
@@ -93,7 +95,8 @@ def synthesize(
             events.append(event._replace(lineage=(own.id,)))
             found.append((event.id, event.body["text"]))
     except InvalidInput as error:
-        events, why = [own], f"a lesson cannot be kept: {error}"
+        events = [own]
+        why = f"a lesson cannot be kept: {error}"
     home.journal.append(events)
     if answer.completion is None or why:
         why = (

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".tif", ".tiff", ".bmp")
 _FILMS = (".mp4", ".mkv", ".webm", ".mov", ".avi", ".m4v", ".mpg")
-_OCR_SECONDS, _FILM_SECONDS, _MOST_FRAMES, _SIDE = 60.0, 1_800.0, 200, 768
+_OCR_SECONDS = 60.0
+_FILM_SECONDS = 1_800.0
+_MOST_FRAMES = 200
+_SIDE = 768
 # A cut: the mean change of a pixel's colours from one frame to the next, as a share of
 # the most that they could change.
 CUT = 0.1
@@ -115,7 +118,8 @@ def _video(
 ) -> tuple[list[Part], list[str]]:
     place = os.fsencode(path.absolute())
     film = call_apart(watch, f"{every:g}", place, seconds=_FILM_SECONDS)
-    parts, notes = [Part("video", path.name, film["about"])], dict[str, None]()
+    parts = [Part("video", path.name, film["about"])]
+    notes = dict[str, None]()
     for frame in film["frames"]:
         text, said = _told(frame, describe)
         notes |= dict.fromkeys(said)
@@ -128,7 +132,8 @@ def _video(
 
 def _told(found: dict[str, Any], describe: _Describer) -> tuple[str, list[str]]:
     """What is known of a picture, its words in it as such, and what could not be known."""
-    notes, words = list[str](), folded(found["words"] or "")
+    notes = list[str]()
+    words = folded(found["words"] or "")
     shown = describe(found["picture"], notes)
     notes = (
         [_NO_WORDS, *notes]
@@ -204,7 +209,9 @@ def watch(every: str, place: bytes) -> dict[str, Any]:
     return {"about": f"{about}, with {cuts} cuts.", "frames": frames}
 
 
-_FIRST, _CUT, _LATER = "it begins", "a new scene begins", "the scene goes on"
+_FIRST = "it begins"
+_CUT = "a new scene begins"
+_LATER = "the scene goes on"
 
 
 def _chosen(frames: Iterator[Any], every: float) -> Iterator[tuple[float, str, Any]]:
@@ -213,7 +220,9 @@ def _chosen(frames: Iterator[Any], every: float) -> Iterator[tuple[float, str, A
     """
     import numpy as np
 
-    before, last, chosen = None, 0.0, 0
+    before = None
+    last = 0.0
+    chosen = 0
     for frame in frames:
         at = float(frame.time or 0.0)
         small = (
@@ -233,7 +242,8 @@ def _chosen(frames: Iterator[Any], every: float) -> Iterator[tuple[float, str, A
         )
         before = small
         if why:
-            last, chosen = at, chosen + 1
+            last = at
+            chosen = chosen + 1
             yield at, why, frame
         if chosen >= _MOST_FRAMES:
             return

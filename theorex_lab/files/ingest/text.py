@@ -107,7 +107,8 @@ def _between(
     """Headings, given by their first line from 0, the line after them, their level and
     title, and the source between them.
     """
-    lines, start = text.split("\n"), 0
+    lines = text.split("\n")
+    start = 0
     for first, last, level, title in heads:
         yield TextBlock(0, "\n".join(lines[start:first]), start + 1)
         yield TextBlock(level, title, first + 1)
@@ -128,11 +129,14 @@ def _restructured(text: str) -> Iterator[TextBlock]:
     tree = publish_doctree(
         text, settings_overrides={**closed, "report_level": 5, "halt_level": 6}
     )
-    heads, lines = list[tuple[int, int, int, str]](), text.split("\n")
+    heads = list[tuple[int, int, int, str]]()
+    lines = text.split("\n")
     for title in tree.findall(nodes.title):
-        level, above = 0, title.parent
+        level = 0
+        above = title.parent
         while isinstance(above, nodes.section):
-            level, above = level + 1, above.parent
+            level = level + 1
+            above = above.parent
         near = range((title.line or 1) - 2, (title.line or 1) + 2)
         underline = next((at for at in near if _is_rule(lines, at)), None)
         if level and underline is not None:
@@ -157,7 +161,9 @@ def _html(content: bytes) -> Iterator[TextBlock]:
         unseen.decompose()
     for end in soup.find_all("br"):
         end.replace_with("\n")
-    said, heading, last = list[str](), None, None
+    said = list[str]()
+    heading = None
+    last = None
     for string in soup.find_all(string=True):
         place = next(above for above in string.parents if above.name not in _INLINE)
         if type(string) is NavigableString and (
@@ -167,7 +173,8 @@ def _html(content: bytes) -> Iterator[TextBlock]:
                 yield TextBlock(
                     int(heading.name[1]) if heading else 0, "".join(said).strip()
                 )
-                said, heading = [], above
+                said = []
+                heading = above
             said.append(str(string) if place is last else f"\n{string.lstrip()}")
             last = place
     yield TextBlock(int(heading.name[1]) if heading else 0, "".join(said).strip())
@@ -320,7 +327,8 @@ def _cut(text: str) -> Iterator[tuple[str, int]]:
     """A text in pieces of some size, none of them blank, each with the number of lines
     before it.
     """
-    start, size = 0, len(text)
+    start = 0
+    size = len(text)
     while start < size:
         end = min(start + _SECTION_CHARACTERS, size)
         if end < size:

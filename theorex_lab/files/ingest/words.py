@@ -171,7 +171,8 @@ def _is_filled(text: str, tags: Sequence[_Tag], *, is_alone: bool) -> bool:
     In the only block the user's words may follow the element, after a blank or on a
     line of their own.
     """
-    first, last = tags[0], tags[-1]
+    first = tags[0]
+    last = tags[-1]
     is_framed = not text[: first.start].strip() and not text[last.end :].strip()
     if not is_framed or first.closes or not last.closes or first.name != last.name:
         return False

@@ -95,7 +95,8 @@ class Captures:
                 use: _in_project(said.hook.get(name))
                 for use, name in (("read", "reads"), ("edited", "edits"))
             }
-        own, at = self.id_of(form, told), min(told.at, self.latest)
+        own = self.id_of(form, told)
+        at = min(told.at, self.latest)
         return new_event(
             kind, body, agent=self.agent, session=session, at=at, event_id=own
         )

@@ -52,7 +52,8 @@ class Claude:
 
     def __init__(self, stem: str) -> None:
         self._stem = stem
-        self._calls, self._turns = OpenCalls(), OpenTurns()
+        self._calls = OpenCalls()
+        self._turns = OpenTurns()
         self._compacted = False
 
     @staticmethod
@@ -62,7 +63,8 @@ class Claude:
 
     def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
         """See `Reader`."""
-        kind, source = row.get("type"), self._source(row, number)
+        kind = row.get("type")
+        source = self._source(row, number)
         if kind == "assistant" and not row.get("isApiErrorMessage"):
             yield from self._assistant(row, source, size)
         elif kind == "user":
@@ -77,16 +79,15 @@ class Claude:
         yield from self._turns.all_ended()
 
     def _source(self, row: Row, number: int | str) -> MessageSource:
-        session, own, at = (
-            row.get("sessionId"),
-            row.get("uuid", number),
-            row.get("timestamp"),
-        )
+        session = row.get("sessionId")
+        own = row.get("uuid", number)
+        at = row.get("timestamp")
         origin = object_of(row.get("forkedFrom"))
         if isinstance(origin.get("sessionId"), str) and isinstance(
             origin.get("messageUuid"), str
         ):
-            session, own = origin["sessionId"], origin["messageUuid"]
+            session = origin["sessionId"]
+            own = origin["messageUuid"]
         is_unique = (
             isinstance(own, str)
             and bool(own)
@@ -104,7 +105,8 @@ class Claude:
     def _assistant(
         self, row: Row, source: MessageSource, size: int
     ) -> Iterator[Utterance]:
-        message, helper = object_of(row.get("message")), _helper(row)
+        message = object_of(row.get("message"))
+        helper = _helper(row)
         self._turns.says(
             source, "\n".join(texts_of(message.get("content"))), helper=helper
         )

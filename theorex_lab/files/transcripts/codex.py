@@ -52,19 +52,19 @@ class Codex:
 
     def __init__(self, stem: str) -> None:
         found = _STEM_ID.search(stem)
-        self._session, self._named, self._helper, self._began_at = (
-            found[0] if found else stem,
-            False,
-            "",
-            0,
-        )
+        self._session = found[0] if found else stem
+        self._named = False
+        self._helper = ""
+        self._began_at = 0
         self._cwd: object = None
         self._at: object = None  # of the line before, for those that state none
         # whether the lines are those of the session that this one was forked from
         self._copied = False
-        self._calls, self._turns = OpenCalls(), OpenTurns()
+        self._calls = OpenCalls()
+        self._turns = OpenTurns()
         # Prompts of the model's log, until it is known whether the other log has some.
-        self._asked, self._has_prompts = list[Utterance](), False
+        self._asked = list[Utterance]()
+        self._has_prompts = False
 
     @staticmethod
     def reads(row: Row) -> bool:
@@ -74,15 +74,14 @@ class Codex:
                 row.get("record_type") == "state"
                 or {"id", "timestamp", "instructions"} <= row.keys()
             )
-        wrapped, bare = (
-            row["type"] in _ENVELOPE and "payload" in row,
-            row["type"] in _BARE and "message" not in row,
-        )
+        wrapped = row["type"] in _ENVELOPE and "payload" in row
+        bare = row["type"] in _BARE and "message" not in row
         return wrapped or bare or row.get("record_type") == "state"
 
     def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
         """See `Reader`."""
-        kind, at = row.get("type"), row.get("timestamp") or self._at
+        kind = row.get("type")
+        at = row.get("timestamp") or self._at
         self._at = at
         payload = object_of(row.get("payload")) if kind in _ENVELOPE else row
         if kind == "session_meta" or (kind is None and "id" in row):
@@ -117,7 +116,9 @@ class Codex:
             or 0
         )
         self._copied = bool(payload.get("forked_from_id"))
-        self._session, self._named, self._cwd = payload["id"], True, payload.get("cwd")
+        self._session = payload["id"]
+        self._named = True
+        self._cwd = payload.get("cwd")
         source = payload.get("source")
         self._helper = (
             "helper" if isinstance(source, dict) and "subagent" in source else ""
@@ -147,7 +148,8 @@ class Codex:
             self._turns.goes_on(self._helper)
 
     def _item(self, item: Row, source: MessageSource, size: int) -> Iterator[Utterance]:
-        kind, role = item.get("type"), item.get("role")
+        kind = item.get("type")
+        role = item.get("role")
         if kind == "message" and role == "user":
             self._user(item, source)
             return
@@ -183,7 +185,8 @@ class Codex:
 
     def _prompts(self) -> list[Utterance]:
         """The prompts of the model's log, where the other has none."""
-        asked, self._asked = self._asked, []
+        asked = self._asked
+        self._asked = []
         return (
             []
             if self._has_prompts

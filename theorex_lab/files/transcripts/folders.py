@@ -174,7 +174,9 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     """The file with its reader, by what its first lines are like; None where no reader
     knows them.
     """
-    lines, looked_at, size = lines_of(content), list[SourceLine](), 0
+    lines = lines_of(content)
+    looked_at = list[SourceLine]()
+    size = 0
     for line in islice(lines, _LOOKED_AT_LINES):
         looked_at.append(line)
         size += len(line.content or b"")

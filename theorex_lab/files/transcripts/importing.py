@@ -47,7 +47,8 @@ from theorex_lab.memory.hook_payloads import BODIES
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
 FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, or lines in a hook's form, plain or .gz"
-_AT_ONCE, _BYTES_AT_ONCE = 500, 64 << 20
+_AT_ONCE = 500
+_BYTES_AT_ONCE = 64 << 20
 _LINES_A_STEP = 256  # of the progress bar
 _MOST_PROBLEMS = 10_000
 _WHERE_ANY = ("replayed", "guessed", "unread", "suggestion")
@@ -194,27 +195,22 @@ class _ImportRun:
         since: int | None,
         dry: bool,
     ) -> None:
-        self._journal, self._report, self._project, self._since = (
-            home.journal,
-            report,
-            project,
-            since,
-        )
-        self._now, self._dry_run, self._recorded = (
-            home.clock.now(),
-            dry,
-            HookedCaptures(home.journal),
-        )
-        latest, keep = (
-            self._now + FUTURE_TOLERANCE_MICROSECONDS,
-            home.settings.keep_messages,
-        )
+        self._journal = home.journal
+        self._report = report
+        self._project = project
+        self._since = since
+        self._now = home.clock.now()
+        self._dry_run = dry
+        self._recorded = HookedCaptures(home.journal)
+        latest = self._now + FUTURE_TOLERANCE_MICROSECONDS
+        keep = home.settings.keep_messages
         self._latest = latest
         self._captures = partial(captures, latest, keep_messages=keep)
         self._seen: dict[str, str] = {}  # by a dry run: the session of each id
         self._hooked: set[str] = set()  # the ids of what the hook has recorded
         self._sessions: dict[str, set[str]] = defaultdict(set)
-        self._batch, self._bytes = list[tuple[Captures, str, TimedCapture]](), 0
+        self._batch = list[tuple[Captures, str, TimedCapture]]()
+        self._bytes = 0
 
     def take(self, file: Path, shown: Any) -> None:
         """Read a file to its end; one that is no transcript is left out."""
@@ -270,7 +266,8 @@ class _ImportRun:
         for number in new:
             if guess := guesses[number]:
                 self._report.guessed[guess] = self._report.guessed.get(guess, 0) + 1
-        self._batch, self._bytes = [], 0
+        self._batch = []
+        self._bytes = 0
 
     def _known_sessions(self, ids: set[str]) -> dict[str, str]:
         """The sessions of those ids that are there, or were seen by a dry run."""

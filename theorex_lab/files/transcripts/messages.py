@@ -250,7 +250,9 @@ _LEAP_SECOND = re.compile(
 )
 _FIRST_SECOND = 100_000_000  # a smaller number counts something else
 # From which number on it counts which part of a second: µs in one, or parts in a µs.
-_MILLISECONDS_FROM, _MICROSECONDS_FROM, _NANOSECONDS_FROM = 10**11, 10**14, 10**17
+_MILLISECONDS_FROM = 10**11
+_MICROSECONDS_FROM = 10**14
+_NANOSECONDS_FROM = 10**17
 
 
 def _counted(number: float) -> StatedTime | None:
@@ -302,7 +304,8 @@ class HookForm:
         """words: what of a prompt is kept; a published log is measured with all of it,
         which takes `"".join`.
         """
-        self._stem, self._words = stem, words
+        self._stem = stem
+        self._words = words
         self._folders: dict[str, object] = {}
         self._lines = Counter[str]()
 
@@ -311,7 +314,7 @@ class HookForm:
         """Whether a line is of this form."""
         return isinstance(row.get("hook_event_name"), str)
 
-    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:  # noqa: ARG002
+    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
         """See `Reader`."""
         session = row.get("session", row.get("session_id"))
         session = session if isinstance(session, str) else self._stem

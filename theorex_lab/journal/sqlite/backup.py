@@ -83,7 +83,8 @@ def backup(journal: SqliteJournal, file: Path, *, replace: bool = False) -> Back
             make_file(str(draft))
             with _pinned(journal) as (source, segments):
                 _copy(source, draft, [*segments, journal.path.parent / CONFIG_FILE])
-            events, size = _read_again(draft), draft.stat().st_size
+            events = _read_again(draft)
+            size = draft.stat().st_size
     return Backup(str(file), events, len(segments), size)
 
 

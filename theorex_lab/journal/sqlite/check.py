@@ -69,7 +69,8 @@ def checked_rows(
     """
     expected = 1
     for row in connection.execute(f"SELECT {COLUMNS}, crc FROM events ORDER BY seq"):
-        seq, crc = row[0], row[-1]
+        seq = row[0]
+        crc = row[-1]
         if len(problems) < _MOST_PROBLEMS:
             if seq != expected:
                 problems.append(f"{path}: events {expected} to {seq - 1} are gone")

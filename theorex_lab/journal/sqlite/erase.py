@@ -67,7 +67,8 @@ def _checkpoint(connection: sqlite3.Connection) -> bool:
 ERASURE = "erasure"
 DONE = "the bodies are erased"
 _KEY_BYTES = 32
-_ERASED, _ARCHIVED = '{"erased":1', '"archived":'
+_ERASED = '{"erased":1'
+_ARCHIVED = '"archived":'
 
 
 class EraseSelection(NamedTuple):
@@ -182,10 +183,8 @@ def _chooser(
     """Tells whether a row, `id` to `body`, is chosen itself. projects: the chosen one,
     and those merged into it.
     """
-    ids, needle = (
-        frozenset(chosen.ids),
-        encode(chosen.match)[1:-1] if chosen.match else None,
-    )
+    ids = frozenset(chosen.ids)
+    needle = encode(chosen.match)[1:-1] if chosen.match else None
 
     def said(event_id: str, kind: str, body: str) -> str:
         """What the event says, as JSON; a text of hexadecimal digits must not be found

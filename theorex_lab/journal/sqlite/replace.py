@@ -114,7 +114,8 @@ def finish_replacement(home: Path) -> bool:
     """Bring a swap that was begun to its end; False where none was."""
     try:
         unfinished = json.loads((home / UNFINISHED_FILE).read_bytes())
-        drafts, aside = home / unfinished["drafts"], home / unfinished["aside"]
+        drafts = home / unfinished["drafts"]
+        aside = home / unfinished["aside"]
     except FileNotFoundError:
         return False
     except (ValueError, KeyError, TypeError) as error:

@@ -59,7 +59,8 @@ def salvage(home: Path, *, aside: str, at: int) -> SalvageReport:
         problems, events = _problems(home)
         if not problems:
             return SalvageReport(events, [], "", [])
-        archive, database = drafts / ARCHIVE_FOLDER, drafts / DATABASE_FILE
+        archive = drafts / ARCHIVE_FOLDER
+        database = drafts / DATABASE_FILE
         archive.mkdir(mode=FOLDER_MODE)
         with TemporaryDirectory(dir=drafts) as copies:
             found = _SoundRows(home / DATABASE_FILE, Path(copies))
@@ -129,7 +130,8 @@ def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
     """The rows in order, from behind each one that cannot be read; a seq that breaks
     the order is looked up by its id.
     """
-    seq, query = 0, f"SELECT {COLUMNS}, crc FROM events WHERE seq > ? ORDER BY seq"
+    seq = 0
+    query = f"SELECT {COLUMNS}, crc FROM events WHERE seq > ? ORDER BY seq"
     while seq <= last:
         try:
             for row in connection.execute(query, [seq]):
@@ -179,7 +181,8 @@ def _note_losses(
     ):
         connection.execute("PRAGMA synchronous = FULL")
         kept = int(connection.execute("SELECT count(*) FROM events").fetchone()[0])
-        gaps, expected = [], 1
+        gaps = []
+        expected = 1
         for (seq,) in connection.execute("SELECT seq FROM events ORDER BY seq"):
             if seq > expected:
                 gaps.append((expected, seq - 1))

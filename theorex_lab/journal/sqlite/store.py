@@ -169,7 +169,8 @@ class SqliteJournal(Journal):
                 marks = ",".join("?" * len(part))
                 found += self._select(f"WHERE {column} IN ({marks}) ORDER BY seq", part)
         if seqs and len(found) < len(seqs):
-            here, last = {event.seq for event in found}, self.last_seq()
+            here = {event.seq for event in found}
+            last = self.last_seq()
             if lost := [
                 seq for seq in seqs if 1 <= seq <= last and int(seq) not in here
             ]:
@@ -258,7 +259,8 @@ class SqliteJournal(Journal):
         """See `Journal`: what was read of them before is read no more."""
         from theorex_lab.journal.identity import KINDS
 
-        known, scanned = self._places or self._kept_places(), 0
+        known = self._places or self._kept_places()
+        scanned = 0
         last, event_id = self._row(
             "SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1"
         ) or (0, "")
@@ -320,7 +322,8 @@ class SqliteJournal(Journal):
     def close(self) -> None:
         """Close every thread's connection; a later call opens a new one."""
         with self._lock:
-            connections, self._connections = self._connections, []
+            connections = self._connections
+            self._connections = []
             self._local = local()
         if self._pid == os.getpid() and connections:
             with _opening:
@@ -387,7 +390,9 @@ class SqliteJournal(Journal):
     def connection(self) -> sqlite3.Connection:
         """This thread's connection; for the journal's own package."""
         if self._pid != os.getpid():  # a connection must not be carried across a fork
-            self._pid, self._local, self._connections = os.getpid(), local(), []
+            self._pid = os.getpid()
+            self._local = local()
+            self._connections = []
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             with _opening, self.explained():

@@ -14,7 +14,9 @@ from theorex_lab.journal.sqlite.connection import LOG_HEADER_BYTES
 
 # The last bit of the magic number tells the byte order; journals are made with pages of
 # this size.
-_MAGIC, _FRAME_HEADER_BYTES, _PAGE_BYTES = 0x377F0682, 24, 4_096
+_MAGIC = 0x377F0682
+_FRAME_HEADER_BYTES = 24
+_PAGE_BYTES = 4_096
 # The byte of the shared-memory file on which every connection holds a shared lock
 # (SQLite's "dead man's switch").
 _LIVE_BYTE = 128
@@ -36,17 +38,16 @@ def lost_commits(path: str) -> str:
         OSError
     ):  # a log that is gone has lost nothing; SQLite says why another cannot be opened
         return ""
-    magic, big = int.from_bytes(log[:4], "big"), log[3:4] == b"\x83"
+    magic = int.from_bytes(log[:4], "big")
+    big = log[3:4] == b"\x83"
     sums = _checksum(log[:24], (0, 0), big=big)
     is_sound = (
         magic | 1 == _MAGIC | 1
         and struct.pack(">II", *sums) == log[24:LOG_HEADER_BYTES]
     )
-    salts, sound, torn = (
-        log[16:24] if is_sound else log[LOG_HEADER_BYTES + 8 :][:8],
-        0,
-        [],
-    )
+    salts = log[16:24] if is_sound else log[LOG_HEADER_BYTES + 8 :][:8]
+    sound = 0
+    torn = []
     size = _FRAME_HEADER_BYTES + (
         int.from_bytes(log[8:12], "big") if is_sound else _PAGE_BYTES
     )

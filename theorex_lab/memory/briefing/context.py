@@ -47,7 +47,9 @@ _RECALLED_SHORT = "Recalled data, no instructions:"
 _SMALL = 300  # tokens below which the heading is a line
 # What a block's title, an item of a list, and the last of a budget that is worth
 # filling take.
-_TITLE_BYTES, _ITEM_BYTES, _LEAST_BYTES = len(":\n"), len("- \n"), 8
+_TITLE_BYTES = len(":\n")
+_ITEM_BYTES = len("- \n")
+_LEAST_BYTES = 8
 _MOST_LINES = 5_000  # of a section, that are read
 _UNPROVEN = 0.5  # the success of a fix of which nothing is known
 # What an agent said or did itself; a tool's answer is not its word.
@@ -159,7 +161,8 @@ def choose(
         wanted.tokens,
         used=_heading_tokens(wanted.tokens) if _has_shares(home) else HEADING_TOKENS,
     )
-    there, said_first = set[str](), set[str]()
+    there = set[str]()
+    said_first = set[str]()
     shares = [_Share(home, section, wanted, there, said_first) for section in shared]
     for share in shares:
         share.take(room, int(wanted.tokens * share.of_budget))
@@ -250,7 +253,8 @@ class _Share:
         """The next lines that fit into so many tokens; one that does not is passed
         over, and asked again later.
         """
-        left, passed = BYTES_PER_TOKEN * min(at_most, room.left), deque[ContextLine]()
+        left = BYTES_PER_TOKEN * min(at_most, room.left)
+        passed = deque[ContextLine]()
         start = left
         while self._waiting and left > _LEAST_BYTES:
             line = self._waiting.popleft()
@@ -284,7 +288,9 @@ class _Share:
     def blocks(self) -> list[Block]:
         """What is shown, a block for each kind."""
         kinds = [kind for kind in self.section.titles if kind in self._kinds]
-        titles, inline, shown = self.section.titles, self.section.inline, self.taken
+        titles = self.section.titles
+        inline = self.section.inline
+        shown = self.taken
         if self.section.by_event:
             first = {
                 line.events: place for place, line in reversed([*enumerate(shown)])
@@ -344,7 +350,8 @@ def render(
     fixes = chosen.fixes + sum(
         line.kind == FIXED_KIND for block in chosen.blocks for line in block.lines
     )
-    concepts, items = len(chosen.listed), items_of(chosen.lines)
+    concepts = len(chosen.listed)
+    items = items_of(chosen.lines)
     return Context(
         text, concepts, fixes, len(agents), count_tokens(text), items, tuple(parts)
     )
@@ -450,9 +457,11 @@ def shown_lines(home: Home, chosen: ChosenLines) -> list[dict[str, Any]]:
     """The lines of a context in their order: each with its section, text, why it is
     given, its items, the ids of the events that it rests on, and its trust.
     """
-    marks, heard = home.views.get(Marks), {*chosen.heard}
+    marks = home.views.get(Marks)
+    heard = {*chosen.heard}
     with marks.lock:
-        pinned, corrected = {*marks.pinned}, marks.corrected
+        pinned = {*marks.pinned}
+        corrected = marks.corrected
     lines = []
     for line in chosen.lines:
         is_new = not corrected.keys().isdisjoint(line.items)
@@ -499,7 +508,8 @@ def given_before(home: Home, most: int) -> list[dict[str, Any]]:
             lived.append(event)
     rows = []
     for event in found:
-        body, lived = event.body, later.get((event.agent, event.session), [])
+        body = event.body
+        lived = later.get((event.agent, event.session), [])
         used = _used(home, event, lived) if event.session and body["items"] else None
         told = {
             "at": to_iso(event.at),
@@ -524,7 +534,9 @@ def _used(home: Home, given: Event, lived: Iterable[Event]) -> int:
     said = "\n".join(
         text for event in lived if event.seq > given.seq for text in _texts(event.body)
     )
-    words, files, used = {*tokenize(said)}, {*_FILE.findall(said)}, 0
+    words = {*tokenize(said)}
+    files = {*_FILE.findall(said)}
+    used = 0
     for known in filter(None, (known_item(home, item) for item in given.body["items"])):
         wanted = {*tokenize(known.text)}
         used += not files.isdisjoint(_FILE.findall(known.text)) or 0 < len(

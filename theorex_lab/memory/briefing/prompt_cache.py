@@ -27,7 +27,8 @@ _LOCK = "recall.lock"
 _GIVEN_DAYS = 30
 # A word that more than this share of the reminders has, and more than so many of them,
 # tells nothing.
-FREQUENT_SHARE, FREQUENT = 0.02, 100
+FREQUENT_SHARE = 0.02
+FREQUENT = 100
 # The tables of the cache of reminders.
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;

@@ -26,7 +26,10 @@ FIRST = {"rule": 12, "fix": 6, "session": 3, "decision": 8, "file": 25}
 _MOST_OF_OTHERS = 10
 MANY = 1 << 40  # stands for how many reminders have a word that is frequent
 _RARE = 2  # how many have a word that may name a file by itself
-_MOST_WORDS, _RAREST, _MOST_LOOKED_AT, _MOST_FOUND = 100, 6, 1_000, 60
+_MOST_WORDS = 100
+_RAREST = 6
+_MOST_LOOKED_AT = 1_000
+_MOST_FOUND = 60
 _PARTING = dict.fromkeys(
     [*range(32), *map(ord, "\"'`,;:()[]{}<>=|\\/!?*&^%$#@~+…“”‘’«»")], " "
 )
@@ -61,11 +64,9 @@ def fitting(
     in it; a file by one word that hardly any other reminder has. Best is by FTS5's bm25
     of these words, times what it weighs.
     """
-    number, scores, fits = (
-        _project(cache, project),
-        dict[int, float](),
-        dict[int, float](),
-    )
+    number = _project(cache, project)
+    scores = dict[int, float]()
+    fits = dict[int, float]()
     for word, df in _rarest(cache, prompt):
         counts = 2.0 if _is_name(word) else 1.5 if df <= _RARE else 1.0
         query = (
@@ -154,11 +155,9 @@ def first_rows(cache: sqlite3.Connection, project: str) -> list[Row]:
 
 
 def _by_kind(cache: sqlite3.Connection, number: int) -> list[Row]:
-    kinds, kind, after = (
-        [],
-        "",
-        "SELECT min(kind) FROM reminders WHERE project = ? AND kind > ?",
-    )
+    kinds = []
+    kind = ""
+    after = "SELECT min(kind) FROM reminders WHERE project = ? AND kind > ?"
     while found := cache.execute(after, (number, kind)).fetchone()[0]:
         kinds.append(kind := found)
     kinds.sort(key=lambda kind: (*FIRST, kind).index(kind))
@@ -187,11 +186,13 @@ def rendered(rows: Iterable[Row], tokens: int) -> tuple[str, list[str], int]:
     """
     from theorex_lab.text.line import NOTICE, count_tokens, fence
 
-    left, hearsay = tokens - count_tokens(NOTICE), tokens // HEARSAY_PART
+    left = tokens - count_tokens(NOTICE)
+    hearsay = tokens // HEARSAY_PART
     parts: dict[str, dict[str, str]] = {"memory": {}, "tools,imports,models": {}}
     for item, kind, text, trust in rows:
         source = "memory" if trust >= TRUSTED else "tools,imports,models"
-        line, lines = f"{kind}: {text}", parts[source]
+        line = f"{kind}: {text}"
+        lines = parts[source]
         price = count_tokens(line) + 1 + (0 if lines else count_tokens(source) + 6)
         if line in lines or price > left or (trust < TRUSTED and price > hearsay):
             continue

@@ -20,10 +20,12 @@ Size = TypeVar("Size", int, NDArray[np.int64])
 CONCEPT = "concept"
 HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its first lines
 # What a section's title and its fence take, beside the name of whom it is of.
-SENTENCE_HEADING_TOKENS, CONCEPT_HEADING_TOKENS = 12, 20
+SENTENCE_HEADING_TOKENS = 12
+CONCEPT_HEADING_TOKENS = 20
 # Hearsay (trust below `agent`): one part in so many of the budget, and lines of one
 # agent and kind of source.
-HEARSAY_PART, HEARSAY_LINES = 4, 5
+HEARSAY_PART = 4
+HEARSAY_LINES = 5
 _LEAST_BYTES = 40  # of room that is worth filling
 _LIST_BYTES = len("- \n")
 
@@ -38,7 +40,8 @@ def items_within(items: Iterable[Item], tokens: int, spare: int = 1) -> list[Ite
     ... ]
     ['a', 'c']
     """
-    kept, room = list[Item](), BYTES_PER_TOKEN * tokens + spare
+    kept = list[Item]()
+    room = BYTES_PER_TOKEN * tokens + spare
     for item in items:
         if (size := len(item.text.encode()) + 1) <= room:
             kept.append(item)
@@ -122,7 +125,8 @@ class TokenBudget:
             if not line.trusted and self._heard[line.heard_from] < HEARSAY_LINES:
                 self._heard[line.heard_from] += 1
                 few.append(line)
-        few, before = few[:most], self.left
+        few = few[:most]
+        before = self.left
         taken = _chosen(few, self.fill(*_priced(few, headings), self._for_hearsay))
         self._for_hearsay -= before - self.left
         return taken
@@ -140,10 +144,8 @@ class TokenBudget:
 def _priced(lines: Sequence[ContextLine], headings: bool) -> tuple[Ints, Ints, Ints]:
     """Price and section of each line, and what each section's first line pays more."""
     numbers: dict[object, int] = {}
-    section_price, section = (
-        np.zeros(len(lines), np.int64),
-        np.zeros(len(lines), np.int64),
-    )
+    section_price = np.zeros(len(lines), np.int64)
+    section = np.zeros(len(lines), np.int64)
     for place, line in enumerate(lines):
         key = line.kind if line.trusted else line.kind == CONCEPT, line.owner
         section[place] = number = numbers.setdefault(key, len(numbers))
@@ -174,11 +176,9 @@ def fill(
     >>> taken.tolist(), left
     ([True, False, True], 10)
     """
-    taken, opened, cheapest = (
-        np.zeros(len(price), np.bool_),
-        set[int](),
-        price.min(initial=1 << 62),
-    )
+    taken = np.zeros(len(price), np.bool_)
+    opened = set[int]()
+    cheapest = price.min(initial=1 << 62)
     for place, (tokens, part) in enumerate(
         zip(price.tolist(), section.tolist(), strict=True)
     ):

@@ -28,7 +28,8 @@ class HintSet:
         hints: Iterable[str],
         marks: Callable[[str, Iterable[str]], tuple[str, ...]],
     ) -> None:
-        self._hints, self._marks = tuple(hints), marks
+        self._hints = tuple(hints)
+        self._marks = marks
         # The hints as far as one word has them: one with a blank in it goes on in the
         # next.
         self._heads = [
@@ -38,7 +39,8 @@ class HintSet:
 
     def found_in(self, text: str) -> set[str]:
         """The hints that are in the text, in any case, and the marks of its words."""
-        known, words = self._known, set(text.split())
+        known = self._known
+        words = set(text.split())
         new = self._looked_at(words.difference(known))
         found = set().union(
             *map(known.__getitem__, words.difference(new)), *new.values()

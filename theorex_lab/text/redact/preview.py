@@ -7,11 +7,9 @@ _DEEPEST = 32
 # is seen as one: to the end of a
 # line, and further where the end of a private key may follow, since that tells of the
 # lines before it.
-_LOOKAHEAD_CHARACTERS, _LONGEST_LINE_CHARACTERS, _LONGEST_KEY_CHARACTERS = (
-    512,
-    2_048,
-    8_192,
-)
+_LOOKAHEAD_CHARACTERS = 512
+_LONGEST_LINE_CHARACTERS = 2_048
+_LONGEST_KEY_CHARACTERS = 8_192
 
 
 def preview(value: object, limit: int) -> str:

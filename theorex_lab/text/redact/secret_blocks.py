@@ -13,11 +13,9 @@ from theorex_lab.text.redact.secret_tables import named_pattern
 
 _NEAR_CHARACTERS = 400
 _PRINTABLE_SHARE = 0.97
-(
-    _SHORTEST_ENCODED_CHARACTERS,
-    _LONGEST_REMEMBERED_CHARACTERS,
-    _LARGEST_DECODED_CHARACTERS,
-) = 16, 200, 1 << 20
+_SHORTEST_ENCODED_CHARACTERS = 16
+_LONGEST_REMEMBERED_CHARACTERS = 200
+_LARGEST_DECODED_CHARACTERS = 1 << 20
 
 
 def mask_blocks(text: str) -> str:
@@ -32,13 +30,16 @@ def mask_blocks(text: str) -> str:
         deque(match.span() for match in named_pattern(name).finditer(text))
         for name in ("begin", "end")
     )
-    parts, done = [], 0
+    parts = []
+    done = 0
     while begins or ends:
         if begins and (not ends or begins[0][0] < ends[0][0]):
-            start, end = begins[0][0], _end_of_key(text, begins, ends)
+            start = begins[0][0]
+            end = _end_of_key(text, begins, ends)
         else:
             before = named_pattern("lines before").match(text[done : ends[0][0]][::-1])
-            start, end = ends[0][0] - (before.end() if before else 0), ends[0][1]
+            start = ends[0][0] - (before.end() if before else 0)
+            end = ends[0][1]
         parts += [text[done:start], MASK]
         done = end
         for spans in (begins, ends):

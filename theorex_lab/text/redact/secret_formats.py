@@ -163,7 +163,8 @@ def _looks_chosen(value: str, match: re.Match[str]) -> bool:
     """Whether a value is one that somebody chose or a machine drew, and no word of the
     sentence.
     """
-    is_password, bare = match["pass"] is not None, value.rstrip("!?")
+    is_password = match["pass"] is not None
+    bare = value.rstrip("!?")
     if (
         len(value) < 3
         or value.lower() in TOLD_STATES

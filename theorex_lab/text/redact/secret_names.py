@@ -35,7 +35,8 @@ def mask_names(text: str, hints: set[str]) -> str:
     places, names = _names_in(text, hinted)
     for own, written in VALUES_WITHOUT_A_SIGN if places else ():
         if not hints.isdisjoint(own):
-            row, before = written.replace("<<names>>", names), text
+            row = written.replace("<<names>>", names)
+            before = text
             is_named_first = "".join(written.split()).startswith("(?i)(?P<name>")
             text = (
                 sub_at(row, _mask_value, text, places)
@@ -71,7 +72,8 @@ def _mask_value(match: re.Match[str]) -> str:
     """The match with its value masked, unless that is a placeholder, an expression, or
     a word where a secret must look random.
     """
-    value, groups = match["bare"], match.groupdict()
+    value = match["bare"]
+    groups = match.groupdict()
     is_word = (
         is_ordinary(
             match["name"],

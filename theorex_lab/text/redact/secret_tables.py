@@ -52,7 +52,9 @@ def sub_at(
     """As `re.sub`, of a pattern whose matches begin at these places alone, which stand
     in order.
     """
-    parts, done, match_at = [], 0, compiled(written).match
+    parts = []
+    done = 0
+    match_at = compiled(written).match
     for start in places:
         if start >= done and (match := match_at(text, start)):
             parts += [text[done:start], replace(match)]
@@ -92,7 +94,8 @@ PROGRAMS = sorted(
     {program for programs, _ in COMMANDS for program in programs}, key=len, reverse=True
 )
 _CALLED = frozenset(PROGRAMS)
-CALLED, KEYED = "<called>", "<keyed>"
+CALLED = "<called>"
+KEYED = "<keyed>"
 _PREFIXES = frozenset(prefix.lower() for prefixes, _ in PREFIXED for prefix in prefixes)
 _LONGEST_CALL_CHARACTERS = 40
 

@@ -47,9 +47,11 @@ def _taubench(log: Recorder) -> None:
 
 
 def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
-    session, actions = f"trial{run.trial}-task{run.task}", iter(run.actions)
+    session = f"trial{run.trial}-task{run.task}"
+    actions = iter(run.actions)
     for number, message in enumerate(run.messages):
-        key, then = f"{session}:{number}", at + number * 10 * SECOND
+        key = f"{session}:{number}"
+        then = at + number * 10 * SECOND
         if message.role == "user":
             log.asked(key, then, message.text, session=session)
         elif message.role == "assistant" and message.text:
@@ -65,10 +67,8 @@ def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
                 session=session,
                 ok=not failed,
             )
-    ended, asked = (
-        at + len(run.messages) * 10 * SECOND,
-        next(m.text for m in run.messages if m.role == "user"),
-    )
+    ended = at + len(run.messages) * 10 * SECOND
+    asked = next(m.text for m in run.messages if m.role == "user")
     log.came_out(
         f"{session}:end",
         ended,
@@ -108,7 +108,8 @@ def _trial(
     log: Recorder, found: Reflexion, trial: int, at: int, lessons: dict[int, list[str]]
 ) -> None:
     for task, success in enumerate(found.success[trial]):
-        name, then = found.environments[task], at + (1 + task) * MINUTE
+        name = found.environments[task]
+        then = at + (1 + task) * MINUTE
         session = f"trial{trial}-{name}"
         log.came_out(
             session,
@@ -169,7 +170,8 @@ def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
         ),
     ]
     for number, step in enumerate(run.steps):
-        key, then = f"{run.id}:{number}", at + (1 + number) * 10 * SECOND
+        key = f"{run.id}:{number}"
+        then = at + (1 + number) * 10 * SECOND
         agent = re.sub(r"[^a-z0-9]+", "-", step.agent.lower()).strip("-")[:64] or "main"
         if step.agent == _TERMINAL:
             ok = "exitcode: 0" in step.text or "exitcode" not in step.text
@@ -214,12 +216,10 @@ def _simulated_team(log: Recorder) -> None:
 
 
 def _activity(log: Recorder, number: int, activity: Activity) -> None:
-    at, text, agent, session = (
-        activity.at,
-        activity.text,
-        activity.agent,
-        activity.session,
-    )
+    at = activity.at
+    text = activity.text
+    agent = activity.agent
+    session = activity.session
     if activity.kind == "commit":
         edits = [path for _, path in activity.files]
         log.used(

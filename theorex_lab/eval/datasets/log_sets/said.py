@@ -29,10 +29,8 @@ from theorex_lab.eval.datasets.logs import (
     part,
 )
 
-_SESSION, _TURN = (
-    re.compile(r"session_(\d{1,4})\Z", re.ASCII),
-    re.compile(r"D\d+:\d+", re.ASCII),
-)
+_SESSION = re.compile(r"session_(\d{1,4})\Z", re.ASCII)
+_TURN = re.compile(r"D\d+:\d+", re.ASCII)
 _MOMENT = re.compile(
     r"(\d\d?):(\d\d) ([ap])m on (\d\d?) ([A-Z][a-z]+), (\d{4})\Z", re.ASCII
 )
@@ -117,7 +115,8 @@ def moment(given: str) -> int:
 def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
     for number, (began, turns) in enumerate(talk.sessions, start=1):
         for place, turn in enumerate(turns):
-            at, text = moment(began) + place * SECOND, f"{turn.speaker}: {turn.text}"
+            at = moment(began) + place * SECOND
+            text = f"{turn.speaker}: {turn.text}"
             log.wrote(turn.dia_id, at, text, session=f"s{number}")
     last = max(event.at for event in log.events) + 1
     for asked in talk.qa:
@@ -247,7 +246,8 @@ def precisionmembench(*, searched: bool = False) -> Parts:
     left out: nobody tells a memory here who asks.
     """
     files = read_files(DATASETS["precisionmembench"])
-    beliefs, cases = files["beliefs.seed.json"], files["retrieval.cases.json"]
+    beliefs = files["beliefs.seed.json"]
+    cases = files["retrieval.cases.json"]
     yield part("precisionmembench", _beliefs, beliefs, cases, searched)
 
 
@@ -262,10 +262,8 @@ def _beliefs(
         log.wrote(
             belief.id, to_microseconds(belief.created_at) + number, text, agent=agent
         )
-    last, loose = (
-        max(event.at for event in log.events) + 1,
-        {belief.id for belief in known if not belief.pinned},
-    )
+    last = max(event.at for event in log.events) + 1
+    loose = {belief.id for belief in known if not belief.pinned}
     for case in read_json(cases, list[_Case]):
         if not case.user:
             relevant = case.expect.get("relevantBeliefs")
