@@ -35,7 +35,7 @@ class Marks(View):
         self.texts = Strings()
         self.rows = Table(pinned="?", dismissed="?", text="i8")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in what was said of each item, in order."""
         for event in events:
             row = self.items.number(event.body["item"])

@@ -98,7 +98,7 @@ class Section:
     """Lines of the context, of the home's project or of none, what matters most first.
 
     titles: by kind of line, the title that it stands under; one without is listed under
-    its owner.  share: of the budget, by its size in tokens, what the section has for
+    its owner.  budget_fraction: of the budget, by its size in tokens, what the section has for
     itself; what it leaves goes to the sections with the greatest shares. A section
     without has what others leave.  inline: kinds of lines that are words of one
     paragraph.  always: it is shown whichever designs are.  by_event: what has room is
@@ -108,7 +108,7 @@ class Section:
 
     lines: Callable[[Home, ContextRequest], Iterable[ContextLine]]
     titles: Mapping[str, str] = field(default_factory=dict)
-    share: Callable[[int], float] | None = None
+    budget_fraction: Callable[[int], float] | None = None
     inline: Container[str] = ()
     always: bool = False
     by_event: bool = False
@@ -409,7 +409,7 @@ def audit_telling(
 class Design:
     """What one memory design brings to a home.
 
-    name: how commands and `lab.design` call it, 1 to 32 of a-z 0-9 _.  face: the class
+    name: how commands and `lab.design` call it, 1 to 32 of a-z 0-9 _.  api: the class
     of what `lab.design` gives. kinds: its event kinds, each with a
     `journal.shapes.Kind`, by which bodies are checked when they are appended and read;
     or with the version that it writes alone: then bodies may be any JSON objects, and
@@ -417,12 +417,12 @@ class Design:
     turns a body of that version into one of the next.  events: what their bodies hold.
     views: what it folds.  evidence: by event kind, the runs that such an event tells
     of; their keys get `name/` before them.  reminders: of every project, what may be
-    recalled at a prompt.  leads: whether its sections are shown where no setting names
+    recalled at a prompt.  default: whether its sections are shown where no setting names
     others.  flush: what is done for an agent's session that ended or is about to be
     summarized.  retrieve: (home, its search, query, now, tokens) → what a query gets,
     where that is more than search finds.  agents: who has something in it.
-    consolidated: by agent and session, the seq up to which it has taken in what was
-    captured.  needs: likewise the first seq that it has not taken in yet, of those
+    processed_up_to: by agent and session, the seq up to which it has taken in what was
+    captured.  pending_from: likewise the first seq that it has not taken in yet, of those
     alone where there is one.  status: members of the status, of all agents or of one,
     each of a name that no other has.  settings: a dataclass of settings, read from
     `designs.NAME` of config.json by `home.settings_of`.  commands: a click group, which
@@ -432,7 +432,7 @@ class Design:
     """
 
     name: str
-    face: Callable[[Home, Callable[[], Any]], Any] = DesignApi
+    api: Callable[[Home, Callable[[], Any]], Any] = DesignApi
     kinds: Mapping[str, int | Kind] = field(default_factory=dict)
     upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] = field(
         default_factory=dict
@@ -442,7 +442,7 @@ class Design:
     items: tuple[ItemKind, ...] = ()
     search: SearchPart = SearchPart()
     sections: tuple[Section, ...] = ()
-    leads: bool = True
+    default: bool = True
     flush: Callable[[Home, str, str], Any] | None = None
     retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
     reminders: Callable[[Home], Iterable[Reminder]] | None = None
@@ -454,8 +454,8 @@ class Design:
         default_factory=dict
     )
     agents: Callable[[Home], Iterable[str]] | None = None
-    consolidated: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
-    needs: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
+    processed_up_to: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
+    pending_from: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
     status: Callable[[Home, str | None], Mapping[str, Any]] | None = None
     settings: type[SettingsRecord] | None = None
     commands: Callable[[], click.Group] | None = None
@@ -575,7 +575,7 @@ class Home:
                 f" {', '.join(known)}"
             )
         chosen = [known[name] for name in named] or [
-            design for design in self.designs if design.leads
+            design for design in self.designs if design.default
         ]
         return (
             tuple(chosen) if any(design.sections for design in chosen) else self.designs
@@ -658,9 +658,9 @@ class Home:
         captured.
         """
         found = [
-            design.consolidated(self)
+            design.processed_up_to(self)
             for design in self.designs
-            if design.consolidated is not None
+            if design.processed_up_to is not None
         ]
         taken = (
             {
@@ -671,7 +671,9 @@ class Home:
             else {}
         )
         for needed in (
-            design.needs(self) for design in self.designs if design.needs is not None
+            design.pending_from(self)
+            for design in self.designs
+            if design.pending_from is not None
         ):
             taken |= {
                 key: min(taken[key], first - 1)

@@ -419,7 +419,7 @@ class EvidenceView(View):
         self.table = EvidenceTable()
         self.verdicts = verdicts.Verdicts()
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in how calls went, and what outcomes say of them."""
         for event in events:
             for prefix, runs in self.readers.get(event.kind, ()):

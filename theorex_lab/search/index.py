@@ -98,7 +98,7 @@ class ItemIndex(View):
             _Key, list[int]
         ] = {}  # documents of items that events hide, put to sleep or wake
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in the texts of items that are new to the agent, and what events do to
         those that are there.
         """

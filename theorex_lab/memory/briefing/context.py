@@ -136,11 +136,11 @@ def choose(
         now, home.settings.context_tokens if tokens is None else tokens, query
     )
     sections = [
-        *(part for part in more if part.share),
+        *(part for part in more if part.budget_fraction),
         *_sections(home),
-        *(part for part in more if not part.share),
+        *(part for part in more if not part.budget_fraction),
     ]
-    shared = [section for section in sections if section.share is not None]
+    shared = [section for section in sections if section.budget_fraction is not None]
     titles = {PINNED: "Pinned"} | {
         kind: title for section in sections for kind, title in section.titles.items()
     }
@@ -200,7 +200,7 @@ def _sections(home: Home) -> list[Section]:
 
 
 def _has_shares(home: Home) -> bool:
-    return any(section.share for section in _sections(home))
+    return any(section.budget_fraction for section in _sections(home))
 
 
 def _proven_first(home: Home, lines: list[ContextLine]) -> list[ContextLine]:
@@ -233,10 +233,10 @@ class _Share:
         """`there`: items that a section shows, which no other shows again; said: events
         likewise, told word for word.
         """
-        assert section.share is not None
+        assert section.budget_fraction is not None
         self.section, self.of_budget, self._there, self._said = (
             section,
-            section.share(wanted.tokens),
+            section.budget_fraction(wanted.tokens),
             there,
             said,
         )
