@@ -144,7 +144,7 @@ class Outcomes(View):
         )
         self.tagged = Table(outcome="i8", tag="i4")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in outcomes, their later scores, the calls made for them and their
         reviews.
         """

@@ -80,7 +80,7 @@ class Recall(View):
         self._open: dict[int, int] = {}
         self._index: _Index | None = None
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in what was asked, how it went, and what outcomes say of that."""
         for event in events:
             if event.kind == "trace_started":

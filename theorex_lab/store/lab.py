@@ -225,7 +225,7 @@ class Lab:
 
     def design(self, name: str) -> Any:
         """What one does with a design of this home: the steps of its own, see
-        `Design.face`.
+        `Design.api`.
 
         Raises InvalidInput for a name that no design has.
         """
@@ -235,7 +235,7 @@ class Lab:
                 raise InvalidInput(
                     f"got the design {name!r}; allowed are {', '.join(known)}"
                 )
-            self._faces[name] = known[name].face(self.home, lambda: self.searcher)
+            self._faces[name] = known[name].api(self.home, lambda: self.searcher)
         return self._faces[name]
 
     @property

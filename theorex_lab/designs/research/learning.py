@@ -565,7 +565,7 @@ class SessionProgress(View):
         self.sessions = Names()
         self.rows = Table(first="i8", last="i8", at="i8", given="i8")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in captures, and what was learnt from."""
         for event in events:
             if not event.session:

@@ -102,7 +102,7 @@ class Episodes(View):
         self.rows = Table(seq="i8", role="i4")
         self.about = Table(domain="i8")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in captures, the last 500 stay, and domains of sessions."""
         for event in events:
             if event.kind == "session_begun":

@@ -117,7 +117,7 @@ class MessageStore(View):
             )
         )
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in what was said, and which words tools were given."""
         for event in events:
             if event.kind == "digest":
@@ -313,7 +313,7 @@ class FileTouches(View):
             )
         }
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in the paths that tools read and edited; of a call that failed what it
         read alone.
         """
