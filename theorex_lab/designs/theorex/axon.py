@@ -492,7 +492,9 @@ class Axon(View):
 
     def _imported_columns(self, bodies: Sequence[Body]) -> dict[str, NDArray[Any]]:
         """Return what files stated of concepts, by column."""
-        columns = {name: np.array([body[name] for body in bodies]) for name in _STATED}
+        columns: dict[str, NDArray[Any]] = {}
+        for name in _STATED:
+            columns[name] = np.array([body[name] for body in bodies])
         columns["count"] = np.array([body["concepts"][0][3] for body in bodies])
         columns["type"] = np.array([self.types.number(body["type"]) for body in bodies])
         columns["tier"] = np.array([Tier[body["tier"]] for body in bodies])
@@ -592,16 +594,16 @@ def _levels_and_own_numbers(body: Body, first_seen: int) -> list[int]:
     `first_seen` is what counts as the file's.
     """
     unowned = [0, 0, LATEST, -LATEST]
-    stated = body.get("said")
-    if stated is not None:
+    speakers = body.get("said")
+    if speakers is not None:
         levels = []
         for name in _LEVELS:
-            source = stated[name]
+            source = speakers[name]
             levels.append(-1 if source is None else TRUST[source])
-        if stated["affirmed"] is None:
+        if speakers["affirmed"] is None:
             return levels + unowned
         names = ("count", "fix_count", "first_seen", "last_seen")
-        return levels + [stated[name] for name in names]
+        return levels + [speakers[name] for name in names]
     trust = TRUST[body["source"]]
     if trust < TRUST["agent"]:
         return [-1, -1, trust, *unowned]

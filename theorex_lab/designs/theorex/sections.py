@@ -339,13 +339,15 @@ def is_heard(event: Event) -> bool:
 
 
 def dedup_key(event: Event, *, heard: bool) -> Hashable:
-    """The key under which only the newest sentence is kept: its text, or the agent and
-    tags of an anti-pattern.
+    """Return the key under which only the newest sentence is kept: its text, or the
+    agent and tags of an anti-pattern.
 
     heard: not verified; such sentences have keys of their own.
     """
     tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
-    return (heard, event.agent, *tags) if tags else plain(event.body["text"])
+    if not tags:
+        return plain(event.body["text"])
+    return (heard, event.agent, *tags)
 
 
 def plain(text: str) -> str:
