@@ -123,9 +123,13 @@ def _check_steps(steps: Sequence[RunStep]) -> None:
     """Raise InvalidInput for a run without steps, and for a step without texts."""
     if not steps:
         raise InvalidInput("got a run of 0 steps; allowed is one or more")
-    for step in steps:
-        if isinstance(step.text, str) and isinstance(step.agent, str):
-            continue
+    wrong = [
+        step
+        for step in steps
+        if not isinstance(step.text, str) or not isinstance(step.agent, str)
+    ]
+    if wrong:
+        step = wrong[0]
         got = (
             f"agent {step.agent!r} and text of type {type(step.text).__name__}"
             f" in step {step.index!r}"
