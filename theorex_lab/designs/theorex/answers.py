@@ -15,7 +15,7 @@ from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
 from theorex_lab.designs.theorex.design import READ_FROM
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT
 from theorex_lab.designs.theorex.stages import SharedConcept, SharedWeb, shared_concepts
-from theorex_lab.evolution.audit import cut, found_in
+from theorex_lab.evolution.audit import cut, matches_in
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import AuditMatch, AuditQuery, AuditRecord, Home
@@ -267,7 +267,7 @@ def audit_entries(
     where all that named it was erased.
     """
     kinds = sorted({kind for wanted in asked.kinds for kind in READ_FROM[wanted]})
-    found = found_in(
+    found = matches_in(
         home.journal.tail(0, kinds=kinds, upto=asked.upto, lacking=_NO_MOMENT),
         take,
         asked,
