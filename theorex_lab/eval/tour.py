@@ -17,7 +17,8 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.git_history import NoRepository, git_commits
 from theorex_lab.eval.datasets.log_sets.runs import record_commits
-from theorex_lab.eval.datasets.logs import load_logs, part
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.datasets.recorder import part
 from theorex_lab.eval.datasets.sources import describe_source, packaged
 from theorex_lab.eval.metrics.access import Tuning, log_of_commits, tune
 from theorex_lab.eval.metrics.access_log import AccessLog

@@ -26,7 +26,8 @@ from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import runs_of
 from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.eval.adapters.protocol import EvalLog
-from theorex_lab.eval.datasets.logs import MINUTE, load_logs
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.datasets.recorder import MINUTE
 from theorex_lab.eval.metrics.strategies import programs
 from theorex_lab.eval.replay.baselines import Bm25
 from theorex_lab.journal.event import Event

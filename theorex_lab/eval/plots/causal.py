@@ -5,8 +5,7 @@ that is, bans, drift, and half-lives.
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import networkx as nx
@@ -24,7 +23,6 @@ from theorex_lab.designs.causal.items import gene_text
 from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.eval.metrics.causal import lab_of as lab_of
 from theorex_lab.eval.plots import axes
-from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.memory.intervals import wilson
 from theorex_lab.store.lab import Lab
@@ -294,44 +292,16 @@ def draw_advice(
     axes.name_rows(below, [_short(did[gene], 46) for gene in order], fontsize=8)
     title = _short(f"After {_where(signals)}", 80)
     axes.finish_axes(
-        above, ylabel="score", xlabel="days", title=f"{title}; {_aging(half_life_days)}"
+        above,
+        ylabel="score",
+        xlabel="days",
+        title=f"{title}; {describe_half_life(half_life_days)}",
     )
     shown = f"Drift {'on' if drift else 'off'}: intensity {intensity:.2f}"
     axes.finish_axes(below, xlim=(0, 1), xlabel="chance to be chosen", title=shown)
     return figure
 
 
-def _aging(days: float) -> str:
+def describe_half_life(days: float) -> str:
+    """Return the half-life in words."""
     return "evidence never ages" if math.isinf(days) else f"half-life {days:g} days"
-
-
-def advice_explorer(sources: Mapping[str, Frame]) -> Any:
-    """A choice of half-lives, a switch for drift and how many genes there are, over
-    `draw_advice`; sources: attempts by name.
-
-    Returns an ipywidgets VBox. Raises InvalidInput for no source.
-    """
-    explorer = Explorer[Frame](
-        {name: partial(pd.DataFrame.copy, one) for name, one in sources.items()},
-        "attempts",
-    )
-    lives = {
-        "options": [("7", 7.0), ("30", 30.0), ("45", 45.0), ("never ages", math.inf)],
-        "value": 30.0,
-    }
-    half_life = control("SelectionSlider", "Half-life (days)", **lives)
-    drift = control("Checkbox", "Drift", value=False)
-    genes = control(
-        "IntSlider", "Genes to choose among", value=6, min=1, max=len(axes.LINE_COLOURS)
-    )
-
-    def drawn(attempts: Frame) -> tuple[str, Figure]:
-        told = (
-            f"{len(attempts)} attempts, {_aging(half_life.value)}, drift"
-            f" {'on' if drift.value else 'off'}"
-        )
-        figure = draw_advice(attempts, half_life.value, drift.value, genes.value)
-        return paragraph(f"{told} among {genes.value} genes"), figure
-
-    explorer.source.description = "Attempts"
-    return explorer.box([half_life, drift, genes], lambda _=None: explorer.show(drawn))

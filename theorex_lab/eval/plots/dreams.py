@@ -3,7 +3,6 @@ sliders change them.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -18,7 +17,6 @@ from theorex_lab.designs.dreams.strategies import (
     vectors_of,
 )
 from theorex_lab.eval.plots import axes
-from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 from theorex_lab.search.embed import Embedder
 from theorex_lab.store.lab import Lab
 from theorex_lab.text.line import one_line
@@ -198,29 +196,3 @@ def draw_dream(
     plot_strategies(strategies, edges, ax=above)
     plot_way(way, limit, ax=below)
     return figure
-
-
-def dream_explorer(sources: Mapping[str, Traces], contexts: Sequence[str]) -> Any:
-    """Sliders for mergeSimilarity and driftThreshold over `draw_dream`; returns an
-    ipywidgets VBox. Raises InvalidInput for no source.
-    """
-    explorer: Explorer[Traces] = Explorer(
-        {name: partial(dict, traces) for name, traces in sources.items()}, "traces"
-    )
-    merge = control(
-        "FloatSlider", "Merge from a cosine of", value=0.85, min=0.3, max=1.0, step=0.05
-    )
-    drift = control(
-        "FloatSlider", "Drift below a cosine of", value=0.3, min=0.0, max=1.0, step=0.05
-    )
-
-    def drawn(traces: Traces) -> tuple[str, Figure]:
-        strategies, edges, way = dreamt(traces, contexts, merge.value, drift.value)
-        told = (
-            f"{len(traces)} traces became {len(strategies)} strategies;"
-            f" {', '.join(path for _, path, _ in way)}"
-        )
-        return paragraph(told), draw_dream(strategies, edges, way, drift.value)
-
-    explorer.source.description = "Traces"
-    return explorer.box([merge, drift], lambda _=None: explorer.show(drawn))

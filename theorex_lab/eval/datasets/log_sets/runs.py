@@ -10,7 +10,8 @@ from theorex_lab.dispatch.bus import CallEnd, CallStart
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.git_history import Commit, git_commits
 from theorex_lab.eval.datasets.log_sets.simulated_facts import FACTS
-from theorex_lab.eval.datasets.logs import (
+from theorex_lab.eval.datasets.parsing import FailedRun, Reflexion, TauRun
+from theorex_lab.eval.datasets.recorder import (
     MINUTE,
     SECOND,
     UNDATED,
@@ -18,7 +19,6 @@ from theorex_lab.eval.datasets.logs import (
     Recorder,
     part,
 )
-from theorex_lab.eval.datasets.parsing import FailedRun, Reflexion, TauRun
 from theorex_lab.eval.datasets.sources import Activity
 from theorex_lab.memory.observation import FIX_TYPE
 

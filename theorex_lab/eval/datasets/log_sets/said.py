@@ -19,7 +19,7 @@ from theorex_lab.eval.datasets.dataset_files import (
     read_json_lines,
 )
 from theorex_lab.eval.datasets.dataset_table import DATASETS
-from theorex_lab.eval.datasets.logs import (
+from theorex_lab.eval.datasets.recorder import (
     MINUTE,
     SECOND,
     UNDATED,
