@@ -100,26 +100,26 @@ class GitRepository:
                 " git repository"
             )
         settings = {key: [value] for key, value in _SETTINGS.items()}
-        place = ["-C", os.path.realpath(name), "rev-parse", "--absolute-git-dir"]
-        found = _run_git(program, place, settings)
-        if found.code != 0 and b"dubious ownership" in found.errors:
+        arguments = ["-C", os.path.realpath(name), "rev-parse", "--absolute-git-dir"]
+        result = _run_git(program, arguments, settings)
+        if result.code != 0 and b"dubious ownership" in result.errors:
             # The user has allowed folders of others in a configuration that is not read
             # otherwise.
             settings["safe.directory"] = _allowed_folders(program)
-            found = _run_git(program, place, settings)
-        if found.code != 0:
-            raise _unreadable(name, found.errors)
-        folder = os.fsdecode(found.output.removesuffix(b"\n").removesuffix(b"\r"))
+            result = _run_git(program, arguments, settings)
+        if result.code != 0:
+            raise _unreadable(name, result.errors)
+        folder = os.fsdecode(result.output.removesuffix(b"\n").removesuffix(b"\r"))
         return cls(name, folder, program, settings)
 
-    def run(self, *arguments: str, given: bytes = b"") -> bytes:
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """What a plumbing command prints. Raises InvalidInput where it fails."""
-        ended = self.attempt(*arguments, given=given)
-        if ended.code != 0:
-            raise _unreadable(self.path, ended.errors)
-        return ended.output
+        result = self.attempt(*arguments, stdin=stdin)
+        if result.code != 0:
+            raise _unreadable(self.path, result.errors)
+        return result.output
 
-    def attempt(self, *arguments: str, given: bytes = b"") -> ProgramResult:
+    def attempt(self, *arguments: str, stdin: bytes = b"") -> ProgramResult:
         """How a plumbing command ended."""
         # Neither the checked-out files nor the index are part of the history, and both
         # could tell git how to read it.
@@ -128,7 +128,7 @@ class GitRepository:
             "GIT_WORK_TREE": self.folder,
             "GIT_INDEX_FILE": f"{self.folder}/{_NO_INDEX}",
         }
-        return _run_git(self.program, arguments, self.settings, variables, given)
+        return _run_git(self.program, arguments, self.settings, variables, stdin)
 
     def read_commits(self, limit: int | None) -> list[StoredCommit]:
         """The commits up to HEAD, newest first, with at least `limit` that are no
@@ -164,11 +164,11 @@ class GitRepository:
 
     def _commits_of(self, lines: Sequence[str]) -> list[StoredCommit]:
         ids = [line.split() for line in lines]
-        asked = "".join(f"{own[0]}\n" for own in ids).encode()
-        objects = self._objects(asked)
+        request = "".join(f"{id_and_parents[0]}\n" for id_and_parents in ids).encode()
+        objects = self._objects(request)
         commits = [
-            _parse_commit(own[0], own[1:], content)
-            for own, content in zip(ids, objects, strict=True)
+            _parse_commit(id_and_parents[0], id_and_parents[1:], content)
+            for id_and_parents, content in zip(ids, objects, strict=True)
         ]
         by_id = {commit.id: commit for commit in commits}
         for commit in _parents_first(commits):
@@ -181,27 +181,29 @@ class GitRepository:
                 )
         return commits
 
-    def _objects(self, asked: bytes) -> Iterator[bytes]:
-        for content in _batch(self.run("cat-file", "--batch", "--buffer", given=asked)):
+    def _objects(self, request: bytes) -> Iterator[bytes]:
+        for content in _batch(
+            self.run("cat-file", "--batch", "--buffer", stdin=request)
+        ):
             if content is None:
                 raise _unreadable(self.path, b"a commit is missing")
             yield content
 
     def trees_of(self, commits: Iterable[str]) -> dict[str, str]:
         """The tree of each of these commits."""
-        wanted = list(commits)
-        asked = "".join(f"{commit}\n" for commit in wanted).encode()
-        objects = self._objects(asked)
+        commit_ids = list(commits)
+        request = "".join(f"{commit}\n" for commit in commit_ids).encode()
+        objects = self._objects(request)
         return {
             commit: content.partition(b"\n")[0].removeprefix(b"tree ").decode("ascii")
-            for commit, content in zip(wanted, objects, strict=True)
+            for commit, content in zip(commit_ids, objects, strict=True)
         }
 
     def differences(self, pairs: Sequence[tuple[str, str]]) -> list[list[Change]]:
         """What is changed from the first tree of each pair to the second, renames among
         it.
         """
-        given = "".join(f"{before} {after}\n" for before, after in pairs).encode()
+        request = "".join(f"{before} {after}\n" for before, after in pairs).encode()
         options = [
             "--stdin",
             "-r",
@@ -212,14 +214,14 @@ class GitRepository:
             "--no-textconv",
         ]
         options += ["--ignore-submodules=none", "--no-relative", f"-O{os.devnull}"]
-        ended = self.attempt("diff-tree", *options, *_RENAMES, given=given)
-        if ended.code != 0:
+        result = self.attempt("diff-tree", *options, *_RENAMES, stdin=request)
+        if result.code != 0:
             # A partial clone has not the contents that likeness is told from; which
             # content is the same, it knows.
-            ended = self.attempt("diff-tree", *options, *_EXACT_RENAMES, given=given)
-        if ended.code != 0:
-            raise _unreadable(self.path, ended.errors)
-        differences = _parse_differences(ended.output, len(pairs))
+            result = self.attempt("diff-tree", *options, *_EXACT_RENAMES, stdin=request)
+        if result.code != 0:
+            raise _unreadable(self.path, result.errors)
+        differences = _parse_differences(result.output, len(pairs))
         made_again = [
             pair for changes in differences for pair in _perhaps_made_again(changes)
         ]
@@ -239,10 +241,10 @@ class GitRepository:
             (before.content_before, before.content_after) for _, before in pairs
         }
         ordered = sorted(contents)
-        asked = b"".join(b"%s\n%s\n" % pair for pair in ordered)
-        if not asked:
+        request = b"".join(b"%s\n%s\n" % pair for pair in ordered)
+        if not request:
             return set()
-        blobs = list(_batch(self.run("cat-file", "--batch", "--buffer", given=asked)))
+        blobs = list(_batch(self.run("cat-file", "--batch", "--buffer", stdin=request)))
         return {
             pair
             for number, pair in enumerate(ordered)
@@ -259,7 +261,7 @@ def _run_git(
     arguments: Sequence[str],
     settings: Mapping[str, Sequence[str]],
     variables: Mapping[str, str] | None = None,
-    given: bytes = b"",
+    stdin: bytes = b"",
 ) -> ProgramResult:
     """Run git, the only place that does: with fixed variables and none of the user's."""
     pairs = [(key, value) for key, values in settings.items() for value in values]
@@ -273,7 +275,7 @@ def _run_git(
         environment[f"GIT_CONFIG_KEY_{number}"] = key
         environment[f"GIT_CONFIG_VALUE_{number}"] = value
     return run_program(
-        program, ["--no-pager", *arguments], variables=environment, given=given
+        program, ["--no-pager", *arguments], variables=environment, given=stdin
     )
 
 
@@ -306,8 +308,10 @@ def _unreadable(path: str, errors: bytes) -> InvalidInput:
 
 
 def _has_git_folder(path: str) -> bool:
-    place = Path(os.path.realpath(path))
-    return any((folder / ".git").exists() for folder in (place, *place.parents))
+    path_on_disk = Path(os.path.realpath(path))
+    return any(
+        (folder / ".git").exists() for folder in (path_on_disk, *path_on_disk.parents)
+    )
 
 
 class Change(NamedTuple):
@@ -344,16 +348,16 @@ def _batch(output: bytes) -> Iterator[bytes | None]:
     """The contents of objects, as `cat-file --batch` prints them; None for one that is
     not there.
     """
-    place = 0
-    while place < len(output):
-        end = output.index(b"\n", place)
-        if output[place:end].endswith(b" missing"):
+    offset = 0
+    while offset < len(output):
+        end = output.index(b"\n", offset)
+        if output[offset:end].endswith(b" missing"):
             yield None
-            place = end + 1
+            offset = end + 1
             continue
-        size = int(output[place:end].split(b" ")[-1])
+        size = int(output[offset:end].split(b" ")[-1])
         yield output[end + 1 : end + 1 + size]
-        place = end + size + 2
+        offset = end + size + 2
 
 
 def _parse_commit(commit: str, parents: list[str], content: bytes) -> StoredCommit:
@@ -406,18 +410,18 @@ def _subject(message: bytes, encoding: str) -> str:
 def _parse_differences(output: bytes, count: int) -> list[list[Change]]:
     """A pair of trees is a line; what follows are fields that end with NUL."""
     differences: list[list[Change]] = []
-    place = 0
+    offset = 0
 
     def next_field() -> bytes:
-        nonlocal place
-        end = output.index(b"\0", place)
-        text = output[place:end]
-        place = end + 1
+        nonlocal offset
+        end = output.index(b"\0", offset)
+        text = output[offset:end]
+        offset = end + 1
         return text
 
-    while place < len(output):
-        if output[place : place + 1] != b":":
-            place = output.index(b"\n", place) + 1
+    while offset < len(output):
+        if output[offset : offset + 1] != b":":
+            offset = output.index(b"\n", offset) + 1
             differences.append([])
             continue
         _, _, before, after, letter = next_field().split(b" ")

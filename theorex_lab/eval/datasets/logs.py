@@ -42,31 +42,31 @@ def load_logs(name: str) -> list[EvalLog]:
 
     Raises InvalidInput for an unknown name, and what the reader of the set raises.
     """
-    parts, wanted = _parts(name)
-    known = dict(parts)
-    if wanted and wanted not in known:
-        raise InvalidInput(f"got the log {name!r}; allowed are {', '.join(known)}")
-    return [make() for part, make in known.items() if wanted in ("", part)]
+    parts, log_name = _parts(name)
+    makers = dict(parts)
+    if log_name and log_name not in makers:
+        raise InvalidInput(f"got the log {name!r}; allowed are {', '.join(makers)}")
+    return [make() for part, make in makers.items() if log_name in ("", part)]
 
 
 def _parts(name: str) -> tuple[Parts, str]:
     """What makes the logs that a name may stand for, and which of them is wanted ('' is
     all).
     """
-    chosen, colon, path = name.partition(":")
-    if colon and chosen in GIVEN:
-        return GIVEN[chosen](Path(path).expanduser()), ""
-    chosen = name.partition("/")[0]
-    if chosen in LOGS:
-        return LOGS[chosen](), "" if chosen == name else name
-    place = Path(name).expanduser()
-    if (place / ".git").exists():
-        return GIVEN["git"](place), ""
-    if place.exists():
-        return GIVEN["transcripts"](place), ""
-    known = ", ".join([*LOGS, *(f"{set_name}:PATH" for set_name in GIVEN)])
+    prefix, colon, path = name.partition(":")
+    if colon and prefix in GIVEN:
+        return GIVEN[prefix](Path(path).expanduser()), ""
+    prefix = name.partition("/")[0]
+    if prefix in LOGS:
+        return LOGS[prefix](), "" if prefix == name else name
+    folder = Path(name).expanduser()
+    if (folder / ".git").exists():
+        return GIVEN["git"](folder), ""
+    if folder.exists():
+        return GIVEN["transcripts"](folder), ""
+    allowed = ", ".join([*LOGS, *(f"{set_name}:PATH" for set_name in GIVEN)])
     raise InvalidInput(
-        f"got the log {name!r}; allowed are {known}, or the path of a git repository or"
+        f"got the log {name!r}; allowed are {allowed}, or the path of a git repository or"
         " of transcripts"
     )
 
@@ -98,18 +98,18 @@ def hook_form_log(name: str, path: Path) -> EvalLog:
     where lines cannot be read.
     """
     captures = Captures(LATEST, name, trust_own=True)
-    wrong = list[str]()
+    problems = list[str]()
     with opened(path) as (content, _):
-        found = Transcript(HookForm(name, words="".join), lines_of(content))
+        transcript = Transcript(HookForm(name, words="".join), lines_of(content))
         rows = told(
-            found,
+            transcript,
             0,
             lambda _: True,
-            lambda number, why: wrong.append(f"line {number}: {why}"),
+            lambda number, why: problems.append(f"line {number}: {why}"),
         )
         log = log_of(name, [(row, captures.event("hook", row)) for row in rows])
-    if wrong:
-        raise damaged(path, wrong)
+    if problems:
+        raise damaged(path, problems)
     return log
 
 
@@ -117,14 +117,18 @@ def transcripts(path: Path) -> Parts:
     """A log for each project; prompts are the user's word. Raises InvalidInput where no
     transcript is found.
     """
-    found: dict[str, list[tuple[TimedCapture, Event | None]]] = defaultdict(list)
+    rows_by_project: dict[str, list[tuple[TimedCapture, Event | None]]] = defaultdict(
+        list
+    )
     for row, event, name in read_transcripts(path):
-        found[name].append((row, event))
-    if not found:
+        rows_by_project[name].append((row, event))
+    if not rows_by_project:
         raise InvalidInput(
             f"got {path}, in which no transcript was found; allowed are {FORMS}"
         )
-    return [(name, partial(log_of, name, rows)) for name, rows in found.items()]
+    return [
+        (name, partial(log_of, name, rows)) for name, rows in rows_by_project.items()
+    ]
 
 
 def log_of(name: str, rows: list[tuple[TimedCapture, Event | None]]) -> EvalLog:

@@ -82,8 +82,8 @@ def _actions(messages: Any) -> tuple[Action, ...]:
     # Ids of calls come back within a run: a call's answer is the first after it that
     # bears its id.
     calls = [
-        (place, call)
-        for place, turn in enumerate(turns)
+        (position, call)
+        for position, turn in enumerate(turns)
         for call in turn.tool_calls or ()
     ]
     answers = [
@@ -91,8 +91,8 @@ def _actions(messages: Any) -> tuple[Action, ...]:
         for k, call in calls
     ]
     return tuple(
-        Action(call.name, call.arguments, said)
-        for (_, call), said in zip(calls, answers, strict=True)
+        Action(call.name, call.arguments, answer)
+        for (_, call), answer in zip(calls, answers, strict=True)
     )
 
 
@@ -284,22 +284,22 @@ def _reflections(archive: str, trials: dict[int, list[_Tried]]) -> list[Reflecti
     """A trial's record holds every reflection so far, the one written after that trial
     being the last.
     """
-    found = list[Reflection]()
-    known = [0] * len(trials[0])
+    reflections = list[Reflection]()
+    n_written = [0] * len(trials[0])
     for trial in range(len(trials)):
         for environment, tried in enumerate(trials[trial]):
-            if len(tried.memory) < known[environment]:
+            if len(tried.memory) < n_written[environment]:
                 raise refused(
                     f"{archive}: memory",
                     len(tried.memory),
-                    f"allowed are {known[environment]}, as before",
+                    f"allowed are {n_written[environment]}, as before",
                 )
-            found += [
+            reflections += [
                 Reflection(environment, trial, text)
-                for text in tried.memory[known[environment] :]
+                for text in tried.memory[n_written[environment] :]
             ]
-            known[environment] = len(tried.memory)
-    return found
+            n_written[environment] = len(tried.memory)
+    return reflections
 
 
 WEAK_MODEL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
@@ -379,7 +379,7 @@ def _joined(
 ) -> ScoredQueries:
     import pandas as pd
 
-    place = files[f"routing_{part}.json"].place
+    source = files[f"routing_{part}.json"].place
     described = files[f"query_{part}.jsonl"]
     queries = read_json_lines(described, _Described)
     by_query = {
@@ -388,13 +388,13 @@ def _joined(
     for number, row in enumerate(scored):
         if row.question not in by_query:
             raise refused(
-                f"{place}: {number}",
+                f"{source}: {number}",
                 row.question,
                 f"allowed is a query that {described.place} describes",
             )
         if set(row.scores) != set(models):
             raise refused(
-                f"{place}: {number}: scores",
+                f"{source}: {number}: scores",
                 [*row.scores],
                 f"allowed is one of {', '.join(models)} each",
             )
@@ -437,7 +437,7 @@ def _answers(content: FileContent) -> pd.DataFrame:
     """
     import pandas as pd
 
-    place = content.place
+    source = content.place
     names = {
         "prompt": "prompt",
         WEAK_MODEL: "weak_correct",
@@ -453,12 +453,12 @@ def _answers(content: FileContent) -> pd.DataFrame:
         )
     except ValueError as error:  # no UTF-8, no table, or neither True nor False
         raise refused(
-            f"{place}: {error}",
+            f"{source}: {error}",
             content.data[:40],
             f"allowed are columns {', '.join(names)}",
         ) from error
     if list(table.columns)[: len(names)] != [*names]:
         raise refused(
-            place, list(table.columns), f"allowed is the header {', '.join(names)}"
+            source, list(table.columns), f"allowed is the header {', '.join(names)}"
         )
     return table[[*names]].rename(columns=names)

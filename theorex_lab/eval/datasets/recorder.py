@@ -42,14 +42,14 @@ def informative(answer: str, question: str = "") -> tuple[str, ...]:
     >>> informative("on 7 May 2023, in the Blue Mill", "Which mill?")
     ('2023', 'Blue')
     """
-    said = question.casefold()
+    question_text = question.casefold()
     words = dict.fromkeys(re.findall(r"\w+(?:[-'.:/]\w+)*", answer))
     long = (
         word
         for word in words
         if len(word) > 3 or (len(word) > 1 and any(sign.isdigit() for sign in word))
     )
-    return tuple(word for word in long if word.casefold() not in said)
+    return tuple(word for word in long if word.casefold() not in question_text)
 
 
 def session_line(
@@ -60,14 +60,20 @@ def session_line(
     edits: Iterable[str] = (),
 ) -> SessionLine:
     """What a hook was given, as a line of a session."""
-    given = hook.get("tool_input")
+    tool_input = hook.get("tool_input")
     inputs = " ".join(
-        filter(None, map(_text, given.values() if isinstance(given, dict) else [given]))
+        filter(
+            None,
+            map(
+                _text,
+                tool_input.values() if isinstance(tool_input, dict) else [tool_input],
+            ),
+        )
     )
-    said, answered = (
+    prompt, message = (
         _text(hook.get(name)) for name in ("prompt", "last_assistant_message")
     )
-    return SessionLine(at, session, said, answered, inputs, tuple(reads), tuple(edits))
+    return SessionLine(at, session, prompt, message, inputs, tuple(reads), tuple(edits))
 
 
 def _text(value: object) -> str:
@@ -162,13 +168,15 @@ class Recorder:
         """An agent used a tool, which did its work or failed; edits: paths from the
         project's root that it wrote to.
         """
-        said = {
+        payload = {
             "tool_name": tool,
             "tool_input": given,
             "tool_response" if ok else "error": response,
         }
         name = "PostToolUse" if ok else "PostToolUseFailure"
-        self.hook(name, key, at, said, agent=agent, session=session, edits=tuple(edits))
+        self.hook(
+            name, key, at, payload, agent=agent, session=session, edits=tuple(edits)
+        )
 
     def came_out(
         self,
@@ -245,13 +253,13 @@ class Recorder:
 
 
 def part(
-    name: str, fill: Callable[..., None], *given: Any
+    name: str, fill: Callable[..., None], *arguments: Any
 ) -> tuple[str, Callable[[], EvalLog]]:
     """The name of a log, and what makes it: `fill` records into it what is given."""
 
     def make() -> EvalLog:
         log = Recorder(name)
-        fill(log, *given)
+        fill(log, *arguments)
         return log.log()
 
     return name, make

@@ -84,21 +84,21 @@ class EvidenceBefore:
         self.tried = list[ClosedAttempt]()
         self._counts: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
 
-    def learn(self, one: ClosedAttempt) -> None:
+    def learn(self, attempt: ClosedAttempt) -> None:
         """Take in how an attempt went."""
-        self.tried.append(one)
-        for run in one.runs:
-            used = dict(zip(AMOUNTS, run[3:], strict=True))
+        self.tried.append(attempt)
+        for run in attempt.runs:
+            amounts = dict(zip(AMOUNTS, run[3:], strict=True))
             self.table.add(
                 f"{DESIGN.name}/{run.key}",
                 run.option,
-                one.success,
-                at=one.ended,
-                **used,
+                attempt.success,
+                at=attempt.ended,
+                **amounts,
             )
-        for what in ((), (one.gene,), (one.key,)):
-            self._counts[what][0] += one.success
-            self._counts[what][1] += 1
+        for names in ((), (attempt.gene,), (attempt.key,)):
+            self._counts[names][0] += attempt.success
+            self._counts[names][1] += 1
 
     def rate(self, *names: str) -> float:
         """(successes + 1) / (attempts + 2) of a gene or a key of signals; of all where
@@ -118,11 +118,11 @@ def walk(
     """
     past = EvidenceBefore()
     waiting = list[tuple[int, int, ClosedAttempt]]()
-    for number, one in enumerate(sorted(tried, key=attrgetter("asked"))):
-        while waiting and waiting[0][0] <= one.asked:
+    for number, attempt in enumerate(sorted(tried, key=attrgetter("asked"))):
+        while waiting and waiting[0][0] <= attempt.asked:
             past.learn(heapq.heappop(waiting)[2])
-        yield one, past
-        heapq.heappush(waiting, (one.known, number, one))
+        yield attempt, past
+        heapq.heappush(waiting, (attempt.known, number, attempt))
 
 
 def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
@@ -134,72 +134,74 @@ def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
     """
     ships = CausalSettings()
     rows = list[Row]()
-    for one, past in walk(tried):
+    for attempt, past in walk(tried):
         base = past.rate()
-        known = records(past.table, one.signals, [one.gene], ships, one.at)[one.gene]
-        own = known.best or known.prior
-        genes = [*dict.fromkeys([*(other.gene for other in past.tried), one.gene])]
-        told = advice_from(past.table, one.signals, genes, ships, one.at)
+        record = records(
+            past.table, attempt.signals, [attempt.gene], ships, attempt.at
+        )[attempt.gene]
+        expectation = record.best or record.prior
+        genes = [*dict.fromkeys([*(other.gene for other in past.tried), attempt.gene])]
+        advice = advice_from(past.table, attempt.signals, genes, ships, attempt.at)
         expected = {
-            ADVICE: own or base,
+            ADVICE: expectation or base,
             BASE: base,
-            OF_GENE: past.rate(one.gene),
-            OF_SIGNALS: past.rate(one.key),
+            OF_GENE: past.rate(attempt.gene),
+            OF_SIGNALS: past.rate(attempt.key),
         }
         rows.append(
             {
-                "group": one.group,
-                "asked": one.asked,
-                "gene": one.gene,
-                "success": one.success,
-                "told": own > 0,
+                "group": attempt.group,
+                "asked": attempt.asked,
+                "gene": attempt.gene,
+                "success": attempt.success,
+                "told": expectation > 0,
                 "expected": expected,
-                "banned": one.gene in told.banned_gene_ids,
-                "preferred": told.preferred_gene_id,
-                "offered": _offered(one, past, told),
+                "banned": attempt.gene in advice.banned_gene_ids,
+                "preferred": advice.preferred_gene_id,
+                "offered": _offered(attempt, past, advice),
             }
         )
     return rows
 
 
 def _offered(
-    one: ClosedAttempt, past: EvidenceBefore, told: GeneAdvice
+    attempt: ClosedAttempt, past: EvidenceBefore, advice: GeneAdvice
 ) -> dict[str, float]:
     """Of what helped, the share that is among what each method offers; nothing where it
     did not help, or nothing is known.
     """
-    wanted = named(one.did)
-    if not (one.success and wanted and past.tried):
+    helpful_names = named(attempt.did)
+    if not (attempt.success and helpful_names and past.tried):
         return {}
-    did = {other.gene: other.did for other in past.tried}
+    acts_by_gene = {other.gene: other.did for other in past.tried}
     good = [other for other in reversed(past.tried) if other.success]
     texts = [" ".join([*other.signals, *other.did]) for other in good]
-    likest = np.argsort(
-        -np.array(Bm25().rank(" ".join(one.signals), texts)), kind="stable"
+    order = np.argsort(
+        -np.array(Bm25().rank(" ".join(attempt.signals), texts)), kind="stable"
     ).tolist()
-    often = sorted(
-        did, key=lambda gene: -sum(other.gene == gene for other in past.tried)
+    most_tried = sorted(
+        acts_by_gene, key=lambda gene: -sum(other.gene == gene for other in past.tried)
     )
     offers: dict[str, Iterable[tuple[str, ...]]] = {
         ADVICE: (
-            did[gene]
-            for gene, score in told.scores.items()
-            if score > 0 and gene in did.keys() - told.banned_gene_ids
+            acts_by_gene[gene]
+            for gene, score in advice.scores.items()
+            if score > 0 and gene in acts_by_gene.keys() - advice.banned_gene_ids
         ),
-        "BM25 over earlier successes": (good[place].did for place in likest),
+        "BM25 over earlier successes": (good[index].did for index in order),
         "last successes of the signals": (
-            other.did for other in good if other.key == one.key
+            other.did for other in good if other.key == attempt.key
         ),
         "last successes": (other.did for other in good),
-        "most frequent genes": (did[gene] for gene in often),
+        "most frequent genes": (acts_by_gene[gene] for gene in most_tried),
     }
     firsts = {
-        method: islice(filter(named, dict.fromkeys(given)), OFFERED)
-        for method, given in offers.items()
+        method: islice(filter(named, dict.fromkeys(acts)), OFFERED)
+        for method, acts in offers.items()
     }
     return {
-        method: len(wanted & named(chain(*given))) / len(wanted)
-        for method, given in firsts.items()
+        method: len(helpful_names & named(chain(*acts))) / len(helpful_names)
+        for method, acts in firsts.items()
     }
 
 
@@ -219,11 +221,11 @@ def named(acts: Iterable[str]) -> set[str]:
     ... )
     ['a.py', 'b.py', 'call cancel', 'go test', 'tail']
     """
-    found = set[str]()
+    names = set[str]()
     for act in set(acts) - {AGAIN, WITHOUT}:
         kind, _, rest = act.partition(" ")
-        found.update({"edit": rest.split(", "), "run": programs(rest)}.get(kind, [act]))
-    return found
+        names.update({"edit": rest.split(", "), "run": programs(rest)}.get(kind, [act]))
+    return names
 
 
 class MethodScore(NamedTuple):
@@ -311,16 +313,22 @@ class _Figures:
 
     def add(self, part: str, method: str, score: str, values: Floats) -> MethodScore:
         """The mean of values, one a row; NaN where a row does not count."""
-        known = np.isfinite(values)
-        groups = self._groups[known].tolist()
-        found = (
-            bootstrap_means(values[known], seed=self._seed, groups=groups)[0]
-            if known.any()
+        is_known = np.isfinite(values)
+        groups = self._groups[is_known].tolist()
+        interval = (
+            bootstrap_means(values[is_known], seed=self._seed, groups=groups)[0]
+            if is_known.any()
             else _UNKNOWN
         )
         self.made.append(
             MethodScore(
-                part, method, score, found.mean, found.low, found.high, len(groups)
+                part,
+                method,
+                score,
+                interval.mean,
+                interval.low,
+                interval.high,
+                len(groups),
             )
         )
         return self.made[-1]
@@ -333,7 +341,7 @@ class _Figures:
         """
         words = list[str]()
         for method, values in columns.items():
-            found = self.add(part, method, score, values)
+            figure = self.add(part, method, score, values)
             if method != ADVICE:
                 gain = self.add(
                     part, method, "advice gains", sign * (columns[ADVICE] - values)
@@ -346,24 +354,26 @@ class _Figures:
                     else "no better than"
                 )
                 words += (
-                    [f"{than} {method} ({found.value:.3f})"]
+                    [f"{than} {method} ({figure.value:.3f})"]
                     if not method.startswith(ADVICE)
                     else []
                 )
         return f"{np.nanmean(columns[ADVICE]):.3f}: {', '.join(words)}"
 
     def versus(
-        self, part: str, one: str, ours: Floats, other: str, theirs: Floats
+        self, part: str, name: str, ours: Floats, other_name: str, theirs: Floats
     ) -> str:
         """How much more often what counts in one column succeeded than what counts in
         the other, in words.
         """
-        found = (
-            self.add(part, one, "success", ours),
-            self.add(part, other, "success", theirs),
+        figures = (
+            self.add(part, name, "success", ours),
+            self.add(part, other_name, "success", theirs),
         )
-        more = self.add(part, one, "difference", _contrast(ours, theirs, -1.0))
-        sure = min(found[0].n, found[1].n) >= _FEW and (more.low > 0 or more.high < 0)
+        more = self.add(part, name, "difference", _contrast(ours, theirs, -1.0))
+        sure = min(figures[0].n, figures[1].n) >= _FEW and (
+            more.low > 0 or more.high < 0
+        )
         than = (
             "no more often than"
             if not sure
@@ -371,8 +381,8 @@ class _Figures:
             if more.low > 0
             else "less often than"
         )
-        first, second = (f"({side.value:.2f} of {side.n})" for side in found)
-        return f"{one} {first} succeeded {than} {other} {second}"
+        first, second = (f"({side.value:.2f} of {side.n})" for side in figures)
+        return f"{name} {first} succeeded {than} {other_name} {second}"
 
 
 def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
@@ -381,11 +391,13 @@ def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
     """
     column = np.zeros(len(ours))
     for values, times in ((ours, 1.0), (theirs, sign)):
-        known = np.isfinite(values)
-        mean = values[known].mean() if known.any() else math.nan
+        is_known = np.isfinite(values)
+        mean = values[is_known].mean() if is_known.any() else math.nan
         column += times * (
             mean
-            + np.where(known, (values - mean) * len(values) / max(1, known.sum()), 0.0)
+            + np.where(
+                is_known, (values - mean) * len(values) / max(1, is_known.sum()), 0.0
+            )
         )
     return column
 
@@ -408,7 +420,7 @@ def _score(figures: _Figures) -> list[str]:
     part = "expected success of what was tried"
     success = np.array([row["success"] for row in figures.rows], float)
     expected = figures.columns("expected")
-    said = figures.compare(
+    comparison = figures.compare(
         part,
         "brier",
         {name: (value - success) ** 2 for name, value in expected.items()},
@@ -416,10 +428,10 @@ def _score(figures: _Figures) -> list[str]:
     )
     for method, values in expected.items():
         figures.add(part, method, "auc", _auc(values, success))
-    told = np.mean([row["told"] for row in figures.rows])
+    share_with_evidence = np.mean([row["told"] for row in figures.rows])
     return [
-        f"Advice knew something of {told:.0%} of the attempts; the Brier score of what"
-        f" it expects is {said}."
+        f"Advice knew something of {share_with_evidence:.0%} of the attempts; the Brier score of what"
+        f" it expects is {comparison}."
     ]
 
 
@@ -435,18 +447,20 @@ def _score_bans(figures: _Figures) -> list[str]:
         f"{method} below {cut}": rates[method] < cut for method in (OF_GENE, OF_SIGNALS)
     }
     banned["everything"] = np.full(len(success), True)
-    for method, held in banned.items():
-        figures.add("bans", method, "precision", np.where(held, 1 - success, np.nan))
-        figures.add("bans", method, "recall", np.where(success == 0, held, np.nan))
-    same, told = np.array(
+    for method, is_banned in banned.items():
+        figures.add(
+            "bans", method, "precision", np.where(is_banned, 1 - success, np.nan)
+        )
+        figures.add("bans", method, "recall", np.where(success == 0, is_banned, np.nan))
+    same, has_preference = np.array(
         [
             (row["preferred"] == row["gene"], row["preferred"] is not None)
             for row in figures.rows
         ]
     ).T
     ours = np.where(same, success, np.nan)
-    theirs = np.where(~same & told, success, np.nan)
-    said = figures.versus(
+    theirs = np.where(~same & has_preference, success, np.nan)
+    comparison = figures.versus(
         "by observation", "what was done as it preferred", ours, "the rest", theirs
     )
     n = int(banned[ADVICE].sum())
@@ -458,19 +472,19 @@ def _score_bans(figures: _Figures) -> list[str]:
     )
     return [
         f"Bans: {bans}; of all, {failed.mean():.0%} failed.",
-        f"By observation, {said}.",
+        f"By observation, {comparison}.",
     ]
 
 
 def _score_offers(figures: _Figures) -> list[str]:
     if not (columns := figures.columns("offered")):
         return ["Nothing that helped names a file or a command."]
-    said = figures.compare(
+    comparison = figures.compare(
         "what then helped, among what is offered", "share", columns, 1
     )
     return [
         f"Of what then helped, the {OFFERED} genes that it offers first name a share of"
-        f" {said}."
+        f" {comparison}."
     ]
 
 
@@ -497,26 +511,28 @@ def lab_of(log: EvalLog) -> Lab:
 def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
     """The attempts of a home that were closed."""
     events = {event.id: event for event in lab.journal.tail(0)}
-    found = []
-    did = {gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()}
+    attempts = []
+    acts_by_gene = {
+        gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()
+    }
     for event in events.values():
         if event.kind == "attempt_closed":
-            start, by = (events[event.lineage[place]] for place in (0, -1))
-            asked = events.get(start.body.get("cause", ""), start)
-            known = event if by is start else by
+            start, by = (events[event.lineage[index]] for index in (0, -1))
+            cause = events.get(start.body.get("cause", ""), start)
+            closing = event if by is start else by
             (gene, signal), places = (
                 (event.body[name] for name in ("gene", "signal")),
-                (asked.seq, known.seq),
+                (cause.seq, closing.seq),
             )
             about = (
                 group(start),
                 tuple(signal["signals"]),
                 gene["id"],
-                did.get(gene["id"], ()),
+                acts_by_gene.get(gene["id"], ()),
             )
             success = event.body["outcome"]["status"] == SUCCESS
             when = (start.at, event.at)
-            found.append(
+            attempts.append(
                 ClosedAttempt(
                     *about,
                     success,
@@ -526,7 +542,7 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
                     tuple(runs_of(event)),
                 )
             )
-    return found
+    return attempts
 
 
 def score_advice(

@@ -93,18 +93,18 @@ def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
     """Reflexion's reflections; each that is not a task's first is looked for by the
     words of those that came before it.
     """
-    found = recorded_runs.fetch_reflexion_alfworld()
+    reflexion = recorded_runs.fetch_reflexion_alfworld()
     by_task: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for number, written in enumerate(found.reflections):
+    for number, written in enumerate(reflexion.reflections):
         by_task[written.environment].append(
             (f"reflection {number}", written.text.strip())
         )
-    texts = [pair for listed in by_task.values() for pair in listed]
+    texts = [pair for reflections in by_task.values() for pair in reflections]
     cases = [
-        InjectionCase(text, frozenset(name for name, _ in listed if name != own))
-        for listed in by_task.values()
-        if len(listed) > 1
-        for own, text in listed
+        InjectionCase(text, frozenset(name for name, _ in reflections if name != title))
+        for reflections in by_task.values()
+        if len(reflections) > 1
+        for title, text in reflections
     ]
     return texts, cases
 
@@ -115,10 +115,14 @@ def taught(
 ) -> Iterator[Lab]:
     """A lab in a folder of its own with these insights: title and content."""
     clock = FixedClock(0)
-    chosen = check_settings({"designs": {"research": dict(settings)}})
-    own: dict[str, Any] = {"settings": chosen, "embedder": embedder, "clock": clock}
+    lab_settings = check_settings({"designs": {"research": dict(settings)}})
+    options: dict[str, Any] = {
+        "settings": lab_settings,
+        "embedder": embedder,
+        "clock": clock,
+    }
     scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
-    with scratch as folder, Lab(folder, designs=[DESIGN], **own) as lab:
+    with scratch as folder, Lab(folder, designs=[DESIGN], **options) as lab:
         for title, content in insights:
             clock.advance(seconds=1)
             lab.research.add_insight("domain_knowledge", title, content, confidence=1.0)
@@ -139,26 +143,26 @@ def _scored(
         insights, kept_embedder() if vectors else HashedNgramEmbedder(), settings
     ) as lab:
         for case in cases:
-            given = [
-                one.title
-                for one, _ in distinct(ranked(lab.home, case.query))
-                if one.content != case.query
+            titles = [
+                insight.title
+                for insight, _ in distinct(ranked(lab.home, case.query))
+                if insight.content != case.query
             ][:_K]
-            right = sum(title in case.right for title in given)
-            wrong = sum(title in case.wrong for title in given)
+            right = sum(title in case.right for title in titles)
+            wrong = sum(title in case.wrong for title in titles)
             rows.append(
                 (
                     right / len(case.right) if case.right else np.nan,
-                    right / len(given) if given else float(not case.right),
+                    right / len(titles) if titles else float(not case.right),
                     float(not wrong),
                 )
             )
-    told: dict[str, float] = {}
+    figures: dict[str, float] = {}
     for name, column in zip(
         ("recall", "precision", "clean"), np.array(rows).T, strict=True
     ):
-        told |= bootstrap_mean(column[~np.isnan(column)], seed).named(name)
-    return told
+        figures |= bootstrap_mean(column[~np.isnan(column)], seed).named(name)
+    return figures
 
 
 GRAPHS = ("equational_theories", "metamath_ql", "pfr_blueprint")
@@ -187,20 +191,20 @@ def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
     if name == "metamath_ql":
         return premise_recall(folder, seed)
     if name == "equational_theories":
-        found = closure_of_theories(folder)
-        told: dict[str, Any] = {
-            part: getattr(found, part)
+        closure = closure_of_theories(folder)
+        counts: dict[str, Any] = {
+            part: getattr(closure, part)
             for part in ("nodes", "edges", "pairs", "seconds")
         }
         return {
             "dataset": name,
-            "n": found.nodes,
-            "metrics": told,
+            "n": closure.nodes,
+            "metrics": counts,
             "baselines": {"published": {"pairs": 8_178_279}},
         }
     read = read_theorems(folder)
-    known = {node for node, *_ in read.nodes}
-    unresolved = sum(end not in known for _, end, _ in read.links)
+    names = {node for node, *_ in read.nodes}
+    unresolved = sum(end not in names for _, end, _ in read.links)
     metrics = {
         "nodes": len(read.nodes),
         "links": len(read.links),
@@ -225,23 +229,23 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
     read = read_theorems(folder)
     index = PremiseIndex()
     number = {name: place for place, (name, *_) in enumerate(read.nodes)}
-    used: dict[str, list[int]] = {name: [] for name in number}
+    premises_of: dict[str, list[int]] = {name: [] for name in number}
     for start, end, _ in read.links:
-        used[start].append(number[end])
+        premises_of[start].append(number[end])
     ways: dict[str, Callable[[str, str], Any]] = {
-        "premises": lambda *told: [
-            found for found, _ in index.suggest(told[0], _PREMISES, told[1])
+        "premises": lambda *texts: [
+            premise for premise, _ in index.suggest(texts[0], _PREMISES, texts[1])
         ],
         "most used": (
             lambda *_: np.argsort(-index.uses(), kind="stable")[:_PREMISES].tolist()
         ),
         "text alone": (
-            lambda *told: np.argsort(-index.likeness(*told), kind="stable")[
+            lambda *texts: np.argsort(-index.likeness(*texts), kind="stable")[
                 :_PREMISES
             ].tolist()
         ),
         "neighbours alone": (
-            lambda *told: np.argsort(-index.votes(*told), kind="stable")[
+            lambda *texts: np.argsort(-index.votes(*texts), kind="stable")[
                 :_PREMISES
             ].tolist()
         ),
@@ -249,23 +253,24 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
     hits: dict[str, list[float]] = {way: [] for way in ways}
     for name, statement, _ in read.nodes:
         comment = _CREDITS.sub("", read.comments[name])
-        wanted = used[name]
-        if wanted and len(index):
+        premises = premises_of[name]
+        if premises and len(index):
             for way, find in ways.items():
                 hits[way].append(
-                    len({*wanted}.intersection(find(statement, comment))) / len(wanted)
+                    len({*premises}.intersection(find(statement, comment)))
+                    / len(premises)
                 )
-        index.add(statement, wanted, comment)
+        index.add(statement, premises, comment)
     half = len(hits["premises"]) // 2
-    told = {
-        way: bootstrap_mean(np.array(found), seed).named("recall@10")
-        for way, found in hits.items()
+    texts = {
+        way: bootstrap_mean(np.array(premise), seed).named("recall@10")
+        for way, premise in hits.items()
     }
     later = {
-        way: bootstrap_mean(np.array(found[half:]), seed).named("second_half")
-        for way, found in hits.items()
+        way: bootstrap_mean(np.array(premise[half:]), seed).named("second_half")
+        for way, premise in hits.items()
     }
-    rows = {way: {**told[way], **later[way]} for way in ways}
+    rows = {way: {**texts[way], **later[way]} for way in ways}
     metrics = rows.pop("premises")
     return {
         "dataset": "metamath_ql",

@@ -117,18 +117,18 @@ class PathEnds:
         """The file that it stood for among the first `known`; '' where it stood for
         several, None for none.
         """
-        found = None
+        file = None
         for number, path in self._meant.get(end.lower(), ()):
             if known is not None and number >= known:
                 break
-            found = path
-        return found
+            file = path
+        return file
 
 
 def shortest_end(path: str, ends: PathEnds) -> str:
     """The shortest end of a path that stands for it alone.
 
-    >>> shortest_end("a/x.py", Ends(["a/x.py", "b/x.py", "b/y.py"]))
+    >>> shortest_end("a/x.py", PathEnds(["a/x.py", "b/x.py", "b/y.py"]))
     'a/x.py'
     """
     return next(
@@ -182,13 +182,13 @@ class Scene:
         return {path for path in plain | odd if path} | spaced
 
     def _file(self, token: str) -> str | None:
-        if (found := self.ends.file(token, self.known)) is None:
+        if (file := self.ends.file(token, self.known)) is None:
             token = token.strip(".()[]~%:").removeprefix("./")
-            found = self.ends.file(token, self.known)
-        if not found and "/" in token:  # a checkout's folder stands before the path
+            file = self.ends.file(token, self.known)
+        if not file and "/" in token:  # a checkout's folder stands before the path
             inner = (self.ends.file(end, self.known) for end in ends_of(token)[1:-1])
-            found = next((path for path in inner if path is not None), None)
-        return found
+            file = next((path for path in inner if path is not None), None)
+        return file
 
     def score(self, text: str, tokens: int, *, asked: bool = False) -> dict[str, float]:
         """The scores of a context of at most `tokens`; NaN where the session asks for
@@ -198,21 +198,25 @@ class Scene:
         """
         text = text.encode()[: _BYTES_PER_TOKEN * tokens].decode("utf-8", "ignore")
         named = self.named(text)
-        held = words(_ESCAPED_WORD.sub(r"\1", text))
-        shown = [word.lower() for word in _WORD.findall(text)]
-        wanted = {"file": self.files, "edit": self.edits}
-        three = {
+        context_words = words(_ESCAPED_WORD.sub(r"\1", text))
+        context_word_list = [word.lower() for word in _WORD.findall(text)]
+        paths_by_kind = {"file": self.files, "edit": self.edits}
+        shares = {
             name: share(len(named & paths), len(paths))
-            for name, paths in wanted.items()
+            for name, paths in paths_by_kind.items()
         }
-        three["term"] = _held(self.terms_wanted(asked=asked), held)
-        again = [_held(common, held) >= _HELD_IDF for common in self.repeats]
-        useful = sum(len(word) for word in shown if word in self.used)
+        shares["term"] = _held(self.terms_wanted(asked=asked), context_words)
+        are_repeated = [
+            _held(common, context_words) >= _HELD_IDF for common in self.repeats
+        ]
+        useful = sum(len(word) for word in context_word_list if word in self.used)
         return {
-            **three,
-            "mean": _mean([value for value in three.values() if not math.isnan(value)]),
-            "repeat": _mean([float(said) for said in again]),
-            "waste": 1 - share(useful, sum(map(len, shown))),
+            **shares,
+            "mean": _mean(
+                [value for value in shares.values() if not math.isnan(value)]
+            ),
+            "repeat": _mean([float(said) for said in are_repeated]),
+            "waste": 1 - share(useful, sum(map(len, context_word_list))),
             "tokens": float(math.ceil(len(text.encode()) / _BYTES_PER_TOKEN)),
         }
 
@@ -248,14 +252,14 @@ def scenes(log: EvalLog) -> Sequence[Scene]:
         by_session[line.session].append(line)
     ordered = sorted(by_session.items(), key=lambda item: (item[1][0].at, item[0]))
     past = _Past()
-    taken = 0
-    found = []
-    for name, own in ordered[FIRST_SESSIONS:]:
-        while lines[taken].at < own[0].at:
-            past.add(lines[taken])
-            taken += 1
-        found.append(past.scene(name, own))
-    return found
+    n_past = 0
+    scored_sessions = []
+    for name, session_lines in ordered[FIRST_SESSIONS:]:
+        while lines[n_past].at < session_lines[0].at:
+            past.add(lines[n_past])
+            n_past += 1
+        scored_sessions.append(past.scene(name, session_lines))
+    return scored_sessions
 
 
 class _Past:
@@ -271,37 +275,42 @@ class _Past:
         for path in (*line.reads, *line.edits):
             self.ends.add(path)
         if text := line.prompt or line.message or line.inputs:
-            said = self.said[line.session]
-            new = words(text) - said
-            said |= new
-            self.sessions_with.update(new)
+            session_words = self.said[line.session]
+            new_words = words(text) - session_words
+            session_words |= new_words
+            self.sessions_with.update(new_words)
         self.directives += [words(sentence) for sentence in _directives(line.prompt)]
 
-    def scene(self, name: str, own: Sequence[SessionLine]) -> Scene:
+    def scene(self, name: str, session_lines: Sequence[SessionLine]) -> Scene:
         most = max(1.0, _RARE_SHARE * len(self.said))
         idf = {
-            w: math.log(len(self.said) / n)
-            for w, n in self.sessions_with.items()
-            if n <= most
+            term: math.log(len(self.said) / count)
+            for term, count in self.sessions_with.items()
+            if count <= most
         }
-        prompts = [line.prompt for line in own if line.prompt]
-        said = frozenset().union(
-            *map(words, [*prompts, *(line.message for line in own if line.message)])
+        prompts = [line.prompt for line in session_lines if line.prompt]
+        used_in_talk = frozenset().union(
+            *map(
+                words,
+                [*prompts, *(line.message for line in session_lines if line.message)],
+            )
         )
-        edits = {path for line in own for path in line.edits}
-        touched = {path for line in own for path in line.reads} | edits
-        known = self.ends.known
-        used = said.union(*(words(line.inputs) for line in own))
-        files, edited = (frozenset(paths & known.keys()) for paths in (touched, edits))
-        terms = {word: idf[word] for word in said if word in idf}
+        edits = {path for line in session_lines for path in line.edits}
+        touched = {path for line in session_lines for path in line.reads} | edits
+        known_files = self.ends.known
+        used = used_in_talk.union(*(words(line.inputs) for line in session_lines))
+        files, edited = (
+            frozenset(paths & known_files.keys()) for paths in (touched, edits)
+        )
+        terms = {word: idf[word] for word in used_in_talk if word in idf}
         repeats = tuple(self._repeats(prompts[1:], idf))
         prompt = prompts[0] if prompts else ""
         return Scene(
             name,
-            own[0].at,
+            session_lines[0].at,
             prompt,
             self.ends,
-            len(known),
+            len(known_files),
             files,
             edited,
             terms,
@@ -313,14 +322,15 @@ class _Past:
         self, prompts: Sequence[str], idf: Mapping[str, float]
     ) -> Iterator[dict[str, float]]:
         for sentence in (found for prompt in prompts for found in _directives(prompt)):
-            own = {word for word in words(sentence) if word in idf}
+            terms = {word for word in words(sentence) if word in idf}
             earlier = (
-                {word: idf[word] for word in own & before} for before in self.directives
+                {word: idf[word] for word in terms & before}
+                for before in self.directives
             )
             best = max(
                 earlier, key=lambda common: math.fsum(common.values()), default={}
             )
-            enough = _SHARED_IDF * math.fsum(idf[word] for word in own)
+            enough = _SHARED_IDF * math.fsum(idf[word] for word in terms)
             if len(best) >= _SHARED_TERMS and math.fsum(best.values()) >= enough:
                 yield best
 

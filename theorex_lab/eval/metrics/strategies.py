@@ -103,9 +103,9 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
     for name in first:
         above = row
         row = [0]
-        for place, other in enumerate(second):
+        for index, other in enumerate(second):
             row.append(
-                above[place] + 1 if name == other else max(above[place + 1], row[-1])
+                above[index] + 1 if name == other else max(above[index + 1], row[-1])
             )
     return row[-1]
 
@@ -133,7 +133,7 @@ def first_messages(*trials: int) -> list[tuple[TauRun, str]]:
         if not trials or run.trial in trials
     ]
     return [
-        (run, next(said.text for said in run.messages if said.role == "user"))
+        (run, next(message.text for message in run.messages if message.role == "user"))
         for run in runs
     ]
 
@@ -196,21 +196,22 @@ def _foretold(
         f"{action.name}({json.dumps(action.arguments, ensure_ascii=False)})"
         for action in run.gold_actions
     ]
-    known = memory.lab.dreams.trajectories()
-    texts = [trajectory.goal for trajectory in known]
+    trajectories = memory.lab.dreams.trajectories()
+    texts = [trajectory.goal for trajectory in trajectories]
     vectors = embedder.embed([query, *texts])
-    likest = known[int(np.argmax(vectors[1:] @ vectors[0]))]
+    nearest = trajectories[int(np.argmax(vectors[1:] @ vectors[0]))]
     best = max(
-        known, key=lambda trajectory: sum(score_actions(_actions(trajectory), gold))
+        trajectories,
+        key=lambda trajectory: sum(score_actions(_actions(trajectory), gold)),
     )
-    found = memory.lab.dreams.query(query).entry_point
+    strategy = memory.lab.dreams.query(query).entry_point
     methods = {
-        STRATEGIES: [step.action for step in found.steps] if found else [],
+        STRATEGIES: [step.action for step in strategy.steps] if strategy else [],
         "nearest run by BM25": _actions(
-            known[int(np.argmax(Bm25().rank(query, texts)))]
+            trajectories[int(np.argmax(Bm25().rank(query, texts)))]
         ),
-        "nearest run by cosine": _actions(likest),
-        "most frequent actions": _frequent(known),
+        "nearest run by cosine": _actions(nearest),
+        "most frequent actions": _frequent(trajectories),
         "best run, chosen by the gold": _actions(best),
     }
     for method, actions in methods.items():
@@ -221,18 +222,24 @@ def _actions(trajectory: Trajectory) -> list[str]:
     return [action.action for action in trajectory.actions]
 
 
-def _frequent(known: Sequence[Trajectory]) -> list[str]:
+def _frequent(trajectories: Sequence[Trajectory]) -> list[str]:
     """The calls that half of the runs make, each as it is made most often."""
-    calls = [(called(action)[0], action) for one in known for action in _actions(one)]
+    calls = [
+        (called(action)[0], action)
+        for trajectory in trajectories
+        for action in _actions(trajectory)
+    ]
     runs = Counter(
         name
-        for one in known
-        for name in {called(action)[0] for action in _actions(one)}
+        for trajectory in trajectories
+        for name in {called(action)[0] for action in _actions(trajectory)}
     )
-    often = [name for name, n in runs.most_common() if n >= _OFTEN * len(known)]
+    frequent_names = [
+        name for name, n in runs.most_common() if n >= _OFTEN * len(trajectories)
+    ]
     return [
         Counter(action for other, action in calls if other == name).most_common(1)[0][0]
-        for name in often
+        for name in frequent_names
     ]
 
 
@@ -245,20 +252,22 @@ def beside_peers(
     gain: by how much the mean of the first columns of `strategies` is above that of the
     row, paired.
     """
-    own = np.array(rows[STRATEGIES], float)
-    told = {}
-    for method, given in rows.items():
-        values = np.array(given, float)
-        gain = (own - values)[:, :first].mean(1, keepdims=True)
-        found = zip(
+    ours = np.array(rows[STRATEGIES], float)
+    figures = {}
+    for method, score_rows in rows.items():
+        values = np.array(score_rows, float)
+        gain = (ours - values)[:, :first].mean(1, keepdims=True)
+        intervals = zip(
             [*names, "gain"],
             bootstrap_means(np.hstack([values, gain]), seed=seed, groups=groups),
             strict=True,
         )
-        told[method] = {
-            key: value for name, one in found for key, value in one.named(name).items()
+        figures[method] = {
+            key: value
+            for name, interval in intervals
+            for key, value in interval.named(name).items()
         }
-    return {"n": len(own), "metrics": told.pop(STRATEGIES), "baselines": told}
+    return {"n": len(ours), "metrics": figures.pop(STRATEGIES), "baselines": figures}
 
 
 def score_coding(
@@ -285,56 +294,56 @@ def score_coding(
             "BM25 over raw sessions": Bm25(),
             "recent files": Files(short=True),
         }
-        known = set[str]()
-        taken = 0
+        known_commands = set[str]()
+        n_past = 0
         for scene in scenes(log):
-            new = [event for event in log.events[taken:] if event.at < scene.at]
-            taken += len(new)
+            new = [event for event in log.events[n_past:] if event.at < scene.at]
+            n_past += len(new)
             memory.observe(new)
             memory.consolidate(scene.at)
             for peer in peers.values():
                 peer.observe(new)
-            known |= commands_of(new)
-            wanted = known & commands_of(
+            known_commands |= commands_of(new)
+            needed_commands = known_commands & commands_of(
                 event for event in log.events if event.session == scene.session
             )
-            if not (wanted and scene.files):
+            if not (needed_commands and scene.files):
                 continue
-            found = memory.lab.dreams.query(scene.prompt).entry_point
+            strategy = memory.lab.dreams.query(scene.prompt).entry_point
             text = (
-                "\n".join([found.summary, *(step.action for step in found.steps)])
-                if found
+                "\n".join([strategy.summary, *(step.action for step in strategy.steps)])
+                if strategy
                 else ""
             )
             tokens = min(_TOKENS, count_tokens(text))
-            given = {
+            items_by_peer = {
                 name: peer.items(scene.at, scene.prompt, tokens)
                 for name, peer in peers.items()
             }
-            shown = {
+            texts = {
                 name: "\n".join(item.text for item in items)
-                for name, items in given.items()
+                for name, items in items_by_peer.items()
             }
-            for method, whole in {STRATEGIES: text, **shown}.items():
-                rows[method].append(_named(scene, wanted, whole, tokens))
+            for method, whole in {STRATEGIES: text, **texts}.items():
+                rows[method].append(_named(scene, needed_commands, whole, tokens))
     if not rows:
         raise InvalidInput(
             f"got {log.name}, whose sessions use nothing known before; give a longer log of coding"
         )
-    told = beside_peers(
+    result = beside_peers(
         rows,
         ["file", "command", "per_100", "tokens"],
         range(len(rows[STRATEGIES])),
         seed,
         2,
     )
-    return {"dataset": log.name, **told}
+    return {"dataset": log.name, **result}
 
 
-def _named(scene: Scene, wanted: set[str], text: str, tokens: int) -> list[float]:
+def _named(scene: Scene, commands: set[str], text: str, tokens: int) -> list[float]:
     text = text.encode()[: BYTES_PER_TOKEN * tokens].decode(errors="ignore")
     file = share(len(scene.named(text) & scene.files), len(scene.files))
-    command = share(sum(command in text for command in wanted), len(wanted))
+    command = share(sum(command in text for command in commands), len(commands))
     return [file, command, 50 * (file + command) / max(tokens, 1), float(tokens)]
 
 
@@ -437,12 +446,12 @@ def _lived(
         yield cycle, len(goals), sum(one.active for one in known.values()), *shares
 
 
-def _holder(known: Mapping[str, Strategy], name: str) -> Strategy:
+def _holder(strategies: Mapping[str, Strategy], name: str) -> Strategy:
     """The strategy that one was taken into, itself where it was not."""
     return (
-        _holder(known, known[name].absorbed_by)
-        if known[name].absorbed_by
-        else known[name]
+        _holder(strategies, strategies[name].absorbed_by)
+        if strategies[name].absorbed_by
+        else strategies[name]
     )
 
 
@@ -523,27 +532,29 @@ def score_constraints(
     }
 
 
-def _alike(gold: Mapping[int, set[str]], task: int, of: int) -> bool:
-    one = gold.get(task, set())
-    other = gold[of]
-    return task == of or (
-        bool(one & other) and len(one & other) >= _ALIKE * len(one | other)
+def _alike(gold: Mapping[int, set[str]], task: int, other_task: int) -> bool:
+    left = gold.get(task, set())
+    right = gold[other_task]
+    return task == other_task or (
+        bool(left & right) and len(left & right) >= _ALIKE * len(left | right)
     )
 
 
-def _reach(rows: Any, given: Any, seed: int) -> dict[str, float]:
-    number, near, same, strange = rows.T
+def _reach(rows: Any, is_shown: Any, seed: int) -> dict[str, float]:
+    number, is_similar, is_same, is_stray = rows.T
     among = {
-        "precision": (given, near),
-        "recall": (near, given),
-        "same_task": (same, given),
-        "stray": (strange, given),
+        "precision": (is_shown, is_similar),
+        "recall": (is_similar, is_shown),
+        "same_task": (is_same, is_shown),
+        "stray": (is_stray, is_shown),
     }
-    told: dict[str, float] = {}
-    for name, (chosen, values) in among.items():
-        if (kept := chosen.astype(bool)).any():
-            told |= bootstrap_mean(values[kept], seed, number[kept]).named(name)
-    return told
+    figures: dict[str, float] = {}
+    for name, (counted, values) in among.items():
+        if (rows_counted := counted.astype(bool)).any():
+            figures |= bootstrap_mean(
+                values[rows_counted], seed, number[rows_counted]
+            ).named(name)
+    return figures
 
 
 def made_up() -> dict[str, Any]:

@@ -52,8 +52,8 @@ def text_of(event: Event) -> str:
     members = {"tool_used": ("command", "input"), "turn_ended": ("message",)}.get(
         event.kind, ("text", "decision")
     )
-    found = next((body[name] for name in members if body.get(name)), "")
-    return found if isinstance(found, str) else ""
+    text = next((body[name] for name in members if body.get(name)), "")
+    return text if isinstance(text, str) else ""
 
 
 class Baseline:
@@ -87,15 +87,15 @@ class Baseline:
 
     def said(self, *kinds: str, characters: int = PROMPT_CHARACTERS) -> Iterator[Item]:
         """Texts of these kinds of events (of all without any), newest first, each once."""
-        seen = set()
+        texts = set()
         for event in reversed(self.events):
             text = (
                 one_line(text_of(event), characters)
                 if not kinds or event.kind in kinds
                 else ""
             )
-            if text and text not in seen:
-                seen.add(text)
+            if text and text not in texts:
+                texts.add(text)
                 yield Item(text, (event.id,))
 
 
@@ -153,17 +153,19 @@ class LastSession(Baseline):
         last = (
             max(self.events, key=lambda event: event.at).session if self.events else ""
         )
-        own = [event for event in reversed(self.events) if event.session == last]
+        session_events = [
+            event for event in reversed(self.events) if event.session == last
+        ]
         files: dict[str, Item] = {}
-        for event in own:
+        for event in session_events:
             for path, _ in sorted(paths_of(event), key=lambda touch: -touch[1]):
                 files.setdefault(path, Item(path, (event.id,)))
-        prompts = (event for event in own if event.kind == "prompt")
+        prompts = (event for event in session_events if event.kind == "prompt")
         return [
             *files.values(),
             *(
-                Item(one_line(text_of(said), PROMPT_CHARACTERS), (said.id,))
-                for said in prompts
+                Item(one_line(text_of(prompt), PROMPT_CHARACTERS), (prompt.id,))
+                for prompt in prompts
             ),
         ]
 
@@ -200,20 +202,23 @@ class Bm25(Baseline):
             word: math.log(1 + (n - held + 0.5) / (held + 0.5))
             for word, held in known.items()
         }
-        own = [self._words[text] for text in texts]
-        shared = [math.fsum(idf[word] for word in idf.keys() & held) for held in own]
-        lengths = (1 + 1.2 * (0.25 + 0.75 * len(held) / mean) for held in own)
+        word_sets = [self._words[text] for text in texts]
+        shared = [
+            math.fsum(idf[word] for word in idf.keys() & held) for held in word_sets
+        ]
+        lengths = (1 + 1.2 * (0.25 + 0.75 * len(held) / mean) for held in word_sets)
         return [
-            found * 2.2 / length for found, length in zip(shared, lengths, strict=True)
+            similarity * 2.2 / length
+            for similarity, length in zip(shared, lengths, strict=True)
         ]
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        asked = query, len(self.events)
-        if query.strip() and self._ranked[0] != asked:
+        request = query, len(self.events)
+        if query.strip() and self._ranked[0] != request:
             newest = list(self.texts.values())[::-1]
             worth = np.asarray(self.rank(query, [item.text for item in newest]), float)
             self._ranked = (
-                asked,
+                request,
                 [
                     newest[row]
                     for row in np.argsort(-worth, kind="stable")
@@ -265,40 +270,44 @@ class OracleLines(Baseline):
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         if isinstance(self._target, Scene):
-            said = (
+            spoken = (
                 Item(text_of(event), (event.id,))
                 for event in reversed(self.events)
                 if event.kind in _SPOKEN
             )
-            return _best_lines(self._target, said, asked=bool(query))
-        wanted = self._target.answers if self._target else frozenset()
+            return _best_lines(self._target, spoken, asked=bool(query))
+        answers = self._target.answers if self._target else frozenset()
         return (
             Item(text_of(event), (event.id,))
             for event in self.events
-            if event.id in wanted
+            if event.id in answers
         )
 
 
-def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[Item]:
+def _best_lines(scene: Scene, spoken: Iterable[Item], *, asked: bool) -> Iterator[Item]:
     """Paths and sentences, always the one next that holds most of what is still wanted
     for its length.
     """
     terms = scene.terms_wanted(asked=asked)
     total = math.fsum(terms.values()) or 1.0
-    wanted = {word: weight / total for word, weight in terms.items()}
+    weights_left = {word: weight / total for word, weight in terms.items()}
     for path in scene.files:
-        wanted[path] = 1 / len(scene.files) + (
+        weights_left[path] = 1 / len(scene.files) + (
             1 / len(scene.edits) if path in scene.edits else 0.0
         )
     lines = {path: (Item(path), frozenset([path])) for path in sorted(scene.files)}
-    for item in said:
+    for item in spoken:
         for sentence in sentences(item.text):
-            held = frozenset(word for word in words(sentence) if word in terms)
-            if len(held) > 1:
-                lines.setdefault(sentence, (Item(sentence, item.events), held))
+            sentence_terms = frozenset(
+                word for word in words(sentence) if word in terms
+            )
+            if len(sentence_terms) > 1:
+                lines.setdefault(
+                    sentence, (Item(sentence, item.events), sentence_terms)
+                )
 
     def loss(line: tuple[Item, frozenset[str]]) -> float:
-        return -math.fsum(wanted.get(thing, 0.0) for thing in line[1]) / (
+        return -math.fsum(weights_left.get(thing, 0.0) for thing in line[1]) / (
             len(line[0].text.encode()) + 1
         )
 
@@ -314,7 +323,7 @@ def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[
             continue
         yield line[0]
         for thing in line[1]:
-            wanted.pop(thing, None)
+            weights_left.pop(thing, None)
 
 
 BASELINES: dict[str, Callable[[], Baseline]] = {
@@ -398,39 +407,42 @@ class ReplayAdapter:
         )
 
     def _given(
-        self, found: Iterable[tuple[str, Iterable[str]]], tokens: int
+        self, texts: Iterable[tuple[str, Iterable[str]]], tokens: int
     ) -> list[Item]:
         """Texts with the events that they rest on, a line each, as far as the tokens
         reach.
         """
-        given, left = [], BYTES_PER_TOKEN * tokens + 1  # no line break after the last
-        for text, ids in found:
-            left -= len(text.encode()) + 1
-            if left < 0:
+        items, bytes_left = (
+            [],
+            BYTES_PER_TOKEN * tokens + 1,
+        )  # no line break after the last
+        for text, ids in texts:
+            bytes_left -= len(text.encode()) + 1
+            if bytes_left < 0:
                 break
-            given.append(Item(text, self._observed(ids)))
-        return given
+            items.append(Item(text, self._observed(ids)))
+        return items
 
     def _observed(self, ids: Iterable[str]) -> tuple[str, ...]:
         """The events that it was shown which these events rest on; ids of anything else
         rest on none.
         """
-        found: dict[str, None] = {}
-        asked = set(ids)
-        seen = set[str]()
-        while asked:
-            events = list(self.lab.journal.read(ids=sorted(asked)))
-            seen |= asked
-            found.update(
+        observed_ids: dict[str, None] = {}
+        pending_ids = set(ids)
+        visited_ids = set[str]()
+        while pending_ids:
+            events = list(self.lab.journal.read(ids=sorted(pending_ids)))
+            visited_ids |= pending_ids
+            observed_ids.update(
                 dict.fromkeys(event.id for event in events if event.id in self._shown)
             )
-            asked = {
+            pending_ids = {
                 parent
                 for event in events
                 if event.id not in self._shown
                 for parent in event.lineage
-            } - seen
-        return tuple(found)
+            } - visited_ids
+        return tuple(observed_ids)
 
     def size(self) -> int:
         """Bytes of the home."""
@@ -511,9 +523,9 @@ def memory_named(
         raise InvalidInput(
             f"got the memory {name!r}; allowed are {allowed}, or a class of yours as module:Name"
         )
-    found: Any = designs.get(name) or import_string(name)
-    if not (isinstance(found, Design) or callable(found)):
+    memory: Any = designs.get(name) or import_string(name)
+    if not (isinstance(memory, Design) or callable(memory)):
         raise InvalidInput(
             f"got the memory {name!r}; allowed is a class of the four methods, or a Design"
         )
-    return found  # type: ignore[no-any-return]
+    return memory  # type: ignore[no-any-return]

@@ -129,12 +129,12 @@ class _Watched:
     def __init__(
         self,
         make: Callable[[], MemoryDesign],
-        given: dict[str, str],
-        done: Callable[[], None],
+        contexts: dict[str, str],
+        advance: Callable[[], None],
     ) -> None:
         self._memory: Any = make()
-        self._given = given
-        self._done = done
+        self._given = contexts
+        self._done = advance
         self._session = ""
         self.observe = self._memory.observe
         self.consolidate = self._memory.consolidate
@@ -190,34 +190,44 @@ def replay_sessions(
             f"got tokens {budgets} and last {last}; allowed are whole numbers from 1"
         )
     log = replace(log, probes=())
-    if not (asked := scenes(log)):
+    if not (scored_sessions := scenes(log)):
         raise InvalidInput(
             f"got the log {log.name} of too few; allowed are more than {FIRST_SESSIONS}"
             " sessions"
         )
-    wanted = asked[-last:] if last else asked
-    named = names_of([design, *(name for name in (RECENT, NOTHING) if name != design)])
+    chosen_sessions = scored_sessions[-last:] if last else scored_sessions
+    memories = names_of(
+        [design, *(name for name in (RECENT, NOTHING) if name != design)]
+    )
     plan = Plan(budgets, seed=seed)
     with closing(
-        bar(len(named) * len(wanted) * len(budgets), 0, progress, "sessions", "replay")
-    ) as shown:
+        bar(
+            len(memories) * len(chosen_sessions) * len(budgets),
+            0,
+            progress,
+            "sessions",
+            "replay",
+        )
+    ) as progress_bar:
         # A start asks nothing, so that no vector is compared; the quick embedder saves
         # the time of a model's.
-        tell = partial(shown.update, 1)
-        given = {"settings": settings, "embedder": HashedNgramEmbedder()}
+        advance = partial(progress_bar.update, 1)
+        options = {"settings": settings, "embedder": HashedNgramEmbedder()}
         makers = {
-            name: ReplayAdapterMaker(memory, given=given)
-            for name, memory in named.items()
+            name: ReplayAdapterMaker(memory, given=options)
+            for name, memory in memories.items()
         }
-        lived = {
-            name: _lived(log, name, make, wanted, plan, tell)
+        trials = {
+            name: _lived(log, name, make, chosen_sessions, plan, advance)
             for name, make in makers.items()
         }
-    compared = Comparison(tuple(trial for trial, _ in lived.values()), plan)
-    first = next(iter(lived.values()))[1]
-    recent = lived[RECENT][1]
+    compared = Comparison(tuple(trial for trial, _ in trials.values()), plan)
+    first = next(iter(trials.values()))[1]
+    recent = trials[RECENT][1]
     return SessionReplay(
-        [_row(scene, first, recent) for scene in wanted], compared, len(asked)
+        [_row(scene, first, recent) for scene in chosen_sessions],
+        compared,
+        len(scored_sessions),
     )
 
 
@@ -225,15 +235,15 @@ def _lived(
     log: EvalLog,
     name: str,
     make: ReplayAdapterMaker,
-    wanted: Sequence[Scene],
+    chosen_sessions: Sequence[Scene],
     plan: Plan,
-    done: Callable[[], None],
+    advance: Callable[[], None],
 ) -> tuple[Trial, dict[str, str]]:
     """The trial of a memory, of the wanted sessions' starts alone, and what it gave
     there.
     """
-    given = {scene.session: "" for scene in wanted}
-    trial = try_out(log, name, lambda: _Watched(make, given, done), plan)
+    contexts = {scene.session: "" for scene in chosen_sessions}
+    trial = try_out(log, name, lambda: _Watched(make, contexts, advance), plan)
     if trial.problems:
         raise InvalidInput(
             f"the memory {name} failed on {log.name}: {next(iter(trial.problems))};"
@@ -242,16 +252,16 @@ def _lived(
     trial.given = [
         answer
         for answer in trial.given
-        if answer.mode == INJECT and answer.unit in given
+        if answer.mode == INJECT and answer.unit in contexts
     ]
-    return trial, given
+    return trial, contexts
 
 
 def _row(
-    scene: Scene, given: dict[str, str], recent: dict[str, str]
+    scene: Scene, contexts: dict[str, str], recent: dict[str, str]
 ) -> ReplayedSession:
-    texts = [texts.get(scene.session, "") for texts in (given, recent)]
-    named, by_recent = (
+    texts = [texts.get(scene.session, "") for texts in (contexts, recent)]
+    named_files, named_by_recent = (
         tuple(sorted(scene.named(text) & scene.files)) for text in texts
     )
     n = len(scene.files)
@@ -262,9 +272,9 @@ def _row(
         texts[0],
         tuple(sorted(scene.files)),
         tuple(sorted(scene.edits)),
-        named,
-        by_recent,
-        share(len(named), n),
-        share(len(by_recent), n),
+        named_files,
+        named_by_recent,
+        share(len(named_files), n),
+        share(len(named_by_recent), n),
         share(0, n),
     )

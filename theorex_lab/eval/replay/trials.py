@@ -79,8 +79,8 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """The trial as JSON values; what was not asked for is null."""
-        told: dict[str, Any] = json.loads(TypeAdapter(Trial).dump_json(self))
-        return told
+        members: dict[str, Any] = json.loads(TypeAdapter(Trial).dump_json(self))
+        return members
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,12 @@ def _answers(target: Target, at: int, plan: Plan, ask: Ask) -> Iterator[ScoredAn
     query = target.prompt if isinstance(target, Scene) else target.query
     for budget in plan.budgets:
         # A session that begins without a prompt asks for nothing of its own.
-        asked = {
+        arguments_by_mode = {
             INJECT: (at, budget),
             **({RETRIEVE: (query, at, budget)} if query.strip() else {}),
         }
-        for mode, given in asked.items():
-            items = ask(mode, given, budget)
+        for mode, arguments in arguments_by_mode.items():
+            items = ask(mode, arguments, budget)
             if isinstance(target, Scene):
                 scores = target.score(text_of(items), budget, asked=mode == RETRIEVE)
             else:
@@ -162,17 +162,17 @@ def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
     ... )
     {'evidence_recall': 0.5, 'answer_words': 1.0, 'stale': nan, 'tokens': 2.0}
     """
-    given = {event for item in items for event in item.events}
+    event_ids = {event for item in items for event in item.events}
     text = text_of(items)
     readable = text.casefold()
-    found = sum(
+    n_words = sum(
         re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", readable) is not None
         for word in probe.words
     )
     return {
-        "evidence_recall": share(len(given & probe.answers), len(probe.answers)),
-        "answer_words": share(found, len(probe.words)),
-        "stale": share(len(given & probe.stale), len(probe.stale)),
+        "evidence_recall": share(len(event_ids & probe.answers), len(probe.answers)),
+        "answer_words": share(n_words, len(probe.words)),
+        "stale": share(len(event_ids & probe.stale), len(probe.stale)),
         "tokens": float(count_tokens(text)),
     }
 
@@ -209,24 +209,24 @@ class GuardedMemory:
         threading.Thread(target=self._work, daemon=True).start()
         self.memory = self._call("make", make)
 
-    def call(self, name: str, *given: Any) -> Any:
+    def call(self, name: str, *arguments: Any) -> Any:
         """What the memory's method gives, None where it has none of that name. Raises
         Failed.
         """
         return self._call(
             name,
             lambda: (
-                getattr(self.memory, name)(*given)
+                getattr(self.memory, name)(*arguments)
                 if hasattr(self.memory, name)
                 else None
             ),
         )
 
-    def items(self, name: str, *given: Any) -> Any:
+    def items(self, name: str, *arguments: Any) -> Any:
         """What `inject` or `retrieve` gives, read to its end, so that a generator has
         the deadline too. Raises Failed.
         """
-        return self._call(name, lambda: _read(getattr(self.memory, name)(*given)))
+        return self._call(name, lambda: _read(getattr(self.memory, name)(*arguments)))
 
     def close(self) -> None:
         """Close the memory, where it can be closed, and end its thread. Raises Failed
@@ -243,7 +243,7 @@ class GuardedMemory:
             raise MemoryFailure("an earlier call did not answer in time")
         self._jobs.put((name, job))
         try:
-            found, error = self._answers.get(timeout=self._timeout)
+            answer, error = self._answers.get(timeout=self._timeout)
         except queue.Empty:
             self._lost = True
             raise MemoryFailure(
@@ -253,7 +253,7 @@ class GuardedMemory:
             raise MemoryFailure(
                 f"{name} raised {type(error).__name__}: {error}"
             ) from error
-        return found
+        return answer
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -279,7 +279,7 @@ def _read(items: Any) -> Any:
     )
 
 
-def checked(items: Any, known: Collection[str], tokens: int) -> Sequence[Item]:
+def checked(items: Any, known_ids: Collection[str], tokens: int) -> Sequence[Item]:
     """The items, if they may count: texts, resting on events that were shown, within
     the budget.
 
@@ -289,27 +289,27 @@ def checked(items: Any, known: Collection[str], tokens: int) -> Sequence[Item]:
         raise MemoryFailure(
             f"got a {type(items).__name__} that holds no items; allowed are (text, event ids)"
         )
-    found = [_checked_item(item, known) for item in items]
-    used = count_tokens("\n".join(item.text for item in found))
-    if used > tokens:
-        raise MemoryFailure(f"got {used} tokens; allowed were {tokens}")
-    return found
+    checked_items = [_checked_item(item, known_ids) for item in items]
+    n_tokens = count_tokens("\n".join(item.text for item in checked_items))
+    if n_tokens > tokens:
+        raise MemoryFailure(f"got {n_tokens} tokens; allowed were {tokens}")
+    return checked_items
 
 
-def _checked_item(given: Any, known: Collection[str]) -> Item:
+def _checked_item(answer: Any, known_ids: Collection[str]) -> Item:
     if (
-        not isinstance(given, tuple | list)
-        or not 1 <= len(given) <= 2
-        or not isinstance(given[0], str)
+        not isinstance(answer, tuple | list)
+        or not 1 <= len(answer) <= 2
+        or not isinstance(answer[0], str)
     ):
-        shown = type(
-            given[0] if isinstance(given, tuple | list) and given else given
+        type_name = type(
+            answer[0] if isinstance(answer, tuple | list) and answer else answer
         ).__name__
         raise MemoryFailure(
-            f"got an item whose text is a {shown}; allowed are (text, event ids)"
+            f"got an item whose text is a {type_name}; allowed are (text, event ids)"
         )
-    item = Item(*given)
-    events = given[1] if len(given) == 2 else ()
+    item = Item(*answer)
+    events = answer[1] if len(answer) == 2 else ()
     try:
         item.text.encode()
     except UnicodeEncodeError as error:
@@ -322,7 +322,7 @@ def _checked_item(given: Any, known: Collection[str]) -> Item:
         )
     # Without the id, so that all answers that are wrong in this way are counted as one
     # problem.
-    if any(not isinstance(event, str) or event not in known for event in events):
+    if any(not isinstance(event, str) or event not in known_ids for event in events):
         raise MemoryFailure(
             "got an item that rests on an unknown id; allowed are events that it was shown before"
         )
@@ -345,7 +345,9 @@ class _Course:
 
     def run(self) -> Trial:
         night = self.log.events[0].at if self.log.events else 0
-        for at, target in sorted(_targets(self.log), key=lambda asked: asked[0]):
+        for at, target in sorted(
+            _targets(self.log), key=lambda timed_target: timed_target[0]
+        ):
             night = self._live(at, night)
             self._ask(at, target)
         self._survive(night)
@@ -387,11 +389,15 @@ class _Course:
         if size := self._try("size", lambda: self.memory.call("size")):
             self.trial.sizes.append((at, int(size)))
 
-    def _items(self, mode: str, given: tuple[Any, ...], budget: int) -> Sequence[Item]:
+    def _items(
+        self, mode: str, arguments: tuple[Any, ...], budget: int
+    ) -> Sequence[Item]:
         return (
             self._try(
                 mode,
-                lambda: checked(self.memory.items(mode, *given), self.known, budget),
+                lambda: checked(
+                    self.memory.items(mode, *arguments), self.known, budget
+                ),
             )
             or []
         )
@@ -409,7 +415,7 @@ class _Course:
         rows = np.random.default_rng(self.plan.seed).permutation(len(probes))[
             :MOST_SURVIVORS
         ]
-        chosen = [probes[row] for row in rows]
+        sample = [probes[row] for row in rows]
         night = max(night, max(probe.at for probe in probes))
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
         budget = max(
@@ -421,22 +427,22 @@ class _Course:
                 self._night(night + number * step)
             if number in (0, *NIGHTS):
                 now = night + number * step
-                given = [
+                answers = [
                     (probe, self._items(RETRIEVE, (probe.query, now, budget), budget))
-                    for probe in chosen
+                    for probe in sample
                 ]
-                found = [
+                are_answered = [
                     score_probe(probe, items)["evidence_recall"] > 0
-                    for probe, items in given
+                    for probe, items in answers
                 ]
-                self.trial.survivors[str(number)] = float(np.mean(found))
+                self.trial.survivors[str(number)] = float(np.mean(are_answered))
 
-    def _try(self, what: str, done: Callable[[], Any]) -> Any:
+    def _try(self, activity: str, call: Callable[[], Any]) -> Any:
         """What a call gives, None where it failed: then the problem is noted, and the
         memory gave nothing.
         """
         try:
-            return done()
+            return call()
         except MemoryFailure as error:
-            self.problems[f"{what}: {error}"] += 1
+            self.problems[f"{activity}: {error}"] += 1
             return None

@@ -20,7 +20,7 @@ def advice_explorer(sources: Mapping[str, Frame]) -> Any:
     Returns an ipywidgets VBox. Raises InvalidInput for no source.
     """
     explorer = Explorer[Frame](
-        {name: partial(pd.DataFrame.copy, one) for name, one in sources.items()},
+        {name: partial(pd.DataFrame.copy, table) for name, table in sources.items()},
         "attempts",
     )
     lives = {
@@ -34,12 +34,12 @@ def advice_explorer(sources: Mapping[str, Frame]) -> Any:
     )
 
     def drawn(attempts: Frame) -> tuple[str, Figure]:
-        told = (
+        summary = (
             f"{len(attempts)} attempts, {describe_half_life(half_life.value)}, drift"
             f" {'on' if drift.value else 'off'}"
         )
         figure = draw_advice(attempts, half_life.value, drift.value, genes.value)
-        return paragraph(f"{told} among {genes.value} genes"), figure
+        return paragraph(f"{summary} among {genes.value} genes"), figure
 
     explorer.source.description = "Attempts"
     return explorer.box([half_life, drift, genes], lambda _=None: explorer.show(drawn))

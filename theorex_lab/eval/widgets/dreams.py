@@ -26,11 +26,11 @@ def dream_explorer(sources: Mapping[str, Traces], contexts: Sequence[str]) -> An
 
     def drawn(traces: Traces) -> tuple[str, Figure]:
         strategies, edges, way = dreamt(traces, contexts, merge.value, drift.value)
-        told = (
+        summary = (
             f"{len(traces)} traces became {len(strategies)} strategies;"
             f" {', '.join(path for _, path, _ in way)}"
         )
-        return paragraph(told), draw_dream(strategies, edges, way, drift.value)
+        return paragraph(summary), draw_dream(strategies, edges, way, drift.value)
 
     explorer.source.description = "Traces"
     return explorer.box([merge, drift], lambda _=None: explorer.show(drawn))

@@ -51,16 +51,16 @@ def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
     actions = iter(run.actions)
     for number, message in enumerate(run.messages):
         key = f"{session}:{number}"
-        then = at + number * 10 * SECOND
+        at_message = at + number * 10 * SECOND
         if message.role == "user":
-            log.asked(key, then, message.text, session=session)
+            log.asked(key, at_message, message.text, session=session)
         elif message.role == "assistant" and message.text:
-            log.answered(key, then, message.text, session=session)
+            log.answered(key, at_message, message.text, session=session)
         elif message.role == "tool" and (action := next(actions, None)):
             failed = (action.result or "").startswith("Error")
             log.used(
                 key,
-                then,
+                at_message,
                 action.name,
                 action.arguments,
                 action.result,
@@ -68,11 +68,11 @@ def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
                 ok=not failed,
             )
     ended = at + len(run.messages) * 10 * SECOND
-    asked = next(m.text for m in run.messages if m.role == "user")
+    first_request = next(m.text for m in run.messages if m.role == "user")
     log.came_out(
         f"{session}:end",
         ended,
-        asked,
+        first_request,
         f"reward {run.reward:g}",
         success=run.reward == 1,
         session=session,
@@ -90,42 +90,42 @@ def reflexion_alfworld() -> Parts:
 
 
 def _reflexion(log: Recorder) -> None:
-    found = recorded_runs.fetch_reflexion_alfworld()
+    runs = recorded_runs.fetch_reflexion_alfworld()
     lessons: dict[int, list[str]] = defaultdict(list)
-    for trial in range(len(found.success)):
+    for trial in range(len(runs.success)):
         at = UNDATED + trial * 24 * _HOUR
         for task, keys in lessons.items():
-            if keys and not found.success[trial - 1][task]:
+            if keys and not runs.success[trial - 1][task]:
                 log.probe(
                     at,
-                    f"{found.environments[task]}: what was learnt when it failed?",
+                    f"{runs.environments[task]}: what was learnt when it failed?",
                     keys,
                 )
-        _trial(log, found, trial, at, lessons)
+        _trial(log, runs, trial, at, lessons)
 
 
 def _trial(
-    log: Recorder, found: Reflexion, trial: int, at: int, lessons: dict[int, list[str]]
+    log: Recorder, runs: Reflexion, trial: int, at: int, lessons: dict[int, list[str]]
 ) -> None:
-    for task, success in enumerate(found.success[trial]):
-        name = found.environments[task]
-        then = at + (1 + task) * MINUTE
+    for task, success in enumerate(runs.success[trial]):
+        name = runs.environments[task]
+        at_task = at + (1 + task) * MINUTE
         session = f"trial{trial}-{name}"
         log.came_out(
             session,
-            then,
+            at_task,
             name,
             "solved" if success else "not solved",
             success=bool(success),
             session=session,
         )
-    for number, written in enumerate(found.reflections):
+    for number, written in enumerate(runs.reflections):
         if written.after_trial == trial:
-            name = found.environments[written.environment]
-            then = at + (1 + written.environment) * MINUTE + SECOND
+            name = runs.environments[written.environment]
+            at_task = at + (1 + written.environment) * MINUTE + SECOND
             log.wrote(
                 f"lesson{number}",
-                then,
+                at_task,
                 f"{name}: {written.text.strip()}",
                 source="agent",
                 kind=FIX_TYPE,
@@ -171,13 +171,13 @@ def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
     ]
     for number, step in enumerate(run.steps):
         key = f"{run.id}:{number}"
-        then = at + (1 + number) * 10 * SECOND
+        at_step = at + (1 + number) * 10 * SECOND
         agent = re.sub(r"[^a-z0-9]+", "-", step.agent.lower()).strip("-")[:64] or "main"
         if step.agent == _TERMINAL:
             ok = "exitcode: 0" in step.text or "exitcode" not in step.text
-            log.used(key, then, "terminal", {}, step.text, session=session, ok=ok)
+            log.used(key, at_step, "terminal", {}, step.text, session=session, ok=ok)
         else:
-            log.answered(key, then, step.text, agent=agent, session=session)
+            log.answered(key, at_step, step.text, agent=agent, session=session)
     log.came_out(
         f"{run.id}:end",
         ended + 1,

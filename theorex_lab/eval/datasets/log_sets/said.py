@@ -92,7 +92,7 @@ def locomo(*, unanswerable: bool = False) -> Parts:
     ]
 
 
-def moment(given: str) -> int:
+def moment(text: str) -> int:
     """Microseconds of a time as LoCoMo writes it, taken as UTC, whatever the machine's
     locale.
 
@@ -100,10 +100,9 @@ def moment(given: str) -> int:
     >>> to_iso(moment("1:56 pm on 8 May, 2023"))
     '2023-05-08T13:56:00.000000Z'
     """
-    if not (match := _MOMENT.match(given)) or match[5] not in _MONTHS:
+    if not (match := _MOMENT.match(text)) or match[5] not in _MONTHS:
         raise InvalidInput(
-            f"got the time {given!r}; allowed are times such as '1:56 pm on 8 May,"
-            " 2023'"
+            f"got the time {text!r}; allowed are times such as '1:56 pm on 8 May, 2023'"
         )
     hour, minute, half, day, month, year = match.groups()
     date = f"{year}-{_MONTHS.index(month) + 1:02}-{int(day):02}"
@@ -114,16 +113,21 @@ def moment(given: str) -> int:
 
 def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
     for number, (began, turns) in enumerate(talk.sessions, start=1):
-        for place, turn in enumerate(turns):
-            at = moment(began) + place * SECOND
+        for position, turn in enumerate(turns):
+            at = moment(began) + position * SECOND
             text = f"{turn.speaker}: {turn.text}"
             log.wrote(turn.dia_id, at, text, session=f"s{number}")
     last = max(event.at for event in log.events) + 1
-    for asked in talk.qa:
-        turns = [turn for given in asked.evidence for turn in _TURN.findall(given)]
-        if log.ids(turns) and (unanswerable or asked.category != _ADVERSARIAL):
+    for question in talk.qa:
+        turns = [
+            turn for evidence in question.evidence for turn in _TURN.findall(evidence)
+        ]
+        if log.ids(turns) and (unanswerable or question.category != _ADVERSARIAL):
             log.probe(
-                last, asked.question, turns, informative(asked.answer, asked.question)
+                last,
+                question.question,
+                turns,
+                informative(question.answer, question.question),
             )
 
 
@@ -163,13 +167,13 @@ def _meeting(log: Recorder, meeting: _Meeting) -> None:
             f"{turn.speaker}: {turn.content}",
             session="meeting",
         )
-    for asked in meeting.specific_query_list:
-        spoken = (
+    for question in meeting.specific_query_list:
+        turns = (
             turn
-            for first, last in asked.relevant_text_span
+            for first, last in question.relevant_text_span
             for turn in range(first, last + 1)
         )
-        log.probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken)
+        log.probe(UNDATED + MICROSECONDS_PER_DAY, question.query, turns)
 
 
 class _Fact(BaseModel):
@@ -207,9 +211,13 @@ def _facts(log: Recorder, text: FileContent) -> None:
     for fact in facts:
         log.wrote(fact.n, UNDATED + fact.n * _EVERY, fact.text)
     last = UNDATED + (len(facts) + 1) * _EVERY
-    for asked in (row.probe for row in rows if row.probe):
+    for question in (row.probe for row in rows if row.probe):
         log.probe(
-            last, asked.question, asked.evidence, tuple(asked.answers), asked.stale
+            last,
+            question.question,
+            question.evidence,
+            tuple(question.answers),
+            question.stale,
         )
 
 
