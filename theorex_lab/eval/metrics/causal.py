@@ -8,7 +8,7 @@ would have changed.
 
 import heapq
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
 from operator import attrgetter
@@ -167,41 +167,45 @@ def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
 def _offered(
     attempt: ClosedAttempt, past: EvidenceBefore, advice: GeneAdvice
 ) -> dict[str, float]:
-    """Of what helped, the share that is among what each method offers; nothing where it
-    did not help, or nothing is known.
+    """Return by method the share of what helped that is among what it offers.
+
+    There is none where the attempt did not help, or where nothing is known.
     """
     helpful_names = named(attempt.did)
-    if not (attempt.success and helpful_names and past.tried):
+    if not attempt.success or not helpful_names or not past.tried:
         return {}
+    shares = {}
+    for method, acts in _offers(attempt, past, advice).items():
+        first = islice(filter(named, dict.fromkeys(acts)), OFFERED)
+        offered_names = named(chain(*first))
+        shares[method] = len(helpful_names & offered_names) / len(helpful_names)
+    return shares
+
+
+def _offers(
+    attempt: ClosedAttempt, past: EvidenceBefore, advice: GeneAdvice
+) -> dict[str, Iterable[tuple[str, ...]]]:
+    """Return by method the acts that it offers for an attempt, the best first."""
     acts_by_gene = {other.gene: other.did for other in past.tried}
-    good = [other for other in reversed(past.tried) if other.success]
-    texts = [" ".join([*other.signals, *other.did]) for other in good]
-    order = np.argsort(
-        -np.array(Bm25().rank(" ".join(attempt.signals), texts)), kind="stable"
-    ).tolist()
-    most_tried = sorted(
-        acts_by_gene, key=lambda gene: -sum(other.gene == gene for other in past.tried)
-    )
-    offers: dict[str, Iterable[tuple[str, ...]]] = {
-        ADVICE: (
+    successes = [other for other in reversed(past.tried) if other.success]
+    texts = [" ".join([*other.signals, *other.did]) for other in successes]
+    similarity = np.array(Bm25().rank(" ".join(attempt.signals), texts))
+    order = np.argsort(-similarity, kind="stable").tolist()
+    n_tried = Counter(other.gene for other in past.tried)
+    most_tried = sorted(acts_by_gene, key=lambda gene: -n_tried[gene])
+    allowed = acts_by_gene.keys() - advice.banned_gene_ids
+    return {
+        ADVICE: [
             acts_by_gene[gene]
             for gene, score in advice.scores.items()
-            if score > 0 and gene in acts_by_gene.keys() - advice.banned_gene_ids
-        ),
-        "BM25 over earlier successes": (good[index].did for index in order),
-        "last successes of the signals": (
-            other.did for other in good if other.key == attempt.key
-        ),
-        "last successes": (other.did for other in good),
-        "most frequent genes": (acts_by_gene[gene] for gene in most_tried),
-    }
-    firsts = {
-        method: islice(filter(named, dict.fromkeys(acts)), OFFERED)
-        for method, acts in offers.items()
-    }
-    return {
-        method: len(helpful_names & named(chain(*acts))) / len(helpful_names)
-        for method, acts in firsts.items()
+            if score > 0 and gene in allowed
+        ],
+        "BM25 over earlier successes": [successes[index].did for index in order],
+        "last successes of the signals": [
+            other.did for other in successes if other.key == attempt.key
+        ],
+        "last successes": [other.did for other in successes],
+        "most frequent genes": [acts_by_gene[gene] for gene in most_tried],
     }
 
 
@@ -336,69 +340,68 @@ class _Figures:
     def compare(
         self, part: str, score: str, columns: Mapping[str, Floats], sign: int
     ) -> str:
-        """The mean of each column, and by how much advice is better (sign -1: less is
-        better); its peers in words.
+        """Add the mean of each column, and by how much advice is better.
+
+        Args:
+            part: The part of the score.
+            score: The name of the figure.
+            columns: The values of each row, by method.
+            sign: 1 where more is better, -1 where less is.
+
+        Returns:
+            The mean of advice beside its peers, in words.
         """
-        words = list[str]()
+        phrases = list[str]()
         for method, values in columns.items():
             figure = self.add(part, method, score, values)
-            if method != ADVICE:
-                gain = self.add(
-                    part, method, "advice gains", sign * (columns[ADVICE] - values)
-                )
-                than = (
-                    "better than"
-                    if gain.low > 0
-                    else "worse than"
-                    if gain.high < 0
-                    else "no better than"
-                )
-                words += (
-                    [f"{than} {method} ({figure.value:.3f})"]
-                    if not method.startswith(ADVICE)
-                    else []
-                )
-        return f"{np.nanmean(columns[ADVICE]):.3f}: {', '.join(words)}"
+            if method == ADVICE:
+                continue
+            advantage = sign * (columns[ADVICE] - values)
+            gain = self.add(part, method, "advice gains", advantage)
+            if not method.startswith(ADVICE):
+                phrases.append(f"{_than(gain)} {method} ({figure.value:.3f})")
+        return f"{np.nanmean(columns[ADVICE]):.3f}: {', '.join(phrases)}"
 
     def versus(
         self, part: str, name: str, ours: Floats, other_name: str, theirs: Floats
     ) -> str:
-        """How much more often what counts in one column succeeded than what counts in
-        the other, in words.
-        """
-        figures = (
-            self.add(part, name, "success", ours),
-            self.add(part, other_name, "success", theirs),
-        )
+        """Say how much more often one column succeeded than the other, in words."""
+        first = self.add(part, name, "success", ours)
+        second = self.add(part, other_name, "success", theirs)
         more = self.add(part, name, "difference", _contrast(ours, theirs, -1.0))
-        sure = min(figures[0].n, figures[1].n) >= _FEW and (
-            more.low > 0 or more.high < 0
+        than = "no more often than"
+        if min(first.n, second.n) >= _FEW:
+            if more.low > 0:
+                than = "more often than"
+            elif more.high < 0:
+                than = "less often than"
+        return (
+            f"{name} ({first.value:.2f} of {first.n}) succeeded {than}"
+            f" {other_name} ({second.value:.2f} of {second.n})"
         )
-        than = (
-            "no more often than"
-            if not sure
-            else "more often than"
-            if more.low > 0
-            else "less often than"
-        )
-        first, second = (f"({side.value:.2f} of {side.n})" for side in figures)
-        return f"{name} {first} succeeded {than} {other_name} {second}"
+
+
+def _than(gain: MethodScore) -> str:
+    """Return in words whether a gain is significantly above or below zero."""
+    if gain.low > 0:
+        return "better than"
+    if gain.high < 0:
+        return "worse than"
+    return "no better than"
 
 
 def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
-    """A column whose mean is that of one column plus `sign` times that of the other:
-    what each row moves it by, to first order.
+    """Return a column whose mean is that of one column plus `sign` times the other's.
+
+    Each value is what its row moves that mean by, to first order.
     """
     column = np.zeros(len(ours))
     for values, times in ((ours, 1.0), (theirs, sign)):
         is_known = np.isfinite(values)
         mean = values[is_known].mean() if is_known.any() else math.nan
-        column += times * (
-            mean
-            + np.where(
-                is_known, (values - mean) * len(values) / max(1, is_known.sum()), 0.0
-            )
-        )
+        n_known = max(1, is_known.sum())
+        deviation = np.where(is_known, (values - mean) * len(values) / n_known, 0.0)
+        column += times * (mean + deviation)
     return column
 
 
@@ -436,40 +439,38 @@ def _score(figures: _Figures) -> list[str]:
 
 
 def _score_bans(figures: _Figures) -> list[str]:
-    """Whether what was banned failed, and whether what was preferred succeeded: nobody
-    was told to heed it.
+    """Score whether what was banned failed, and what was preferred succeeded.
+
+    Nobody was told to heed advice: this is observation.
     """
     success = np.array([row["success"] for row in figures.rows], float)
+    failed = 1 - success
     rates = figures.columns("expected")
     cut = CausalSettings().ban_below
     banned = {ADVICE: np.array([row["banned"] for row in figures.rows])}
-    banned |= {
-        f"{method} below {cut}": rates[method] < cut for method in (OF_GENE, OF_SIGNALS)
-    }
+    for method in (OF_GENE, OF_SIGNALS):
+        banned[f"{method} below {cut}"] = rates[method] < cut
     banned["everything"] = np.full(len(success), True)
     for method, is_banned in banned.items():
-        figures.add(
-            "bans", method, "precision", np.where(is_banned, 1 - success, np.nan)
-        )
-        figures.add("bans", method, "recall", np.where(success == 0, is_banned, np.nan))
-    same, has_preference = np.array(
-        [
-            (row["preferred"] == row["gene"], row["preferred"] is not None)
-            for row in figures.rows
-        ]
-    ).T
-    ours = np.where(same, success, np.nan)
-    theirs = np.where(~same & has_preference, success, np.nan)
+        precision = np.where(is_banned, failed, np.nan)
+        recall = np.where(success == 0, is_banned, np.nan)
+        figures.add("bans", method, "precision", precision)
+        figures.add("bans", method, "recall", recall)
+    preferred = [row["preferred"] for row in figures.rows]
+    genes = [row["gene"] for row in figures.rows]
+    has_preference = np.array([gene is not None for gene in preferred])
+    is_preferred = np.array(
+        [choice == gene for choice, gene in zip(preferred, genes, strict=True)]
+    )
+    ours = np.where(is_preferred, success, np.nan)
+    theirs = np.where(~is_preferred & has_preference, success, np.nan)
     comparison = figures.versus(
         "by observation", "what was done as it preferred", ours, "the rest", theirs
     )
-    n = int(banned[ADVICE].sum())
-    failed = 1 - success
-    bans = (
-        f"{n}, of which {failed[banned[ADVICE]].mean():.0%} failed"
-        if n
-        else "nothing that was tried"
-    )
+    n_banned = int(banned[ADVICE].sum())
+    bans = "nothing that was tried"
+    if n_banned:
+        bans = f"{n_banned}, of which {failed[banned[ADVICE]].mean():.0%} failed"
     return [
         f"Bans: {bans}; of all, {failed.mean():.0%} failed.",
         f"By observation, {comparison}.",
@@ -509,39 +510,36 @@ def lab_of(log: EvalLog) -> Lab:
 
 
 def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
-    """The attempts of a home that were closed."""
+    """Return the attempts of a home that were closed."""
     events = {event.id: event for event in lab.journal.tail(0)}
-    attempts = []
     acts_by_gene = {
         gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()
     }
+    attempts = []
     for event in events.values():
-        if event.kind == "attempt_closed":
-            start, by = (events[event.lineage[index]] for index in (0, -1))
-            cause = events.get(start.body.get("cause", ""), start)
-            closing = event if by is start else by
-            (gene, signal), places = (
-                (event.body[name] for name in ("gene", "signal")),
-                (cause.seq, closing.seq),
+        if event.kind != "attempt_closed":
+            continue
+        start = events[event.lineage[0]]
+        closed_by = events[event.lineage[-1]]
+        cause = events.get(start.body.get("cause", ""), start)
+        closing = event if closed_by is start else closed_by
+        gene = event.body["gene"]
+        signal = event.body["signal"]
+        attempts.append(
+            ClosedAttempt(
+                group=group(start),
+                signals=tuple(signal["signals"]),
+                gene=gene["id"],
+                did=acts_by_gene.get(gene["id"], ()),
+                success=event.body["outcome"]["status"] == SUCCESS,
+                asked=cause.seq,
+                known=closing.seq,
+                at=start.at,
+                ended=event.at,
+                key=signal["key"],
+                runs=tuple(runs_of(event)),
             )
-            about = (
-                group(start),
-                tuple(signal["signals"]),
-                gene["id"],
-                acts_by_gene.get(gene["id"], ()),
-            )
-            success = event.body["outcome"]["status"] == SUCCESS
-            when = (start.at, event.at)
-            attempts.append(
-                ClosedAttempt(
-                    *about,
-                    success,
-                    *places,
-                    *when,
-                    signal["key"],
-                    tuple(runs_of(event)),
-                )
-            )
+        )
     return attempts
 
 

@@ -5,7 +5,7 @@ is not, by each way to rank them.
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -168,6 +168,7 @@ def _scored(
 GRAPHS = ("equational_theories", "metamath_ql", "pfr_blueprint")
 _CREDITS = re.compile(r"\((?:Contributed|Revised|Proof|New usage).*")
 _PREMISES = 10
+_PREMISE_WAYS = ("premises", "most used", "text alone", "neighbours alone")
 
 
 def set_folder(name: str) -> Path:
@@ -220,57 +221,33 @@ def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
 
 
 def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
-    """Recall of ten premises, each theorem asked for in the order of the file with what
-    stands before it; weights are of the first half.
+    """Return the recall of ten premises of each theorem, by what stands before it.
 
-    metrics: of the second half and of all.  baselines: the most used, likeness of texts
-    alone, what neighbours use alone.
+    Theorems are asked for in the order of the file. Weights were chosen on the first
+    half. metrics: of the second half and of all.  baselines: the most used, likeness of
+    texts alone, what neighbours use alone.
     """
     read = read_theorems(folder)
-    index = PremiseIndex()
-    number = {name: place for place, (name, *_) in enumerate(read.nodes)}
-    premises_of: dict[str, list[int]] = {name: [] for name in number}
+    number_of = {name: number for number, (name, *_) in enumerate(read.nodes)}
+    premises_of: dict[str, list[int]] = {name: [] for name in number_of}
     for start, end, _ in read.links:
-        premises_of[start].append(number[end])
-    ways: dict[str, Callable[[str, str], Any]] = {
-        "premises": lambda *texts: [
-            premise for premise, _ in index.suggest(texts[0], _PREMISES, texts[1])
-        ],
-        "most used": (
-            lambda *_: np.argsort(-index.uses(), kind="stable")[:_PREMISES].tolist()
-        ),
-        "text alone": (
-            lambda *texts: np.argsort(-index.likeness(*texts), kind="stable")[
-                :_PREMISES
-            ].tolist()
-        ),
-        "neighbours alone": (
-            lambda *texts: np.argsort(-index.votes(*texts), kind="stable")[
-                :_PREMISES
-            ].tolist()
-        ),
-    }
-    hits: dict[str, list[float]] = {way: [] for way in ways}
+        premises_of[start].append(number_of[end])
+    index = PremiseIndex()
+    hits: dict[str, list[float]] = {way: [] for way in _PREMISE_WAYS}
     for name, statement, _ in read.nodes:
         comment = _CREDITS.sub("", read.comments[name])
         premises = premises_of[name]
         if premises and len(index):
-            for way, find in ways.items():
-                hits[way].append(
-                    len({*premises}.intersection(find(statement, comment)))
-                    / len(premises)
-                )
+            for way, suggested in _suggestions(index, statement, comment).items():
+                n_hits = len(set(premises).intersection(suggested))
+                hits[way].append(n_hits / len(premises))
         index.add(statement, premises, comment)
     half = len(hits["premises"]) // 2
-    texts = {
-        way: bootstrap_mean(np.array(premise), seed).named("recall@10")
-        for way, premise in hits.items()
-    }
-    later = {
-        way: bootstrap_mean(np.array(premise[half:]), seed).named("second_half")
-        for way, premise in hits.items()
-    }
-    rows = {way: {**texts[way], **later[way]} for way in ways}
+    rows = {}
+    for way, recalls in hits.items():
+        overall = bootstrap_mean(np.array(recalls), seed).named("recall@10")
+        later = bootstrap_mean(np.array(recalls[half:]), seed).named("second_half")
+        rows[way] = {**overall, **later}
     metrics = rows.pop("premises")
     return {
         "dataset": "metamath_ql",
@@ -278,3 +255,22 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
         "metrics": metrics,
         "baselines": rows,
     }
+
+
+def _suggestions(
+    index: PremiseIndex, statement: str, comment: str
+) -> dict[str, list[int]]:
+    """Return by way the ten premises that it suggests for a statement."""
+    suggested = index.suggest(statement, _PREMISES, comment)
+    return {
+        "premises": [premise for premise, _ in suggested],
+        "most used": _ten_highest(index.uses()),
+        "text alone": _ten_highest(index.likeness(statement, comment)),
+        "neighbours alone": _ten_highest(index.votes(statement, comment)),
+    }
+
+
+def _ten_highest(values: Any) -> list[int]:
+    """Return the positions of the ten highest values; of equal ones the first."""
+    order: list[int] = np.argsort(-values, kind="stable")[:_PREMISES].tolist()
+    return order

@@ -565,60 +565,75 @@ def _pair_figures(
 def score_fact_updates(
     file: str = "", *, embedder: Embedder | None = None, seed: int = 0
 ) -> dict[str, Any]:
-    """{dataset, n, metrics, baselines}; each metric with its 95 % interval (`_low`,
-    `_high`) over the questions.
+    """Score whether search finds the statement that holds now.
 
-    right_first, stale_first: the first text found is one that answers, or one that was
-    corrected. in_ten: all that answer are among the first ten; many_in_ten: the same of
-    questions that several statements answer. file: 1k or 8k, both where it is empty, or
-    a log with questions and corrected statements, as `load_logs` names it. Baselines:
-    the search that ships without superseding, and "words alone", which searches by
-    BM25. Raises InvalidInput for an unknown log, and for one whose questions no
-    statement answers.
+    Baselines are the search that ships without superseding, and "words alone", which
+    searches by BM25.
+
+    Args:
+        file: 1k or 8k, both where it is empty, or a log with questions and corrected
+            statements, as `load_logs` names it.
+        embedder: The installed one by default.
+        seed: Draws the intervals.
+
+    Returns:
+        {dataset, n, metrics, baselines}, each metric with its 95 % interval (`_low`,
+        `_high`) over the questions. right_first, stale_first: the first text found is
+        one that answers, or one that was corrected. in_ten: all that answer are among
+        the first ten; many_in_ten: the same of questions that several statements
+        answer.
+
+    Raises:
+        InvalidInput: The log is unknown, or no statement answers its questions.
     """
     name = f"fact_updates/{file}" if file in ("1k", "8k") else file or "fact_updates"
-    logs = load_logs(name)
     embedder_used = embedder or kept_embedder()
-    rows = dict[str, list[list[float]]](
-        {"superseding": [], "words alone": [], "search that ships": []}
-    )
-    for log in logs:
+    rows: dict[str, list[list[float]]] = {
+        "superseding": [],
+        "words alone": [],
+        "search that ships": [],
+    }
+    for log in load_logs(name):
         hidden = replaced(log)
         with remembering(log, embedder_used) as lab:
-            for probe in (probe for probe in log.probes if probe.answers):
-                words, shipped = (
-                    found_by(lab, probe.query, search).events
-                    for search in ("lexical", "default")
-                )
-                ours = [id for id in shipped if id not in hidden]
-                for method, ids in zip(rows, (ours, words, shipped), strict=True):
-                    rows[method].append(_scores(probe, ids))
-    if not rows["superseding"]:
+            for probe in log.probes:
+                if not probe.answers:
+                    continue
+                lexical_ids = found_by(lab, probe.query, "lexical").events
+                shipped_ids = found_by(lab, probe.query, "default").events
+                current_ids = [id for id in shipped_ids if id not in hidden]
+                rows["superseding"].append(_scores(probe, current_ids))
+                rows["words alone"].append(_scores(probe, lexical_ids))
+                rows["search that ships"].append(_scores(probe, shipped_ids))
+    n = len(rows["superseding"])
+    if not n:
         raise InvalidInput(
-            f"got {name!r} without a question that a statement answers; give a log with both"
+            f"got {name!r} without a question that a statement answers; give a log with"
+            " both"
         )
     figures = {method: _pair_shares(row, seed) for method, row in rows.items()}
     return {
         "dataset": name,
-        "n": len(rows["superseding"]),
+        "n": n,
         "metrics": figures.pop("superseding"),
         "baselines": figures,
     }
 
 
 def _scores(probe: EvalQuery, result_ids: Sequence[str]) -> list[float]:
-    first = result_ids[:1]
-    whole = probe.answers.issubset(result_ids[:10])
-    right, stale = (
-        any(id in ids for id in first) for ids in (probe.answers, probe.stale)
-    )
-    return [right, stale, whole, whole if len(probe.answers) > 1 else np.nan]
+    """Return the METRICS of what a search found for one question."""
+    first = set(result_ids[:1])
+    in_ten = probe.answers.issubset(result_ids[:10])
+    many_in_ten = in_ten if len(probe.answers) > 1 else np.nan
+    return [bool(first & probe.answers), bool(first & probe.stale), in_ten, many_in_ten]
 
 
 def _pair_shares(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]:
+    """Return the mean of each of METRICS, NaN left out, with its interval."""
     figures: dict[str, float] = {}
     for metric, column in zip(METRICS, np.array(rows, float).T, strict=True):
-        if len(values := column[~np.isnan(column)]):
+        values = column[~np.isnan(column)]
+        if len(values):
             figures |= bootstrap_mean(values, seed).named(metric)
     return figures
 

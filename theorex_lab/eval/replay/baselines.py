@@ -275,7 +275,7 @@ class OracleLines(Baseline):
                 for event in reversed(self.events)
                 if event.kind in _SPOKEN
             )
-            return _best_lines(self._target, spoken, asked=bool(query))
+            return _best_lines(self._target, spoken, after_prompt=bool(query))
         answers = self._target.answers if self._target else frozenset()
         return (
             Item(text_of(event), (event.id,))
@@ -284,11 +284,13 @@ class OracleLines(Baseline):
         )
 
 
-def _best_lines(scene: Scene, spoken: Iterable[Item], *, asked: bool) -> Iterator[Item]:
+def _best_lines(
+    scene: Scene, spoken: Iterable[Item], *, after_prompt: bool
+) -> Iterator[Item]:
     """Paths and sentences, always the one next that holds most of what is still wanted
     for its length.
     """
-    terms = scene.terms_wanted(asked=asked)
+    terms = scene.terms_wanted(after_prompt=after_prompt)
     total = math.fsum(terms.values()) or 1.0
     weights_left = {word: weight / total for word, weight in terms.items()}
     for path in scene.files:

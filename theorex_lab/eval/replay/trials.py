@@ -138,7 +138,9 @@ def _answers(target: Target, at: int, plan: Plan, ask: Ask) -> Iterator[ScoredAn
         for mode, arguments in arguments_by_mode.items():
             items = ask(mode, arguments, budget)
             if isinstance(target, Scene):
-                scores = target.score(text_of(items), budget, asked=mode == RETRIEVE)
+                scores = target.score(
+                    text_of(items), budget, after_prompt=mode == RETRIEVE
+                )
             else:
                 scores = score_probe(target, items)
             yield ScoredAnswer(unit, mode, budget, scores)
