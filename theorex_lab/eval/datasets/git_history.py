@@ -219,6 +219,7 @@ def _text(path: bytes) -> str:
 
 
 def _commit(commit: StoredCommit, lives: _Lives, names: str) -> Commit:
+    """Return a commit with its files, named as at HEAD or as they were then."""
     files: list[tuple[str, str]] = []
     moves: list[tuple[str, str]] = []
     removed_names: set[str] = set()
@@ -228,13 +229,18 @@ def _commit(commit: StoredCommit, lives: _Lives, names: str) -> Commit:
         is_gone = change.status == "D"
         file = lives.file(_Use(commit.id, change.path, is_gone))
         name = lives.label(file) if names == "head" else _text(change.path)
-        if names == "head" or not is_gone or change.path not in present_paths:
+        is_replaced = is_gone and change.path in present_paths
+        if names == "head" or not is_replaced:
             files.append((change.status, name))
         if change.status == "R":
             moves.append((_text(change.old), _text(change.path)))
         if file.deleted_in:
             removed_names.add(name)
-    time = commit.time or 0
     return Commit(
-        commit.id, time, commit.subject, files, moves, frozenset(removed_names)
+        commit.id,
+        commit.time or 0,
+        commit.subject,
+        files,
+        moves,
+        frozenset(removed_names),
     )

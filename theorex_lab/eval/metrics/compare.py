@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import gzip
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
@@ -149,9 +149,9 @@ def _plan(
     seed: int,
     timeout: float | None,
 ) -> Plan:
-    if not budgets or any(
-        not isinstance(tokens, int) or tokens < 1 for tokens in budgets
-    ):
+    """Return the plan of a comparison. Raises InvalidInput for what it cannot be."""
+    are_valid = all(isinstance(tokens, int) and tokens >= 1 for tokens in budgets)
+    if not budgets or not are_valid:
         raise InvalidInput(
             f"got the budgets {budgets!r}; allowed are whole numbers of tokens from 1"
         )
@@ -382,19 +382,18 @@ class Comparison:
         }
 
     def _paired_dict(self, baseline: str) -> dict[str, Any]:
+        """Return `paired` as JSON values: design → budget → mode → score → figures."""
         designs: dict[str, Any] = {}
-        for design, mode, budget, score, *span, _, verdict in (
-            self.paired(baseline).to_numpy().tolist()
-        ):
-            by_score = (
-                designs.setdefault(design, {})
-                .setdefault(str(budget), {})
-                .setdefault(mode, {})
-            )
-            bounds = (None if math.isnan(value) else value for value in span)
-            by_score[score] = {
-                **dict(zip(("value", "low", "high"), bounds, strict=True)),
-                "verdict": verdict,
+        rows: Iterable[Any] = self.paired(baseline).itertuples(index=False)
+        for row in rows:
+            by_budget = designs.setdefault(row.design, {})
+            by_mode = by_budget.setdefault(str(row.budget), {})
+            by_score = by_mode.setdefault(row.mode, {})
+            by_score[row.score] = {
+                "value": _number_or_none(row.value),
+                "low": _number_or_none(row.low),
+                "high": _number_or_none(row.high),
+                "verdict": row.verdict,
             }
         return {"baseline": baseline, "designs": designs}
 
@@ -451,7 +450,16 @@ class Comparison:
         )
 
 
+def _number_or_none(value: float) -> float | None:
+    """Return a number as JSON holds it: None for NaN."""
+    return None if math.isnan(value) else float(value)
+
+
 def _verdict(low: float, high: float, score: str) -> str:
-    if score in NEITHER or not (low > 0 or high < 0):
+    """Return what the interval of a difference says of which is better."""
+    is_distinct = low > 0 or high < 0
+    if score in NEITHER or not is_distinct:
         return OPEN
-    return BETTER if (low > 0) != (score in LOWER_IS_BETTER) else WORSE
+    is_higher = low > 0
+    lower_is_better = score in LOWER_IS_BETTER
+    return BETTER if is_higher != lower_is_better else WORSE

@@ -113,26 +113,25 @@ class Retrieval:
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(METRICS))
 
     def result(self) -> dict[str, Any]:
-        """By method: recall_at and hit_at (depth → share), ndcg_at_10, tokens (of the
-        ten texts together), precision.
+        """Return by method recall_at and hit_at (depth → share), ndcg_at_10, tokens, precision.
+
+        Tokens are those of the ten texts together.
         """
         by_method = {}
         for name in self.scores:
-            figures = {metric: self.value(name, metric) for metric in METRICS}
-            recall, hit = (
-                {metric.partition("@")[2]: figures[metric] for metric in metrics}
-                for metrics in (_RECALL, _HIT)
-            )
             by_method[name] = {
-                "recall_at": recall,
-                "hit_at": hit,
-                "ndcg_at_10": figures["ndcg@10"],
-            }
-            by_method[name] |= {
-                "tokens": figures["tokens"],
-                "precision": figures["precision"],
+                "recall_at": self._by_depth(name, _RECALL),
+                "hit_at": self._by_depth(name, _HIT),
+                "ndcg_at_10": self.value(name, "ndcg@10"),
+                "tokens": self.value(name, "tokens"),
+                "precision": self.value(name, "precision"),
             }
         return by_method
+
+    def _by_depth(self, method: str, metrics: Sequence[str]) -> dict[str, float]:
+        return {
+            metric.partition("@")[2]: self.value(method, metric) for metric in metrics
+        }
 
 
 def retrieval_logs(dataset: str, path: str = "") -> list[EvalLog]:
@@ -170,28 +169,36 @@ def score_retrieval(
 ) -> Retrieval:
     """Ask each log's questions, by each of these methods.
 
-    embedder: None is the one that is installed, its vectors kept in the user's cache.
-    Where it is a lexical one, methods with vectors go by words.  settings: in the place
-    of those that ship, as `search_floor` or `search_weights`. Raises InvalidInput where
-    no question has an answer among the texts.
+    Args:
+        logs: Texts and questions.
+        embedder: None is the one that is installed, its vectors kept in the user's
+            cache. Where it is a lexical one, methods with vectors go by words.
+        methods: Names of METHODS.
+        settings: Those in the place of the ones that ship, as `search_floor` or
+            `search_weights`.
+
+    Raises:
+        InvalidInput: No question has an answer among the texts.
     """
     embedder_used = kept_embedder() if embedder is None else embedder
     rows: dict[str, list[list[float]]] = {name: [] for name in methods}
+    n_questions = 0
     for log in logs:
         with remembering(log, embedder_used, **settings) as lab:
-            for probe in (
-                probe for probe in log.probes if probe.answers and probe.query.strip()
-            ):
+            for probe in log.probes:
+                if not probe.answers or not probe.query.strip():
+                    continue
+                n_questions += 1
                 for name, row in rows.items():
-                    row.append(
-                        question_scores(found_by(lab, probe.query, name), probe.answers)
-                    )
-    if not (n := len(next(iter(rows.values())))):
+                    hits = found_by(lab, probe.query, name)
+                    row.append(question_scores(hits, probe.answers))
+    if not n_questions:
         raise InvalidInput(
             "got no question that a text answers; allowed are logs with questions and"
             " their evidence"
         )
-    return Retrieval(n, {name: np.array(row) for name, row in rows.items()})
+    scores = {name: np.array(row) for name, row in rows.items()}
+    return Retrieval(n_questions, scores)
 
 
 @contextmanager
@@ -257,7 +264,8 @@ class KeptEmbedder:
         """See Embedder."""
         keys = [text_key(text) for text in texts]
         is_cached, matrix = self._cache.get(keys)
-        if missing := np.flatnonzero(~is_cached).tolist():
+        missing = np.flatnonzero(~is_cached).tolist()
+        if missing:
             matrix[missing] = self._embedder.embed([texts[row] for row in missing])
             self._cache.add([keys[row] for row in missing], matrix[missing])
         return matrix

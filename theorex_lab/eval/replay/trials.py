@@ -124,23 +124,23 @@ def _targets(log: EvalLog) -> list[tuple[int, Target]]:
 
 
 def _answers(target: Target, at: int, plan: Plan, ask: Ask) -> Iterator[ScoredAnswer]:
-    """What is given within each budget, scored."""
-    unit = (
-        target.session if isinstance(target, Scene) else f"{target.at}:{target.query}"
-    )
-    query = target.prompt if isinstance(target, Scene) else target.query
+    """Yield what is given within each budget, scored."""
+    if isinstance(target, Scene):
+        unit = target.session
+        query = target.prompt
+    else:
+        unit = f"{target.at}:{target.query}"
+        query = target.query
     for budget in plan.budgets:
+        arguments_by_mode: dict[str, tuple[Any, ...]] = {INJECT: (at, budget)}
         # A session that begins without a prompt asks for nothing of its own.
-        arguments_by_mode = {
-            INJECT: (at, budget),
-            **({RETRIEVE: (query, at, budget)} if query.strip() else {}),
-        }
+        if query.strip():
+            arguments_by_mode[RETRIEVE] = (query, at, budget)
         for mode, arguments in arguments_by_mode.items():
             items = ask(mode, arguments, budget)
             if isinstance(target, Scene):
-                scores = target.score(
-                    text_of(items), budget, after_prompt=mode == RETRIEVE
-                )
+                text = text_of(items)
+                scores = target.score(text, budget, after_prompt=mode == RETRIEVE)
             else:
                 scores = score_probe(target, items)
             yield ScoredAnswer(unit, mode, budget, scores)
@@ -299,36 +299,40 @@ def checked(items: Any, known_ids: Collection[str], tokens: int) -> Sequence[Ite
 
 
 def _checked_item(answer: Any, known_ids: Collection[str]) -> Item:
-    if (
-        not isinstance(answer, tuple | list)
-        or not 1 <= len(answer) <= 2
-        or not isinstance(answer[0], str)
-    ):
-        type_name = type(
-            answer[0] if isinstance(answer, tuple | list) and answer else answer
-        ).__name__
-        raise MemoryFailure(
-            f"got an item whose text is a {type_name}; allowed are (text, event ids)"
-        )
+    """Return the item, if it may count. Raises MemoryFailure as `checked` does."""
+    _check_form(answer)
     item = Item(*answer)
-    events = answer[1] if len(answer) == 2 else ()
+    event_ids = answer[1] if len(answer) == 2 else ()
     try:
         item.text.encode()
     except UnicodeEncodeError as error:
         raise MemoryFailure(
             "got half a surrogate pair in a text; allowed is whole Unicode text"
         ) from error
-    if isinstance(events, str) or not isinstance(events, Iterable):
+    if isinstance(event_ids, str) or not isinstance(event_ids, Iterable):
         raise MemoryFailure(
-            f"got event ids in a {type(events).__name__}; allowed are several"
+            f"got event ids in a {type(event_ids).__name__}; allowed are several"
         )
     # Without the id, so that all answers that are wrong in this way are counted as one
     # problem.
-    if any(not isinstance(event, str) or event not in known_ids for event in events):
+    if any(not isinstance(id, str) or id not in known_ids for id in event_ids):
         raise MemoryFailure(
-            "got an item that rests on an unknown id; allowed are events that it was shown before"
+            "got an item that rests on an unknown id; allowed are events that it was"
+            " shown before"
         )
     return item
+
+
+def _check_form(answer: Any) -> None:
+    """Raise MemoryFailure unless an answer is (text,) or (text, event ids)."""
+    is_sequence = isinstance(answer, tuple | list)
+    if is_sequence and len(answer) in (1, 2) and isinstance(answer[0], str):
+        return
+    text = answer[0] if is_sequence and answer else answer
+    raise MemoryFailure(
+        f"got an item whose text is a {type(text).__name__}; allowed are (text, event"
+        " ids)"
+    )
 
 
 class _Course:
@@ -385,59 +389,54 @@ class _Course:
         self._try("a night", lambda: self.memory.call("consolidate", now))
 
     def _ask(self, at: int, target: Target) -> None:
+        """Ask the memory at a time, and note what it gave and its size."""
         if hasattr(self.memory.memory, "reveal"):
             self._try("reveal", lambda: self.memory.call("reveal", target))
         self.trial.given += _answers(target, at, self.plan, self._items)
-        if size := self._try("size", lambda: self.memory.call("size")):
+        size = self._try("size", lambda: self.memory.call("size"))
+        if size:
             self.trial.sizes.append((at, int(size)))
 
     def _items(
         self, mode: str, arguments: tuple[Any, ...], budget: int
     ) -> Sequence[Item]:
-        return (
-            self._try(
-                mode,
-                lambda: checked(
-                    self.memory.items(mode, *arguments), self.known, budget
-                ),
-            )
-            or []
-        )
+        """Return what the memory gives, none where the answer may not count."""
+
+        def call() -> Sequence[Item]:
+            return checked(self.memory.items(mode, *arguments), self.known, budget)
+
+        return self._try(mode, call) or []
 
     def _survive(self, night: int) -> None:
         """Ask a sample of the probes again after nights in which nothing happened."""
-        if not (
-            probes := [
-                probe
-                for probe in self.log.probes
-                if probe.answers and probe.query.strip()
-            ]
-        ):
-            return
-        rows = np.random.default_rng(self.plan.seed).permutation(len(probes))[
-            :MOST_SURVIVORS
+        probes = [
+            probe for probe in self.log.probes if probe.answers and probe.query.strip()
         ]
-        sample = [probes[row] for row in rows]
-        night = max(night, max(probe.at for probe in probes))
+        if not probes:
+            return
+        rows = np.random.default_rng(self.plan.seed).permutation(len(probes))
+        sample = [probes[row] for row in rows[:MOST_SURVIVORS]]
+        last = max(night, max(probe.at for probe in probes))
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
+        for number in range(NIGHTS[-1] + 1):
+            now = last + number * step
+            if number:
+                self._night(now)
+            if number in (0, *NIGHTS):
+                self.trial.survivors[str(number)] = self._share_answered(sample, now)
+
+    def _share_answered(self, probes: Sequence[EvalQuery], now: int) -> float:
+        """Return the share of probes for which some evidence comes back."""
         budget = max(
             (tokens for tokens in self.plan.budgets if tokens <= 2_000),
             default=self.plan.budgets[0],
         )
-        for number in range(NIGHTS[-1] + 1):
-            if number:
-                self._night(night + number * step)
-            if number in (0, *NIGHTS):
-                now = night + number * step
-                answers = [
-                    (probe, self._items(RETRIEVE, (probe.query, now, budget), budget))
-                    for probe in sample
-                ]
-                are_answered = [
-                    score_probe(probe, items)["evidence_recall"] > 0
-                    for probe, items in answers
-                ]
-                self.trial.survivors[str(number)] = float(np.mean(are_answered))
+        are_answered = []
+        for probe in probes:
+            items = self._items(RETRIEVE, (probe.query, now, budget), budget)
+            recall = score_probe(probe, items)["evidence_recall"]
+            are_answered.append(recall > 0)
+        return float(np.mean(are_answered))
 
     def _try(self, activity: str, call: Callable[[], Any]) -> Any:
         """What a call gives, None where it failed: then the problem is noted, and the

@@ -197,18 +197,16 @@ def simulated_team() -> Parts:
 
 
 def _simulated_team(log: Recorder) -> None:
+    """Record the activities of the team, and ask for fixes and changed facts."""
     activities = recorded_runs.load_simulated_team()
-    fixes: dict[str, dict[int, bool]] = defaultdict(
-        dict
-    )  # by cause: number of the activity -> whether it held
+    # By cause: whether each fix held, by the number of its activity.
+    fixes: dict[str, dict[int, bool]] = defaultdict(dict)
     for number, activity in enumerate(activities):
         cause = next((tag for tag in activity.tags if tag.startswith("cause:")), "")
         if activity.kind == "failure" and any(fixes[cause].values()):
-            right, wrong = (
-                [key for key, held in fixes[cause].items() if held is kept]
-                for kept in (True, False)
-            )
-            log.probe(activity.at - 1, activity.text, right, (), wrong)
+            held = [key for key, success in fixes[cause].items() if success]
+            failed = [key for key, success in fixes[cause].items() if not success]
+            log.probe(activity.at - 1, activity.text, held, (), failed)
         _activity(log, number, activity)
         if activity.kind == "fix" and cause:
             fixes[cause][number] = bool(activity.success)
@@ -246,29 +244,27 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
 
 
 def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
+    """Ask, after the last activity, for every fact that changed."""
+    facts = [
+        (number, activity.text)
+        for number, activity in enumerate(activities)
+        if activity.kind == "fact"
+    ]
     for sentence, values in FACTS:
-        noted = [
-            (number, activity.text)
-            for number, activity in enumerate(activities)
-            if activity.kind == "fact"
-        ]
-        said = [
-            (number, value)
-            for number, text in noted
-            for value in values
-            if sentence.format(value) in text
-        ]
-        if len({value for _, value in said}) > 1:
-            now = said[-1][1]
-            right, outdated = (
-                [key for key, value in said if (value == now) is kept]
-                for kept in (True, False)
-            )
+        statements: list[tuple[int, str]] = []
+        for number, text in facts:
+            for value in values:
+                if sentence.format(value) in text:
+                    statements.append((number, value))
+        if len({value for _, value in statements}) > 1:
+            current_value = statements[-1][1]
+            current = [key for key, value in statements if value == current_value]
+            outdated = [key for key, value in statements if value != current_value]
             log.probe(
                 activities[-1].at + 1,
                 sentence.format("").strip(),
-                right,
-                (now,),
+                current,
+                (current_value,),
                 outdated,
             )
 
