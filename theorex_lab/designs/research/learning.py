@@ -18,10 +18,10 @@ import numpy as np
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_session, derived_event_id
 from theorex_lab.core.sections import read_sections
-from theorex_lab.designs.research import CATEGORIES, GENERAL
+from theorex_lab.designs.research import CATEGORIES
 from theorex_lab.designs.research.insights import ask_model, insight_events, insights_of
-from theorex_lab.designs.research.items import checked_domain, domain_slug, skill_id_of
-from theorex_lab.designs.research.records import domain_of
+from theorex_lab.designs.research.items import domain_slug, skill_id_of
+from theorex_lab.designs.research.records import chosen_domain
 from theorex_lab.designs.research.settings import research_settings
 from theorex_lab.designs.research.skills import (
     Skill,
@@ -800,7 +800,7 @@ class _Learnt:
         self.source = source
         self.read = events
         self.settings = research_settings(home)
-        self.domain = checked_domain(domain) or domain_of(home, session) or GENERAL
+        self.domain = chosen_domain(home, domain, session)
         self.events = dict[str, Event]()
         self.at = events[-1].at if events else home.clock.now()
         self.new: dict[str, list[str]] = {

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent, check_session
+from theorex_lab.designs.research import GENERAL
 from theorex_lab.designs.research.items import checked_domain, record_id_of
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, encode, new_event
@@ -155,6 +157,15 @@ def domain_of(home: Home, session_id: str) -> str:
     with home.views.reading(Episodes) as view:
         row = view.sessions.find(session_id) if session_id else None
         return "" if row is None else view.domains[int(view.about["domain"][row])]
+
+
+def chosen_domain(home: Home, domain: str, session_id: str) -> str:
+    """Return a domain, else that of the session, else `general`.
+
+    Raises:
+        InvalidInput: The domain is outside the rules.
+    """
+    return checked_domain(domain) or domain_of(home, session_id) or GENERAL
 
 
 def log_event(
@@ -434,7 +445,7 @@ def _exactly(value: Any) -> Any:
                 f"got a value that JSON does not hold as it is ({value!r:.100});"
                 f" allowed are {allowed}"
             )
-        level = [part for whole in level for part in _parts_of(whole)]
+        level = list(chain.from_iterable(map(_parts_of, level)))
     return value
 
 
