@@ -112,7 +112,16 @@ def scored(number: int, **values: Any) -> Event:
 def called(number: int) -> Event:
     return new_event(
         "trace_started",
-        {"outcome_id": f"o{number}" if number else None},
+        {
+            "trace_id": "t",
+            "task": "add 2 and 2",
+            "query_type": "math",
+            "model": None,
+            "tags": [],
+            "reasons": [],
+            "owner": None,
+            "outcome_id": f"o{number}" if number else None,
+        },
         agent="main",
         at=NOW,
     )

@@ -842,7 +842,10 @@ def test_the_commands_of_a_home(run: Run, tmp_path: Path) -> None:
     run("write", "the cache was cold")
     file = tmp_path / "backup.db"
     done = run("backup", str(file), "--json")
-    assert (done.code, done.json.keys()) == (0, {"file", "events", "segments", "bytes"})
+    assert (done.code, done.json.keys()) == (
+        0,
+        {"file", "events", "segments", "bytes", "bad_events"},
+    )
     assert run("home", "backup", str(file)).code == 1
     assert run("home", "backup", str(file), "--replace", "--json").json["events"] == 1
     assert run("--json", "home", "verify").json["ok"] is True

@@ -54,8 +54,8 @@ from theorex_lab.memory.observation import (
     FIX_TYPE,
     TRUST,
     ObservationEntry,
+    common_project,
     new_observation,
-    project_in,
 )
 from theorex_lab.search.endpoint import excerpt
 from theorex_lab.text.extract import extract
@@ -613,7 +613,7 @@ class _Work:
             key=lambda name: TRUST[name],
         )
         text = f"{FIX_TYPE}: {verdict.fix_description}"
-        said = outcome.tags, outcome.session, project_in(sources[:1])
+        said = outcome.tags, outcome.session, common_project(sources[:1])
         fix, _ = new_observation(
             ObservationEntry(text, outcome.agent_id, now, FIX_TYPE, source, *said),
             self.home.settings,

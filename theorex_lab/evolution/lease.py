@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from theorex_lab.core.clock import to_iso
+from theorex_lab.core.clock import LATEST, to_iso
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.core.ids import SCANNER, derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal
@@ -124,9 +124,8 @@ class Lease:
 
     def _event(self, number: int, *, released: bool = False) -> Event:
         now = self.home.clock.now()
-        expires_at = (
-            now if released else now + round(self.home.settings.lease_seconds * _SECOND)
-        )
+        length = 0 if released else round(self.home.settings.lease_seconds * _SECOND)
+        expires_at = min(now + length, LATEST)
         body = {"owner": self.owner, "expires_at": expires_at, "released": released}
         self.holder = LeaseHolder(self.owner, expires_at)
         return new_event(

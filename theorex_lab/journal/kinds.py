@@ -104,6 +104,7 @@ KINDS = {
             "trace_id?": str,
             "subagent?": bool,
         },
+        paths="paths",
     ),
     "prompt": Kind(
         2,
@@ -124,13 +125,7 @@ KINDS = {
     "turn_message": Kind(
         1,
         "the last message of a turn whose end did not hold it, as a transcript has it",
-        {
-            "text": str,
-            "source": SOURCE,
-            "turn?": str,
-            "subagent?": bool,
-            "project?": PROJECT,
-        },
+        {"text": str, "turn?": str, "source": SOURCE, "project?": PROJECT},
     ),
     "compacting": Kind(
         1,
@@ -217,7 +212,7 @@ KINDS = {
             "context_pct?": AMOUNT,
             "query_tokens?": COUNT,
             "outcome_id": _TEXT_OR_NONE,
-            "owner": ({"lock?": str}, None),
+            "owner": ({"lock?": object}, None),
             "lost_after_seconds?": AMOUNT,
             "project?": PROJECT,
             "source?": SOURCE,
@@ -231,7 +226,7 @@ KINDS = {
             "trace_id": FILLED,
             "success": bool,
             "lost": bool,
-            "model": str,
+            "model?": str,
             "tokens?": _KNOWN,
             "prompt_tokens?": _KNOWN,
             "completion_tokens?": _KNOWN,

@@ -66,7 +66,8 @@ class ContextLine(NamedTuple):
     heard_from: agent and trust of what is trusted less than an agent; None for what is
     trusted.  items: ids of what it shows, as search gives them.  events: ids of the
     events that it rests on, where those are others than the items.  why: why it is
-    there, for who asks.
+    there, for who asks.  longer: a text that says more, shown in the place of `text`
+    where a section has a share of the budget and room is left over; '' without one.
     """
 
     kind: str
@@ -76,6 +77,7 @@ class ContextLine(NamedTuple):
     items: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     why: str = ""
+    longer: str = ""
 
     @property
     def trusted(self) -> bool:

@@ -38,7 +38,10 @@ MESSAGE_CHARACTERS = 4_000
 TRIGGER_CHARACTERS = 32
 _PATH_CHARACTERS = 4_096
 _PATCH_CHARACTERS = 1 << 18
-_PATH_MEMBERS = ("file_path", "path", "notebook_path")
+_PATH_MEMBERS = ("file_path", "path", "notebook_path", "filePath", "relative_path")
+_MOVE_MEMBERS = ("source", "destination")  # of a tool that moves a file
+_PATH_LISTS = ("paths",)
+_MOST_LISTED = 200  # paths of one call
 _COMMAND_MEMBERS = ("command", "cmd")
 # Tools that run a command, their names folded as `tool_key` does.
 _SHELLS = frozenset(
@@ -47,22 +50,27 @@ _SHELLS = frozenset(
         " runshellcommand runterminalcmd runinterminal shell shellcommand terminal"
     ).split()
 )
-# What is in commands that move, remove, bring back or make files or folders.
-_MOVING = (
+# One of these stands in every command that moves, removes, brings back or makes a file;
+# see `text.file_moves`.
+_NAMING = (
     "mv",
     "rm",
     "unlink",
     "rimraf",
     "trash",
     "mkdir",
-    "git",
-    "ove",
+    "restore",
+    "checkout",
+    "move",
     "ren",
-    "Ren",
     "del",
     "erase",
-    "rd ",
+    "rd",
+    "mi",
+    "rni",
+    "ri",
 )
+_MOVERS = frozenset({"movefile", "renamefile"})
 _EXIT_CODES = ("exit_code", "exitCode", "returnCode", "return_code", "returncode")
 _DONE = frozenset(
     {"ok", "success", "succeeded", "completed", "complete", "done", "finished"}
@@ -160,7 +168,7 @@ def tool_used(event: HookEvent, place: WorkingFolder | None = None) -> Body:
         "command": command,
     }
     started_for = {"trace_id": trace_id} if trace_id else {}
-    moved = _moved(name, given, command, place)
+    moved = _moved(name, given, place)
     return {
         "tool": name,
         **texts,
@@ -247,8 +255,17 @@ def _named(tool: str, given: object) -> list[object]:
     """
     members = given if isinstance(given, dict) else {}
     named = [members[name] for name in _PATH_MEMBERS if name in members]
+    listed = (members.get(name) for name in _PATH_LISTS)
+    named += [
+        path
+        for paths in listed
+        if isinstance(paths, list)
+        for path in paths[:_MOST_LISTED]
+    ]
     from theorex_lab.journal.event import tool_key
 
+    if tool_key(tool) in _MOVERS:
+        named += [members[name] for name in _MOVE_MEMBERS if name in members]
     if tool_key(tool) == "applypatch":
         import re
 
@@ -260,22 +277,23 @@ def _named(tool: str, given: object) -> list[object]:
     return named
 
 
-def _moved(tool: str, given: object, command: str, place: WorkingFolder) -> Body:
-    """What tells of files that a tool moved or removed: of a command that may do so the
-    folder that it began in, from the project's root; of a patch [old path, new path]
-    each, '' for a file that it deletes.
+def _moved(tool: str, given: object, place: WorkingFolder) -> Body:
+    """What tells of files that a tool moved or removed: of a command that may the
+    folder that it began in, from the root; of a patch, and of a tool that moves a file,
+    [old path, new path] each, '' for a file that is gone.
     """
     from theorex_lab.journal.event import tool_key
 
     key = tool_key(tool)
     if key in _SHELLS:
-        may_move = any(verb in command for verb in _MOVING)
-        is_inside = (
-            may_move
-            and bool(place.root)
-            and f"{place.real}/".startswith(f"{place.root}/")
-        )
+        command = _given_command(given).lower()
+        if not any(word in command for word in _NAMING):
+            return {}
+        is_inside = bool(place.root) and f"{place.real}/".startswith(f"{place.root}/")
         return {"folder": place.real[len(place.root) :].strip("/")} if is_inside else {}
+    if key in _MOVERS and isinstance(given, dict):
+        old, new = (_in_project(given.get(name), place) for name in _MOVE_MEMBERS)
+        return {"moves": [[old, new]]} if old else {}
     if key != "applypatch":
         return {}
     import re
@@ -334,12 +352,8 @@ def _command(tool: str, given: object, place: WorkingFolder) -> str:
     """
     from theorex_lab.journal.event import tool_key
 
-    if not isinstance(given, dict) or tool_key(tool) not in _SHELLS:
-        return ""
-    command = next((given[name] for name in _COMMAND_MEMBERS if name in given), None)
-    if isinstance(command, list):
-        command = " ".join(word for word in command if isinstance(word, str))
-    if not isinstance(command, str):
+    command = _given_command(given) if tool_key(tool) in _SHELLS else ""
+    if not command:
         return ""
     from theorex_lab.text.paths import without_far_paths
 
@@ -359,6 +373,17 @@ def _command(tool: str, given: object, place: WorkingFolder) -> str:
             rf"(?<![\w.@+:/~-]){re.escape(place.root)}/?(?![\w.@+/-])", ".", text
         )
     return preview(without_far_paths(text), COMMAND_CHARACTERS)
+
+
+def _given_command(given: object) -> str:
+    """The command in what a shell was given, whole; '' where there is none."""
+    members = given if isinstance(given, dict) else {}
+    command = next(
+        (members[name] for name in _COMMAND_MEMBERS if name in members), None
+    )
+    if isinstance(command, list):
+        command = " ".join(word for word in command if isinstance(word, str))
+    return command if isinstance(command, str) else ""
 
 
 def _trace_id() -> str:

@@ -65,7 +65,7 @@ class ItemIndex(View):
     """
 
     name = "items"
-    code = 7
+    code = 8
     kinds: ClassVar[tuple[str, ...]] = ()
     items: ClassVar[tuple[ItemKind, ...]] = ()
     readers: ClassVar[

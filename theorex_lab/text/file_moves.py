@@ -66,7 +66,10 @@ _ENDS = frozenset(("&&", "||", "|", ";", "&", "(", ")", "\n", "|&", ";;"))
 _LONGEST = 4_000
 _MOST_STEPS = 200
 _MOST_WORDS = 200
+_SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh"))
+_MOST_NESTED = 3  # shells that start shells
 _ASSIGNMENT = re.compile(r"\w+=")
+_COMMAND_OPTION = re.compile(r"-[a-z]*c")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _HERE = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 
@@ -115,6 +118,7 @@ class _CommandReading:
     steps: list[FileStep] = field(default_factory=list)
     folders: tuple[str, ...] | None = ()  # None: outside of the project
     _outer: list[tuple[str, ...] | None] = field(default_factory=list)
+    _nested: int = 0
 
     def __post_init__(self) -> None:
         started = self.folder or ""
@@ -134,10 +138,33 @@ class _CommandReading:
         rest = words[1:]
         if verb in ("cd", "pushd", "chdir", "Set-Location"):
             self._enter(rest)
+        elif verb in _SHELLS:
+            self._run(rest)
         elif self.folders is not None:
             step = _step_of(verb, rest, self.folders)
             if step is not None:
                 self.steps.append(step)
+
+    def _run(self, rest: list[str]) -> None:
+        """Read the command that another shell is given; where that one ends is nothing
+        to this one.
+        """
+        place = next(
+            (
+                place
+                for place, word in enumerate(rest)
+                if _COMMAND_OPTION.fullmatch(word)
+            ),
+            None,
+        )
+        if place is None or place + 1 >= len(rest) or self._nested >= _MOST_NESTED:
+            return
+        folders = self.folders
+        self._nested += 1
+        for end, words in _commands(rest[place + 1], is_windows=False):
+            self.take(end, words)
+        self._nested -= 1
+        self.folders = folders
 
     def _enter(self, rest: list[str]) -> None:
         words = [word for word in rest if word not in ("--", "-P", "-L", "/d")]
@@ -151,18 +178,18 @@ class _CommandReading:
         elif target == ".":
             self.folders = tuple(dict.fromkeys(["", *(self.folders or ())]))
         else:
-            inside = [joined(folder, target) for folder in self.folders or ("",)]
+            inside = [joined_path(folder, target) for folder in self.folders or ("",)]
             known = tuple(
                 dict.fromkeys(folder for folder in inside if folder is not None)
             )
             self.folders = known or None
 
 
-def joined(folder: str, path: str) -> str | None:
+def joined_path(folder: str, path: str) -> str | None:
     """A path from a folder of the project, from its root; '' is the root, and None is
     outside.
 
-    >>> joined("web", "../a.py"), joined("", "../a.py"), joined("web", "..")
+    >>> joined_path("web", "../a.py"), joined_path("", "../a.py"), joined_path("web", "..")
     ('a.py', None, '')
     """
     if path == ELSEWHERE or path.startswith(("/", "~")):
@@ -216,7 +243,7 @@ def _operands(rest: Sequence[str], verb: str) -> tuple[list[str], dict[str, str]
 def _git_step(rest: list[str], folders: tuple[str, ...]) -> FileStep | None:
     while rest and rest[0].startswith("-"):
         if rest[0] == "-C" and len(rest) > 1:
-            inside = [joined(folder, rest[1]) for folder in folders]
+            inside = [joined_path(folder, rest[1]) for folder in folders]
             folders = tuple(folder for folder in inside if folder is not None)
         rest = (
             rest[2:]

@@ -45,15 +45,21 @@ def project_path(path: object, folder: object = "") -> str:
     """The path relative to `folder`, as an event keeps it, where it lies in the
     project; else ''.
 
-    It is kept character by character. One that is no text in UTF-8 is kept as a JSON
-    string, in quotes, with each byte that is none as the surrogate that Python has for
-    it; `named_path` gives it back.
+    It is kept character by character, after ./ where it would read like a path of a
+    home or a drive. One that is no text in UTF-8 is kept as a JSON string, in quotes,
+    with each byte that is none as the surrogate that Python has for it; `named_path`
+    gives it back.
 
     >>> (
     ...     project_path("/home/me/shop/my notes/plan b.md", "/home/me/shop"),
     ...     project_path("/etc/passwd"),
     ... )
     ('my notes/plan b.md', '')
+    >>> (
+    ...     project_path("/home/me/shop/~/a.md", "/home/me/shop"),
+    ...     project_path("~/a.md", "/home/me/shop"),
+    ... )
+    ('./~/a.md', '')
     >>> project_path("caf" + chr(0xDCE9) + ".txt")
     '"caf\\\\udce9.txt"'
     """
@@ -63,6 +69,10 @@ def project_path(path: object, folder: object = "") -> str:
         inside = os.path.normpath(folder).rstrip("/") + "/"
         path = os.path.normpath(path)
         path = path[len(inside) :] if path.startswith(inside) else ""
+        if leads_elsewhere(path):
+            path = (
+                f"./{path}"  # a name of the project that reads like a home or a drive
+            )
     if not path or leads_elsewhere(path) or ".." in path.replace("\\", "/").split("/"):
         return ""
     if len(path.encode("utf-8", "replace")) > PATH_BYTES:

@@ -122,6 +122,7 @@ def _tagged(text: str) -> Iterator[_Interval]:
     """
     opened: list[tuple[str, int]] = []
     waiting: Counter[str] = Counter()
+    mentioned = {element.start() for element in _mentions(text)}
     for tag in compiled(r"<(/?)([A-Za-z][\w:-]{0,60}+)([^<>\n]{0,300}+)>").finditer(
         text
     ):
@@ -133,13 +134,28 @@ def _tagged(text: str) -> Iterator[_Interval]:
             while opened[-1][0] != name:
                 waiting[opened.pop()[0]] -= 1
             waiting[name] -= 1
-            yield opened.pop()[1], tag.end()
+            beginning = opened.pop()[1]
+            if beginning not in mentioned:
+                yield beginning, tag.end()
     alone = compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
     start = next(
         (start for name, start in opened if _hides_rest(text, name, start, alone)), None
     )
     if start is not None:
         yield start, len(text)
+
+
+def _mentions(text: str) -> Iterator[re.Match[str]]:
+    """The elements of programs that a sentence is about: words stand before them on
+    their line.
+    """
+    if "</" not in text:
+        return
+    for element in compiled(f"(?i){patterns.MENTIONED_ELEMENT}").finditer(text):
+        line_start = text.rfind("\n", 0, element.start()) + 1
+        before = text[max(line_start, element.start() - LONGEST) : element.start()]
+        if any(map(str.isalnum, before)):
+            yield element
 
 
 def _hides_rest(text: str, name: str, start: int, alone: re.Pattern[str]) -> bool:
@@ -276,6 +292,10 @@ def _is_readable(said: str, short: bool) -> bool:
         words
     )
     is_long = short or len(words.split()) >= 3 or unspaced >= SHORTEST // 2
+    if "</" in said:
+        said = compiled(
+            f"(?i){patterns.MENTIONED_ELEMENT}|{patterns.MENTIONED_TAG}"
+        ).sub("x", said)
     return (
         is_plain
         and is_worded

@@ -274,7 +274,7 @@ class ActiveStrategies:
             for limit in (_ASLEEP, least)
         )
         ways = (
-            (old, joined(old, new, reworded=words))
+            (old, joined_strategies(old, new, reworded=words))
             for old in same or near[:1]
             for words in (True, False)
         )
@@ -381,7 +381,7 @@ class ActiveStrategies:
                 if other != gone and alike >= same
             ]
             heir = self.known.get(into or next(iter(near), ""), old)
-            whole = joined(heir, old) if into else heir
+            whole = joined_strategies(heir, old) if into else heir
             asked = [
                 (found.id, heir.id, goal)
                 for found in (old, heir)
@@ -573,7 +573,9 @@ def strategy_from(trajectory: Trajectory, curated: CuratedTrajectory) -> Strateg
     )
 
 
-def joined(one: Strategy, other: Strategy, *, reworded: bool = True) -> Strategy:
+def joined_strategies(
+    one: Strategy, other: Strategy, *, reworded: bool = True
+) -> Strategy:
     """The first with what the second adds to it. It has the better one's steps, and its
     words unless it is not `reworded`.
 

@@ -285,7 +285,7 @@ def _body(home: Home, new: NewFact) -> Body:
         "abstraction": ABSTRACTIONS,
         "source": (*TRUST,),
     }.items():
-        one_of(name, getattr(new, name), allowed)
+        check_word(name, getattr(new, name), allowed)
     if (
         isinstance(new.confidence, bool)
         or not isinstance(new.confidence, int | float)
@@ -441,10 +441,10 @@ _CYRILLIC = dict(
 _PATH = re.compile(r"(?:life/)?(people|projects|archives)/([a-z0-9][a-z0-9-]{0,63})/?")
 
 
-def one_of(what: str, given: str, allowed: Collection[str]) -> str:
+def check_word(what: str, given: str, allowed: Collection[str]) -> str:
     """Return what was given, or raise InvalidInput where it is none of these.
 
-    >>> one_of("type", "cron-task", ["cron-task", "dev-project"])
+    >>> check_word("type", "cron-task", ["cron-task", "dev-project"])
     'cron-task'
     """
     if given not in allowed:
@@ -460,7 +460,7 @@ def check_line(
     """A text on one line, without secrets. Raises InvalidInput for one that is empty or
     too long, or an unknown source.
     """
-    one_of("source", source, TRUST)
+    check_word("source", source, TRUST)
     text = kept_text(folded(check_text(text, home.settings.max_text_bytes)))
     if most_characters is not None and len(text) > most_characters:
         raise InvalidInput(

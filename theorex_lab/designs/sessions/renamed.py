@@ -22,7 +22,7 @@ from theorex_lab.text.file_moves import (
     REMOVE,
     RESTORE,
     FileStep,
-    joined,
+    joined_path,
     steps_of,
 )
 
@@ -96,8 +96,8 @@ def names_now(touched: Sequence[FileSighting], moves: Iterable[FileMoves]) -> li
     ['src/a.py', '', 'lib/a.py']
     """
     tree = _Tree()
-    first = [((each.at, each.seq, 0), row, None) for row, each in enumerate(touched)]
-    second = [((each.at, each.seq, 1), -1, each.steps) for each in moves]
+    first = [((event.at, event.seq, 0), row, None) for row, event in enumerate(touched)]
+    second = [((move.at, move.seq, 1), -1, move.steps) for move in moves]
     ordered = heapq.merge(
         sorted(first, key=_time_of), sorted(second, key=_time_of), key=_time_of
     )
@@ -191,7 +191,7 @@ class _Tree:
         return list(found)
 
     def _places(self, folder: str, path: str) -> list[str]:
-        place = joined(folder, path.removeprefix(PATTERN))
+        place = joined_path(folder, path.removeprefix(PATTERN))
         if not place or (path.startswith(PATTERN) and path.count("*") > _MOST_STARS):
             return []
         if not path.startswith(PATTERN):
@@ -201,7 +201,7 @@ class _Tree:
 
     def _make(self, step: FileStep) -> None:
         for path in step.paths:
-            place = joined(step.folders[0], path)
+            place = joined_path(step.folders[0], path)
             if place and not path.startswith(PATTERN):
                 self.made.update((place, *_folders_of(place)))
                 self.left.discard(place)
@@ -209,7 +209,7 @@ class _Tree:
     def _restore(self, step: FileStep) -> None:
         for path in step.paths:
             for folder in step.folders:
-                place = joined(folder, path)
+                place = joined_path(folder, path)
                 if place is None:
                     continue
                 start = f"{place}/" if place else ""
@@ -246,7 +246,7 @@ class _Tree:
         """
         if step.target == ELSEWHERE or step.target.startswith(PATTERN):
             return None
-        places = [joined(folder, step.target) for folder in step.folders]
+        places = [joined_path(folder, step.target) for folder in step.folders]
         place = next(
             (place for place in places if place is not None and self._is_folder(place)),
             places[0],

@@ -70,7 +70,7 @@ class MessageStore(View):
     """
 
     name = "said"
-    code = 1
+    code = 2
     kinds = (*TEXT_OF, "tool_used", "digest")
 
     def __init__(self) -> None:

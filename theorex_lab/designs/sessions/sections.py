@@ -54,7 +54,7 @@ from theorex_lab.text.directives import (
     stems,
 )
 from theorex_lab.text.line import one_line
-from theorex_lab.text.paths import quoted_path, shown_path
+from theorex_lab.text.paths import quoted_path, read_shown_path, shown_path
 from theorex_lab.text.spoken import KEPT, Span
 
 _MOST_FIXES = 20
@@ -67,6 +67,7 @@ _SHORTEST = 120
 # tokens; below, a line is cut to two characters a token, since a whole one may have no
 # room
 _WHOLE_FROM = 150
+_PATHS_FROM = 1_000  # tokens of a budget from which files may stand by their paths
 _MOST_HITS = 100
 _MOST_FILES = 300  # of a project, that a prompt may be reminded of
 # How much more than a sentence a reminder of each kind weighs.
@@ -206,7 +207,11 @@ def spoken_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
 
 
 def file_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
-    """The files that will probably be needed, by the shortest ends of their paths."""
+    """The files that will probably be needed, by the shortest ends of their paths; by
+    the paths where room is left over.
+
+    A reader can open a path. A small budget is for a reader to whom room matters more.
+    """
     files = said.needed_files(home, wanted.now, wanted.query)
     events = {
         event.seq: (event.id,)
@@ -214,8 +219,18 @@ def file_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
     }
     for file in files:
         why = f"score {file.score:.3g}, touched {day_of(file.last_at)}"
+        path = shown_path(file.path)
+        is_whole = read_shown_path(path) is not None
+        longer = path if is_whole and wanted.tokens >= _PATHS_FROM else ""
         yield ContextLine(
-            FILE, "", quoted_path(file.end), None, (), events[file.last_seq], why
+            FILE,
+            "",
+            quoted_path(file.end),
+            None,
+            (),
+            events[file.last_seq],
+            why,
+            longer,
         )
 
 

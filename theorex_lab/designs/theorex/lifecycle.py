@@ -23,7 +23,7 @@ from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View, Views
 from theorex_lab.memory.contract import Home
-from theorex_lab.memory.observation import project_in
+from theorex_lab.memory.observation import common_project
 
 V = TypeVar("V", bound=View)
 
@@ -129,7 +129,7 @@ def graduate(home: Home, *, agent: str = "main") -> list[str]:
             kept = home.journal.read(
                 seqs=sorted(set(view.records["seq"][graduate.rows].tolist()))
             )
-            if home.project in ("", project_in(kept)):
+            if home.project in ("", common_project(kept)):
                 yield stages.graduation_event(
                     view, graduate, kept, home.settings, agent=agent, at=now
                 )

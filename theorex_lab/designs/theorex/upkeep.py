@@ -65,8 +65,8 @@ from theorex_lab.memory.observation import (
     AVOID_TYPE,
     TRUST,
     ObservationEntry,
+    common_project,
     new_observation,
-    project_in,
 )
 from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.text.extract import extract
@@ -693,7 +693,7 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
         key=lambda name: TRUST[name],
     )
     kind = WON_TYPE if choice.won else AVOID_TYPE
-    project = project_in(outcomes.values())
+    project = common_project(outcomes.values())
     event, _ = new_observation(
         ObservationEntry(text, agent, at, kind, source, [tag.tag], project=project),
         home.settings,

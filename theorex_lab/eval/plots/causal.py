@@ -50,7 +50,7 @@ def attempts_of(lab: Lab) -> pd.DataFrame:
     rows = []
     for event in lab.journal.tail(0, kinds=["attempt_closed"]):
         signals = event.body["signal"]["signals"]
-        gene = (event.body["gene"] or {}).get("id")
+        gene = (event.body.get("gene") or {}).get("id")
         if gene:
             told = (
                 event.body["signal"]["key"],

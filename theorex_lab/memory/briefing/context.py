@@ -51,6 +51,9 @@ _TITLE_BYTES = len(":\n")
 _ITEM_BYTES = len("- \n")
 _LEAST_BYTES = 8
 _MOST_LINES = 5_000  # of a section, that are read
+_LONGER_SHARE = (
+    0.1  # of a budget, that longer texts of lines may take of what is left over
+)
 _UNPROVEN = 0.5  # the success of a fix of which nothing is known
 # What an agent said or did itself; a tool's answer is not its word.
 _LIVED = ("tool_used", "prompt", "turn_ended", "turn_message", "observation")
@@ -179,6 +182,8 @@ def choose(
     listed = room.take(known) + room.take_hearsay(known)
     for share in sorted(shares, key=lambda share: -share.of_budget):
         share.take(room, room.left)
+    for share in shares:
+        share.lengthen(room, int(_LONGER_SHARE * wanted.tokens))
     return ChosenLines(
         told,
         heard,
@@ -271,6 +276,19 @@ class _Share:
             self._there.update(line.items)
             self.taken.append(line)
         self._waiting = passed + self._waiting
+        room.left -= -(-(start - left) // BYTES_PER_TOKEN)
+
+    def lengthen(self, room: TokenBudget, at_most: int) -> None:
+        """Show the longer texts of lines, in their order, as far as there is room that
+        nothing else took.
+        """
+        start = BYTES_PER_TOKEN * min(at_most, room.left)
+        left = start
+        for place, line in enumerate(self.taken):
+            more = len(line.longer.encode()) - len(line.text.encode())
+            if line.longer and more <= left:
+                self.taken[place] = line._replace(text=line.longer)
+                left -= more
         room.left -= -(-(start - left) // BYTES_PER_TOKEN)
 
     def _price(self, line: ContextLine) -> int:
