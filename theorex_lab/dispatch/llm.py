@@ -301,7 +301,9 @@ class ModelClient:
     def _checked_json(self, text: str, check: Check, cut: bool) -> Any:
         from fastjsonschema import JsonSchemaValueException
 
-        said = f"{self._excerpt(text.encode(errors='replace'))}{' (cut at max_tokens)' if cut else ''}"
+        said = self._excerpt(text.encode(errors="replace"))
+        if cut:
+            said += " (cut at max_tokens)"
         try:
             data = json.loads(
                 text, object_pairs_hook=partial(unambiguous, "the answer")
@@ -336,9 +338,9 @@ def client_for(name: str, settings: Settings) -> ModelClient:
     Raises ModelUnavailable where the model has no url or its key is not set or
     unusable, and ConfigError for an unknown model.
 
-    >>> client_for("claude-sonnet", Settings())
+    >>> client_for("claude-sonnet", Settings())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    theorex_lab.core.errors.ModelUnavailable: claude-sonnet has no url; set models.claude-sonnet.url in config.json to call it
+    theorex_lab.core.errors.ModelUnavailable: claude-sonnet has no url; set models...
     """
     if (model := settings.models.get(name)) is None:
         raise ConfigError(

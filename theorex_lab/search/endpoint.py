@@ -91,9 +91,9 @@ def key_from(variable: str | None, whose: str) -> str | None:
 
     Raises ModelUnavailable where it is not set, or holds what no header can.
 
-    >>> key_from("NO_SUCH_VARIABLE", "nomic-embed")
+    >>> key_from("NO_SUCH_KEY", "nomic-embed")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    theorex_lab.core.errors.ModelUnavailable: nomic-embed takes its key from $NO_SUCH_VARIABLE, which is not set
+    theorex_lab.core.errors.ModelUnavailable: nomic-embed takes its key from $NO_SUCH_KEY...
     """
     if variable is None:
         return None

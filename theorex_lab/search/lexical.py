@@ -100,8 +100,10 @@ def tokenize(text: str) -> list[str]:
     and its parts, at underscores, dots, slashes and capitals. Scripts without spaces
     give pairs of neighbouring characters.
 
-    >>> tokenize("Running tests of parse_config in src/HttpClient.py")
-    ['run', 'test', 'parse_config', 'pars', 'config', 'src/httpclient.pi', 'src', 'httpclient', 'http', 'client', 'py']
+    >>> tokenize("Running tests of parse_config")
+    ['run', 'test', 'parse_config', 'pars', 'config']
+    >>> tokenize("in src/HttpClient.py")
+    ['src/httpclient.pi', 'src', 'httpclient', 'http', 'client', 'py']
     >>> tokenize("東京都")
     ['東京', '京都']
     """

