@@ -449,6 +449,6 @@ def _explanation(
 
 
 def agents_of(home: Home) -> list[str]:
-    """Who has said something in a session, or done something there."""
+    """Return who has said something in a session, or done something there."""
     with home.views.reading(MessageStore) as view:
         return list(dict.fromkeys(name.partition("/")[0] for name in view.sessions))

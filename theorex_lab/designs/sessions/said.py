@@ -137,8 +137,8 @@ class MessageStore(View):
             digested[row] = max(int(digested[row]), event.body["upto"])
 
     def _session(self, event: Event) -> int:
-        """Return the row of the event's session: what is of no session is one of its own a
-        day.
+        """Return the row of the event's session: what is of no session is one of its
+        own a day.
         """
         name = event.session or event.at // MICROSECONDS_PER_DAY
         row = self.sessions.number(f"{event.agent}/{name}")
@@ -307,8 +307,8 @@ class FileTouches(View):
         self._rows = {key: row for row, key in enumerate(keys)}
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in the paths that tools read and edited; of a call that failed what it read
-        alone.
+        """Take in the paths that tools read and edited; of a call that failed what it
+        read alone.
         """
         for event in events:
             edited_paths = edited(event)
@@ -352,8 +352,8 @@ class FileTouches(View):
         return np.flatnonzero(is_inside)
 
     def names_of(self, rows: Ints, now: int) -> list[str]:
-        """Return the names that the files of these rows have at a time (µs), GONE for those
-        that are not there any more.
+        """Return the names that the files of these rows have at a time (µs), GONE for
+        those that are not there any more.
         """
         names = [self.paths[path] for path in self.rows["path"][rows].tolist()]
         moves = self._moves_by_project(now)

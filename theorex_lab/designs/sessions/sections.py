@@ -77,7 +77,7 @@ _FILE = 1.0
 
 
 def day_of(at: int) -> str:
-    """The day of a moment (µs UTC).
+    """Return the day of a moment (µs UTC).
 
     >>> day_of(0)
     '1970-01-01'

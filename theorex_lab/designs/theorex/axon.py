@@ -169,8 +169,8 @@ class Axon(View):
     def rows_of(
         self, agents: Iterable[str] | None = None, among: Mask | None = None
     ) -> Ints:
-        """Return the rows of the living concepts of these agents, or of all; with a mask
-        such as `within` gives, of those in it.
+        """Return the rows of the living concepts of these agents, or of all; with a
+        mask such as `within` gives, of those in it.
         """
         mask = self.concepts["alive"]
         if agents is not None:
@@ -201,8 +201,8 @@ class Axon(View):
         return ~mask if alone else mask
 
     def observed_within(self, projects: Iterable[str] | None) -> Mask:
-        """Return a mask of the observations that are of one of these projects or of none;
-        None: of all.
+        """Return a mask of the observations that are of one of these projects or of
+        none; None: of all.
         """
         if projects is None:
             return np.ones(len(self.observations), bool)
@@ -324,8 +324,8 @@ class Axon(View):
             self.link_counts.take_in(links, at[link_events])
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
-        """Return the row of a mentioned concept; a new one gets its identity here and its
-        numbers afterwards.
+        """Return the row of a mentioned concept; a new one gets its identity here and
+        its numbers afterwards.
         """
         rows = self._rows()
         key = (agent, concept[0])
@@ -338,8 +338,8 @@ class Axon(View):
     def _known_row(
         self, agent: int, concept: Sequence[Any], faded: Sequence[int]
     ) -> int:
-        """Return the living row of a concept whose numbers are known already, else one that
-        is gone.
+        """Return the living row of a concept whose numbers are known already, else one
+        that is gone.
         """
         row = None
         if concept[0] not in faded:
@@ -416,8 +416,8 @@ class Axon(View):
         return [links[key] for key in all_keys]
 
     def _graduate(self, event: Event) -> None:
-        """Let a concept enter with every mention that short-term memory counted, each at
-        its own time.
+        """Let a concept enter with every mention that short-term memory counted, each
+        at its own time.
         """
         body = event.body
         agent = self.agents.number(event.agent)
@@ -446,8 +446,8 @@ class Axon(View):
         )
 
     def _fold_imported(self, events: Sequence[Event]) -> None:
-        """Take in distinct concepts as a file stated them; of what was known already the
-        larger number stays.
+        """Take in distinct concepts as a file stated them; of what was known already
+        the larger number stays.
         """
         bodies = [event.body for event in events]
         row_numbers = []

@@ -72,8 +72,8 @@ class Flash(View):
         table.extend(("seq", "agent", "session"), new)
 
     def pending(self, agent: str, session: str) -> list[int]:
-        """Return the seqs of the agent's events in the session that were not flushed, in
-        order.
+        """Return the seqs of the agent's events in the session that were not flushed,
+        in order.
         """
         is_agents = self.events["agent"] == self.agents.find(agent)
         is_sessions = self.events["session"] == self.sessions.find(session)
@@ -81,8 +81,8 @@ class Flash(View):
         return seqs
 
     def waiting(self, home: Home, agent: str) -> list[tuple[str, int]]:
-        """Return the sessions that wait for a flush, each with the time (µs) of its latest
-        event; in a project those with events of it.
+        """Return the sessions that wait for a flush, each with the time (µs) of its
+        latest event; in a project those with events of it.
         """
         with self.lock:
             is_agents = self.events["agent"] == self.agents.find(agent)
@@ -184,7 +184,8 @@ def keep_best(
     max_events: int = MAX_EVENTS,
     max_tokens: int = MAX_TOKENS,
 ) -> list[ScoredEvent]:
-    """What a session's flash holds after these events came one by one, in their order.
+    """Return what a session's flash holds after these events came one by one, in their
+    order.
 
     When it is full the lowest score leaves first, of equal ones the oldest; so an
     incoming lower score does not enter. At least one stays, however long it is.
@@ -215,8 +216,8 @@ def held_by_day(scored: Iterable[ScoredEvent]) -> list[ScoredEvent]:
 
 
 def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:
-    """(agent, session) → the seq up to which its events were flushed, of the sessions
-    that ever were.
+    """Return (agent, session) → the seq up to which its events were flushed, of the
+    sessions that ever were.
     """
     upto: dict[tuple[str, str], int] = {}
     for event in journal.tail(0, kinds=["flushed"]):

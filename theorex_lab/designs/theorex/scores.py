@@ -130,8 +130,8 @@ def scores_of(
 def spread_activation(
     axon: Axon, seeds: Ints, now: int, settings: Settings, *, hops: int = 2
 ) -> Floats:
-    """Activation of every row of the axon's concepts: 1 at the seeds, and over each
-    link times its present strength.
+    """Return the activation of every row of the axon's concepts: 1 at the seeds, and
+    over each link times its present strength.
 
     Two hops; a row keeps the strongest activation that reaches it. Transient: it is
     computed for a query, never stored.
@@ -152,7 +152,7 @@ def spread_activation(
 def importance_by_concept(
     axon: Axon, now: int, settings: Settings, *, agent: str
 ) -> dict[int, float]:
-    """concept_id -> importance, 0..1, of the agent's concepts that are awake."""
+    """Return concept_id -> importance, 0..1, of the agent's concepts that are awake."""
     current = scores_of(axon, now, settings, agents=[agent])
     awake = current.tier != Tier.SLEEPING
     ids = axon.concepts["concept_id"][current.rows[awake]]

@@ -60,8 +60,8 @@ _SHORT_CHARACTERS = 8
 
 
 def concept_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
-    """The concepts of each agent that were mentioned in the home's project, or in none,
-    hottest first.
+    """Return the concepts of each agent that were mentioned in the home's project, or
+    in none, hottest first.
     """
     with home.views.reading(Axon) as axon:
         return _concepts(axon, home, request.now)
@@ -101,8 +101,8 @@ def _concept_line(
     last_seen: int,
     trust: int,
 ) -> ContextLine:
-    """`label _(age, xN)_`, the times above 3 only; what is not trusted goes into a
-    fence and needs no mark-up.
+    """Return `label _(age, xN)_`, the times above 3 only; what is not trusted goes into
+    a fence and needs no mark-up.
     """
     age = age_in_words((now - last_seen) / MICROSECONDS_PER_DAY)
     return marked_up(
@@ -327,7 +327,7 @@ def _sentence_line(event: Event, now: int, is_confirmed: bool) -> ContextLine:
 
 
 def is_heard(event: Event) -> bool:
-    """Whether a sentence holds the words of a tool, an import or a model.
+    """Return whether a sentence holds the words of a tool, an import or a model.
 
     What to avoid is put together by a rule from the owner's own outcomes, and says only
     what those say.
@@ -351,7 +351,8 @@ def dedup_key(event: Event, *, heard: bool) -> Hashable:
 
 
 def plain(text: str) -> str:
-    """A sentence without its type in front, by which two are told to say the same.
+    """Return a sentence without its type in front, by which two are told to say the
+    same.
 
     >>> plain("trace_fix:  shorten the TTL") == plain("shorten the TTL")
     True
@@ -396,7 +397,7 @@ def confirm(home: Home, observation_id: str) -> TrustedFix:
 
 
 def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
-    """Those of these observations that a person has confirmed."""
+    """Return those of these observations that a person has confirmed."""
     by_id = {
         derived_event_id("confirmed", observation_id): observation_id
         for observation_id in observation_ids

@@ -101,8 +101,8 @@ class ShortTerm(View):
     def window(
         self, now: int, *, agent: str, projects: Sequence[str] | None = None
     ) -> Ints:
-        """Return the rows of the agent's records that are not older than fourteen days, in
-        order; exactly fourteen stays.
+        """Return the rows of the agent's records that are not older than fourteen days,
+        in order; exactly fourteen stays.
 
         Args:
             now: The moment (µs) at which the window ends.
@@ -230,8 +230,8 @@ def counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
 
 
 def first_run(days: Sequence[int], fewest: int, within: int) -> tuple[int, ...]:
-    """The first stretch of days where each has `fewest` within so many days, as far as
-    it goes; empty where there is none.
+    """Return the first stretch of days where each has `fewest` within so many days, as
+    far as it goes; empty where there is none.
 
     >>> first_run([1, 3, 4, 30], 3, 7), first_run([1, 3, 4], 3, 3)
     ((1, 3, 4), ())
@@ -321,8 +321,8 @@ class SharedWeb(View):
         self._rows: dict[str, dict[tuple[int, ...], int]] = {}  # by table and key
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in promotions: each sets its agent's contributions. Of what a file states
-        the larger number stays.
+        """Take in promotions: each sets its agent's contributions. Of what a file
+        states the larger number stays.
         """
         for event in events:
             agent = self.agents.number(event.agent)
@@ -360,8 +360,8 @@ class SharedWeb(View):
         self._rows = {}
 
     def contributed(self, agent: str) -> dict[int, tuple[int, ...]]:
-        """Return concept_id -> (count, fix_count, first_seen, last_seen, trust) of what the
-        agent gave.
+        """Return concept_id -> (count, fix_count, first_seen, last_seen, trust) of what
+        the agent gave.
         """
         is_agents = self.concepts["agent"] == self.agents.find(agent)
         ids = self.concepts["concept_id"][is_agents].tolist()
@@ -379,8 +379,8 @@ class SharedWeb(View):
         }
 
     def _row(self, name: str, *key: int) -> int:
-        """Return the row of a key in the table of this name; a new one gets its key here
-        and its numbers afterwards.
+        """Return the row of a key in the table of this name; a new one gets its key
+        here and its numbers afterwards.
         """
         table = vars(self)[name]
         columns = _KEYS[name]

@@ -345,8 +345,8 @@ def _anchors(axon: Axon, agent: str) -> dict[int, str]:
 
 
 def state_of(coverage: float, has_left: bool) -> str:
-    """drifting below .5; recovering from .7 while an anchor has left ACTIVE; else
-    stable.
+    """Return the state: drifting below .5; recovering from .7 while an anchor has left
+    ACTIVE; else stable.
 
     >>> (
     ...     state_of(0.4, True),
@@ -393,7 +393,7 @@ def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
 
 
 def score(home: Home) -> dict[str, float | int]:
-    """{score, n} of the settings on the later half of the outcomes."""
+    """Return {score, n} of the settings on the later half of the outcomes."""
     _, later = halves(needs(home.views), _most_records(home.views))
     replay = MemoryReplay(home.journal, context_tokens=home.settings.context_tokens)
     mean, n = weighted_mean(replay.scores(later, [home.settings]), later)
@@ -456,8 +456,8 @@ class MemoryReplay:
     def scores(
         self, needed: Sequence[OutcomeNeed], policies: Sequence[Settings]
     ) -> Floats:
-        """Return `needed_next` of each need under each policy, 0..1, as an array of shape
-        (policies, needs).
+        """Return `needed_next` of each need under each policy, 0..1, as an array of
+        shape (policies, needs).
 
         NaN where no concept of a need was known by then. `needed` are in order, after those
         asked about before.
@@ -557,8 +557,8 @@ def _most_records(views: Views) -> int:
 
 
 def evidence(home: Home) -> list[Any]:
-    """What the records come to: another outcome, or another score of one, makes it
-    another.
+    """Return what the records come to: another outcome, or another score of one, makes
+    it another.
     """
     return [[need.seq, round(need.weight, 9)] for need in needs(home.views)]
 
@@ -747,7 +747,7 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
 
 
 def agents_of(home: Home) -> Iterable[str]:
-    """Who has written, or had a session kept."""
+    """Yield who has written, or had a session kept."""
     for view in (home.views.get(axon.Axon), home.views.get(stages.ShortTerm)):
         with view.lock:
             yield from view.agents
