@@ -798,7 +798,11 @@ def _covering(
         return
     numbers, first = view.words_of(view.sentences["text"][rows])
     words_at = [part.tolist() for part in np.split(numbers, first[1:])]
-    total_at = [sum(weight[word] for word in text_words) for text_words in words_at]
+
+    def total_weight(word_numbers: Iterable[int]) -> Any:
+        return sum(weight[word] for word in word_numbers)
+
+    total_at = [total_weight(text_words) for text_words in words_at]
     heap = [
         (-rate, position) for position, rate in enumerate(rates.tolist()) if rate > 0
     ]
@@ -806,7 +810,7 @@ def _covering(
     while heap:
         negative_rate, position = heapq.heappop(heap)
         text_words = words_at[position]
-        left = sum(weight[word] for word in text_words if word not in covered)
+        left = total_weight(word for word in text_words if word not in covered)
         rate_now = float(rates[position] * left / total_at[position])
         if rate_now >= -negative_rate - 1e-12:
             covered.update(text_words)

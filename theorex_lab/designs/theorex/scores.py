@@ -244,7 +244,7 @@ def prune(
     is_old = age > settings.prune_threshold_days
     rows = current.rows[(current.tier == Tier.LESS) & is_old]
     concepts_by_agent = {
-        agent: [_archived_concept(axon, row) for row in rows[positions].tolist()]
+        agent: _archived_concepts(axon, rows[positions])
         for agent, positions in _by_agent(axon, rows)
     }
     if not concepts_by_agent:
@@ -253,10 +253,13 @@ def prune(
     return new_event("prune", body, agent=SCANNER, at=now)
 
 
-def _archived_concept(axon: Axon, row: int) -> dict[str, int]:
-    """Return what a prune's event holds of a concept."""
+def _archived_concepts(axon: Axon, rows: Ints) -> list[dict[str, int]]:
+    """Return what a prune's event holds of the concepts of these rows."""
     names = ("concept_id", "count", "first_seen", "last_seen")
-    return {name: axon.concepts[name][row].item() for name in names}
+    concepts = []
+    for row in rows.tolist():
+        concepts.append({name: axon.concepts[name][row].item() for name in names})
+    return concepts
 
 
 def policy(settings: Settings) -> dict[str, Any]:

@@ -216,20 +216,17 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
     room = TokenBudget(budget, used=count_tokens("\n".join(texts)))
     sentences = _take_sentences(room, fixes, _FLASH_FIXES)
     chosen = {*room.take(candidates), *room.take_hearsay(candidates)}
+    chosen_lines = [line for line in candidates if line in chosen]
+    active_lines = [line for line in chosen_lines if line.kind == CONCEPT]
+    recent_lines = [line for line in chosen_lines if line.kind == _RECENT]
     texts += sections_of(sentences)
-    active_lines = [
-        line for line in candidates if line in chosen and line.kind == CONCEPT
-    ]
     if active_lines:
         texts += ["## Active", *listed(active_lines)]
-    recent_lines = [
-        line for line in candidates if line in chosen and line.kind == _RECENT
-    ]
     if recent_lines:
         texts.append("## Lately")
         texts += fence([line.text for line in recent_lines], "short-term")
-    lines = [*sentences.lines, *active_lines, *recent_lines]
     text = "\n".join(texts) + "\n"
+    lines = [*sentences.lines, *active_lines, *recent_lines]
     n_concepts = sum(line.kind == CONCEPT for line in lines)
     return Context(
         text, n_concepts, sentences.fixes, 1, count_tokens(text), items_of(lines)

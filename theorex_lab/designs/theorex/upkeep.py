@@ -184,6 +184,11 @@ def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
 def _check(
     home: Home, agent: str, session: str, stated_pct: float | None
 ) -> ContextCheck:
+    """Make the next check of a session's chain, and its summary where that is due.
+
+    Raises:
+        AlreadyThere: Another process made this check of the chain.
+    """
     now = home.clock.now()
     if stated_pct is None:
         context_pct, _ = _estimate(home, session, agent)
@@ -194,30 +199,27 @@ def _check(
     if earlier_checks and not earlier_checks[-1].erased:
         before = earlier_checks[-1].body
     fired_before = before.get("fired_seq")  # up to where the last summary reaches
-    with home.views.reading(Flash) as view:
-        pending = view.pending(agent, session)
-    seqs = [seq for seq in pending if seq > (fired_before or 0)]
+    seqs = _pending_after(home, agent, session, fired_before or 0)
     events = home.journal.read(seqs=seqs)
     checks = before.get("checks", 0) + 1
     calls = max(checks, sum(event.kind == "tool_used" for event in events))
     is_due = fired_before is None or calls >= home.settings.context_cooldown_calls
     fired = context_pct >= home.settings.context_alert_pct and is_due
-    new_events = []
-    written = None
+    summaries = []
     if fired and events:
-        summary = _summary(home, events, now, agent, session, context_pct)
-        new_events.append(summary)
-        written = summary.id
+        summaries.append(_summary(home, events, now, agent, session, context_pct))
+    written = summaries[0].id if summaries else None
     body = {
         "context_pct": context_pct,
         "calls": calls,
         "fired": fired,
         "written": written,
-        "checks": 0 if fired else checks,
+        "checks": checks,
         "fired_seq": fired_before,
         "project": home.project,
     }
     if fired:
+        body["checks"] = 0
         body["fired_seq"] = max(seqs, default=fired_before or 0)
     if stated_pct is None:
         body["estimated"] = True
@@ -225,10 +227,17 @@ def _check(
     check = new_event(
         "context_checked", body, agent=agent, session=session, at=now, event_id=event_id
     )
-    home.journal.append([*new_events, check])
+    home.journal.append([*summaries, check])
     return ContextCheck(
         fired, context_pct, calls, written, estimated=stated_pct is None
     )
+
+
+def _pending_after(home: Home, agent: str, session: str, seq: int) -> list[int]:
+    """Return the seqs after this one of the session's events that were not flushed."""
+    with home.views.reading(Flash) as view:
+        pending = view.pending(agent, session)
+    return [later_seq for later_seq in pending if later_seq > seq]
 
 
 def _summary(
@@ -247,21 +256,15 @@ def _summary(
     mentions: list[Mention] = []
     for event in newest:
         mentions += extract(text_of(event.body).replace("\0", " "))
-    concepts = Counter(mention.concept_id for mention in mentions)
+    prompts = [event.body["text"] for event in newest if event.kind == "prompt"]
     parts = [
         f"Session {session} filled {context_pct:g} % of its context in {tools.total()}"
         " tool calls"
     ]
     if tools:
         parts.append(f"tools: {_tools_in_words(tools)}")
-    if concepts:
-        surfaces = {
-            mention.concept_id: mention.surface for mention in reversed(mentions)
-        }
-        most_named = concepts.most_common(_CONCEPTS_NAMED)
-        names = [surfaces[concept_id] for concept_id, _ in most_named]
-        parts.append(f"about: {', '.join(names)}")
-    prompts = [event.body["text"] for event in newest if event.kind == "prompt"]
+    if mentions:
+        parts.append(f"about: {_concepts_in_words(mentions)}")
     if prompts:
         last_prompt = prompts[-1].replace("\0", " ")
         parts.append(f"asked last: {one_line(last_prompt, _PROMPT_CHARACTERS)}")
@@ -270,13 +273,22 @@ def _summary(
     )
     summary, _ = new_observation(entry, home.settings, now)
     # The words of the summary itself are no concepts of the session.
-    session_concepts = [
-        concept for concept in summary.body["concepts"] if concept[0] in concepts
+    session_ids = {mention.concept_id for mention in mentions}
+    concepts = [
+        concept for concept in summary.body["concepts"] if concept[0] in session_ids
     ]
+    lineage = tuple(event.id for event in events)
     return summary._replace(
-        body={**summary.body, "concepts": session_concepts},
-        lineage=tuple(event.id for event in events),
+        body={**summary.body, "concepts": concepts}, lineage=lineage
     )
+
+
+def _concepts_in_words(mentions: Sequence[Mention]) -> str:
+    """Return the concepts that were mentioned most, each as it was first written."""
+    counts = Counter(mention.concept_id for mention in mentions)
+    surfaces = {mention.concept_id: mention.surface for mention in reversed(mentions)}
+    most_named = counts.most_common(_CONCEPTS_NAMED)
+    return ", ".join(surfaces[concept_id] for concept_id, _ in most_named)
 
 
 def _tools_in_words(tools: Counter[str]) -> str:
