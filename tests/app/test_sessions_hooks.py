@@ -183,7 +183,9 @@ def test_a_week_in_one_project_and_none_in_another(fire: Fire, place: Path) -> N
     other = fire("SessionStart", "mill", "elsewhere", -2, source="startup")
     for text in (second, third):
         assert f"- {RULE} (" in text
-        assert re.search(r"Files you will probably need:\nround\.go rounding\.md", text)
+        assert re.search(
+            r"Files you will probably need:\nsrc/till/round\.go docs/rounding\.md", text
+        )
         assert (
             "go test failed with a failed test and passed after edits of round.go: The"
             " bug was caused" in text

@@ -424,3 +424,21 @@ def test_a_pattern_stands_for_names_of_one_folder() -> None:
         "lib/c.py",
         "",
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("bash -c 'git mv a.py b.py'", ["b.py", "web/c.py"]),
+        ('bash -lc "cd web && rm c.py"; rm a.py', ["", ""]),
+        ("sh -c 'sh -c \"rm a.py\"'", ["", "web/c.py"]),
+        ("bash script.sh rm a.py", ["a.py", "web/c.py"]),
+        ("docker exec box bash -c 'rm a.py'", ["a.py", "web/c.py"]),
+        ("bash -c " * 50 + "'rm a.py'", ["a.py", "web/c.py"]),
+    ],
+)
+def test_a_command_within_a_shell_is_read_where_the_shell_stands(
+    command: str, names: list[str]
+) -> None:
+    touched = [FileSighting(0, 0, "a.py"), FileSighting(0, 0, "web/c.py")]
+    assert names_now(touched, [FileMoves(1, 1, steps_of(command))]) == names

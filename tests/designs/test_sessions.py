@@ -354,6 +354,35 @@ def test_a_query_that_names_a_file_brings_it_first(lab: Lab) -> None:
     )
 
 
+def test_files_stand_by_their_paths_where_room_is_left_and_crowd_nothing_out(
+    lab: Lab,
+) -> None:
+    add(
+        lab,
+        *(
+            uses(edited=[f"packages/deep/module{n}/part{n}.py"], days=1)
+            for n in range(3)
+        ),
+    )
+    assert "\npackages/deep/module0/part0.py packages/deep/module1/part1.py" in shown(
+        lab, tokens=1_000
+    )
+    assert "\npart0.py part1.py part2.py\n" in shown(lab, tokens=150)
+    add(
+        lab,
+        *(
+            uses(edited=[f"packages/deep/module{n}/part{n}.py"], days=1)
+            for n in range(3, 900)
+        ),
+    )
+    full = shown(lab, tokens=1_000)
+    assert len(full.encode()) <= 4_000
+    paths = full.count("packages/deep/")
+    ends = len(re.findall(r"(?:^| )part\d+\.py", full, re.M))
+    assert paths <= 2
+    assert ends > 200
+
+
 def test_an_edit_that_failed_is_none(lab: Lab) -> None:
     add(
         lab,
@@ -902,9 +931,9 @@ def test_views_are_the_same_however_events_are_cut(
         whole = kind()
         parts = kind()
         taken = [each for each in events if each.kind in kind.kinds]
-        whole.fold(taken)
+        whole.apply(taken)
         for number, bound in enumerate(bounds[1:]):
-            parts.fold([each for each in taken if bounds[number] < each.seq <= bound])
+            parts.apply([each for each in taken if bounds[number] < each.seq <= bound])
             again = kind()
             again.load(parts.columns())
             parts = again

@@ -287,7 +287,7 @@ def test_the_context_holds_sentences_and_files_and_the_tour_ends_with_its_worth(
         "- Ended with: The importer keeps its importer until the scheduler has closed"
         in shown
     )
-    assert "Files you will probably need:\nimporter.py renderer.py" in shown
+    assert "Files you will probably need:\nsrc/importer.py src/renderer.py" in shown
     assert "- The invoice keeps its parser until the cache has closed" in shown, (
         "a sentence, not words"
     )

@@ -187,11 +187,11 @@ def test_the_fold_does_not_depend_on_how_events_are_cut(drawn, cuts) -> None:
     events = _events(drawn)
     whole = Outcomes()
     parts = Outcomes()
-    whole.fold(events)
+    whole.apply(events)
     for start, end in pairwise(
         sorted({0, len(events), *(cut for cut in cuts if cut < len(events))})
     ):
-        parts.fold(events[start:end])
+        parts.apply(events[start:end])
         loaded = Outcomes()
         loaded.load({name: array.copy() for name, array in parts.columns().items()})
         parts = loaded

@@ -203,6 +203,21 @@ def bad_bodies() -> Iterator[tuple[str, object]]:
         yield kind, {"v": 0}
 
 
+def test_every_read_bears_events_that_say_the_same_twice(lab: Lab) -> None:
+    for _ in range(2):
+        for kind, body in BODIES.items():
+            stored(
+                lab, kind, body, derived_event_id(kind, str(lab.journal.last_seq()), 0)
+            )
+    use(lab)
+    report = lab.verify()
+    assert (report.ok, report.problems) == (True, [])
+    task = BODIES["task_submitted"]["task_id"]
+    assert [each.id for each in lab.tasks.tasks(BODIES["task_submitted"]["to"])].count(
+        task
+    ) <= 1
+
+
 def test_what_an_older_release_let_in_is_set_aside_and_told(
     lab: Lab, tmp_path: Path
 ) -> None:

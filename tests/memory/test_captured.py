@@ -19,6 +19,7 @@ from theorex_lab.journal.event import RAW_KINDS, VERSIONS
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views
 from theorex_lab.memory import hook_payloads
+from theorex_lab.text.paths import is_project_path
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "captures-0.2.jsonl"
 
@@ -117,6 +118,46 @@ def test_tools_that_edit(tool: str) -> None:
         "read": [],
         "edited": ["a.py"],
     }
+
+
+@pytest.mark.parametrize(
+    "name", ["~", "~/a.md", "C:/a.md", "file:/a.md", "\\\\host\\a.md"]
+)
+def test_a_file_whose_name_reads_like_a_place_elsewhere_is_kept_where_it_lies_in_the_project(
+    name: str,
+) -> None:
+    body = used("Edit", {"file_path": f"/srv/shop/{name}"})
+    assert body["paths"]["edited"] == [f"./{name}"]
+    assert is_project_path(body["paths"]["edited"][0])
+    assert used("Edit", {"file_path": name})["paths"]["edited"] == []
+
+
+def test_tools_name_paths_in_other_members_too() -> None:
+    old = "my notes/a.md"
+    new = "my notes/b.md"
+    moved = used(
+        "mcp__filesystem__move_file",
+        {"source": f"/srv/shop/{old}", "destination": f"/srv/shop/{new}"},
+    )
+    assert (moved["paths"]["edited"], moved["moves"]) == ([old, new], [[old, new]])
+    outside = used(
+        "mcp__filesystem__move_file",
+        {"source": f"/srv/shop/{old}", "destination": "/tmp/b.md"},
+    )
+    assert (outside["paths"]["edited"], outside["moves"]) == ([old], [[old, ""]])
+    assert used("mcp__serena__replace_symbol_body", {"relative_path": old})["paths"][
+        "edited"
+    ] == [old]
+    read = used(
+        "mcp__filesystem__read_multiple_files",
+        {"paths": [f"/srv/shop/{old}", 3, None, "/etc/passwd", new]},
+    )
+    assert read["paths"] == {"read": [old, new], "edited": []}
+    for given in ({"paths": "a.md"}, {"paths": {"a": 1}}, {"paths": [["a.md"]]}):
+        assert used("mcp__filesystem__read_multiple_files", given)["paths"] == {
+            "read": [],
+            "edited": [],
+        }
 
 
 def test_a_patch_names_what_it_edits() -> None:

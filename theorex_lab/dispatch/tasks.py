@@ -106,21 +106,16 @@ class Tasks(View):
         times = dict.fromkeys(("seq", "step_seq", "claimed_at", "lease_until"), "i8")
         self.tasks = Table(to="i4", state="i1", step="i4", attempt="i4", **times)
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in steps of tasks; a task with an erased step is gone."""
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in steps of tasks; a task with an erased step is gone, and one that was
+        submitted is not submitted again.
+        """
         erased: set[str] = set()
         for event in events:
             if event.kind == ERASURE:
                 erased.update(event.body["ids"])
             elif event.kind == "task_submitted":
-                if self.ids.find(event.body["task_id"]) is not None:
-                    continue
-                self.ids.number(event.body["task_id"])
-                self.tasks.add(
-                    to=self.agents.number(event.body["to"]),
-                    seq=event.seq,
-                    step_seq=event.seq,
-                )
+                self._submit(event)
             else:
                 self._advance(event)
         # The end of the batch will do, since a step after an erased one is not taken
@@ -162,6 +157,16 @@ class Tasks(View):
         if found.state == WORKING and found.lease_until <= now:
             return found._replace(state=SUBMITTED)
         return found
+
+    def _submit(self, event: Event) -> None:
+        task_id = event.body["task_id"]
+        if self.ids.find(task_id) is None:
+            self.ids.number(task_id)
+            self.tasks.add(
+                to=self.agents.number(event.body["to"]),
+                seq=event.seq,
+                step_seq=event.seq,
+            )
 
     def _advance(self, event: Event) -> None:
         body = event.body

@@ -58,7 +58,7 @@ class Traces(View):
         self.tools = Table(trace="i8", seq="i8")
         self.open: dict[str, int] = {}  # the row by id, in the order of their STARTs
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in STARTs, ENDs and tool events."""
         take = {
             "tool_used": self._use_tool,
@@ -114,7 +114,7 @@ class Traces(View):
             row,
             ended=event.seq,
             state=state,
-            model=self.models.number(body["model"]),
+            model=self.models.number(body.get("model", "")),
             **amounts,
         )
 
@@ -340,7 +340,7 @@ def _trace(
     return Trace(
         id=asked["trace_id"],
         agent_id=start.agent,
-        model=str((answered or asked)["model"] or ""),
+        model=str(answered.get("model", asked["model"]) or ""),
         outcome_id=outcome_id,
         start_time=to_iso(start.at),
         end_time=None if end is None else to_iso(end.at),

@@ -61,8 +61,12 @@ RAW_KINDS = (
 _PATHS_IN = {"tool_used": "paths", "fixed": "files", "digest": "edited"}
 # The tools whose paths were written to; the names are folded as `tool_key` does.
 _EDITING = frozenset(
-    "edit write multiedit notebookedit applypatch searchreplace writefile editfile"
-    " createfile".split()
+    (
+        "edit write multiedit notebookedit applypatch searchreplace writefile editfile"
+        " createfile movefile renamefile replace replaceregex replacecontent"
+        " replacesymbolbody insertaftersymbol insertbeforesymbol createtextfile"
+        " strreplace editblock appendfile"
+    ).split()
 )
 
 

@@ -229,7 +229,7 @@ class Lab:
 
     def design(self, name: str) -> Any:
         """Return what one does with a design of this home: the steps of its own, see
-        `Design.face`.
+        `Design.api`.
 
         Raises:
             InvalidInput: No design has the name.
@@ -240,7 +240,7 @@ class Lab:
                 raise InvalidInput(
                     f"got the design {name!r}; allowed are {', '.join(designs)}"
                 )
-            self._faces[name] = designs[name].face(self.home, lambda: self.searcher)
+            self._faces[name] = designs[name].api(self.home, lambda: self.searcher)
         return self._faces[name]
 
     @property

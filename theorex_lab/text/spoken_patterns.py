@@ -148,6 +148,20 @@ UNREADABLE = (
     r"(?:^|\s)(?:\.{3}|…)\s*\[|\[truncated|\[image|\[Pasted text",
 )
 
+# A program's element within a sentence that is about it: after a word, with nothing but
+# a few words in it.
+_MENTIONED_NAME = (
+    r"(?:system-reminder|command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat)"
+    r"|bash-(?:input|stdout|stderr)|user-prompt-submit-hook|session-start-hook|post-tool-use-hook"
+    r"|task-notification|ide_(?:opened_file|selection|diagnostics))"
+)
+_MENTION_BEFORE = r"""(?<=[\s`"'(])"""
+_MENTION_AFTER = r"""(?=[\s`"').,;:!?]|\Z)"""
+MENTIONED_ELEMENT = (
+    rf"{_MENTION_BEFORE}<({_MENTIONED_NAME})>[^<>.!?\n]{{0,100}}</\1>{_MENTION_AFTER}"
+)
+MENTIONED_TAG = rf"{_MENTION_BEFORE}</?{_MENTIONED_NAME}/?>{_MENTION_AFTER}"
+
 # Their text is a program's, also where they are never closed; closed, every tag's text
 # is.
 MACHINE_TAGS = (

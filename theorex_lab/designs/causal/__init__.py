@@ -104,7 +104,7 @@ KINDS = {
         1,
         "a gene or a capsule as it is now: asset {type, id, …}, asset_id, the hash of"
         " its content",
-        {"asset": _ASSET, "asset_id": str, **_ABOUT},
+        {"asset": _ASSET, "asset_id?": str, **_ABOUT},
     ),
     "personality": Kind(
         1,

@@ -403,7 +403,7 @@ def record_outcome_from_state(
     def inferred(body: Given) -> InferredOutcome:
         found = has_error(now, causal_settings(home).error_tokens)
         return infer_outcome_enhanced(
-            body["had_error"], found, body["observed"], observations, evidence
+            body["had_error"], found, body.get("observed"), observations, evidence
         )
 
     return _close(

@@ -156,7 +156,7 @@ SECTIONS = (
 
 DESIGN = Design(
     name="sessions",
-    face=_face,
+    api=_face,
     kinds=KINDS,
     sections=SECTIONS,
     settings=SessionSettings,

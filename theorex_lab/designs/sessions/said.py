@@ -71,7 +71,7 @@ class MessageStore(View):
     """
 
     name = "said"
-    code = 1
+    code = 2
     kinds = (*TEXT_OF, "tool_used", "digest")
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class MessageStore(View):
         columns = [self.used[name].tolist() for name in _USED]
         self._used = set(zip(*columns, strict=True))
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in what was said, and which words tools were given."""
         for event in events:
             if event.kind == "digest":
@@ -306,7 +306,7 @@ class FileTouches(View):
         keys = zip(*(self.rows[name].tolist() for name in KEY), strict=True)
         self._rows = {key: row for row, key in enumerate(keys)}
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in the paths that tools read and edited; of a call that failed what it
         read alone.
         """

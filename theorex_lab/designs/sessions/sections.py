@@ -54,7 +54,7 @@ from theorex_lab.text.directives import (
     stems,
 )
 from theorex_lab.text.line import one_line
-from theorex_lab.text.paths import quoted_path, shown_path
+from theorex_lab.text.paths import quoted_path, read_shown_path, shown_path
 from theorex_lab.text.spoken import KEPT, Span
 
 _MOST_FIXES = 20
@@ -67,6 +67,7 @@ _SHORTEST = 120
 # tokens; below, a line is cut to two characters a token, since a whole one may have no
 # room
 _WHOLE_FROM = 150
+_PATHS_FROM = 1_000  # tokens of a budget from which files may stand by their paths
 _MOST_HITS = 100
 _MOST_FILES = 300  # of a project, that a prompt may be reminded of
 # How much more than a sentence a reminder of each kind weighs.
@@ -204,7 +205,9 @@ def spoken_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
 
 def file_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     """Yield the files that will probably be needed, by the shortest ends of their
-    paths.
+    paths; by the paths where room is left over.
+
+    A reader can open a path. A small budget is for a reader to whom room matters more.
     """
     files = said.needed_files(home, request.now, request.query)
     seqs = {file.last_seq for file in files}
@@ -212,7 +215,11 @@ def file_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     for file in files:
         why = f"score {file.score:.3g}, touched {day_of(file.last_at)}"
         events = (event_ids[file.last_seq],)
-        yield ContextLine(FILE, "", quoted_path(file.end), None, (), events, why)
+        path = shown_path(file.path)
+        is_whole = read_shown_path(path) is not None
+        longer = path if is_whole and request.tokens >= _PATHS_FROM else ""
+        name = quoted_path(file.end)
+        yield ContextLine(FILE, "", name, None, (), events, why, longer)
 
 
 def topic_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:

@@ -15,7 +15,7 @@ from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
 from theorex_lab.designs.theorex.declarations import READ_FROM
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT
 from theorex_lab.designs.theorex.stages import SharedConcept, SharedWeb, shared_concepts
-from theorex_lab.evolution.audit import cut, found_in
+from theorex_lab.evolution.audit import cut, matches_in
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import AuditMatch, AuditQuery, AuditRecord, Home
@@ -275,7 +275,7 @@ def audit_entries(
     events = home.journal.tail(
         0, kinds=sorted(event_kinds), upto=query.upto, lacking=_NO_MOMENT
     )
-    matches = found_in(events, take, query)
+    matches = matches_in(events, take, query)
     unnamed_ids = {
         int(detail["concept_id"])
         for _, (kind, _, detail) in matches

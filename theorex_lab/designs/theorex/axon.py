@@ -125,7 +125,7 @@ class Axon(View):
         self._row_of: dict[tuple[int, int], int] | None = {}
         self._link_of: dict[int, int] | None = {}
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in observations, graduations, scans, prunes, and what files stated."""
         fold_event = {
             "scan": self._scan,

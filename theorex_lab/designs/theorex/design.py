@@ -249,11 +249,11 @@ def _consolidated(home: Home) -> Mapping[tuple[str, str], int]:
 
 DESIGN = Design(
     name="theorex",
-    face=_face,
+    api=_face,
     tools=_tools,
     kinds=KINDS,
     upcasters=UPCASTERS,
-    leads=False,
+    default=False,
     events=EventsPart(settled=_settled),
     views=_views,
     items=(OBSERVATION, CONCEPT, MOMENT),
@@ -276,5 +276,5 @@ DESIGN = Design(
             MEMORY_SETTINGS, propose=_propose, score=_score, evidence=_evidence
         )
     },
-    consolidated=_consolidated,
+    processed_up_to=_consolidated,
 )

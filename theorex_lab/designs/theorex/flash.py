@@ -49,7 +49,7 @@ class Flash(View):
         self.sessions = Names()
         self.events = Table(seq="i8", agent="i4", session="i4")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in tool events and prompts; a flush takes out those of its session up to
         its seq.
         """

@@ -320,7 +320,7 @@ class SharedWeb(View):
         self.links = Table(agent="i4", a="i8", b="i8", count="i8", last_seen="i8")
         self._rows: dict[str, dict[tuple[int, ...], int]] = {}  # by table and key
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in promotions: each sets its agent's contributions. Of what a file
         states the larger number stays.
         """

@@ -449,9 +449,11 @@ def needs(views: Views) -> list[OutcomeNeed]:
 class _Untouched(Axon):
     """The axon without what scans and prunes of the policies of that time put away."""
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """See View."""
-        super().fold([event for event in events if event.kind not in ("scan", "prune")])
+        super().apply(
+            [event for event in events if event.kind not in ("scan", "prune")]
+        )
 
 
 class MemoryReplay:
