@@ -66,9 +66,13 @@ FilePath = str | Path | None
 class Lab:
     """A home: its journal, the views folded from it, its settings and a clock.
 
-    folder: of the home.  config_file: in it, with the settings that were changed.
-    context_file: where the boot context is rendered to by default.  clock: what tells
-    the time here.
+    Attributes:
+        home: The home.
+        folder: The folder of the home.
+        journal: The journal of the home.
+        clock: What tells the time here.
+        config_file: In the folder, with the settings that were changed.
+        context_file: Where the briefing is rendered to by default.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:

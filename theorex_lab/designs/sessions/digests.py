@@ -23,10 +23,13 @@ from theorex_lab.text.paths import quoted_path
 
 
 class Check(NamedTuple):
-    """A check that was run: the position of its event among the session's, its
-    command's family, and whether it passed.
+    """A check that was run.
 
-    error: its class where it failed, else ''.
+    Attributes:
+        position: The position of its event among the session's.
+        family: The family of its command.
+        passed: Whether it passed.
+        error: The class of its error where it failed, else ''.
     """
 
     position: int
@@ -36,8 +39,13 @@ class Check(NamedTuple):
 
 
 class FixedFailure(NamedTuple):
-    """From red to green: a check's family, the class of its error, the files edited
-    between, and the events of it all.
+    """A check that failed and later passed.
+
+    Attributes:
+        family: The check's family.
+        error: The class of its error.
+        files: The files edited between.
+        events: The events of it all: the failure, the edits, the check that passed.
     """
 
     family: str

@@ -31,8 +31,12 @@ _MOST_STARS = 4  # of a pattern that is tried on names
 
 
 class FileSighting(NamedTuple):
-    """A file that was surely there: when (µs), in which event (its seq), and under
-    which name.
+    """A file that was surely there.
+
+    Attributes:
+        at: When (µs) it was.
+        seq: The seq of the event.
+        path: Its name at that time.
     """
 
     at: int
@@ -122,11 +126,14 @@ def _time_of(
 
 
 class _Tree:
-    """The names of files that are there, each with its rows, and what is known of
-    folders.
+    """The names of files that exist, each with its rows, and what is known of folders.
 
-    folders: how many of the files each holds.  made: folders that were made.  left:
-    those whose last file went.
+    Attributes:
+        rows: By name of a file its rows.
+        folders: How many of the files each folder holds.
+        made: Folders that were made.
+        left: Folders whose last file went.
+        removed: By name of a removed file its rows.
     """
 
     def __init__(self) -> None:

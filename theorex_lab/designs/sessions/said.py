@@ -61,13 +61,17 @@ _USED = ("session", "project", "word")  # columns of a use of a word
 class MessageStore(View):
     """Sentences, one row each, and the words of each session.
 
-    sentences: seq and number (of the sentence in its event), at (µs), text, project,
-    session, agent (numbers of names), trust, user (1 for what a user said), own (0 for
-    what may be pasted), written (1 for a note that was written to be kept), standing
-    and worth (0..1).  events: of each sentence the id of its event.  first_word: of
-    each text where its words begin in `held`.  used: session, project, word, each
-    triple once.  ends: of each session project, first_at, last_at (µs), first_seq,
-    last_seq, and the seq up to which it was digested.
+    Attributes:
+        sentences: The columns seq and number (of the sentence in its event), at (µs),
+            text, project, session, agent (numbers of names), trust, user (1 for what a
+            user said), own (0 for what may be pasted), written (1 for a note that was
+            written to be kept), standing and worth (0..1).
+        events: Of each sentence the id of its event.
+        first_word: Of each text where its words begin in `held`.
+        held: The words of the texts, one text after the other.
+        used: The columns session, project, word, each triple once.
+        ends: Of each session project, first_at, last_at (µs), first_seq, last_seq, and
+            the seq up to which it was digested.
     """
 
     name = "said"
@@ -232,8 +236,11 @@ def _tool_text(event: Event) -> str:
 
 
 class WordWeights(NamedTuple):
-    """By number of a word: idf, 0 where it is in more than a fifth of the sessions, and
-    live, how lately it was in use.
+    """What the words tell, by number of a word.
+
+    Attributes:
+        idf: 0 where it is in more than a fifth of the sessions.
+        live: How lately it was in use.
     """
 
     idf: Floats
@@ -278,13 +285,15 @@ def _paths(event: Event, use: str) -> list[str]:
 
 
 class FileTouches(View):
-    """One row a file, session and day: project, path, session (numbers of names), day,
-    last_at (µs), weight, edited.
+    """One row a file, session and day.
 
-    weight: EDIT_WEIGHT where it was edited that day, else 1.  count: how often.
-    events: of each row the last event. sure_at, sure_seq: of its last touch by a call
-    that did not fail, 0 without one.  moves: of each call that moved or removed files
-    project, at, seq, and its steps in `steps`, as JSON.
+    Attributes:
+        rows: The columns project, path, session (numbers of names), day, last_at (µs)
+            and last_seq (of the last event), edits (how often it was edited), count
+            (how often it was touched), sure_at and sure_seq (of the last touch by a
+            call that did not fail, 0 without one).
+        moves: Of each call that moved or removed files project, at, seq.
+        steps: The steps of each of these calls, as JSON.
     """
 
     name = "touches"
@@ -411,9 +420,16 @@ def names_now_in(home: Home, now: int) -> dict[str, str]:
 
 
 class NeededFile(NamedTuple):
-    """A file: its project and path, the shortest end of the path that no other has, how
-    much it will be needed, and when (µs) it was last touched, in which event (its seq),
-    and how often it was edited then.
+    """A file that may be needed.
+
+    Attributes:
+        project: Its project.
+        path: Its path.
+        end: The shortest end of the path that no other has.
+        score: How much it will be needed.
+        last_at: When (µs) it was last touched.
+        last_seq: The seq of the event in which it was.
+        edits: How often it was edited then.
     """
 
     project: str
@@ -471,9 +487,11 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
 class _Touches(NamedTuple):
     """Touches of files that exist now, row by row.
 
-    table: the columns of `FileTouches.rows`.  number: of each row its file, a position
-    in `files`.  files: project and path of each file, by the names of now.  sessions:
-    the names of the sessions in the table, by number.
+    Attributes:
+        table: The columns of `FileTouches.rows`.
+        number: Of each row its file, a position in `files`.
+        files: Project and path of each file, by the names of now.
+        sessions: The names of the sessions in the table, by number.
     """
 
     table: dict[str, NDArray[Any]]
@@ -655,9 +673,17 @@ _SHORT_FACTOR = 0.4
 
 
 class RememberedSentence(NamedTuple):
-    """A sentence: its item's id, its text, when (µs) and by whom it was said last, in
-    which session, how far it is trusted, how far it stands as a rule, and on how many
-    days it was said.
+    """A sentence that was said in a session.
+
+    Attributes:
+        item: Its item's id.
+        text: Its text.
+        at: When (µs) it was said last.
+        agent: By whose agent.
+        session: In which session.
+        trust: How far it is trusted.
+        standing: How far it stands as a rule.
+        days: On how many days it was said.
     """
 
     item: str
@@ -676,8 +702,11 @@ class RememberedSentence(NamedTuple):
 
 
 class DistinctTexts(NamedTuple):
-    """Texts that were said, each once: a row in which it was, and on how many days it
-    was.
+    """Texts that were said, each once.
+
+    Attributes:
+        rows: A row in which each was said.
+        days: On how many days each was.
     """
 
     rows: Ints

@@ -360,10 +360,13 @@ _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 
 @dataclass
 class StandingRule:
-    """A rule in the words in which it was last given. said: each time that it was,
-    oldest first.  projects: where.
+    """A rule in the words in which it was last given.
 
-    taken_back: projects in which a later word took it back.
+    Attributes:
+        directive: What it says to do or not to do.
+        said: Each time that it was given, oldest first.
+        projects: Where it was given.
+        taken_back: The projects in which a later word took it back.
     """
 
     directive: Directive

@@ -20,8 +20,14 @@ _LONGEST_WORD = 40
 
 
 class NumberedSentence(NamedTuple):
-    """A sentence: its number within its event, its text, how far it stands as a rule
-    (0..1), its worth (0..1), and whether it is surely its speaker's own word.
+    """A sentence of an event.
+
+    Attributes:
+        number: Its number within its event.
+        text: Its text.
+        standing: How far it stands as a rule (0..1).
+        worth: Its worth (0..1).
+        own: Whether it is surely its speaker's own word.
     """
 
     number: int

@@ -37,7 +37,11 @@ _BROKEN_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?…?$")
 
 
 class Flash(View):
-    """The events of each session that were not flushed yet: seq, agent, session."""
+    """The events of each session that were not flushed yet.
+
+    Attributes:
+        events: The columns seq, agent and session.
+    """
 
     name = "flash"
     code = 1
@@ -99,8 +103,13 @@ class Flash(View):
 
 
 class ScoredEvent(NamedTuple):
-    """An event with the concepts found in it, its flash score, 0..1, and the concepts
-    by who said them.
+    """An event with its flash score.
+
+    Attributes:
+        event: The event.
+        concepts: The concepts found in it.
+        score: Its flash score, 0..1.
+        by_source: The concepts by who said them.
     """
 
     event: Event

@@ -26,9 +26,12 @@ Chosen = Sequence[str] | None  # names; None: all
 class Scores:
     """Scores of concepts at one moment, row by row.
 
-    rows: of the axon's concepts.  raw: orders them.  importance: 0..1, decides the
-    tier.  tier: codes of Tier; a sleeping concept stays SLEEPING.  among_equals: count,
-    last_seen and concept_id, which order equal raw scores.
+    Attributes:
+        rows: Rows of the axon's concepts.
+        raw: What orders them.
+        importance: 0..1, decides the tier.
+        tier: Codes of Tier; a sleeping concept stays SLEEPING.
+        among_equals: Count, last_seen and concept_id, which order equal raw scores.
     """
 
     rows: Ints
@@ -160,8 +163,13 @@ def importance_by_concept(
 
 
 class TierUpdate(NamedTuple):
-    """What a scan found: concepts by tier after it, how many changed tier, fell asleep,
-    and links dropped.
+    """The result of a scan.
+
+    Attributes:
+        tiers: How many concepts are in each tier after it.
+        changed: How many changed tier.
+        slept: How many fell asleep.
+        links_dropped: How many links were dropped.
     """
 
     tiers: dict[str, int]

@@ -226,10 +226,13 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
         texts.append("## Lately")
         texts += fence([line.text for line in recent_lines], "short-term")
     text = "\n".join(texts) + "\n"
-    lines = [*sentences.lines, *active_lines, *recent_lines]
-    n_concepts = sum(line.kind == CONCEPT for line in lines)
     return Context(
-        text, n_concepts, sentences.fixes, 1, count_tokens(text), items_of(lines)
+        text,
+        len(active_lines),
+        sentences.fixes,
+        1,
+        count_tokens(text),
+        items_of([*sentences.lines, *active_lines, *recent_lines]),
     )
 
 
@@ -276,7 +279,7 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
     ]
     newest: dict[Hashable, tuple[str, ContextLine]] = {}
     for event, line in sorted(pairs, key=lambda pair: not pair[1].trusted):
-        key = dedup_key(event, heard=not line.trusted)
+        key = dedup_key(event, is_unverified=not line.trusted)
         newest.setdefault(key, (plain(one_line(event.body["text"])), line))
     lines: dict[str, ContextLine] = {}
     for text, line in newest.values():
@@ -335,16 +338,16 @@ def is_heard(event: Event) -> bool:
     return TRUST[source] < TRUST["agent"]
 
 
-def dedup_key(event: Event, *, heard: bool) -> Hashable:
+def dedup_key(event: Event, *, is_unverified: bool) -> Hashable:
     """Return the key under which only the newest sentence is kept: its text, or the
     agent and tags of an anti-pattern.
 
-    heard: not verified; such sentences have keys of their own.
+    Unverified anti-patterns have keys of their own.
     """
     tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
     if not tags:
         return plain(event.body["text"])
-    return (heard, event.agent, *tags)
+    return (is_unverified, event.agent, *tags)
 
 
 def plain(text: str) -> str:

@@ -31,10 +31,12 @@ RETENTION_DAYS = 14
 class ShortTerm(View):
     """Records: one row an event kept and a concept in it.
 
-    records: seq (of the short_term event), at (µs, of the event it came from), agent,
-    session, concept_id, label and surface (numbers of texts), count, score (0..1),
-    trust, project ('' for none).  graduated: agent, concept_id, upto (µs): records up
-    to there were counted when the concept graduated.
+    Attributes:
+        records: The columns seq (of the short_term event), at (µs, of the event it came
+            from), agent, session, concept_id, label and surface (numbers of texts),
+            count, score (0..1), trust, project ('' for none).
+        graduated: The columns agent, concept_id, upto (µs): records up to there were
+            counted when the concept graduated.
     """
 
     name = "short_term"
@@ -161,8 +163,12 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
 
 
 class Graduate(NamedTuple):
-    """A concept on its way into the axon: rows of the records that count, and the days
-    of its run (since 1970).
+    """A concept on its way into the axon.
+
+    Attributes:
+        concept_id: Its id.
+        rows: The rows of the records that count.
+        days: The days of its run, since 1970.
     """
 
     concept_id: int
@@ -296,8 +302,10 @@ class SharedWeb(View):
     """What each agent contributes, as it stood when last promoted: setting it again
     changes nothing.
 
-    concepts: agent, concept_id, count, fix_count, first_seen, last_seen (µs), trust,
-    source_weight. links: agent, a < b (concept ids), count of texts, last_seen (µs).
+    Attributes:
+        concepts: The columns agent, concept_id, count, fix_count, first_seen, last_seen
+            (µs), trust, source_weight.
+        links: The columns agent, a < b (concept ids), count of texts, last_seen (µs).
     """
 
     name = "shared"

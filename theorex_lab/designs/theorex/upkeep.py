@@ -85,12 +85,15 @@ RECOVERING_FROM = 0.7
 
 @dataclass(frozen=True)
 class ContextCheck:
-    """What a check found: whether a summary was due, how full the context is (percent),
-    and what was written.
+    """The result of a check of how full a context is.
 
-    calls: since the summary before, or since the session began.  written: the summary's
-    event id; None where none was due, and where the session has no events to sum up.
-    estimated: the percentage is an estimate.
+    Attributes:
+        fired: Whether a summary was due.
+        context_pct: How full the context is, in percent.
+        calls: Since the summary before, or since the session began.
+        written: The summary's event id; None where none was due, and where the session
+            has no events to sum up.
+        estimated: Whether the percentage is an estimate.
     """
 
     fired: bool
@@ -190,6 +193,7 @@ def _check(
         AlreadyThere: Another process made this check of the chain.
     """
     now = home.clock.now()
+    is_estimated = stated_pct is None
     if stated_pct is None:
         context_pct, _ = _estimate(home, session, agent)
     else:
@@ -198,16 +202,19 @@ def _check(
     before: Body = {}
     if earlier_checks and not earlier_checks[-1].erased:
         before = earlier_checks[-1].body
-    fired_before = before.get("fired_seq")  # up to where the last summary reaches
-    seqs = _pending_after(home, agent, session, fired_before or 0)
+    summed_up_to = before.get("fired_seq")
+    seqs = _pending_after(home, agent, session, summed_up_to or 0)
     events = home.journal.read(seqs=seqs)
     checks = before.get("checks", 0) + 1
     calls = max(checks, sum(event.kind == "tool_used" for event in events))
-    is_due = fired_before is None or calls >= home.settings.context_cooldown_calls
+    is_due = summed_up_to is None or calls >= home.settings.context_cooldown_calls
     fired = context_pct >= home.settings.context_alert_pct and is_due
     summaries = []
-    if fired and events:
-        summaries.append(_summary(home, events, now, agent, session, context_pct))
+    if fired:
+        checks = 0
+        summed_up_to = max(seqs, default=summed_up_to or 0)
+        if events:
+            summaries.append(_summary(home, events, now, agent, session, context_pct))
     written = summaries[0].id if summaries else None
     body = {
         "context_pct": context_pct,
@@ -215,22 +222,17 @@ def _check(
         "fired": fired,
         "written": written,
         "checks": checks,
-        "fired_seq": fired_before,
+        "fired_seq": summed_up_to,
         "project": home.project,
     }
-    if fired:
-        body["checks"] = 0
-        body["fired_seq"] = max(seqs, default=fired_before or 0)
-    if stated_pct is None:
+    if is_estimated:
         body["estimated"] = True
     event_id = derived_event_id(_CHECKS, agent, session, len(earlier_checks) + 1)
     check = new_event(
         "context_checked", body, agent=agent, session=session, at=now, event_id=event_id
     )
     home.journal.append([*summaries, check])
-    return ContextCheck(
-        fired, context_pct, calls, written, estimated=stated_pct is None
-    )
+    return ContextCheck(fired, context_pct, calls, written, is_estimated)
 
 
 def _pending_after(home: Home, agent: str, session: str, seq: int) -> list[int]:
@@ -302,11 +304,16 @@ def _tools_in_words(tools: Counter[str]) -> str:
 
 @dataclass(frozen=True)
 class Drift:
-    """How an agent's anchors stand: coverage = active / anchors (1 without any), and
-    the state that follows from it.
+    """How an agent's anchors stand.
 
-    left: labels of the anchors that were ACTIVE at some time in the window and are no
-    longer.
+    Attributes:
+        agent: Whose they are.
+        coverage: active / anchors, 1 without any.
+        state: What follows from the coverage.
+        anchors: How many there are.
+        active: How many of them are ACTIVE.
+        left: Labels of the anchors that were ACTIVE at some time in the window and are
+            no longer.
     """
 
     agent: str
@@ -413,8 +420,13 @@ def score(home: Home) -> dict[str, float | int]:
 
 
 class OutcomeNeed(NamedTuple):
-    """What one outcome needed: its place and time (µs) in the journal, its concepts and
-    its weight.
+    """What one outcome needed.
+
+    Attributes:
+        seq: Its position in the journal.
+        at: Its time (µs).
+        concepts: The ids of its concepts.
+        weight: (1 + score of the outcome) / 2.
     """
 
     seq: int
@@ -583,10 +595,16 @@ _MOST_DAYS = 3_650
 
 
 class RefinementResult(NamedTuple):
-    """What one refinement looked at and wrote: tags that won and lost, and ids of the
-    observations made of them.
+    """What one refinement looked at and wrote. Without observations nothing was
+    written.
 
-    since, until: the window, µs UTC.  Without observations nothing was written.
+    Attributes:
+        agent: Whose outcomes they are.
+        since: The start of the window, µs UTC.
+        until: The end of the window, µs UTC.
+        won: The tags that won.
+        lost: The tags that lost.
+        observations: The ids of the observations made of them.
     """
 
     agent: str
@@ -695,8 +713,14 @@ def _new_observations(
 
 
 class _Choice(NamedTuple):
-    """A tag that stands out: its outcomes' seqs, that of the one to quote, and the id
-    of what is written of it.
+    """A tag that stands out.
+
+    Attributes:
+        tag: The tag with its rate.
+        won: Whether it won.
+        seqs: The seqs of its outcomes.
+        quoted: The seq of the outcome to quote.
+        event_id: The id of what is written of it.
     """
 
     tag: TagRate
