@@ -141,8 +141,8 @@ _ABOUT_FIX = re.compile(
     r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b",
     re.I,
 )
-_HEARD = 20  # sentences after a fix among which the one about it is sought
-_FILES = 4  # that the text of a fix names
+_MOST_SENTENCES = 20  # sentences after a fix among which the one about it is sought
+_MOST_FILES_NAMED = 4  # that the text of a fix names
 _ALL_GONE = "files that are gone"
 _HOUR = 3_600_000_000  # µs
 
@@ -342,7 +342,7 @@ def text_now(event: Event, names: Mapping[str, str]) -> str:
 
 
 def _fixed_files(paths: Sequence[str]) -> str:
-    ends = list(shortest_ends(paths).values())[:_FILES]
+    ends = list(shortest_ends(paths).values())[:_MOST_FILES_NAMED]
     return ", ".join(map(quoted_path, ends))
 
 
@@ -477,7 +477,9 @@ def _explanation(
     for event in events:
         if event.seq > green.seq and event.kind in MESSAGES:
             pairs += [(sentence, event) for sentence in sentences_in(event)]
-    about_fix = [pair for pair in pairs[:_HEARD] if _ABOUT_FIX.search(pair[0].text)]
+    about_fix = [
+        pair for pair in pairs[:_MOST_SENTENCES] if _ABOUT_FIX.search(pair[0].text)
+    ]
     return max(about_fix, key=lambda pair: pair[0].worth, default=None)
 
 

@@ -828,10 +828,7 @@ def _covering(
     numbers, first = view.words_of(view.sentences["text"][rows])
     words_at = [part.tolist() for part in np.split(numbers, first[1:])]
 
-    def total_weight(word_numbers: Iterable[int]) -> Any:
-        return sum(weight[word] for word in word_numbers)
-
-    total_at = [total_weight(text_words) for text_words in words_at]
+    total_at = [_total(weight, text_words) for text_words in words_at]
     heap = [
         (-rate, position) for position, rate in enumerate(rates.tolist()) if rate > 0
     ]
@@ -839,10 +836,14 @@ def _covering(
     while heap:
         negative_rate, position = heapq.heappop(heap)
         text_words = words_at[position]
-        left = total_weight(word for word in text_words if word not in covered)
+        left = _total(weight, [word for word in text_words if word not in covered])
         rate_now = float(rates[position] * left / total_at[position])
         if rate_now >= -negative_rate - 1e-12:
             covered.update(text_words)
             yield position
         elif rate_now > 0:
             heapq.heappush(heap, (-rate_now, position))
+
+
+def _total(weight: Floats, word_numbers: Iterable[int]) -> Any:
+    return sum(weight[word] for word in word_numbers)

@@ -199,9 +199,7 @@ def _check(
     else:
         context_pct = float(stated_pct)
     earlier_checks = [*numbered_events(home.journal, _CHECKS, agent, session)]
-    before: Body = {}
-    if earlier_checks and not earlier_checks[-1].erased:
-        before = earlier_checks[-1].body
+    before = _last_body(earlier_checks)
     summed_up_to = before.get("fired_seq")
     seqs = _pending_after(home, agent, session, summed_up_to or 0)
     events = home.journal.read(seqs=seqs)
@@ -235,6 +233,13 @@ def _check(
     return ContextCheck(fired, context_pct, calls, written, is_estimated)
 
 
+def _last_body(checks: Sequence[Event]) -> Body:
+    """Return the body of the last check; {} where there is none, or it was erased."""
+    if not checks or checks[-1].erased:
+        return {}
+    return checks[-1].body
+
+
 def _pending_after(home: Home, agent: str, session: str, seq: int) -> list[int]:
     """Return the seqs after this one of the session's events that were not flushed."""
     with home.views.reading(Flash) as view:
@@ -254,11 +259,10 @@ def _summary(
     what was asked last.
     """
     newest = events[-_MOST_EVENTS:]
-    tools = Counter(event.body["tool"] for event in events if event.kind == "tool_used")
     mentions: list[Mention] = []
     for event in newest:
         mentions += extract(text_of(event.body).replace("\0", " "))
-    prompts = [event.body["text"] for event in newest if event.kind == "prompt"]
+    tools = Counter(event.body["tool"] for event in events if event.kind == "tool_used")
     parts = [
         f"Session {session} filled {context_pct:g} % of its context in {tools.total()}"
         " tool calls"
@@ -267,9 +271,7 @@ def _summary(
         parts.append(f"tools: {_tools_in_words(tools)}")
     if mentions:
         parts.append(f"about: {_concepts_in_words(mentions)}")
-    if prompts:
-        last_prompt = prompts[-1].replace("\0", " ")
-        parts.append(f"asked last: {one_line(last_prompt, _PROMPT_CHARACTERS)}")
+    parts += _last_prompt_in_words(newest)
     entry = ObservationEntry(
         "; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session, home.project
     )
@@ -283,6 +285,15 @@ def _summary(
     return summary._replace(
         body={**summary.body, "concepts": concepts}, lineage=lineage
     )
+
+
+def _last_prompt_in_words(events: Sequence[Event]) -> list[str]:
+    """Return what was asked last, in a list; [] where nothing was."""
+    for event in reversed(events):
+        if event.kind == "prompt":
+            prompt = event.body["text"].replace("\0", " ")
+            return [f"asked last: {one_line(prompt, _PROMPT_CHARACTERS)}"]
+    return []
 
 
 def _concepts_in_words(mentions: Sequence[Mention]) -> str:
