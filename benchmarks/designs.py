@@ -134,24 +134,25 @@ _PUBLISHED = "the published way: every level looks through all links"
 def _remember(ground: Ground) -> Iterator[Round]:
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
         lab.research.remember("key.0", {"value": 0})
-        (first,), about = (
-            lab.journal.tail(0, kinds=["record"]),
-            {"agent": "main", "at": NOW},
-        )
+        (first,) = lab.journal.tail(0, kinds=["record"])
         laid = [
             {**first.body, "key": f"key.{number}", "record_id": f"rec_{number}"}
             for number in range(ground.rows)
         ]
-        lab.journal.append([new_event("record", body, **about) for body in laid])  # type: ignore[arg-type]
+        lab.journal.append(
+            [new_event("record", body, agent="main", at=NOW) for body in laid]
+        )
         numbers = count()
         yield alternately(
             lambda: lab.research.remember(
                 f"new.{next(numbers)}", {"value": "a text of some words"}, ["tag"]
             ),
-            lambda: lab.journal.append([new_event("record", first.body, **about)]),
+            lambda: lab.journal.append(
+                [new_event("record", first.body, agent="main", at=NOW)]
+            ),
             calls=200,
             meter=elapsed,
-        )  # type: ignore[arg-type]
+        )
 
 
 @row(

@@ -18,6 +18,7 @@ import theorex_lab
 from theorex_lab.app import hook
 from theorex_lab.core import processes
 from theorex_lab.files.ingest import isolated
+from theorex_lab.files.ingest.text import parse_apart
 
 PACKAGE = Path(theorex_lab.__file__).parent
 STARTER = "processes.py"
@@ -194,7 +195,7 @@ def test_a_file_is_read_apart_with_nothing_of_the_folder(
     monkeypatch.setenv("PYTHONSTARTUP", str(trap / "json.py"))
     monkeypatch.setenv("PYTHONINSPECT", "1")
     blocks = isolated.call_apart(
-        "theorex_lab.files.ingest.text:parse_apart",
+        parse_apart,
         ".html",
         b"<h1>Lamps</h1><p>It is green.</p>",
     )

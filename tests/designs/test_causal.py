@@ -420,6 +420,7 @@ def test_another_model_after_one_that_failed_is_a_gene_of_what_it_took(
     ]
     body = {
         "trace_id": "t",
+        "model": "large",
         "attempts": attempts,
         "query_type": "code",
         "lost": False,

@@ -277,6 +277,7 @@ def test_a_dispatch_and_the_agents_it_called_are_one_trajectory(lab: Lab) -> Non
     }
     end = {
         "trace_id": "t1",
+        "query_type": "code",
         "success": False,
         "model": "m",
         "lost": False,

@@ -510,6 +510,7 @@ def test_a_command_that_is_asked_to_end_has_written_its_trace(
     home: Path, name: str
 ) -> None:
     sign = getattr(signal, name)
+    signal.signal(sign, signal.SIG_DFL)  # where the tests run under nohup too
     with HostileServer(hang) as server:
         home.mkdir()
         settings = {

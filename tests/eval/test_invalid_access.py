@@ -156,7 +156,7 @@ def test_unknown_formats(tmp_path: Path) -> None:
 
 def test_not_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(InvalidInput, match="not a git repository"):
+    with pytest.raises(InvalidInput, match="no git repository"):
         from_git(tmp_path)
     with pytest.raises(InvalidInput, match="nowhere"):
         from_git(tmp_path / "nowhere")

@@ -84,6 +84,7 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     lab.facts.archive("people/ann")
     dreamt = {
         "strategy_id": "st-1",
+        "project": "",
         "state": None,
         "why": "they are alike",
         "undo": False,

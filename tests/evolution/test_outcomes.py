@@ -112,7 +112,16 @@ def scored(number: int, **values: Any) -> Event:
 def called(number: int) -> Event:
     return new_event(
         "trace_started",
-        {"outcome_id": f"o{number}" if number else None},
+        {
+            "trace_id": "t",
+            "task": "add 2 and 2",
+            "query_type": "math",
+            "model": None,
+            "tags": [],
+            "reasons": [],
+            "owner": None,
+            "outcome_id": f"o{number}" if number else None,
+        },
         agent="main",
         at=NOW,
     )
@@ -367,7 +376,7 @@ def test_an_outcome_of_a_call_keeps_its_place_in_files_and_goes_with_the_call(
     )
     export_home(calls.home, calls.searcher, tmp_path / "files")
     with Lab(tmp_path / "home", clock=calls.clock) as other:
-        searcher = lambda: other.searcher
+        searcher = lambda: other.searcher  # noqa: E731
         files = tmp_path / "files"
         import_home(other.home, searcher, files, trust_own=True)
         assert other.outcomes.get(found.outcome_id).trace_id == "good"

@@ -45,8 +45,9 @@ def raw(
         "response": text or "x" * 200,
         "source": "tool",
     }
-    if kind == "prompt":
-        body["text"] = f"run {number}"
+    body["text"] = body["message"] = f"run {number}"
+    if kind == "recalled":
+        body |= {"how": "context", "items": [], "tokens": 0}
     return new_event(
         kind, body, agent="main", session=session, at=NOW + day * DAY + number
     )

@@ -730,7 +730,7 @@ def test_a_failed_commit_says_that_its_outcome_is_unknown(
     statement: str, text: str
 ) -> None:
     connection = _Failing(statement)
-    with pytest.raises(StorageError, match=text) as raised, explained("theorex.db"):
+    with pytest.raises(StorageError, match=text) as raised, explained("theorex.db"):  # noqa: PT012
         if statement == "VACUUM":
             connection.execute("VACUUM")
         with transaction(connection):  # type: ignore[arg-type]
@@ -842,7 +842,10 @@ def test_the_commands_of_a_home(run: Run, tmp_path: Path) -> None:
     run("write", "the cache was cold")
     file = tmp_path / "backup.db"
     done = run("backup", str(file), "--json")
-    assert (done.code, done.json.keys()) == (0, {"file", "events", "segments", "bytes"})
+    assert (done.code, done.json.keys()) == (
+        0,
+        {"file", "events", "segments", "bytes", "bad_events"},
+    )
     assert run("home", "backup", str(file)).code == 1
     assert run("home", "backup", str(file), "--replace", "--json").json["events"] == 1
     assert run("--json", "home", "verify").json["ok"] is True

@@ -90,6 +90,7 @@ hooked = st.builds(
             "input": "cache",
             "response": "",
             "text": "cache",
+            "message": "cache",
             "source": "tool",
         },
         agent=agent,

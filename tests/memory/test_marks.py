@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import NOW, THEOREX_SHOWN, Meanings, Run
 
-from theorex_lab import ContextLine, FixedClock, InvalidInput, Lab, Settings, new_event
+from theorex_lab import ContextLine, FixedClock, InvalidInput, Lab, new_event
 from theorex_lab.core.ids import concept_id
 from theorex_lab.core.settings import check_settings
 from theorex_lab.memory.annotations import Marks, marked
@@ -119,7 +119,7 @@ class TestMarkedLines:
 def test_what_is_pinned_is_given_also_where_no_section_shows_it_and_the_budget_is_small(
     lab: Lab,
 ) -> None:
-    lab.home.settings = Settings(**THEOREX_SHOWN)
+    lab.home.settings = check_settings(THEOREX_SHOWN)
     for number in range(60):
         lab.agent("main").write(
             f"trace_fix: fix number {number} of the harbour crane",

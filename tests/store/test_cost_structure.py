@@ -174,6 +174,7 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
                 "research_theorems",
                 "research_insights",
                 "research_skills",
+                "set_aside",
             },
         ),
         (lambda lab: lab.search("caches"), {"items", "axon"}),

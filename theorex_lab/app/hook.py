@@ -82,7 +82,7 @@ def run() -> None:
         problem = take(_read(sys.stdin.buffer), home)
     # The one place that catches everything: an agent must never be stopped by its
     # memory, whatever broke in it.
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001
         problem = _describe(error)
     if problem:
         _log(home, problem)

@@ -284,7 +284,7 @@ R = TypeVar("R", bound=SettingsRecord)
 def rules_of(kind: type[SettingsRecord]) -> dict[str, SettingRule]:
     """Return what each setting of a record may be, by its snake_case name."""
     declared = cast(Any, kind)  # a dataclass, which the base cannot say
-    return {each.name: each.metadata["rule"] for each in fields(declared)}
+    return {item.name: item.metadata["rule"] for item in fields(declared)}
 
 
 # --- How values from outside are read ---
@@ -335,9 +335,9 @@ def _read_values(
 
 def _required(kind: type[SettingsRecord]) -> set[str]:
     names = set()
-    for each in fields(cast(Any, kind)):
-        if each.default is MISSING and each.default_factory is MISSING:
-            names.add(each.name)
+    for record_field in fields(cast(Any, kind)):
+        if record_field.default is MISSING and record_field.default_factory is MISSING:
+            names.add(record_field.name)
     return names
 
 

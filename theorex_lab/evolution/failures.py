@@ -52,8 +52,8 @@ from theorex_lab.memory.observation import (
     FIX_TYPE,
     TRUST,
     ObservationEntry,
+    common_project,
     new_observation,
-    project_in,
 )
 from theorex_lab.search.endpoint import excerpt
 from theorex_lab.text.extract import extract
@@ -667,7 +667,7 @@ class _ReviewWork:
             _least_trusted_source(sources),
             outcome.tags,
             outcome.session,
-            project_in(sources[:1]),
+            common_project(sources[:1]),
         )
         fix, _ = new_observation(entry, self.home.settings, now)
         if verdict.about is not None:  # its words are a rule's

@@ -58,7 +58,7 @@ RAW_KINDS = (
     "recalled",
 )
 # The member of a body that holds paths, which are kept character by character.
-_PATHS_IN = {"tool_used": "paths", "fixed": "files", "digest": "edited"}
+_PATHS_IN = {kind: declared.paths for kind, declared in KINDS.items() if declared.paths}
 # The tools whose paths were written to; the names are folded as `tool_key` does.
 _EDITING = frozenset(
     (
@@ -267,6 +267,8 @@ def register_kinds(
     for kind, declared in kinds.items():
         if isinstance(declared, Kind) and FIELDS.get(kind) is not declared.fields:
             FIELDS[kind] = declared.fields
+            if declared.paths:
+                _PATHS_IN[kind] = declared.paths
             _CHECKS.pop(kind, None)
     VERSIONS.update(versions)
     UPCASTERS.update(all_upcasters)

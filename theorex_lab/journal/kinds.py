@@ -104,6 +104,7 @@ KINDS = {
             "trace_id?": str,
             "subagent?": bool,
         },
+        paths="paths",
     ),
     "prompt": Kind(
         2,
@@ -211,7 +212,7 @@ KINDS = {
             "context_pct?": AMOUNT,
             "query_tokens?": COUNT,
             "outcome_id": _TEXT_OR_NONE,
-            "owner": ({"lock?": str}, None),
+            "owner": ({"lock?": object}, None),
             "lost_after_seconds?": AMOUNT,
             "project?": PROJECT,
             "source?": SOURCE,
@@ -233,7 +234,7 @@ KINDS = {
             "error?": _TEXT_OR_NONE,
             "response?": str,
             "attempts": [_ATTEMPT],
-            "unavailable": bool,
+            "unavailable?": bool,
             "query_type": str,
             "outcome_id?": _TEXT_OR_NONE,
             "source?": SOURCE,
@@ -329,7 +330,7 @@ KINDS = {
         " waits for others",
         {
             "outcome_id": FILLED,
-            "trace_id": _TEXT_OR_NONE,
+            "trace_id?": _TEXT_OR_NONE,
             "model_used": str,
             "problem": str,
             "reply": str,
@@ -353,7 +354,7 @@ KINDS = {
         {
             "number": COUNT,
             "part": str,
-            "decision": one_of("accept", "reject", "hold"),
+            "decision": one_of("accept", "refuse", "hold"),
             "before": (float, None),
             "after": (float, None),
             "n": COUNT,

@@ -69,15 +69,19 @@ class Kind:
     """A kind of events as it is declared.
 
     version: of the bodies that this release writes.  says: what such an event tells.
-    fields: the members of a body beside `v`, as a shape.
+    fields: the members of a body beside `v`, as a shape.  paths: the member that holds
+    paths, which are kept character by character, '' where none does.
     """
 
-    __slots__ = ("fields", "says", "version")
+    __slots__ = ("fields", "paths", "says", "version")
 
-    def __init__(self, version: int, says: str, fields: dict[str, Shape]) -> None:
+    def __init__(
+        self, version: int, says: str, fields: dict[str, Shape], paths: str = ""
+    ) -> None:
         self.version = version
         self.says = says
         self.fields = fields
+        self.paths = paths
 
     def __repr__(self) -> str:
         return f"Kind({self.version}, {self.says!r})"

@@ -218,7 +218,7 @@ def check_tags(tags: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(checked))
 
 
-def project_in(events: Iterable[Event]) -> str:
+def common_project(events: Iterable[Event]) -> str:
     """The project that all of these events are of; '' where they are of several, or one
     of them is of none.
     """

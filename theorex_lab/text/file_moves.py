@@ -219,13 +219,13 @@ def _command_index(arguments: list[str]) -> int | None:
     return None
 
 
-def joined(folder: str, path: str) -> str | None:
+def joined_path(folder: str, path: str) -> str | None:
     """Return a path that stands in a folder of the project, from the project's root.
 
     Returns:
         The path; '' is the root, and None is outside of the project.
 
-    >>> joined("web", "../a.py"), joined("", "../a.py"), joined("web", "..")
+    >>> joined_path("web", "../a.py"), joined_path("", "../a.py"), joined_path("web", "..")
     ('a.py', None, '')
     """
     if path == ELSEWHERE or path.startswith(("/", "~")):
@@ -238,7 +238,7 @@ def joined(folder: str, path: str) -> str | None:
 
 def _inner_folders(folders: Sequence[str], path: str) -> tuple[str, ...]:
     """Return the path from each of the folders, without those outside the project."""
-    paths = [joined(folder, path) for folder in folders]
+    paths = [joined_path(folder, path) for folder in folders]
     return tuple(inner for inner in paths if inner is not None)
 
 

@@ -86,7 +86,7 @@ def _roots(lab: Lab) -> dict[str, set[str]]:
 
 
 def _hints(lab: Lab, rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Pairs of projects that begin with the same commit, of which one's folder is gone."""
+    """Pairs of projects that begin with the same commit, where one's folder is gone."""
     roots = _roots(lab)
     there = {
         row["project"]: any(Path(path).is_dir() for path in row["paths"])

@@ -36,8 +36,7 @@ from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.text.line import one_line
 from theorex_lab.text.paths import shown_path
 
-# Commands and tools that only look, and tools of which it is not known what they
-# changed.
+# Commands and tools that only look, and tools that do not tell what they changed.
 _LOOKS = re.compile(
     r"""
     (?:\s*cd(?:[ ][^\s;&]+)?[ ]*(?:&&|;)\s*)*(?:

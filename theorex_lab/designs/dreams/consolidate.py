@@ -394,7 +394,7 @@ class ActiveStrategies:
         heir = self.strategies.get(into, old)
         if heir is old or self.scope(heir) is not self.scope(strategy):
             return
-        whole = joined(heir, old)
+        whole = joined_strategies(heir, old)
         if self._loses_to(strategy, old, heir, whole):
             return
         body = _MERGED | {"absorbed": absorbed, "why": "a dream took them for one"}
@@ -475,8 +475,8 @@ def _ways(
     if not same:
         yield None, new
     for old in same or near[:1]:
-        yield old, joined(old, new)
-        yield old, joined(old, new, reworded=False)
+        yield old, joined_strategies(old, new)
+        yield old, joined_strategies(old, new, reworded=False)
     if same:
         yield None, new
 
@@ -643,7 +643,9 @@ def _steps_from(
     return tuple(steps)
 
 
-def joined(first: Strategy, second: Strategy, *, reworded: bool = True) -> Strategy:
+def joined_strategies(
+    first: Strategy, second: Strategy, *, reworded: bool = True
+) -> Strategy:
     """Return the first with what the second adds to it.
 
     It has the better one's steps, and its words unless it is not `reworded`. A failure

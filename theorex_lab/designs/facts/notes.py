@@ -59,7 +59,9 @@ def notes_of(
     for a status that there is not.
     """
     wanted = (
-        STATUSES if status is None else (writing.one_of("status", status, STATUSES),)
+        STATUSES
+        if status is None
+        else (writing.check_word("status", status, STATUSES),)
     )
     with home.views.reading(Notes) as view:
         found = [view.note(row) for row in range(len(view.notes))]
@@ -77,7 +79,7 @@ def notes_of(
 def note_by_id(home: Home, note_id: str) -> Note:
     """The note of this id. Raises InvalidInput where there is none."""
     found = {note.id: note for note in notes_of(home)}
-    return found[writing.one_of("note", note_id, found)]
+    return found[writing.check_word("note", note_id, found)]
 
 
 def observe(
@@ -96,7 +98,7 @@ def observe(
     of the events that it rests on, none of MEMORY.md or SOUL.md. Raises InvalidInput
     for what is outside the rules.
     """
-    writing.one_of("category", category, NOTE_CATEGORIES)
+    writing.check_word("category", category, NOTE_CATEGORIES)
     writing.check_flow(home, lineage, "ops")
     text = writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS)
     body = {"text": text, "category": category, "source": source}
@@ -182,7 +184,9 @@ def review(
         else ["promote", "resolve", "archive"]
     )
     allowed = allowed if note.status == "pending" else ["undo"]
-    writing.one_of(f"verdict on {note.id}, which is {note.status},", verdict, allowed)
+    writing.check_word(
+        f"verdict on {note.id}, which is {note.status},", verdict, allowed
+    )
     fact = ""
     if verdict == "promote":
         fact = _promoted(home, note, entity, abstraction, agent)
@@ -243,7 +247,7 @@ def _promoted(home: Home, note: Note, entity: str, abstraction: str, agent: str)
     """The id of the fact that a note becomes, or of the one that says the same: a crash
     after it leaves nothing twice.
     """
-    writing.one_of("abstraction", abstraction, ("pattern", "principle"))
+    writing.check_word("abstraction", abstraction, ("pattern", "principle"))
     new = writing.NewFact(
         entity,
         note.text,
@@ -387,7 +391,7 @@ def self_lines(home: Home, file: str, *, agent: str | None = None) -> list[str]:
     """The lines of MEMORY or SOUL, of all agents or of one, in the order in which they
     were added.
     """
-    writing.one_of("file", file, FILES)
+    writing.check_word("file", file, FILES)
     lines: dict[str, None] = {}
     for event in home.journal.tail(0, kinds=["self_added"], projects=home.projects):
         if event.body["file"] == file and agent in (None, event.agent):

@@ -296,9 +296,9 @@ def _body(home: Home, new: NewFact) -> Body:
             f"got {len(text)} characters; allowed are up to {DESCRIPTION_CHARACTERS}:"
             " write its parts"
         )
-    one_of("category", new.category, CATEGORIES)
-    one_of("abstraction", new.abstraction, ABSTRACTIONS)
-    one_of("source", new.source, tuple(TRUST))
+    check_word("category", new.category, CATEGORIES)
+    check_word("abstraction", new.abstraction, ABSTRACTIONS)
+    check_word("source", new.source, tuple(TRUST))
     if not _is_share(new.confidence):
         raise InvalidInput(f"got the confidence {new.confidence!r}; allowed are 0 to 1")
     begins = new.valid_from
@@ -489,10 +489,10 @@ _CYRILLIC = dict(
 _PATH = re.compile(r"(?:life/)?(people|projects|archives)/([a-z0-9][a-z0-9-]{0,63})/?")
 
 
-def one_of(name: str, value: str, allowed: Collection[str]) -> str:
+def check_word(name: str, value: str, allowed: Collection[str]) -> str:
     """Return a value, or raise InvalidInput where it is none of those allowed.
 
-    >>> one_of("type", "cron-task", ["cron-task", "dev-project"])
+    >>> check_word("type", "cron-task", ["cron-task", "dev-project"])
     'cron-task'
     """
     if value not in allowed:
@@ -510,7 +510,7 @@ def check_line(
     Raises:
         InvalidInput: The text is empty or too long, or the source is unknown.
     """
-    one_of("source", source, TRUST)
+    check_word("source", source, TRUST)
     text = kept_text(folded(check_text(text, home.settings.max_text_bytes)))
     if most_characters is not None and len(text) > most_characters:
         raise InvalidInput(

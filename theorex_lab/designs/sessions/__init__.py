@@ -29,11 +29,13 @@ KINDS = {
             "last_at?": TIME,
             **_ABOUT,
         },
+        paths="edited",
     ),
     "fixed": Kind(
         1,
         "a check that failed and passed in one session, and what was edited in between",
         {"family": str, "error": str, "files": [str], **_ABOUT},
+        paths="files",
     ),
 }
 # Of lines of the context.

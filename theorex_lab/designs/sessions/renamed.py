@@ -22,7 +22,7 @@ from theorex_lab.text.file_moves import (
     REMOVE,
     RESTORE,
     FileStep,
-    joined,
+    joined_path,
     steps_of,
 )
 
@@ -101,8 +101,8 @@ def names_now(touched: Sequence[FileSighting], moves: Iterable[FileMoves]) -> li
     ['src/a.py', '', 'lib/a.py']
     """
     tree = _Tree()
-    first = [((each.at, each.seq, 0), row, None) for row, each in enumerate(touched)]
-    second = [((each.at, each.seq, 1), -1, each.steps) for each in moves]
+    first = [((event.at, event.seq, 0), row, None) for row, event in enumerate(touched)]
+    second = [((move.at, move.seq, 1), -1, move.steps) for move in moves]
     ordered = heapq.merge(
         sorted(first, key=_time_of), sorted(second, key=_time_of), key=_time_of
     )
@@ -201,7 +201,7 @@ class _Tree:
         for.
         """
         is_pattern = path.startswith(PATTERN)
-        name = joined(folder, path.removeprefix(PATTERN))
+        name = joined_path(folder, path.removeprefix(PATTERN))
         if not name or (is_pattern and path.count("*") > _MOST_STARS):
             return []
         if is_pattern:
@@ -212,7 +212,7 @@ class _Tree:
 
     def _make(self, step: FileStep) -> None:
         for path in step.paths:
-            folder = joined(step.folders[0], path)
+            folder = joined_path(step.folders[0], path)
             if folder and not path.startswith(PATTERN):
                 self.made.update((folder, *_folders_of(folder)))
                 self.left.discard(folder)
@@ -220,7 +220,7 @@ class _Tree:
     def _restore(self, step: FileStep) -> None:
         for path in step.paths:
             for folder in step.folders:
-                target = joined(folder, path)
+                target = joined_path(folder, path)
                 if target is not None:
                     for name in self._removed_in(target):
                         self._put(name, self.removed.pop(name))
@@ -283,7 +283,7 @@ class _Tree:
         """Return the target as a path: in the folder in which it is a folder, else in
         the first one.
         """
-        paths = [joined(folder, step.target) for folder in step.folders]
+        paths = [joined_path(folder, step.target) for folder in step.folders]
         for path in paths:
             if path is not None and self._is_folder(path):
                 return path

@@ -23,7 +23,7 @@ from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View, Views
 from theorex_lab.memory.contract import Home
-from theorex_lab.memory.observation import project_in
+from theorex_lab.memory.observation import common_project
 
 V = TypeVar("V", bound=View)
 
@@ -127,7 +127,7 @@ def graduate(home: Home, *, agent: str = "main") -> list[str]:
         ):
             seqs = sorted(set(view.records["seq"][graduate.rows].tolist()))
             events = home.journal.read(seqs=seqs)
-            if home.project in ("", project_in(events)):
+            if home.project in ("", common_project(events)):
                 yield stages.graduation_event(
                     view, graduate, events, home.settings, agent=agent, at=now
                 )

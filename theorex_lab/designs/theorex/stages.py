@@ -22,7 +22,7 @@ from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.decay import Items, Tier, rank_order, tiers
-from theorex_lab.memory.observation import TRUST, project_in
+from theorex_lab.memory.observation import TRUST, common_project
 from theorex_lab.text.corroboration import is_worded, refused_concepts
 
 RETENTION_DAYS = 14
@@ -288,7 +288,7 @@ def graduation_event(
         "upto": max(times),
         "source": trust_names[int(records["trust"][rows].min())],
         "weight": settings.source_weight(agent),
-        "project": project_in(short_term_events),
+        "project": common_project(short_term_events),
     }
     lineage = [event.id for event in short_term_events]
     return new_event("graduated", body, agent=agent, at=at, lineage=lineage)

@@ -65,8 +65,8 @@ from theorex_lab.memory.observation import (
     AVOID_TYPE,
     TRUST,
     ObservationEntry,
+    common_project,
     new_observation,
-    project_in,
 )
 from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.text.extract import Mention, extract
@@ -788,7 +788,7 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
         kind,
         min(sources, key=lambda source: TRUST[source]),
         [tag.tag],
-        project=project_in(outcome_of.values()),
+        project=common_project(outcome_of.values()),
     )
     observation, _ = new_observation(entry, home.settings, at)
     lineage = tuple(outcome.id for outcome in outcome_of.values())

@@ -153,7 +153,7 @@ class _Watched:
         self._done()
         return items
 
-    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
+    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:  # noqa: ARG002 - only starts are replayed
         return []
 
     def close(self) -> None:

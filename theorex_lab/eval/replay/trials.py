@@ -265,7 +265,7 @@ class GuardedMemory:
                 answer: tuple[Any, BaseException | None] = (function(), None)
             # Whatever a memory of somebody else's raises is its result; `_call` raises
             # it again as Failed.
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit) as error:  # noqa: BLE001
                 answer = (None, error)
             self.seconds[name] = (
                 self.seconds.get(name, 0.0) + time.thread_time() - begun

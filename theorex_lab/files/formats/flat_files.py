@@ -51,7 +51,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
                 draft, "x", encoding="utf-8", newline="\n", opener=open_private
             ) as file,
         ):
-            for count, line in enumerate(lines, 1):
+            for count, line in enumerate(lines, 1):  # noqa: B007 - how many there were
                 file.write(line + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -107,7 +107,7 @@ def read_lines(path: Path, problems: list[str]) -> Lines:
     """Yield the number of each line that is not blank, from 1, and its object; what is
     wrong with others is noted.
 
-    A program that was killed may have left several objects on a line, each of which is
+    A program that was killed may have left several objects on a line, and each is
     yielded, or bytes that are 0.
 
     Raises InvalidInput for what is no file, StorageError for a file that cannot be

@@ -188,8 +188,8 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
 
 
 def rows_of(line: SourceLine) -> Iterator[Row]:
-    """The objects of JSON in a line, of which a program that was killed may have left
-    several, behind bytes that are 0.
+    """The objects of JSON in a line: a program that was killed may have left several,
+    behind bytes that are 0.
 
     Raises InvalidInput, after those that stand before it, for anything else; an empty
     line has none.
