@@ -160,8 +160,11 @@ class CallEnd:
 
 
 def check_trace_id(trace_id: str, what: str = "trace") -> str:
-    """Return `trace_id`, or the id of `what`, or raise InvalidInput where it is outside
-    the rule.
+    """Return the id, or raise InvalidInput where it is outside the rule.
+
+    Args:
+        trace_id: The id.
+        what: What it is the id of, in an error.
 
     >>> check_trace_id("run-7:a")
     'run-7:a'

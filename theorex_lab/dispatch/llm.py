@@ -119,14 +119,16 @@ class _Busy(ModelUnavailable):
 
 
 class ModelClient:
-    """A model behind an OpenAI-compatible `/v1/chat/completions`, on this machine
-    unless `allow_remote`.
+    """A model behind an OpenAI-compatible `/v1/chat/completions`.
 
-    `url` may stop at the host, at `/v1` or at the route. Redirects are not followed,
-    proxies of the environment are not used. Status 429 and 5xx and broken connections
-    are tried again, up to `attempts` times within `timeout_seconds`. It may be used by
-    several threads at once; `transport` and `sleep` are for tests. Raises ConfigError
-    for a refused address or key.
+    It is on this machine unless `allow_remote`. `url` may stop at the host, at `/v1` or
+    at the route. Redirects are not followed, proxies of the environment are not used.
+    Status 429 and 5xx and broken connections are tried again, up to `attempts` times
+    within `timeout_seconds`. It may be used by several threads at once; `transport` and
+    `sleep` are for tests.
+
+    Raises:
+        ConfigError: For a refused address or key.
 
     >>> ModelClient("http://localhost:1234", "ministral-3b").url
     'http://localhost:1234/v1/chat/completions'
@@ -289,6 +291,7 @@ class ModelClient:
     def _completion(
         self, reply: HttpReply, latency_ms: float, check: Check | None
     ) -> Completion:
+        """Return the completion in a reply, or raise where it holds none."""
         try:
             parsed = json.loads(reply.content)
             choice = parsed["choices"][0]
@@ -313,9 +316,15 @@ class ModelClient:
         cut = finish_reason == "length"
         if not text or text.isspace():
             self._reject(f"an empty text{', cut at max_tokens' if cut else ''}")
-        tokens = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-        data = None if check is None else self._checked_json(text, check, cut)
-        return Completion(encodable(text), self.model, *tokens, latency_ms, cut, data)
+        return Completion(
+            encodable(text),
+            self.model,
+            _count(usage, "prompt_tokens"),
+            _count(usage, "completion_tokens"),
+            latency_ms,
+            cut,
+            data=None if check is None else self._checked_json(text, check, cut),
+        )
 
     def _checked_json(self, text: str, check: Check, cut: bool) -> Any:
         """Return the parsed answer, or raise UnusableAnswer where it breaks the schema."""

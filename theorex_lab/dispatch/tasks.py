@@ -99,10 +99,10 @@ _Standing = namedtuple(
 
 
 class Tasks(View):
-    """The state of every task: the seqs of its first and latest step, attempt, lease;
-    no texts.
+    """The state of every task, without texts.
 
-    A task's row is the number of its id.
+    It holds the seqs of a task's first and latest step, its attempt and its lease. A
+    task's row is the number of its id.
     """
 
     name = "tasks"
@@ -187,6 +187,7 @@ class Tasks(View):
         return standing
 
     def _advance(self, event: Event) -> None:
+        """Take in a claim or the end of a task."""
         body = event.body
         row = self.find(body["task_id"])
         if row is None or body["step"] != self.tasks["step"][row] + 1:
@@ -201,8 +202,9 @@ class Tasks(View):
 
 
 class TaskBoard:
-    """Send, claim and finish the tasks of one home; any number of processes may do so
-    at once.
+    """Send, claim and finish the tasks of one home.
+
+    Any number of processes may do so at once.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:

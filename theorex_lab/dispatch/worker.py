@@ -127,15 +127,17 @@ class Dispatcher:
         self.close_lost()
 
     def dispatch(self, task: DispatchTask) -> DispatchResult:
-        """Route the task, ask a model and its fallbacks, and return when trace and
-        answer are on disk.
+        """Route the task, and ask a model and its fallbacks.
 
-        Below the setting dispatchContextPct nothing is called, and nothing is traced. A
-        model whose answer does not pass the task's check has failed, and the next one
-        is asked. Models that fail give a result without success; whatever else is
-        raised during the call (KeyboardInterrupt too) stands in the trace and is raised
-        on. Raises InvalidInput for a task outside the rules, StorageError where the
-        trace cannot be written.
+        Trace and answer are on disk when it returns. Below the setting
+        dispatchContextPct nothing is called, and nothing is traced. A model whose answer
+        does not pass the task's check has failed, and the next one is asked. Models that
+        fail give a result without success. Whatever else is raised during the call
+        (KeyboardInterrupt too) stands in the trace and is raised on.
+
+        Raises:
+            InvalidInput: For a task outside the rules.
+            StorageError: Where the trace cannot be written.
         """
         checked = self._check(task)
         with door(keep_secrets=checked.keep_secrets):
@@ -278,10 +280,10 @@ class Dispatcher:
         except BaseException as error:
             # An interruption too: a trace is written whatever happens.
             problem = " ".join(f"{type(error).__name__}: {error}".split())
-            broken = CallEnd(
+            broken_end = CallEnd(
                 start.trace_id, self.home.clock.now(), success=False, error=problem
             )
-            append_once(self.home.journal, [broken.event(start)])
+            append_once(self.home.journal, [broken_end.event(start)])
             raise
         return end, is_recorded
 
