@@ -185,7 +185,9 @@ def route(
 
     cells = _cells(evidence, settings, now, query_type)
     recalled_runs = _recalled_runs(recall, query, settings)
-    similar = priced(_like(recalled_runs, query_type, candidates, cells), settings)
+    similar = priced(
+        _similar_cells(recalled_runs, query_type, candidates, cells), settings
+    )
     recalled = _recall(similar, cells, settings, query_type, preferred)
     if similar:
         scored = _MATRIX_NOT_NEEDED
@@ -323,7 +325,7 @@ def _candidates(allowed: dict[str, ModelSettings], preferred: str | None) -> lis
     return [name for name, model in allowed.items() if model.tier in tiers]
 
 
-def _like(
+def _similar_cells(
     recalled_runs: dict[str, RecalledRuns],
     query_type: str,
     candidates: Collection[str],
@@ -343,11 +345,13 @@ def _like(
     similar = []
     for name in candidates:
         if name in usable or name in recalled_enough:
-            similar.append(_drawn(runs[name], usable.get(name), query_type, name))
+            similar.append(
+                _cell_with_prior(runs[name], usable.get(name), query_type, name)
+            )
     return similar
 
 
-def _drawn(
+def _cell_with_prior(
     recalled: RecalledRuns, cell: Cell | None, query_type: str, model: str
 ) -> Cell:
     """Return the cell of recalled runs, with the matrix' cell as its prior."""
@@ -400,11 +404,11 @@ def _recall(
     if not settings.recall_calls:
         return _Step(None, 0.0, "recallCalls is 0")
     if not similar:
-        return _Step(None, 0.0, "no earlier call is enough similar this query")
+        return _Step(None, 0.0, "no earlier call is enough like this query")
     first, *others = near_best(similar, settings.worse_at)
     worse = _worse_on_type(cells, {cell.model for cell in similar}, settings)
     near_cells = [first, *(cell for cell in others if cell.model not in worse)]
-    scope = f"queries similar this {query_type} one"
+    scope = f"queries like this {query_type} one"
     return _proposed(near_cells, similar, scope, preferred, "succeeds by")
 
 
