@@ -480,17 +480,14 @@ class ReplayAdapterMaker:
     )  # settings and embedder of a design's home
 
     def __call__(self) -> MemoryDesign:
-        """A memory that has seen nothing. Raises InvalidInput for an unknown name."""
-        found = (
-            memory_named(self.memory, self.other)
-            if isinstance(self.memory, str)
-            else self.memory
-        )
-        return (
-            ReplayAdapter([found], **self.given)
-            if isinstance(found, Design)
-            else found()
-        )
+        """Return a memory without events. Raises InvalidInput for an unknown name."""
+        memory: Any = self.memory
+        if isinstance(memory, str):
+            memory = memory_named(memory, self.other)
+        if isinstance(memory, Design):
+            return ReplayAdapter([memory], **self.given)
+        made: MemoryDesign = memory()
+        return made
 
 
 def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:
