@@ -176,8 +176,8 @@ class Tour(Rows[dict[str, Any]]):
 
 
 def history_of(repository: Path | None = None) -> TourHistory:
-    """The history of a git repository, or the packaged simulation where it has fewer
-    than 30 commits.
+    """Return the history of a git repository, or the packaged simulation where it has
+    fewer than 30 commits.
 
     Without a repository it is that of the current folder, and the simulation where that
     lies in none. `source` says which, and why. Files are named as at HEAD throughout,
@@ -212,8 +212,8 @@ def history_of(repository: Path | None = None) -> TourHistory:
 
 
 def transcripts_of(path: Path) -> TourHistory:
-    """The sessions of coding agents in a file or folder; of several projects the one
-    with the most sessions.
+    """Return the sessions of coding agents in a file or folder; of several projects the
+    one with the most sessions.
 
     Raises InvalidInput as `load_logs` does.
     """
@@ -234,7 +234,7 @@ def transcripts_of(path: Path) -> TourHistory:
 
 
 def _of_sessions(source: str, log: EvalLog) -> TourHistory:
-    """A history of sessions; each session is an event of the access log."""
+    """Return a history of sessions; each session is an event of the access log."""
     touched = (
         (line.at, file, line.session, False)
         for line in log.lines
@@ -415,8 +415,8 @@ def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
 
 
 def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
-    """The closing figure for JSON: by budget and memory the share with its interval,
-    and the difference to recency.
+    """Return the closing figure for JSON: by budget and memory the share with its
+    interval, and the difference to recency.
     """
     by_budget = {}
     for tokens in replayed.compared.plan.budgets:
@@ -441,7 +441,7 @@ def _figures(
     tuning: Tuning | None,
     replayed: SessionReplay | None,
 ) -> dict[str, str]:
-    """Caption -> the picture as base64 PNG."""
+    """Return caption -> the picture as base64 PNG."""
     pictures: dict[str, Any] = {}
     if replayed is not None:
         pictures[

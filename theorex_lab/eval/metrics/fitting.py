@@ -187,8 +187,8 @@ def _calibration_events(
 
 
 def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
-    """Snapshots before these events, a few at a time: all of them would take half a
-    gigabyte of a big log.
+    """Yield snapshots before these events, a few at a time: all of them would take half
+    a gigabyte of a big log.
     """
     size = max(1, ROWS_AT_ONCE // max(len(replaying.log.items), 1))
     for start in range(0, len(events), size):
@@ -251,14 +251,16 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
 
 
 def _first_seen(snapshots: Snapshots) -> Floats:
-    """The order of first appearance: what a memory that knows nothing of use would
-    show.
+    """Return the order of first appearance: what a memory that knows nothing of use
+    would show.
     """
     return -snapshots.id.astype(np.float64)
 
 
 def raw_of(order: Order, snapshots: Snapshots) -> Floats:
-    """What a law, or an order that is not one, makes of the rows of these snapshots."""
+    """Return what a law, or an order that is not one, makes of the rows of these
+    snapshots.
+    """
     return order.raw(snapshots.items) if isinstance(order, Law) else order(snapshots)
 
 
@@ -281,8 +283,8 @@ def _beyond_noise(gain: Floats) -> bool:
 
 
 def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
-    """The law with logistic constants by which importance is the chance of use within
-    the horizon.
+    """Return the law with logistic constants by which importance is the chance of use
+    within the horizon.
 
     `before` are whole snapshots, the idle items included, whose horizon ends before the
     scored events: fitted on the foremost items alone, importance would never fall.

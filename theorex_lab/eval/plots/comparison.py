@@ -212,8 +212,8 @@ Mark = int | None
 def plot_failure(
     case: FailureCase, verdict: ReviewVerdict, *, ax: Axes | None = None
 ) -> Axes:
-    """The run of a failure as a timeline, with the decisive step as the review found
-    it.
+    """Draw the run of a failure as a timeline, with the decisive step as the review
+    found it.
 
     >>> from theorex_lab.evolution.outcomes import Outcome
     >>> outcome = Outcome(
@@ -306,7 +306,7 @@ def _timeline_keys(found: Mark, labelled: Mark) -> list[Any]:
 
 
 def _rows(steps: Sequence[RunStep], marks: Sequence[int]) -> list[int]:
-    """Positions of the steps that are drawn, in order."""
+    """Return positions of the steps that are drawn, in order."""
     n = len(steps)
     if n <= TIMELINE_STEPS:
         return list(range(n))

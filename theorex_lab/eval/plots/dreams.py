@@ -159,8 +159,8 @@ def dreamt(
     drift: float = 0.3,
     embedder: Embedder | None = None,
 ) -> Dreamt:
-    """Strategies, edges and a way: dream of traces in a home of its own, one a night,
-    then follow the first context's strategy.
+    """Return strategies, edges and a way: dream of traces in a home of its own, one a
+    night, then follow the first context's strategy.
 
     merge, drift: the settings mergeSimilarity and driftThreshold.
     """
@@ -194,7 +194,7 @@ def draw_dream(
     way: Way,
     limit: float = 0.3,
 ) -> Figure:
-    """The strategies, and below them the way through the contexts."""
+    """Draw the strategies, and below them the way through the contexts."""
     figure = Figure(figsize=(9, 5 + 0.4 * len(strategies)), layout="constrained")
     above, below = figure.subplots(
         2, height_ratios=(max(len(strategies), 3), max(len(way), 3))

@@ -15,8 +15,8 @@ HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 def draw_matrix(
     runs: ModelRuns, matrix_settings: MatrixSettings | None = None
 ) -> Figure:
-    """The matrix under these settings (None: the home's own), with the cells that they
-    choose framed.
+    """Draw the matrix under these settings (None: the home's own), with the cells
+    that they choose framed.
 
     Raises InvalidInput for a weight outside 0..1, fewer than 0 runs, or a half-life
     that is not above 0.
@@ -34,8 +34,8 @@ def draw_matrix(
 def describe_choices(
     runs: ModelRuns, matrix_settings: MatrixSettings | None = None
 ) -> str:
-    """What these settings choose for each type, and what they change against the home's
-    own, in one line.
+    """Return what these settings choose for each type, and what they change against the
+    home's own, in one line.
     """
     before = runs.choices()
     after = runs.choices(matrix_settings)
@@ -51,8 +51,8 @@ def describe_choices(
 
 
 def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
-    """A choice of runs, sliders for the weight of success, the runs a cell needs and
-    the half-life, over `draw_matrix`.
+    """Return a choice of runs, sliders for the weight of success, the runs a cell needs
+    and the half-life, over `draw_matrix`.
 
     `sources` gives runs by name, as `run_sources` does; the first is shown, any other
     is read when it is chosen, and why one cannot be read stands in place of the
