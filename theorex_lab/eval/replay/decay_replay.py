@@ -129,14 +129,13 @@ class _Policy:
 
     def __init__(self, recorded: EventLog, settings: Settings) -> None:
         n = len(recorded.names)
-        self.settings, self.law = settings, law_of(settings)
+        self.settings = settings
+        self.law = law_of(settings)
         self.asleep = np.zeros(n, np.bool_)
         self.shown = np.zeros(n, np.bool_)
         self.section_price = np.array([CONCEPT_HEADING_TOKENS + count_tokens(_AGENT)])
-        self.asked, self.steps = (
-            list[int](),
-            list[list[int]](),
-        )  # steps: as `_COLUMNS` has them
+        self.asked = list[int]()
+        self.steps = list[list[int]]()  # as `_COLUMNS` has them
 
     def ask(self, known_items: Integers, mentioned: Integers) -> None:
         """Known items are mentioned again since the last scan; all that is mentioned

@@ -74,10 +74,10 @@ class Memory:
     """
 
     def __init__(self, recorded: EventLog) -> None:
-        self.recorded, self.counts = recorded, Counts.empty(len(recorded.names))
-        self.links: dict[
-            float, Links
-        ] = {}  # by half-life, by which they fade and are dropped
+        self.recorded = recorded
+        self.counts = Counts.empty(len(recorded.names))
+        # By half-life, by which they fade and are dropped.
+        self.links: dict[float, Links] = {}
         self._seen = self._together = 0
 
     def new(self, now: int) -> slice:

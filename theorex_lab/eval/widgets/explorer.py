@@ -41,9 +41,11 @@ class Explorer(Generic[T]):
         try:
             line, figure = drawn(self._read(self.source.value))
         except TheorexError as error:
-            self.status.value, self.picture.value = paragraph(str(error)), b""
+            self.status.value = paragraph(str(error))
+            self.picture.value = b""
             return
-        self.status.value, self.picture.value = line, to_png(figure)
+        self.status.value = line
+        self.picture.value = to_png(figure)
 
     def box(
         self, controls: Sequence[Any], redraw: Redraw, begin: Redraw | None = None

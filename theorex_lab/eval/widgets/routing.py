@@ -78,11 +78,9 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
 
     def take_up(runs: ModelRuns) -> tuple[str, Figure]:
         home_settings = MatrixSettings.of(runs.settings)
-        success.value, samples.value, half_life.value = (
-            home_settings.success_weight,
-            home_settings.min_samples,
-            home_settings.half_life_days or 0.0,
-        )
+        success.value = home_settings.success_weight
+        samples.value = home_settings.min_samples
+        half_life.value = home_settings.half_life_days or 0.0
         return drawn(runs)
 
     return explorer.box(
