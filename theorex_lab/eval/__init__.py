@@ -1,8 +1,9 @@
-"""The laboratory: logs and data sets, replays, measures, pictures. Optional: the memory
-runs without it.
+"""The laboratory: logs and data sets, replays, measures, pictures.
+
+It is optional: the memory runs without it.
 """
 
-# what type checkers take for true; `typing` would cost every start of the hook 4 ms
+# Type checkers take it for true; `typing` would cost every start of the hook 4 ms.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from theorex_lab.eval.adapters.protocol import (
