@@ -351,7 +351,8 @@ def facts_stated(home: Home, event: Event) -> Iterator[writing.NewFact]:
     if body.get("subagent") or body.get("type") in _DERIVED:
         return
     text = str(body.get(TEXT_OF[event.kind], ""))
-    source: Speaker = "user" if body.get("source") == "user" else "agent"
+    by_user = body.get("source") == "user"
+    source: Speaker = "user" if by_user else "agent"
     speaker_name = "user" if source == "user" else event.agent
     is_observation = event.kind == "observation"
     speaker = SPEAKER.match(text) if is_observation else None
