@@ -134,9 +134,7 @@ def advice_from(
     """Return what `get_advice` does, from a table of evidence at a time (µs UTC)."""
     by_gene = records(table, signals, ids, settings, now)
     scores = {gene: _score(record, settings) for gene, record in by_gene.items()}
-    banned = list[str]()
-    if not drift_enabled:
-        banned = [gene for gene in ids if is_banned(by_gene[gene], settings)]
+    banned = [] if drift_enabled else _banned(ids, by_gene, settings)
     order = sorted(ids, key=lambda gene: -scores[gene])
     usable = [gene for gene in order if gene not in banned and scores[gene] > 0]
     prefer_cheapest = settings.cheapest if cheapest is None else cheapest
@@ -146,8 +144,9 @@ def advice_from(
     explanation = _preference(preferred, cheaper, best)
     if banned:
         explanation.append(f"memory_ban:{','.join(banned[:_MOST_BANS_TOLD])}")
-    if preferred and by_gene[preferred].prior:
-        explanation.append(f"gene_prior:{by_gene[preferred].prior:.3f}")
+    prior = by_gene[preferred].prior if preferred else 0.0
+    if prior:
+        explanation.append(f"gene_prior:{prior:.3f}")
     if drift_enabled:
         explanation.append("random_drift:enabled")
     return GeneAdvice(
@@ -157,6 +156,13 @@ def advice_from(
         scores={gene: scores[gene] for gene in order},
         explanation=explanation,
     )
+
+
+def _banned(
+    ids: Sequence[str], by_gene: Mapping[str, GeneRecord], settings: CausalSettings
+) -> list[str]:
+    """Return the genes that are not to be tried, in their order."""
+    return [gene for gene in ids if is_banned(by_gene[gene], settings)]
 
 
 def _preference(

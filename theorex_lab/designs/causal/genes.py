@@ -146,13 +146,13 @@ class Matcher:
 
     def _holds(self, pattern: str) -> bool:
         """Return whether a signal holds one of the words of a pattern."""
-        words = [
-            word.strip().lower() for word in pattern[:_PATTERN_CHARACTERS].split("|")
-        ]
-        for word in filter(None, words):
-            if any(word in signal for signal in self._lower):
-                return True
-        return False
+        parts = pattern[:_PATTERN_CHARACTERS].split("|")
+        words = [word.strip().lower() for word in parts]
+        return any(self._has_word(word) for word in words if word)
+
+    def _has_word(self, word: str) -> bool:
+        """Return whether a signal holds a word in lower case."""
+        return any(word in signal for signal in self._lower)
 
     def _fits(self, pattern: str, regex: str, flags: str) -> bool:
         """Return whether a signal fits a regular expression.
@@ -273,12 +273,9 @@ def failed_genes(
     n_failures = Counter[str]()
     for capsule in capsules:
         outcome = capsule.get("outcome")
-        has_outcome = isinstance(outcome, Mapping)
-        if (
-            has_outcome
-            and outcome.get("status") == FAILED
-            and overlap(signals, texts_in(capsule, "trigger")) >= _OVERLAP
-        ):
+        if not isinstance(outcome, Mapping) or outcome.get("status") != FAILED:
+            continue
+        if overlap(signals, texts_in(capsule, "trigger")) >= _OVERLAP:
             n_failures[str(capsule.get("gene"))] += 1
     return frozenset(gene for gene, n in n_failures.items() if n >= _FAILURES)
 
@@ -630,10 +627,7 @@ def distill(home: Home, *, agent: str = "main") -> Asset | None:
     genes = {gene["id"]: gene for gene in assets_of(home, own=True)}
     now = home.clock.now()
     project = home.project
-    last = 0.0
-    for gene in genes.values():
-        if gene.get("distilled_in") == project:
-            last = max(last, number_of(gene, "distilled_at") or 0.0)
+    last = _last_distilled(genes.values(), project)
     if now - last < MICROSECONDS_PER_DAY:
         return None
     successes = [
@@ -642,9 +636,7 @@ def distill(home: Home, *, agent: str = "main") -> Asset | None:
         if event.at > last and event.body.get("project", "") == project
     ]
     used = [_gene_used(event, genes) for event in successes]
-    signals = _shared(
-        set(map(trimmed, event.body["signal"]["signals"])) for event in successes
-    )
+    signals = _shared(map(_trimmed_signals, successes))
     matched = list(filter(_is_word, signals))[:_MOST_TEXTS]
     steps = _shared(texts_in(gene, "strategy") for gene in used)[:_MOST_STEPS]
     if len(successes) < _FEWEST or not (matched and steps):
@@ -663,6 +655,20 @@ def distill(home: Home, *, agent: str = "main") -> Asset | None:
     return _record(home, made, project, "model", agent, lineage)
 
 
+def _last_distilled(genes: Iterable[Asset], project: str) -> float:
+    """Return when a gene was last distilled in a project (µs); 0 for never."""
+    last = 0.0
+    for gene in genes:
+        if gene.get("distilled_in") == project:
+            last = max(last, number_of(gene, "distilled_at") or 0.0)
+    return last
+
+
+def _trimmed_signals(event: Event) -> set[str]:
+    """Return the signals of an outcome, each once."""
+    return set(map(trimmed, event.body["signal"]["signals"]))
+
+
 def _good_outcomes(home: Home) -> list[Event]:
     """Return the last events that tell a success of a good score."""
     with home.views.reading(Graph) as view:
@@ -671,7 +677,7 @@ def _good_outcomes(home: Home) -> list[Event]:
     return list(home.journal.read(seqs=seqs))
 
 
-def _gene_used(event: Event, genes: Mapping[str, Asset]) -> Asset:
+def _gene_used(event: Event, genes: dict[Any, Asset]) -> Asset:
     """Return the gene that an outcome tells of; an empty one where it is unknown."""
     gene_id = (event.body.get("gene") or {}).get("id")
     return genes.get(gene_id, {})
@@ -680,11 +686,11 @@ def _gene_used(event: Event, genes: Mapping[str, Asset]) -> Asset:
 def _shared(collections: Iterable[Iterable[str]]) -> list[str]:
     """Return what is in at least half of these, the most common first."""
     counts = Counter[str]()
-    size = 0
+    n_collections = 0
     for texts in collections:
-        counts.update(dict.fromkeys(texts))
-        size += 1
-    return [text for text, n in counts.most_common() if 2 * n >= size]
+        counts.update(list(dict.fromkeys(texts)))
+        n_collections += 1
+    return [text for text, n in counts.most_common() if 2 * n >= n_collections]
 
 
 def _is_word(signal: str) -> bool:
