@@ -27,7 +27,7 @@ from theorex_lab.core.files import (
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.identity import MERGED
+from theorex_lab.journal.places import MERGED
 from theorex_lab.journal.sqlite.erase import ERASURE
 
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from theorex_lab.journal.identity import Places
+    from theorex_lab.journal.places import Places
     from theorex_lab.journal.segments import Segments
 
 # These two and the table are made by `schema.sql`.
@@ -257,7 +257,7 @@ class SqliteJournal(Journal):
 
     def places(self) -> Places:
         """See `Journal`: what was read of them before is read no more."""
-        from theorex_lab.journal.identity import KINDS
+        from theorex_lab.journal.places import KINDS
 
         known = self._places or self._kept_places()
         scanned = 0
@@ -280,7 +280,7 @@ class SqliteJournal(Journal):
 
     def keep_places(self) -> None:
         """See `Journal`."""
-        from theorex_lab.journal.identity import write_cache
+        from theorex_lab.journal.places import write_cache
 
         write_cache(self._folder, self.places())
 
@@ -288,7 +288,7 @@ class SqliteJournal(Journal):
         """Remove what is kept of them: an event that said it was erased. Raises
         OSError.
         """
-        from theorex_lab.journal.identity import CACHE_FILE
+        from theorex_lab.journal.places import CACHE_FILE
 
         self._places = None
         with suppress(FileNotFoundError):
@@ -308,7 +308,7 @@ class SqliteJournal(Journal):
 
     def _kept_places(self) -> Places:
         """Those that are kept beside the journal, where they are its own; else none."""
-        from theorex_lab.journal.identity import Places, read_cache
+        from theorex_lab.journal.places import Places, read_cache
 
         kept = read_cache(self._folder)
         return kept if kept is not None and self.holds_places(kept) else Places()
