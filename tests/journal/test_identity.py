@@ -19,7 +19,7 @@ from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.app import hook
 from theorex_lab.app.cli.projects import note_roots
 from theorex_lab.core.project import checkout_root, project_of, repository_of
-from theorex_lab.journal import places
+from theorex_lab.journal import identity, places
 from theorex_lab.journal.identity import project_in
 from theorex_lab.journal.places import CACHE_FILE
 
