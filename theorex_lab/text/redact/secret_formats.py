@@ -78,7 +78,7 @@ def _mask_user(match: re.Match[str]) -> str:
     value = match["value"]
     try:
         content = binascii.a2b_base64(value + "=" * (-len(value) % 4))
-    except binascii.Error:
+    except ValueError:  # also for a letter that is not in ASCII, such as the long s
         return match[0]
     is_text = all(32 <= byte < 127 or byte > 159 for byte in content)
     return masked_after(match) if b":" in content and is_text else match[0]
