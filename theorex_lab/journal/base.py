@@ -141,7 +141,10 @@ def append_once(journal: Journal, events: Sequence[Event]) -> bool:
 
     It was taken where an id is there already; its sources are the lineages.
     """
-    sources = sorted({each for event in events for each in event.lineage})
+    source_ids: set[str] = set()
+    for event in events:
+        source_ids.update(event.lineage)
+    sources = sorted(source_ids)
     try:
         with journal.exclusive() as append:
             if any(event.erased for event in journal.read(ids=sources, erased=True)):
