@@ -144,10 +144,12 @@ def _remember(ground: Ground) -> Iterator[Round]:
             lambda: lab.research.remember(
                 f"new.{next(numbers)}", {"value": "a text of some words"}, ["tag"]
             ),
-            lambda: lab.journal.append([new_event("record", first.body, **about)]),
+            lambda: lab.journal.append(
+                [new_event("record", first.body, **about)]  # type: ignore[arg-type]
+            ),
             calls=200,
             meter=elapsed,
-        )  # type: ignore[arg-type]
+        )
 
 
 @row(

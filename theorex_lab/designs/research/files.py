@@ -426,9 +426,8 @@ class _Reading:
                 f"got {record!r:.100}; allowed is a record with key and value"
             )
         home, about = self._about(record)
-        body = record_body(
-            home, record.get("key"), record["value"], _texts(record.get("tags"))
-        )  # type: ignore[arg-type]
+        key: Any = record.get("key")
+        body = record_body(home, key, record["value"], _texts(record.get("tags")))
         created = _time(record.get("created_at"))
         updated = _time(record.get("updated_at") or record.get("created_at"))
         there = record_of(home, body["key"])
