@@ -51,18 +51,18 @@ def bench(names: tuple[str, ...], rounds: int, scale: str) -> None:
 
     picked = table.chosen(names)
     about = table.machine(table.SCALES[scale], rounds)
-    told: dict[str, Any] = {"machine": about, "lines": []}
+    results: dict[str, Any] = {"machine": about, "lines": []}
     as_json = bool(given_options().get("as_json"))
     click.echo(table.HEAD, err=as_json)
     try:
         for row in picked:
             line = table.measure(row, scale=table.SCALES[scale], rounds=rounds)
-            told["lines"].append(line.result())
+            results["lines"].append(line.result())
             click.echo(str(line), err=as_json)
     except KeyboardInterrupt:
-        told["error"] = "interrupted"
-    emit(told, f"\n{about}")
-    if "error" in told:
+        results["error"] = "interrupted"
+    emit(results, f"\n{about}")
+    if "error" in results:
         sys.exit(1)
 
 

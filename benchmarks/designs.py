@@ -38,23 +38,25 @@ def mixed(seed: int = 0) -> Iterator[Signals]:
     sizes = (_TOOLS, _COMMANDS, _CLASSES)
     shares = [1.0 / np.arange(1, size + 1) for size in sizes]
     while True:
-        drawn = [
+        draws = [
             generator.choice(len(share), _LINES, p=share / share.sum()).tolist()
             for share in shares
         ]
         errors = generator.integers(0, 2**32, _LINES).tolist()
-        for error, tool, command, of_class in zip(errors, *drawn, strict=True):
-            own = f"errsig_norm:{error:08x}"
+        for error, tool, command, of_class in zip(errors, *draws, strict=True):
+            error_signature = f"errsig_norm:{error:08x}"
             yield [
                 "log_error",
-                own,
+                error_signature,
                 f"tool:{tool}",
                 f"command:{command}",
                 f"class:{of_class}",
             ]
 
 
-def outcomes(home: Home, made: Iterator[Signals], number: int) -> Iterator[Event]:
+def outcomes(
+    home: Home, signal_lists: Iterator[Signals], number: int
+) -> Iterator[Event]:
     """Outcomes of ten genes in the quarter before NOW, from the earliest to the latest,
     each under signals of its own.
     """
@@ -63,9 +65,9 @@ def outcomes(home: Home, made: Iterator[Signals], number: int) -> Iterator[Event
     ages = np.sort(generator.integers(0, 90 * MICROSECONDS_PER_DAY, number))[
         ::-1
     ].tolist()
-    drawn = generator.integers(0, [[len(GENES)], [2]], (2, number)).T.tolist()
-    for place, (signals, age, (gene, hit)) in enumerate(
-        zip(islice(made, number), ages, drawn, strict=True)
+    draws = generator.integers(0, [[len(GENES)], [2]], (2, number)).T.tolist()
+    for number_of_action, (signals, age, (gene, hit)) in enumerate(
+        zip(islice(signal_lists, number), ages, draws, strict=True)
     ):
         body = {
             "signal": {
@@ -75,7 +77,7 @@ def outcomes(home: Home, made: Iterator[Signals], number: int) -> Iterator[Event
             },
             "mutation": None,
             "gene": {"id": GENES[gene], "category": "repair"},
-            "action": {"id": f"act_{place}"},
+            "action": {"id": f"act_{number_of_action}"},
             "personality": None,
             "outcome": {
                 "status": ("failed", "success")[hit],
@@ -95,18 +97,20 @@ def outcomes(home: Home, made: Iterator[Signals], number: int) -> Iterator[Event
 )
 def _advice(ground: Ground) -> Iterator[Round]:
     file = ground.folder / "memory_graph.jsonl"
-    asked = [*islice(mixed(), _CALLS)]
+    signal_lists = [*islice(mixed(), _CALLS)]
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
-        told = [*outcomes(lab.home, mixed(), ground.rows)]
-        lab.journal.append(told)
+        events = [*outcomes(lab.home, mixed(), ground.rows)]
+        lab.journal.append(events)
         file.write_text(
             "".join(
-                f"{json.dumps(document_form(event))}\n" for event in told[-_LINES:]
+                f"{json.dumps(document_form(event))}\n" for event in events[-_LINES:]
             ),
             "utf-8",
         )
-        lab.causal.get_advice(asked[0], GENES)
-        ours = in_turn(lambda signals: lab.causal.get_advice(signals, GENES), asked)
+        lab.causal.get_advice(signal_lists[0], GENES)
+        ours = in_turn(
+            lambda signals: lab.causal.get_advice(signals, GENES), signal_lists
+        )
         yield alternately(
             ours,
             lambda: [json.loads(line) for line in file.read_text("utf-8").splitlines()],
@@ -130,22 +134,21 @@ _PUBLISHED = "the published way: every level looks through all links"
 def _remember(ground: Ground) -> Iterator[Round]:
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
         lab.research.remember("key.0", {"value": 0})
-        (first,), about = (
-            lab.journal.tail(0, kinds=["record"]),
-            {"agent": "main", "at": NOW},
-        )
+        (first,) = lab.journal.tail(0, kinds=["record"])
         laid = [
             {**first.body, "key": f"key.{number}", "record_id": f"rec_{number}"}
             for number in range(ground.rows)
         ]
-        lab.journal.append([new_event("record", body, **about) for body in laid])  # type: ignore[arg-type]
+        lab.journal.append(
+            [new_event("record", body, agent="main", at=NOW) for body in laid]
+        )
         numbers = count()
         yield alternately(
             lambda: lab.research.remember(
                 f"new.{next(numbers)}", {"value": "a text of some words"}, ["tag"]
             ),
             lambda: lab.journal.append(
-                [new_event("record", first.body, **about)]  # type: ignore[arg-type]
+                [new_event("record", first.body, agent="main", at=NOW)]
             ),
             calls=200,
             meter=elapsed,
@@ -167,24 +170,27 @@ def _related(ground: Ground) -> Iterator[Round]:
     names = [f"theorem {number}" for number in range(ground.rows)]
 
     def published(start: int) -> set[int]:
-        seen = {start}
+        reached = {start}
         level = {start}
         for _ in range(_DEPTH):
             level = {
-                far for a, b in ends for near, far in ((a, b), (b, a)) if near in level
-            } - seen
-            seen |= level
-        return seen - {start}
+                target
+                for first, end in ends
+                for source, target in ((first, end), (end, first))
+                if source in level
+            } - reached
+            reached |= level
+        return reached - {start}
 
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
         lab.research.import_theorems(
             [(name, name, ()) for name in names],
-            [(names[a], names[b], "uses") for a, b in ends],
+            [(names[first], names[end], "uses") for first, end in ends],
         )
-        asked = [lab.research.theorem(name).node_id for name in names[:20]]
-        lab.research.find_related_theorems(asked[0], _DEPTH)
+        node_ids = [lab.research.theorem(name).node_id for name in names[:20]]
+        lab.research.find_related_theorems(node_ids[0], _DEPTH)
         ours = in_turn(
-            lambda node: lab.research.find_related_theorems(node, _DEPTH), asked
+            lambda node: lab.research.find_related_theorems(node, _DEPTH), node_ids
         )
         yield alternately(ours, in_turn(published, range(20)), calls=20)
 

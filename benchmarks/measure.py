@@ -40,15 +40,15 @@ Meter = Callable[[Timed], float]
 def words() -> list[str]:
     """Distinct made-up words, from the most frequent to the rarest."""
     syllables = [first + second for first in "bdfgklmnprstvz" for second in "aeiou"]
-    made = [
-        one + two + three
-        for one in syllables
-        for two in syllables
-        for three in syllables[::7]
+    all_words = [
+        begin + middle + third
+        for begin in syllables
+        for middle in syllables
+        for third in syllables[::7]
     ]
     return [
-        made[position]
-        for position in np.random.default_rng(1).permutation(len(made)).tolist()
+        all_words[position]
+        for position in np.random.default_rng(1).permutation(len(all_words)).tolist()
     ]
 
 
@@ -56,10 +56,10 @@ def texts(count: int, *, length: int = 12, seed: int = 0) -> list[str]:
     """Texts of `length` words each, drawn as in Zipf's law."""
     vocabulary = words()
     weights = 1.0 / (np.arange(len(vocabulary)) + _COMMONEST)
-    chosen = np.random.default_rng(seed).choice(
+    word_ranks = np.random.default_rng(seed).choice(
         len(vocabulary), (count, length), p=weights / weights.sum()
     )
-    return [" ".join(vocabulary[word] for word in row) for row in chosen.tolist()]
+    return [" ".join(vocabulary[word] for word in row) for row in word_ranks.tolist()]
 
 
 def unit_rows(count: int, *, seed: int = 0) -> Matrix:
@@ -91,9 +91,11 @@ class GivenVectors:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """The vectors of these texts, shape (n, 384)."""
-        drawn = self._drawn
+        random_rows = self._drawn
         rows = [
-            self.known.get(text, drawn[zlib.crc32(text.encode()) % len(drawn)])
+            self.known.get(
+                text, random_rows[zlib.crc32(text.encode()) % len(random_rows)]
+            )
             for text in texts
         ]
         return np.array(rows, np.float32).reshape(-1, DIMENSIONS)
@@ -243,20 +245,20 @@ def in_turn(call: Callable[[Any], object], things: Sequence[Any]) -> Timed:
     return lambda: call(next(turns))
 
 
-def run(*command: str | Path, given: bytes = b"", cwd: Path | None = None) -> bytes:
+def run(*command: str | Path, stdin: bytes = b"", cwd: Path | None = None) -> bytes:
     """What a process prints, run as a user's is: its modules compiled, offline. Raises
     TheorexError where it fails.
     """
     program, *arguments = command
-    done = run_program(
-        str(program), arguments, variables=environment(), folder=cwd, given=given
+    result = run_program(
+        str(program), arguments, variables=environment(), folder=cwd, given=stdin
     )
-    if done.code:
-        said = done.errors.decode(errors="replace").strip()[-500:]
+    if result.code:
+        errors = result.errors.decode(errors="replace").strip()[-500:]
         raise TheorexError(
-            f"{' '.join(map(str, command))[:200]} ended with code {done.code}: {said}"
+            f"{' '.join(map(str, command))[:200]} ended with code {result.code}: {errors}"
         )
-    return done.output
+    return result.output
 
 
 def environment() -> dict[str, str]:

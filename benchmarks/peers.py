@@ -154,11 +154,11 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
     matrix = embedder.embed(texts(ground.rows))
     with Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab:
         words = lab.views.get(lab.home.item_view).lexical
-        asked = cycle(questions)
+        queries = cycle(questions)
         yield alternately(
             in_turn(lab.search, questions),
             lambda: (
-                words.search(tokenize(next(asked)), limit=100),
+                words.search(tokenize(next(queries)), limit=100),
                 best_first(np.arange(len(matrix)), matrix @ vector, 100),
             ),
             calls=20,
@@ -170,15 +170,15 @@ def _process(arguments: tuple[str, ...], ground: Ground) -> Iterator[Round]:
     does nothing.
     """
     home = lay_home(ground.folder, ground.rows, measure.as_installed())
-    asked = texts(ground.rows)[-1].split()[:3] if "search" in arguments else ()
+    request = texts(ground.rows)[-1].split()[:3] if "search" in arguments else ()
     command = (
-        measure.theorex(home, *arguments, *asked)
+        measure.theorex(home, *arguments, *request)
         if arguments
         else (measure.PYTHON, "-c", _HOOK, home)
     )
     nothing = partial(measure.run, measure.PYTHON, "-c", "pass")
     ours = partial(
-        measure.run, *command, given=json.dumps(_EVENT).encode(), cwd=ground.folder
+        measure.run, *command, stdin=json.dumps(_EVENT).encode(), cwd=ground.folder
     )
     yield alternately(ours, nothing, meter=measure.child_seconds)
 

@@ -33,16 +33,16 @@ class BenchLine(NamedTuple):
     def result(self) -> dict[str, Any]:
         """The line as JSON holds it."""
         row = self.row
-        told = {
+        members = {
             "row": row.name,
             "about": row.about,
             "peer": row.peer,
             "at_most": row.at_most,
         }
         if self.skipped:
-            return {**told, "skipped": self.skipped}
+            return {**members, "skipped": self.skipped}
         return {
-            **told,
+            **members,
             "ratios": list(self.ratios),
             "median": statistics.median(self.ratios),
         }
@@ -85,12 +85,12 @@ def chosen(names: Sequence[str]) -> list[BenchRow]:
     """The rows of these names, all where none is given. Raises InvalidInput for an
     unknown name.
     """
-    known = rows()
-    if unknown := [name for name in names if name not in known]:
+    all_rows = rows()
+    if unknown := [name for name in names if name not in all_rows]:
         raise InvalidInput(
-            f"got the row {unknown[0]!r}; allowed are {', '.join(known)}"
+            f"got the row {unknown[0]!r}; allowed are {', '.join(all_rows)}"
         )
-    return [known[name] for name in names or known]
+    return [all_rows[name] for name in names or all_rows]
 
 
 def measure(row: BenchRow, *, scale: int, rounds: int) -> BenchLine:

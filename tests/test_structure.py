@@ -147,7 +147,7 @@ def test_the_exported_names() -> None:
     for name in theorex_lab.__all__:
         assert getattr(theorex_lab, name).__doc__
     with pytest.raises(AttributeError, match="has no 'nothing'"):
-        theorex_lab.nothing
+        theorex_lab.nothing  # noqa: B018
 
 
 def test_no_lock_file_and_no_model_weights_are_tracked() -> None:

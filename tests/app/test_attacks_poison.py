@@ -27,7 +27,7 @@ from theorex_lab import (
     new_event,
 )
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.flash import said
+from theorex_lab.designs.theorex.flash import sourced_texts
 from theorex_lab.evolution.cases import FailureCase, ReviewPanel, ReviewVerdict
 from theorex_lab.evolution.failures import ModelReviewer
 from theorex_lab.evolution.fix_words import problem_with
@@ -145,12 +145,12 @@ def test_what_an_agent_did_is_its_own_word_and_what_a_tool_answered_the_tools(
 def test_the_parts_of_an_event(
     body: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
-    assert said(body) == expected
+    assert sourced_texts(body) == expected
 
 
 @given(st.text(), st.text())
 def test_any_input_and_any_answer_has_its_parts(given: str, answer: str) -> None:
-    parts = said({"input": given, "response": answer, "source": "tool"})
+    parts = sourced_texts({"input": given, "response": answer, "source": "tool"})
     assert [part.source for part in parts] in (
         [],
         ["agent"],

@@ -51,7 +51,7 @@ def test_every_flat_name_stands_once_in_the_table_of_commands() -> None:
 def test_a_stand_in_for_a_module_that_is_not_there_says_so_when_it_is_used() -> None:
     missing = LazyModule("theorex_lab.no_such_module")
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
-        missing.anything
+        missing.anything  # noqa: B018
 
 
 @pytest.mark.parametrize(

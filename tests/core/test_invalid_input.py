@@ -113,7 +113,7 @@ def test_the_longest_text_is_accepted_and_configurable(clock: FixedClock) -> Non
         ({"tags": [" x"]}, "without space"),
         ({"tags": ["a\0"]}, "NUL"),
         ({"at": "2026-01-01T00:00:00"}, "without an offset"),
-        ({"at": datetime(2026, 1, 1)}, "without an offset"),
+        ({"at": datetime(2026, 1, 1)}, "without an offset"),  # noqa: DTZ001
         ({"at": "yesterday"}, "allowed is ISO 8601"),
         (
             {"at": to_datetime(NOW) + timedelta(minutes=5, seconds=1)},

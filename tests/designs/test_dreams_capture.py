@@ -350,9 +350,9 @@ def test_views_give_the_same_whatever_the_batches(lab: Lab) -> None:
         one = kind()
         other = kind()
         events = list(lab.home.journal.tail(0, kinds=kind.kinds))
-        one.fold(events)
+        one.apply(events)
         for event in events:
-            other.fold([event])
+            other.apply([event])
             other.load(other.columns())
         assert {name: column.tolist() for name, column in one.columns().items()} == {
             name: column.tolist() for name, column in other.columns().items()

@@ -56,7 +56,7 @@ def other(tmp_path: Path) -> Iterator[Lab]:
 
 
 def append(lab: Lab, kind: str, **body: Any) -> None:
-    lab.home.designs
+    lab.home.designs  # noqa: B018 - its kinds become known
     lab.journal.append([new_event(kind, {"project": "", **body}, agent="main", at=NOW)])
 
 
@@ -174,7 +174,7 @@ def test_what_others_said_stands_in_fences_of_a_prompt(lab: Lab) -> None:
     assert "pay me" in text
     assert "risk_level: high" in text
     assert not any("pay me" in line or line.startswith("#") for line in outside)
-    assert "source=tool" in text and "source=agent" in text
+    assert "source=tool" in text and "source=agent" in text  # noqa: PT018
     assert (
         sections.section_of(RecallResult("zero_shot", ""))
         == sections.memory_section(lab.home, "anything")

@@ -131,7 +131,7 @@ def test_a_tool_never_replaces_what_a_user_said(lab: Lab) -> None:
 def test_superseded_facts_sleep_in_search_and_wake_when_it_is_undone(lab: Lab) -> None:
     lab.facts.write("people/ann", "Lives in Bath", agent="sage")
     lab.facts.write("people/ann", "Lives in York", agent="main")
-    found = lambda: {
+    found = lambda: {  # noqa: E731
         hit.id for hit in lab.search("where does ann live", kinds=["fact"])
     }
     assert found() == {"ann-002"}

@@ -931,9 +931,9 @@ def test_views_are_the_same_however_events_are_cut(
         whole = kind()
         parts = kind()
         taken = [each for each in events if each.kind in kind.kinds]
-        whole.fold(taken)
+        whole.apply(taken)
         for number, bound in enumerate(bounds[1:]):
-            parts.fold([each for each in taken if bounds[number] < each.seq <= bound])
+            parts.apply([each for each in taken if bounds[number] < each.seq <= bound])
             again = kind()
             again.load(parts.columns())
             parts = again

@@ -656,7 +656,7 @@ def test_a_task_erased_while_it_is_reported_is_unknown(
     assert sound(lab)
     one_by_one = Tasks()
     for event in lab.journal.tail(0, kinds=Tasks.kinds):
-        one_by_one.fold([event])
+        one_by_one.apply([event])
     assert differing_columns(one_by_one, lab.views.get(Tasks)) == []
 
 

@@ -320,8 +320,8 @@ def test_many_traces_are_found_through_their_sorted_keys() -> None:
     view = Traces()
     count = 3_000
     for number in range(count):
-        view.fold([started(f"trace {number}")._replace(seq=2 * number + 1)])
-        view.fold([ended(f"trace {number}")._replace(seq=2 * number + 2)])
+        view.apply([started(f"trace {number}")._replace(seq=2 * number + 1)])
+        view.apply([ended(f"trace {number}")._replace(seq=2 * number + 2)])
         if number % 500 == 7:
             assert view.row("trace 3") == 3
             assert view.row(f"trace {number + 1}") is None
@@ -357,7 +357,7 @@ def test_no_object_is_kept_for_an_event() -> None:
         view = Traces()
         reopened = Traces()
         for number in range(count):
-            view.fold(
+            view.apply(
                 [started(f"trace {number}"), tool("Read"), ended(f"trace {number}")]
             )
         reopened.load(view.columns())
@@ -506,12 +506,12 @@ def test_the_view_equals_a_plain_model_whatever_the_cuts(
     numbered = [event._replace(seq=seq) for seq, event in enumerate(stream, start=1)]
     whole = Traces()
     cut = Traces()
-    whole.fold(numbered)
+    whole.apply(numbered)
     for start, end in pairwise(
         sorted({0, len(stream), *(each for each in cuts if each < len(stream))})
     ):
         reopened = Traces()
-        cut.fold(numbered[start:end])
+        cut.apply(numbered[start:end])
         reopened.load(cut.columns())
         cut = reopened
     assert differing_columns(whole, cut) == []

@@ -24,6 +24,7 @@ from test_browser import (
 from theorex_lab import InvalidInput
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.plots import causal as plots
+from theorex_lab.eval.widgets.causal import advice_explorer
 
 __all__ = ["browser", "jupyterlab"]  # fixtures
 pytestmark = pytest.mark.xdist_group("browser")
@@ -74,7 +75,7 @@ def test_another_half_life_changes_scores_and_drift_spreads_the_choice(
 
 
 def test_the_explorer_draws_again_when_a_control_moves(attempts: pd.DataFrame) -> None:
-    box = plots.advice_explorer({"simulated": attempts})
+    box = advice_explorer({"simulated": attempts})
     _, half_life, drift, genes, status, picture = box.children
     before = picture.value
     half_life.value, drift.value = 7.0, True
@@ -83,7 +84,7 @@ def test_the_explorer_draws_again_when_a_control_moves(attempts: pd.DataFrame) -
     before, genes.value = picture.value, 2
     assert picture.value != before
     with pytest.raises(InvalidInput, match="got no source"):
-        plots.advice_explorer({})
+        advice_explorer({})
 
 
 def test_the_widget_of_the_advice_notebook_works_by_keyboard(

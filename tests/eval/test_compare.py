@@ -21,7 +21,7 @@ from conftest import DAY, NOW, Run
 
 from theorex_lab import Event, InvalidInput, StorageError, installed, new_event
 from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
-from theorex_lab.eval.datasets.logs import Recorder
+from theorex_lab.eval.datasets.recorder import Recorder
 from theorex_lab.eval.metrics import compare as module
 from theorex_lab.eval.metrics.compare import Comparison, compare
 from theorex_lab.eval.plots.comparison import plot_comparison

@@ -84,7 +84,9 @@ def test_scores_equal_those_of_the_recordings_own_program(
         for text in texts:
             for mode in ("boot", "asked"):
                 expected = scene.score(text, 500, mode)
-                found = ours[scene.session.id].score(text, 500, asked=mode == "asked")
+                found = ours[scene.session.id].score(
+                    text, 500, after_prompt=mode == "asked"
+                )
                 for name in (
                     "file",
                     "edit",

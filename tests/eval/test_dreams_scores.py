@@ -38,6 +38,7 @@ from theorex_lab.eval.metrics.strategies import (
     survivors,
 )
 from theorex_lab.eval.plots import dreams as plots
+from theorex_lab.eval.widgets.dreams import dream_explorer
 
 __all__ = ["browser", "jupyterlab"]  # fixtures
 pytestmark = pytest.mark.xdist_group("browser")
@@ -182,7 +183,7 @@ def test_sliders_change_what_is_merged_and_where_it_drifts() -> None:
     traces = {
         name: made_up()[name] for name in ("jwt", "bread", "review", "review again")
     }
-    _, merge, drift, status, picture = plots.dream_explorer(
+    _, merge, drift, status, picture = dream_explorer(
         {"four": traces}, CONTEXTS
     ).children
     assert (

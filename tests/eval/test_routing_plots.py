@@ -33,12 +33,12 @@ from theorex_lab.eval.metrics.costs import (
 )
 from theorex_lab.eval.metrics.routing import PolicyScore
 from theorex_lab.eval.plots import routing as plots
-from theorex_lab.eval.plots.routing_explorer import (
+from theorex_lab.eval.widgets.explorer import to_png
+from theorex_lab.eval.widgets.routing import (
     describe_choices,
     draw_matrix,
     matrix_explorer,
 )
-from theorex_lab.eval.widgets.explorer import to_png
 
 MODELS = {"careful": ModelSettings(tier="large"), "quick": ModelSettings(tier="small")}
 

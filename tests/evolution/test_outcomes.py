@@ -196,11 +196,11 @@ def test_the_fold_does_not_depend_on_how_events_are_cut(drawn, cuts) -> None:
     events = _events(drawn)
     whole = Outcomes()
     parts = Outcomes()
-    whole.fold(events)
+    whole.apply(events)
     for start, end in pairwise(
         sorted({0, len(events), *(cut for cut in cuts if cut < len(events))})
     ):
-        parts.fold(events[start:end])
+        parts.apply(events[start:end])
         loaded = Outcomes()
         loaded.load({name: array.copy() for name, array in parts.columns().items()})
         parts = loaded
@@ -376,7 +376,7 @@ def test_an_outcome_of_a_call_keeps_its_place_in_files_and_goes_with_the_call(
     )
     export_home(calls.home, calls.searcher, tmp_path / "files")
     with Lab(tmp_path / "home", clock=calls.clock) as other:
-        searcher = lambda: other.searcher
+        searcher = lambda: other.searcher  # noqa: E731
         files = tmp_path / "files"
         import_home(other.home, searcher, files, trust_own=True)
         assert other.outcomes.get(found.outcome_id).trace_id == "good"

@@ -150,7 +150,7 @@ def test_a_tag_is_top_or_weak_or_neither(tags: dict[str, list[bool]]) -> None:
         for tag, wins in tags.items()
         for won in wins
     ]
-    view.fold([event._replace(seq=number) for number, event in enumerate(events, 1)])
+    view.apply([event._replace(seq=number) for number, event in enumerate(events, 1)])
     found = look_back(view)
     top, weak = ({each.tag for each in part} for part in (found.top, found.weak))
     assert not top & weak

@@ -371,7 +371,7 @@ def test_a_disk_that_fills_half_way_and_then_has_room(tmp_path: Path) -> None:
 
         def full(home: Path = home, size: int = size) -> None:
             with opened(home) as lab:
-                lab.views
+                lab.views  # noqa: B018
                 with files_of_at_most(size):
                     if size == SIZES[-1]:
                         lab.ingest(given)

@@ -202,7 +202,7 @@ def forked(run: Callable[[], object]) -> int:
             code = 0
         # The child must end here whatever happens: above it stands a copy of the test
         # run.
-        except BaseException:
+        except BaseException:  # noqa: BLE001
             traceback.print_exc()
         finally:
             sys.stderr.flush()

@@ -76,7 +76,7 @@ def list_notes():
 
 NOTES = contract.Design(
     "notes",
-    face=Notes,
+    api=Notes,
     kinds={"note": 1, "note_slept": 1},
     settings=NoteSettings,
     items=(

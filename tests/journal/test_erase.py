@@ -531,12 +531,12 @@ def folded(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
             self: view.View,
             events: Sequence[Event],
             kind: type = kind,
-            fold: object = kind.fold,
+            fold: object = kind.apply,
         ) -> None:
             seqs[kind.name] += [event.seq for event in events]
             fold(self, events)  # type: ignore[operator]
 
-        monkeypatch.setattr(kind, "fold", counting)
+        monkeypatch.setattr(kind, "apply", counting)
     return seqs
 
 

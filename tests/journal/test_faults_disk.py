@@ -96,7 +96,7 @@ def test_without_room_a_step_is_refused_and_does_the_same_when_there_is_room(
 
         def full(home: Path = home, size: int = size) -> None:
             with documented(home) as lab:
-                lab.views
+                lab.views  # noqa: B018
                 for _ in ("once", "lasting"):
                     with files_of_at_most(size):
                         try:

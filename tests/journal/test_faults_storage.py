@@ -730,7 +730,7 @@ def test_a_failed_commit_says_that_its_outcome_is_unknown(
     statement: str, text: str
 ) -> None:
     connection = _Failing(statement)
-    with pytest.raises(StorageError, match=text) as raised, explained("theorex.db"):
+    with pytest.raises(StorageError, match=text) as raised, explained("theorex.db"):  # noqa: PT012
         if statement == "VACUUM":
             connection.execute("VACUUM")
         with transaction(connection):  # type: ignore[arg-type]

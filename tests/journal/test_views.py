@@ -361,10 +361,10 @@ def test_a_snapshot_is_used_and_only_the_tail_is_folded(
     views = _filled(tmp_path)
     views.journal.append([observation("one more", labels=["late"])])
     folded: list[int] = []
-    fold = Axon.fold
+    fold = Axon.apply
     monkeypatch.setattr(
         Axon,
-        "fold",
+        "apply",
         lambda self, events: (folded.append(len(events)), fold(self, events))[1],
     )
     axon = views.get(Axon)

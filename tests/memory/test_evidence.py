@@ -266,11 +266,11 @@ def test_the_view_does_not_depend_on_the_cuts(
 ) -> None:
     whole = EvidenceView()
     cut = EvidenceView()
-    whole.fold(stream)
+    whole.apply(stream)
     for start, end in pairwise(
         sorted({0, len(stream), *(each for each in cuts if each < len(stream))})
     ):
-        cut.fold(stream[start:end])
+        cut.apply(stream[start:end])
         reopened = EvidenceView()
         reopened.load(cut.columns())
         cut = reopened
@@ -279,7 +279,7 @@ def test_the_view_does_not_depend_on_the_cuts(
 
 def counted(stream: Sequence[Event]) -> dict[tuple[str, str], tuple[float, float]]:
     view = EvidenceView()
-    view.fold(stream)
+    view.apply(stream)
     return {
         cell: (values[0], values[1]) for cell, values in content(view.table).items()
     }

@@ -54,9 +54,9 @@ class TestMarkedLines:
             for seq, (kind, item, undo) in enumerate(said, 1)
         ]
         for event in events:
-            marks.fold([event])
+            marks.apply([event])
         whole = Marks()
-        whole.fold(events)
+        whole.apply(events)
         assert all(
             (marks.columns()[name] == column).all()
             for name, column in whole.columns().items()

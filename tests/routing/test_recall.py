@@ -137,7 +137,7 @@ def test_weights_hold_their_successes_and_grow_with_the_calls(
     tasks: list[str], query: str, most: int
 ) -> None:
     view = Recall()
-    view.fold(
+    view.apply(
         [
             event
             for number, task in enumerate(tasks)
@@ -153,10 +153,10 @@ def test_weights_hold_their_successes_and_grow_with_the_calls(
 def test_a_view_that_was_loaded_recalls_the_same() -> None:
     first = Recall()
     second = Recall()
-    first.fold([*call(1, ASKED, quick=True), *call(2, OTHER, careful=False)])
+    first.apply([*call(1, ASKED, quick=True), *call(2, OTHER, careful=False)])
     second.load(first.columns())
-    second.fold(call(3, ASKED, careful=True)[:1])
-    first.fold(call(3, ASKED, careful=True)[:1])
+    second.apply(call(3, ASKED, careful=True)[:1])
+    first.apply(call(3, ASKED, careful=True)[:1])
     assert second.like(ASKED, 5).keys() == {"quick", "careful"}
     for name, recalled in first.like(ASKED, 5).items():
         assert second.like(ASKED, 5)[name] == pytest.approx(recalled)

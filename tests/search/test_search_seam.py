@@ -174,10 +174,10 @@ def test_an_erased_item_is_gone_with_its_vector(opened: Callable[..., Lab]) -> N
 def folds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many events each fold of the index is given."""
     counted: list[int] = []
-    real = ItemIndex.fold
+    real = ItemIndex.apply
     monkeypatch.setattr(
         ItemIndex,
-        "fold",
+        "apply",
         lambda view, events: (counted.append(len(events)), real(view, events))[1],
     )
     return counted

@@ -124,10 +124,10 @@ def test_a_view_that_is_current_folds_nothing(
     lab.journal.append(_events(3))
     lab.views.get(Axon)
     folded: list[int] = []
-    real = Axon.fold
+    real = Axon.apply
     monkeypatch.setattr(
         Axon,
-        "fold",
+        "apply",
         lambda view, events: (folded.append(len(events)), real(view, events))[1],
     )
     lab.views.get(Axon)

@@ -82,7 +82,7 @@ def run() -> None:
         problem = take(_read(sys.stdin.buffer), home)
     # The one place that catches everything: an agent must never be stopped by its
     # memory, whatever broke in it.
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001
         problem = _describe(error)
     if problem:
         _log(home, problem)
@@ -150,7 +150,7 @@ def _capture(
     try:
         place = WorkingFolder(
             folder_of(event),
-            named=lambda repository: _bound_project(home, journal, repository),
+            name_project=lambda repository: _bound_project(home, journal, repository),
         )
         body = body_of(event, place)
         if body.get("message") and _setting(home, "keepMessages", True) is not True:
@@ -374,7 +374,8 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
     from theorex_lab.memory.hook_payloads import WorkingFolder, folder_of
 
     place = WorkingFolder(
-        folder_of(event), named=lambda repository: _seen_project(home, repository)
+        folder_of(event),
+        name_project=lambda repository: _seen_project(home, repository),
     )
     project = place.project
     problem = ""

@@ -41,21 +41,22 @@ def others() -> tuple[Design, ...]:
 
 
 def _may_have_others() -> bool:
-    """Whether a package on the path names the group: reading the files costs a tenth of
-    importing the library that knows.
+    """Return whether a package on the path names the group: reading the files costs a
+    tenth of importing the library that knows.
     """
     folders = [folder or "." for folder in dict.fromkeys(sys.path)]
-    files = (
-        file
-        for folder in folders
-        for file in glob(f"{escape(folder)}/*-info/entry_points.txt")
-    )
-    return any(map(os.path.isfile, folders)) or any(map(_names_group, files))
+    if any(map(os.path.isfile, folders)):  # packages in an archive
+        return True
+    for folder in folders:
+        files = glob(f"{escape(folder)}/*-info/entry_points.txt")
+        if any(map(_names_group, files)):
+            return True
+    return False
 
 
-def _names_group(file: str) -> bool:
+def _names_group(path: str) -> bool:
     try:
-        with open(file, "rb") as read:
-            return ENTRY_POINTS.encode() in read.read()
+        with open(path, "rb") as file:
+            return ENTRY_POINTS.encode() in file.read()
     except OSError:  # a package was taken away meanwhile
         return False

@@ -106,7 +106,7 @@ class Tasks(View):
         times = dict.fromkeys(("seq", "step_seq", "claimed_at", "lease_until"), "i8")
         self.tasks = Table(to="i4", state="i1", step="i4", attempt="i4", **times)
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in steps of tasks; a task with an erased step is gone, and one that was
         submitted is not submitted again.
         """

@@ -58,7 +58,7 @@ class Traces(View):
         self.tools = Table(trace="i8", seq="i8")
         self.open: dict[str, int] = {}  # the row by id, in the order of their STARTs
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in STARTs, ENDs and tool events."""
         take = {
             "tool_used": self._use_tool,

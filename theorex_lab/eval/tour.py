@@ -17,7 +17,8 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.git_history import NoRepository, git_commits
 from theorex_lab.eval.datasets.log_sets.runs import record_commits
-from theorex_lab.eval.datasets.logs import load_logs, part
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.datasets.recorder import part
 from theorex_lab.eval.datasets.sources import describe_source, packaged
 from theorex_lab.eval.metrics.access import Tuning, log_of_commits, tune
 from theorex_lab.eval.metrics.access_log import AccessLog
@@ -89,13 +90,13 @@ class Tour(Rows[dict[str, Any]]):
         """A page that stands alone, without scripts or links to anything outside; every
         text from the history is escaped.
         """
-        told = (
+        sources = (
             (escape(caption), f"data:image/png;base64,{data}")
             for caption, data in self.figures.items()
         )
         figures = (
             f'<img alt="{caption}" src="{data}"><figcaption>{caption}</figcaption>'
-            for caption, data in told
+            for caption, data in sources
         )
         page = Template(
             Path(__file__).with_name("tour_page.html").read_text(encoding="utf-8")
@@ -147,7 +148,7 @@ class Tour(Rows[dict[str, Any]]):
         """source, law, params, scores, advice, concepts, tiers, context_tokens, figure,
         seconds, …; for JSON.
         """
-        kept = {
+        default_law = {
             "law": self.settings["decayLaw"],
             "params": self.settings["decayParams"],
             "scores": {},
@@ -155,19 +156,19 @@ class Tour(Rows[dict[str, Any]]):
         fitted = (
             self.tuning.result()
             if self.tuning
-            else {**kept, "advice": {"adopt": False, "why": self.advice}}
+            else {**default_law, "advice": {"adopt": False, "why": self.advice}}
         )
-        held = {
+        counts = {
             name: getattr(self, name) for name in ("observations", "concepts", "tiers")
         }
-        told = {
+        result = {
             "source": self.source,
             **fitted,
-            **held,
+            **counts,
             "context_tokens": self.context.tokens,
         }
         figure = _figure(self.replayed, self.unit) if self.replayed else None
-        return {**told, "figure": figure, "seconds": round(self.seconds, 2)}
+        return {**result, "figure": figure, "seconds": round(self.seconds, 2)}
 
     def __repr__(self) -> str:
         return f"Tour({self.source}: {self.concepts} concepts, {self.tuning!r})"
@@ -203,10 +204,10 @@ def history_of(repository: Path | None = None) -> TourHistory:
         return _of_sessions(
             f"simulation, since {why}. {simulation}", load_logs(SIMULATION)[0]
         )
-    _, lived = part(name, record_commits, commits, lambda commit: commit.sha[:12])
+    _, make_log = part(name, record_commits, commits, lambda commit: commit.sha[:12])
     first, last = (to_iso(commit.at)[:10] for commit in (commits[0], commits[-1]))
     source = f"git history of {name}: {len(commits)} commits, {first} to {last}"
-    return TourHistory(source, log_of_commits(commits), lived(), "commit")
+    return TourHistory(source, log_of_commits(commits), make_log(), "commit")
 
 
 def transcripts_of(path: Path) -> TourHistory:
@@ -304,27 +305,27 @@ def _tuned(log: AccessLog, seed: int) -> tuple[Tuning | None, str]:
         return None, str(error)
 
 
-def _remembered(lab: Lab, notes: Lab, lived: EvalLog) -> dict[str, int]:
+def _remembered(lab: Lab, notes: Lab, log: EvalLog) -> dict[str, int]:
     """Let `lab` take in what happened, and `notes` what was said, as notes; returns how
     many concepts of it each tier has.
 
     Concepts are drawn from notes alone, and notes would stand in the context beside the
     captures that say the same.
     """
-    lab.journal.append(lived.events, allow_future=True)
+    lab.journal.append(log.events, allow_future=True)
     for step in (step for design in lab.home.shown for step in design.steps):
         step.run(lab.home, None)
-    said = (
+    texts = (
         (
             line.at,
             (line.prompt or line.message).replace("\0", " ").strip()[:_MOST_LETTERS],
         )
-        for line in lived.lines
+        for line in log.lines
     )
     notes.write_all(
         [
             ObservationEntry(text, _AGENT, at=at, source="import")
-            for at, text in said
+            for at, text in texts
             if text
         ],
         imported=True,
@@ -338,10 +339,10 @@ def _replayed(
     """The last sessions, or as many of the last third of the commits; None where there
     are too few.
     """
-    if not (asked := len(scenes(history.lived))):
+    if not (n_sessions := len(scenes(history.lived))):
         return None
     most = _MOST_SESSIONS[history.unit]
-    last = min(most, max(1, asked // 3)) if history.unit == "commit" else most
+    last = min(most, max(1, n_sessions // 3)) if history.unit == "commit" else most
     return replay_sessions(
         history.lived,
         tokens=lab.settings.context_tokens,
@@ -410,14 +411,21 @@ def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
     """The closing figure for JSON: by budget and memory the share with its interval,
     and the difference to recency.
     """
-    found = {}
+    by_budget = {}
     for tokens in replayed.compared.plan.budgets:
         values: dict[str, Any] = {
             **replayed.values(tokens),
             "gain": replayed.gain(tokens),
         }
-        found[str(tokens)] = {name: value._asdict() for name, value in values.items()}
-    return {"unit": unit, "replayed": len(replayed), "of": replayed.of, "tokens": found}
+        by_budget[str(tokens)] = {
+            name: value._asdict() for name, value in values.items()
+        }
+    return {
+        "unit": unit,
+        "replayed": len(replayed),
+        "of": replayed.of,
+        "tokens": by_budget,
+    }
 
 
 def _figures(

@@ -1,11 +1,11 @@
-"""The gate: a policy proposed from earlier outcomes replaces the one in force only if
-it did better on later ones.
+"""The offline acceptance test of policies, called the gate.
 
-Proposals come from a fixed set, compared on the earlier half of what was recorded; the
-later half, which no proposal has seen, decides. What gains on the earlier half by no
-more than chance is not proposed. The parts of the policy, those of each design, are
-judged apart, since their scores mean different things. Policies that were in force are
-kept, and may be rolled back to.
+A policy that is proposed from earlier outcomes replaces the one in force only if it did
+better on later ones. Proposals come from a fixed set and are compared on the earlier
+half of the records. The later half decides, which no proposal has used. What gains on
+the earlier half by no more than chance is not proposed. The parts of the policy, those
+of each design, are judged apart, since their scores mean different things. Policies
+that were in force are kept, and may be rolled back to.
 """
 
 import math
@@ -54,23 +54,27 @@ POLICY_SETTINGS = (
 _LOCK_FILE = "policy.lock"
 _ROLLED_BACK = "rolled back to"
 _READ_AT_ONCE = 64
-Candidate = tuple[
-    dict[str, Any], Settings
-]  # changed settings by camelCase key, and the policy with them
+# Changed settings by camelCase key, and the policy with them.
+Candidate = tuple[dict[str, Any], Settings]
 T = TypeVar("T")
 MOST_RECORDS = 100  # of each half: a bound on the work of one night
-GAIN_IN_STANDARD_ERRORS = (
-    2.0  # a proposal must stand out on the earlier records by more than chance
-)
+# A proposal must stand out on the earlier records by more than chance.
+GAIN_IN_STANDARD_ERRORS = 2.0
 
 
 @dataclass(frozen=True)
 class KeptPolicy:
     """One kept policy.
 
-    number: from 1, in the order in which they were kept.  settings: every one of
-    POLICY_SETTINGS, by its camelCase key.  metrics: what was measured under it.
-    parent: the number of the policy that it came from, None for the first.
+    Attributes:
+        number: From 1, in the order in which they were kept.
+        settings: Every one of POLICY_SETTINGS, by its camelCase key.
+        metrics: What was measured under it.
+        reason: Why it was kept.
+        parent: The number of the policy that it came from, None for the first.
+        at: When it was kept, ISO 8601.
+        event_id: The id of its event.
+        lineage: The ids of the events that it rests on.
     """
 
     number: int
@@ -84,18 +88,18 @@ class KeptPolicy:
 
     @property
     def is_rollback(self) -> bool:
-        """Whether it was put in force again by a rollback to its parent."""
-        return (
-            self.parent is not None and self.reason == f"{_ROLLED_BACK} {self.parent}"
-        )
+        """Return whether it was put in force again by a rollback to its parent."""
+        if self.parent is None:
+            return False
+        return self.reason == f"{_ROLLED_BACK} {self.parent}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The policy as JSON holds it."""
+        """Return the policy as JSON holds it."""
         return {**asdict(self), "lineage": list(self.lineage)}
 
 
 def policy_settings(settings: Settings) -> dict[str, Any]:
-    """The policy among the settings, by camelCase keys, as JSON holds it.
+    """Return the policy among the settings, by camelCase keys, as JSON holds it.
 
     >>> policy_settings(Settings(half_life_days=7))["halfLifeDays"]
     7.0
@@ -104,34 +108,38 @@ def policy_settings(settings: Settings) -> dict[str, Any]:
 
 
 def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """The settings with `changes` (camelCase keys); what was left at its default stays
-    so. Raises ConfigError.
+    """Return the settings with `changes` (camelCase keys).
+
+    What was left at its default stays so.
+
+    Raises:
+        ConfigError: Where the changes do not fit.
     """
-    return check_settings(
-        {**settings.to_dict(only_given=True), **changes}, where="policy"
-    )
+    changed = {**settings.to_dict(only_given=True), **changes}
+    return check_settings(changed, where="policy")
 
 
 def numbered_events(journal: Journal, *parts: str) -> Iterator[Event]:
-    """The events whose ids follow from these parts and their numbers 1, 2, 3, …; erased
-    ones too.
+    """Yield the events whose ids follow from these parts and their numbers 1, 2, 3, ….
+
+    Erased ones are yielded too.
     """
     for start in count(1, _READ_AT_ONCE):
-        ids = [
-            derived_event_id(*parts, number)
-            for number in range(start, start + _READ_AT_ONCE)
-        ]
-        found = {event.id: event for event in journal.read(ids=ids, erased=True)}
+        numbers = range(start, start + _READ_AT_ONCE)
+        ids = [derived_event_id(*parts, number) for number in numbers]
+        events = {event.id: event for event in journal.read(ids=ids, erased=True)}
         for event_id in ids:
-            if event_id not in found:
+            if event_id not in events:
                 return
-            yield found[event_id]
+            yield events[event_id]
 
 
 @contextmanager
 def policy_lock(home: Path) -> Iterator[None]:
-    """Hold what a change of policy needs to itself; another process waits. Raises
-    StorageError.
+    """Hold what a change of policy needs to itself; another process waits.
+
+    Raises:
+        StorageError: Where the home cannot be written.
     """
     with (
         writing(home, "nothing was changed; make it writable"),
@@ -141,7 +149,7 @@ def policy_lock(home: Path) -> Iterator[None]:
 
 
 def policies(journal: Journal) -> list[KeptPolicy]:
-    """Every policy that was kept, in order; those that were erased are left out."""
+    """Return every policy that was kept, in order, without erased ones."""
     return [
         _policy(event)
         for event in numbered_events(journal, "policy")
@@ -159,21 +167,28 @@ def snapshot(
     parent: KeptPolicy | None = None,
     lineage: Sequence[str] = (),
 ) -> KeptPolicy:
-    """Keep a policy (as `policy_settings` gives it) under the next number; `at` in µs
-    UTC.
+    """Keep a policy under the next number.
 
-    `parent`: the policy that it came from, by default the newest. Raises InvalidInput
-    for a reason over 500 characters.
+    Args:
+        journal: The journal that keeps it.
+        settings: The policy, as `policy_settings` gives it.
+        at: The time, µs UTC.
+        reason: Why it is kept, up to 500 characters.
+        metrics: What was measured under it.
+        parent: The policy that it came from, by default the newest.
+        lineage: The ids of further events that it rests on.
+
+    Raises:
+        InvalidInput: For a reason over 500 characters.
     """
     if len(reason) > 500:
         raise InvalidInput(
             f"got a reason of {len(reason)} characters; allowed are up to 500"
         )
     while True:
-        before = [*numbered_events(journal, "policy")]
-        number = len(before) + 1
-        known = [event for event in before if not event.erased]
-        origin = parent or (_policy(known[-1]) if known else None)
+        earlier_events = [*numbered_events(journal, "policy")]
+        number = len(earlier_events) + 1
+        origin = parent or _newest_policy(earlier_events)
         body: Body = {
             "number": number,
             "settings": dict(settings),
@@ -181,14 +196,26 @@ def snapshot(
             "reason": reason,
             "parent": origin.number if origin else None,
         }
-        rests_on = [*([origin.event_id] if origin else []), *lineage]
-        made = derived_event_id("policy", number)
+        origin_ids = [origin.event_id] if origin else []
         event = new_event(
-            "policy", body, agent=SCANNER, at=at, lineage=rests_on, event_id=made
+            "policy",
+            body,
+            agent=SCANNER,
+            at=at,
+            lineage=[*origin_ids, *lineage],
+            event_id=derived_event_id("policy", number),
         )
         with suppress(AlreadyThere):  # another process took the number
             journal.append([event], allow_future=True)
             return _policy(event)
+
+
+def _newest_policy(events: Sequence[Event]) -> KeptPolicy | None:
+    """Return the newest of these kept policies that is not erased, None without one."""
+    for event in reversed(events):
+        if not event.erased:
+            return _policy(event)
+    return None
 
 
 def keep(
@@ -199,80 +226,81 @@ def keep(
     reason: str,
     metrics: Mapping[str, Any] | None = None,
 ) -> KeptPolicy:
-    """The newest policy where it is the one in force, else a snapshot of the one in
-    force.
-    """
-    known = policies(journal)
-    if known and known[-1].settings == policy_settings(settings):
-        return known[-1]
-    return snapshot(
-        journal, policy_settings(settings), at=at, reason=reason, metrics=metrics
-    )
+    """Return the newest policy where it is in force, else a snapshot of the settings."""
+    current = policy_settings(settings)
+    kept_policies = policies(journal)
+    if kept_policies and kept_policies[-1].settings == current:
+        return kept_policies[-1]
+    return snapshot(journal, current, at=at, reason=reason, metrics=metrics)
 
 
 def rollback(
     journal: Journal, settings: Settings, home: Path, number: int, *, at: int
 ) -> tuple[KeptPolicy, Settings]:
-    """Put the policy of this number in force; returns the event of it and the settings
-    as they are now.
+    """Put the policy of this number in force.
 
     What is in force is kept first, then config.json is replaced as a whole, then a new
-    policy says so; repeating it changes nothing. Settings that the policy does not name
-    stay as they are. Raises InvalidInput for an unknown number, ConfigError where the
-    policy does not fit the other settings; then nothing was changed.
+    policy says so. Repeating it changes nothing. Settings that the policy does not name
+    stay as they are.
+
+    Returns:
+        The policy that says so, and the settings as they are now.
+
+    Raises:
+        InvalidInput: For an unknown number.
+        ConfigError: Where the policy does not fit the other settings. Then nothing was
+            changed.
     """
     with policy_lock(home):
-        known = policies(journal)
-        if (
-            chosen := next(
-                (policy for policy in known if policy.number == number), None
-            )
-        ) is None:
-            numbers = ", ".join(str(policy.number) for policy in known)
-            allowed = numbers or "none yet: `theorex policy-snapshot` keeps one"
-            raise InvalidInput(
-                f"got the policy number {number!r}; allowed are {allowed}"
-            )
-        now = policy_settings(settings)
-        changes = {
-            key: value
-            for key, value in chosen.settings.items()
-            if key not in now or now[key] != value
-        }
+        chosen = _policy_of_number(policies(journal), number)
+        changes = _changed_settings(policy_settings(settings), chosen.settings)
         restored = with_changes(settings, changes)
         if changes:
-            keep(
-                journal,
-                settings,
-                at=at,
-                reason=f"in force before the rollback to {number}",
-            )
+            reason = f"in force before the rollback to {number}"
+            keep(journal, settings, at=at, reason=reason)
             write_config(home, changes)
         newest = policies(journal)[-1]
-        if (
-            newest.settings == chosen.settings
-            and newest.parent == number
-            and newest.is_rollback
-        ):
+        is_repeated = newest.is_rollback and newest.parent == number
+        if is_repeated and newest.settings == chosen.settings:
             return newest, restored
-        now = policy_settings(restored)
-        reason = f"{_ROLLED_BACK} {number}"
-        return (
-            snapshot(
-                journal,
-                now,
-                at=at,
-                reason=reason,
-                metrics=chosen.metrics,
-                parent=chosen,
-            ),
-            restored,
+        policy = snapshot(
+            journal,
+            policy_settings(restored),
+            at=at,
+            reason=f"{_ROLLED_BACK} {number}",
+            metrics=chosen.metrics,
+            parent=chosen,
         )
+        return policy, restored
+
+
+def _policy_of_number(kept_policies: Sequence[KeptPolicy], number: int) -> KeptPolicy:
+    """Return the policy of this number, or raise InvalidInput for an unknown one."""
+    for policy in kept_policies:
+        if policy.number == number:
+            return policy
+    numbers = ", ".join(str(policy.number) for policy in kept_policies)
+    allowed = numbers or "none yet: `theorex policy-snapshot` keeps one"
+    raise InvalidInput(f"got the policy number {number!r}; allowed are {allowed}")
+
+
+def _changed_settings(
+    current: Mapping[str, Any], proposed: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the proposed settings that differ from the current ones."""
+    return {
+        key: value
+        for key, value in proposed.items()
+        if key not in current or current[key] != value
+    }
 
 
 def write_config(home: Path, changes: Mapping[str, Any]) -> None:
-    """Write changes (camelCase keys) into the home's config.json, as a whole. Raises
-    ConfigError, StorageError.
+    """Write changes (camelCase keys) into the home's config.json, as a whole.
+
+    Raises:
+        ConfigError: Where the changes do not fit.
+        StorageError: Where the file cannot be written.
     """
     file = home / "config.json"
     with writing(file, "the old file is untouched"):
@@ -280,17 +308,27 @@ def write_config(home: Path, changes: Mapping[str, Any]) -> None:
 
 
 def _policy(event: Event) -> KeptPolicy:
-    stated = {
-        name: event.body[name]
-        for name in ("number", "settings", "metrics", "reason", "parent")
-    }
+    """Return the policy that an event keeps."""
+    body = event.body
     return KeptPolicy(
-        **stated, at=to_iso(event.at), event_id=event.id, lineage=event.lineage
+        number=body["number"],
+        settings=body["settings"],
+        metrics=body["metrics"],
+        reason=body["reason"],
+        parent=body["parent"],
+        at=to_iso(event.at),
+        event_id=event.id,
+        lineage=event.lineage,
     )
 
 
 def digest(settings: Settings, judged: Sequence[str]) -> str:
-    """The same for settings that agree in the `judged` ones (camelCase keys)."""
+    """Return a digest that is the same for settings that agree in the `judged` ones.
+
+    Args:
+        settings: The settings.
+        judged: camelCase keys.
+    """
     values = policy_settings(settings)
     return derived_event_id("policy in force", encode([values[key] for key in judged]))
 
@@ -301,31 +339,40 @@ def candidates_of(
     judged: Sequence[str],
     turned_down: frozenset[str],
 ) -> list[Candidate]:
-    """The policy in force first, then those proposed, with nothing in their changes
-    that stays as it is.
+    """Return the policy in force, then those proposed.
+
+    Nothing stands in their changes that stays as it is.
     """
-    now = policy_settings(settings)
-    found: list[Candidate] = [({}, settings)]
+    current = policy_settings(settings)
+    candidates: list[Candidate] = [({}, settings)]
     for proposal in proposals:
-        changes = {key: value for key, value in proposal.items() if now[key] != value}
+        changes = {
+            key: value for key, value in proposal.items() if current[key] != value
+        }
         policy = with_changes(settings, changes)
         if changes and digest(policy, judged) not in turned_down:
-            found.append((changes, policy))
-    return found
+            candidates.append((changes, policy))
+    return candidates
 
 
 def best_of(scores: NDArray[np.float64], candidates: Sequence[Candidate]) -> int:
-    """The place of the best; of equals the one that changes least, then the first."""
+    """Return the index of the best candidate.
+
+    Of equals it is the one that changes least, then the first.
+    """
     rounded = scores.round(9).tolist()
-    return max(
-        range(len(candidates)),
-        key=lambda place: (rounded[place], -len(candidates[place][0]), -place),
-    )
+
+    def rank(index: int) -> tuple[float, int, int]:
+        changes, _ = candidates[index]
+        return rounded[index], -len(changes), -index
+
+    return max(range(len(candidates)), key=rank)
 
 
 def gain_stands_out(gains: NDArray[np.float64]) -> bool:
-    """Whether the mean of paired gains is above 0 by more than two standard errors; NaN
-    are left out.
+    """Return whether the mean of paired gains is above 0 by two standard errors.
+
+    NaN are left out.
 
     >>> (
     ...     gain_stands_out(np.array([1.0, 1.0, np.nan])),
@@ -333,27 +380,24 @@ def gain_stands_out(gains: NDArray[np.float64]) -> bool:
     ... )
     (True, False)
     """
-    known = gains[~np.isnan(gains)]
-    return len(known) > 0 and bool(
-        known.mean() > GAIN_IN_STANDARD_ERRORS * known.std() / math.sqrt(len(known))
-    )
+    measured = gains[~np.isnan(gains)]
+    if not len(measured):
+        return False
+    standard_error = measured.std() / math.sqrt(len(measured))
+    return bool(measured.mean() > GAIN_IN_STANDARD_ERRORS * standard_error)
 
 
 def halves(records: Sequence[T], most: int) -> tuple[list[T], list[T]]:
-    """The earlier and the later half, each thinned to at most `most` records, spread
-    evenly.
-    """
+    """Return the earlier and the later half, each thinned to at most `most` records."""
     middle = len(records) // 2
     return _thinned(records[:middle], most), _thinned(records[middle:], most)
 
 
 def _thinned(records: Sequence[T], most: int) -> list[T]:
-    places = (
-        np.linspace(0, len(records) - 1, min(most, len(records)))
-        .round()
-        .astype(np.int64)
-    )
-    return [records[place] for place in places.tolist()]
+    """Return at most `most` of the records, spread evenly."""
+    n_records = min(most, len(records))
+    positions = np.linspace(0, len(records) - 1, n_records).round().astype(np.int64)
+    return [records[position] for position in positions.tolist()]
 
 
 GateVerdict = Literal["accept", "refuse", "hold"]
@@ -371,13 +415,22 @@ def decide(
     margin: float = MARGIN,
     min_samples: int = MIN_SAMPLES,
 ) -> GateVerdict:
-    """Whether a policy that scored `after` replaces one that scored `before`, on `n`
-    samples.
+    """Return whether a policy that scored `after` replaces one that scored `before`.
 
-    accept where after ≥ before · (1 + margin) within a relative 1e-9, and from 0 only
-    where it is above 0; hold below `min_samples`, whatever the scores; else refuse.
-    Raises InvalidInput for scores that are negative or not finite, a negative n or
-    margin, or min_samples below 1.
+    It is accepted where after ≥ before · (1 + margin) within a relative 1e-9, and from
+    0 only where it is above 0. It is held below `min_samples`, whatever the scores.
+    Else it is refused.
+
+    Args:
+        before: The score of the policy in force.
+        after: The score of the proposed policy.
+        n: The number of samples.
+        margin: The share by which it must be better.
+        min_samples: The fewest samples that decide.
+
+    Raises:
+        InvalidInput: For scores that are negative or not finite, a negative n or
+            margin, or min_samples below 1.
 
     >>> (
     ...     decide(0.80, 0.816, 5),
@@ -408,18 +461,26 @@ def decide(
         return "hold"
     if before == 0:
         return "accept" if after > 0 else "refuse"
-    return "accept" if after >= before * (1 + margin) * (1 - TOLERANCE) else "refuse"
+    needed = before * (1 + margin) * (1 - TOLERANCE)
+    return "accept" if after >= needed else "refuse"
 
 
 @dataclass(frozen=True)
 class AcceptanceResult:
-    """What the gate said of one part of the policy.
+    """The gate's decision on one part of the policy.
 
-    before, after: scores of the policy in force and of the proposed one on the later
-    records, None where they are too few to be scored.  n: those records.  proposed:
-    changed settings by camelCase key, empty where none stood out on the earlier
-    records.  policy: the number of the accepted policy.  repeated: it was judged on
-    these records before.
+    Attributes:
+        part: The name of the part.
+        decision: accept, refuse or hold.
+        before: The score of the policy in force on the later records, None where they
+            are too few to be scored.
+        after: The score of the proposed one on them.
+        n: The number of the later records.
+        margin: The share by which the proposed one had to be better.
+        proposed: Changed settings by camelCase key, empty where none stood out on the
+            earlier records.
+        policy: The number of the accepted policy.
+        repeated: Whether it was judged on these records before.
     """
 
     part: str
@@ -436,46 +497,54 @@ class AcceptanceResult:
 
 
 def gate(home: Home) -> list[AcceptanceResult]:
-    """Judge a proposal for each part, and put what is accepted in force; the home has
-    the settings as they are then.
+    """Judge a proposal for each part, and put what is accepted in force.
 
-    The same records and the same policy are judged once: repeating it changes nothing.
-    Accepting keeps the policy in force, appends what the gate said, replaces
-    config.json, and keeps the new policy; a gate that was killed on the way is finished
-    by the next one. What a rollback undid is not proposed again. Raises ConfigError,
-    StorageError.
+    The home has the settings as they are then. The same records and the same policy are
+    judged once: repeating it changes nothing. Accepting keeps the policy in force,
+    appends the gate's decision, replaces config.json, and keeps the new policy. A gate
+    that was killed on the way is finished by the next one. What a rollback undid is not
+    proposed again.
+
+    Raises:
+        ConfigError: Where a proposal does not fit the settings.
+        StorageError: Where something cannot be written.
     """
     with policy_lock(home.folder):
         return [_Gate(home, name, part).run() for name, part in parts_of(home).items()]
 
 
 def score_policy(home: Home) -> dict[str, dict[str, float | int]]:
-    """Scores of the settings on the later half of what was recorded, by part: {memory:
-    {score, n}}.
+    """Return scores of the settings on the later half of the records, by part.
+
+    They look like {memory: {score, n}}.
     """
     return {name: dict(part.score(home)) for name, part in parts_of(home).items()}
 
 
 def parts_of(home: Home) -> dict[str, PolicyPart]:
-    """What the gate judges: the parts of each design.
+    """Return what the gate judges: the parts of each design.
 
-    Raises InvalidInput where two parts have one name, or a part has settings that no
-    policy keeps.
+    Raises:
+        InvalidInput: Where two parts have one name, or a part has settings that no
+            policy keeps.
     """
-    named = [policy for design in home.designs for policy in design.policies.items()]
-    parts = dict(named)
-    kept = policy_settings(home.settings)
-    if len(parts) < len(named):
+    named_parts: list[tuple[str, PolicyPart]] = []
+    for design in home.designs:
+        named_parts.extend(design.policies.items())
+    parts = dict(named_parts)
+    if len(parts) < len(named_parts):
         raise InvalidInput(
-            f"got parts of the policy named {[name for name, _ in named]}; allowed is"
-            " one of each name"
+            f"got parts of the policy named {[name for name, _ in named_parts]};"
+            " allowed is one of each name"
         )
+    allowed = policy_settings(home.settings)
     for name, part in parts.items():
-        if unknown := [key for key in part.settings if key not in kept]:
-            raise InvalidInput(
-                f"the part {name!r} has the setting {unknown[0]!r}; allowed are"
-                f" {', '.join(kept)}"
-            )
+        for key in part.settings:
+            if key not in allowed:
+                raise InvalidInput(
+                    f"the part {name!r} has the setting {key!r}; allowed are"
+                    f" {', '.join(allowed)}"
+                )
     return parts
 
 
@@ -483,49 +552,72 @@ class _Gate:
     """One part of the policy before the gate."""
 
     def __init__(self, home: Home, name: str, part: PolicyPart) -> None:
-        self.home, self.name, self.part, self.journal = home, name, part, home.journal
-        said = [*numbered_events(self.journal, "gated")]
-        self.number = len(said) + 1
-        self.said = [
-            event for event in said if not event.erased and event.body["part"] == name
+        self.home = home
+        self.name = name
+        self.part = part
+        self.journal = home.journal
+        decisions = [*numbered_events(self.journal, "gated")]
+        self.number = len(decisions) + 1
+        self.decisions = [
+            event
+            for event in decisions
+            if not event.erased and event.body["part"] == name
         ]
         self.policies = policies(self.journal)
 
     def run(self) -> AcceptanceResult:
-        now = digest(self.home.settings, self.part.settings)
-        last = self.said[-1] if self.said else None
-        unfinished = (
-            last is not None
-            and last.body["decision"] == "accept"
-            and self._policy_of(last) is None
-        )
-        if (
-            last is not None
-            and unfinished
-            and now in (last.body["against"], last.body["result"])
-        ):
-            self._put_in_force(last)
-            return _gated(last)
-        # What the records of this part come to; another record, or another score of
-        # one, makes it another.
-        rule = encode(
-            [self.home.settings.gate_margin, self.home.settings.gate_min_samples]
-        )
-        evidence = derived_event_id(
-            "evidence", self.name, rule, encode(self.part.evidence(self.home))
-        )
-        for event in reversed(self.said):
-            judged = (
-                event.body["against"],
-                event.body["result"] if event.body["decision"] == "accept" else None,
-            )
-            if event.body["evidence"] == evidence and now in judged:
-                return _gated(event, repeated=True)
-        return self._settle(self._proposal(), evidence, now)
+        """Finish the last decision, repeat an earlier one, or judge a new proposal."""
+        in_force = digest(self.home.settings, self.part.settings)
+        unfinished = self._unfinished(in_force)
+        if unfinished is not None:
+            self._put_in_force(unfinished)
+            return _gated(unfinished)
+        evidence = self._evidence()
+        earlier = self._earlier_decision(evidence, in_force)
+        if earlier is not None:
+            return _gated(earlier, repeated=True)
+        return self._settle(self._proposal(), evidence, in_force)
+
+    def _unfinished(self, in_force: str) -> Event | None:
+        """Return the last decision, where it was accepted and is not yet carried out.
+
+        It only counts while the policy in force is the one that it was about, or the
+        one that it leads to.
+        """
+        if not self.decisions:
+            return None
+        last = self.decisions[-1]
+        if last.body["decision"] != "accept" or self._policy_of(last) is not None:
+            return None
+        if in_force not in (last.body["against"], last.body["result"]):
+            return None
+        return last
+
+    def _evidence(self) -> str:
+        """Return an id of what the records of this part come to.
+
+        Another record, or another score of one, makes it another.
+        """
+        settings = self.home.settings
+        rule = encode([settings.gate_margin, settings.gate_min_samples])
+        records = encode(self.part.evidence(self.home))
+        return derived_event_id("evidence", self.name, rule, records)
+
+    def _earlier_decision(self, evidence: str, in_force: str) -> Event | None:
+        """Return the newest decision on this evidence that is about this policy."""
+        for event in reversed(self.decisions):
+            judged = [event.body["against"]]
+            if event.body["decision"] == "accept":
+                judged.append(event.body["result"])
+            if event.body["evidence"] == evidence and in_force in judged:
+                return event
+        return None
 
     def _proposal(self) -> Proposal:
+        """Return the part's proposal, or raise InvalidInput for settings not its own."""
         proposal = self.part.propose(self.home, self._turned_down())
-        if others := proposal.changes.keys() - self.part.settings:
+        others = proposal.changes.keys() - self.part.settings
+        if others:
             allowed = ", ".join(self.part.settings)
             raise InvalidInput(
                 f"the part {self.name!r} proposed {sorted(others)}; allowed are"
@@ -533,25 +625,25 @@ class _Gate:
             )
         return proposal
 
-    def _settle(self, proposal: Proposal, evidence: str, now: str) -> AcceptanceResult:
-        margin = self.home.settings.gate_margin
-        min_samples = self.home.settings.gate_min_samples
-        before = proposal.before or 0.0
-        after = proposal.after or 0.0
+    def _settle(
+        self, proposal: Proposal, evidence: str, in_force: str
+    ) -> AcceptanceResult:
+        """Decide on a proposal, append the decision, and carry it out."""
+        settings = self.home.settings
         decision = decide(
-            before, after, proposal.n, margin=margin, min_samples=min_samples
+            proposal.before or 0.0,
+            proposal.after or 0.0,
+            proposal.n,
+            margin=settings.gate_margin,
+            min_samples=settings.gate_min_samples,
         )
-        number = None
+        policy_number = None
         lineage = []
-        at = self.home.clock.now()
         if decision == "accept":
-            metrics = {self.name: {"score": proposal.before, "n": proposal.n}}
-            reason = f"in force before gate {self.number}"
-            kept = keep(
-                self.journal, self.home.settings, at=at, reason=reason, metrics=metrics
-            )
-            number = kept.number + 1
-            lineage = [kept.event_id]
+            policy = self._keep_in_force(proposal)
+            policy_number = policy.number + 1
+            lineage = [policy.event_id]
+        changed = with_changes(settings, proposal.changes)
         body = {
             "number": self.number,
             "part": self.name,
@@ -560,75 +652,85 @@ class _Gate:
             "after": proposal.after,
             "n": proposal.n,
             "proposed": proposal.changes,
-            "margin": margin,
-            "policy": number,
+            "margin": settings.gate_margin,
+            "policy": policy_number,
             "evidence": evidence,
-            "against": now,
-            "result": digest(
-                with_changes(self.home.settings, proposal.changes), self.part.settings
-            ),
+            "against": in_force,
+            "result": digest(changed, self.part.settings),
         }
-        made = derived_event_id("gated", self.number)
-        at = self.home.clock.now()
         event = new_event(
-            "gated", body, agent=SCANNER, at=at, lineage=lineage, event_id=made
+            "gated",
+            body,
+            agent=SCANNER,
+            at=self.home.clock.now(),
+            lineage=lineage,
+            event_id=derived_event_id("gated", self.number),
         )
         self.journal.append([event], allow_future=True)
         if decision == "accept":
             self._put_in_force(event)
         return _gated(event)
 
+    def _keep_in_force(self, proposal: Proposal) -> KeptPolicy:
+        """Keep the policy in force, with its score, before another replaces it."""
+        return keep(
+            self.journal,
+            self.home.settings,
+            at=self.home.clock.now(),
+            reason=f"in force before gate {self.number}",
+            metrics={self.name: {"score": proposal.before, "n": proposal.n}},
+        )
+
     def _put_in_force(self, event: Event) -> None:
-        """What an accepted gate leaves to do: config.json, then the policy that says it
-        is done.
+        """Do what an accepted decision leaves to do.
+
+        That is config.json, then the policy that says it is done.
         """
         changes = event.body["proposed"]
-        reason = f"accepted by gate {event.body['number']}"
         changed = with_changes(self.home.settings, changes)
-        metrics = {"score": event.body["after"], "n": event.body["n"]}
         write_config(self.home.folder, changes)
-        now, at = policy_settings(changed), self.home.clock.now()
+        metrics = {"score": event.body["after"], "n": event.body["n"]}
         snapshot(
             self.journal,
-            now,
-            at=at,
-            reason=reason,
+            policy_settings(changed),
+            at=self.home.clock.now(),
+            reason=f"accepted by gate {event.body['number']}",
             metrics={self.name: metrics},
             lineage=[event.id],
         )
         self.home.settings = changed
 
     def _policy_of(self, event: Event) -> KeptPolicy | None:
-        """The policy that an accepted gate kept."""
-        return next(
-            (policy for policy in self.policies if event.id in policy.lineage), None
-        )
+        """Return the policy that an accepted decision kept."""
+        for policy in self.policies:
+            if event.id in policy.lineage:
+                return policy
+        return None
 
     def _turned_down(self) -> frozenset[str]:
-        """Digests of accepted policies that somebody rolled back from."""
-        restored = [
-            (policy.number, policy.parent or 0)
-            for policy in self.policies
-            if policy.is_rollback
-        ]
-        accepted = [
-            (event, policy.number)
-            for event in self.said
-            if (policy := self._policy_of(event)) is not None
-        ]
-        undone = (
-            event
-            for event, number in accepted
-            if any(first < number < last for last, first in restored)
-        )
-        return frozenset(event.body["result"] for event in undone)
+        """Return digests of accepted policies that somebody rolled back from."""
+        digests = set()
+        for event in self.decisions:
+            policy = self._policy_of(event)
+            if policy is not None and self._is_undone(policy):
+                digests.add(event.body["result"])
+        return frozenset(digests)
+
+    def _is_undone(self, policy: KeptPolicy) -> bool:
+        """Return whether a later rollback went back to before this policy."""
+        for rollback_policy in self.policies:
+            if not rollback_policy.is_rollback:
+                continue
+            restored_number = rollback_policy.parent or 0
+            if restored_number < policy.number < rollback_policy.number:
+                return True
+        return False
 
 
 def _gated(event: Event, *, repeated: bool = False) -> AcceptanceResult:
-    return AcceptanceResult(
-        **{
-            field.name: event.body[field.name]
-            for field in fields(AcceptanceResult)[:-1]
-        },
-        repeated=repeated,
-    )
+    """Return the decision that an event holds."""
+    names = [
+        field.name for field in fields(AcceptanceResult) if field.name != "repeated"
+    ]
+    values = {name: event.body[name] for name in names}
+    return AcceptanceResult(**values, repeated=repeated)

@@ -1,8 +1,8 @@
 """The audit log: the decisions about the memory, read from the journal, which is their
 only record.
 
-Each design tells of what it decided; what every home has (outcomes, reviews, gates,
-erasures) is told here.
+Each design lists its own decisions. What every home has (outcomes, reviews, gates,
+erasures) is listed here.
 """
 
 from collections import deque
@@ -27,8 +27,13 @@ _WORDS_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """One thing that happened: when (ISO 8601, UTC), to which agent, its kind (one of
-    `kinds_of`), what there is to say.
+    """One thing that happened.
+
+    Attributes:
+        at: When, ISO 8601, UTC.
+        agent: To which agent.
+        kind: One of `kinds_of`.
+        detail: What the entry says.
     """
 
     at: str
@@ -40,12 +45,11 @@ class AuditEntry:
 
 
 def kinds_of(home: Home) -> tuple[str, ...]:
-    """The kinds of entries that there are: those of each design, then those that every
-    home has.
-    """
-    return tuple(
-        dict.fromkeys(kind for part in _parts(home) for kind in part.read_from)
-    )
+    """Return the kinds of entries: those of each design, then those of every home."""
+    kinds: dict[str, None] = {}
+    for part in _parts(home):
+        kinds.update(dict.fromkeys(part.read_from))
+    return tuple(kinds)
 
 
 def audit(
@@ -55,12 +59,20 @@ def audit(
     kinds: Sequence[str] | None = None,
     limit: int | None = None,
 ) -> list[AuditEntry]:
-    """What happened, in the journal's order: from a time on (µs UTC), of these kinds or
-    all, the last `limit`.
+    """Return what happened, in the journal's order.
 
-    Detail names the event it was read from in `event_id`; concept ids are texts, since
-    they exceed what some readers keep exact. What was erased is told only as an
-    erasure. Raises InvalidInput for an unknown kind or a negative limit.
+    Detail names the event it was read from in `event_id`. Concept ids are texts, since
+    they exceed what some readers keep exact. Of what was erased only the erasure is
+    listed.
+
+    Args:
+        home: The home whose journal is read.
+        since: A time (µs UTC) from which on entries count, None for all.
+        kinds: The kinds that count, None for all.
+        limit: How many of the last entries are returned, None for all.
+
+    Raises:
+        InvalidInput: For an unknown kind or a negative limit.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -68,113 +80,133 @@ def audit(
     ...     [entry.kind for entry in audit(lab.home)]
     ['moment_capture']
     """
-    known = kinds_of(home)
-    chosen = known if kinds is None else tuple(kinds)
-    if unknown := [kind for kind in chosen if kind not in known]:
+    query = _query(home, since, kinds, limit)
+    if limit == 0:
+        return []
+    matches: list[AuditMatch] = []
+    for part in _parts(home):
+        matches.extend(_matches_of(part, home, query))
+    matches.sort(key=lambda match: match[0].seq)
+    if limit is not None:
+        matches = matches[-limit:]
+    return [_entry(event, record) for event, record in matches]
+
+
+def _query(
+    home: Home, since: int | None, kinds: Sequence[str] | None, limit: int | None
+) -> AuditQuery:
+    """Return the query, or raise InvalidInput for an unknown kind or negative limit."""
+    allowed = kinds_of(home)
+    chosen = allowed if kinds is None else tuple(kinds)
+    unknown = [kind for kind in chosen if kind not in allowed]
+    if unknown:
         raise InvalidInput(
-            f"got the kind {unknown[0]!r}; allowed are {', '.join(known)}"
+            f"got the kind {unknown[0]!r}; allowed are {', '.join(allowed)}"
         )
     if limit is not None and limit < 0:
         raise InvalidInput(f"got a limit of {limit} entries; allowed is 0 or more")
-    asked = AuditQuery(
+    return AuditQuery(
         chosen,
         EARLIEST if since is None else since,
         limit,
         upto=home.journal.last_seq(),
     )
-    found = [
-        entry
-        for part in _parts(home)
-        if limit != 0
-        for entry in _told_by(part, home, asked)
-    ]
-    found = sorted(found, key=lambda pair: pair[0].seq)[-(limit or 0) :]
-    told = (
-        (event, agent, kind, {**detail, "event_id": event.id})
-        for event, (kind, agent, detail) in found
-    )
-    return [
-        AuditEntry(to_iso(event.at), agent, kind, detail)
-        for event, agent, kind, detail in told
-    ]
 
 
-def found_in(
+def _entry(event: Event, record: AuditRecord) -> AuditEntry:
+    """Return the entry of a record that was read from an event."""
+    kind, agent, detail = record
+    return AuditEntry(to_iso(event.at), agent, kind, {**detail, "event_id": event.id})
+
+
+def matches_in(
     events: Iterable[Event],
-    take: Callable[[Event], Iterable[AuditRecord]],
-    asked: AuditQuery,
+    records_of: Callable[[Event], Iterable[AuditRecord]],
+    query: AuditQuery,
 ) -> list[AuditMatch]:
-    """The wanted entries among what these events did, as `take` tells it of one after
-    the other.
+    """Return the records of these events that match the query, the last `limit` only.
+
+    Args:
+        events: The events, in order.
+        records_of: Returns the records of an event. It takes one event after the other.
+        query: What is searched for.
     """
-    told = ((event, entry) for event in events for entry in take(event))
-    wanted = (
-        found
-        for found in told
-        if found[1][0] in asked.kinds and found[0].at >= asked.since
-    )
-    return list(deque(wanted, maxlen=asked.limit))
+    matches: deque[AuditMatch] = deque(maxlen=query.limit)
+    for event in events:
+        for record in records_of(event):
+            kind = record[0]
+            if kind in query.kinds and event.at >= query.since:
+                matches.append((event, record))
+    return list(matches)
 
 
 def cut(text: str) -> str:
-    """A stored text in one line of at most 200 characters."""
+    """Return a stored text in one line of at most 200 characters."""
     return one_line(text, _WORDS_CHARACTERS)
 
 
 def _parts(home: Home) -> tuple[AuditPart, ...]:
-    return (
-        *(design.audit for design in home.designs if design.audit is not None),
-        _OWN,
-    )
+    """Return the parts of the designs, then that of every home."""
+    parts = [design.audit for design in home.designs if design.audit is not None]
+    return (*parts, _HOME_PART)
 
 
-def _told_by(part: AuditPart, home: Home, asked: AuditQuery) -> list[AuditMatch]:
-    """What one part tells of the kinds that are its own."""
-    mine = asked._replace(
-        kinds=tuple(kind for kind in asked.kinds if kind in part.read_from)
-    )
-    if not mine.kinds:
+def _matches_of(part: AuditPart, home: Home, query: AuditQuery) -> list[AuditMatch]:
+    """Return the entries of one part, of the kinds that are its own."""
+    kinds = tuple(kind for kind in query.kinds if kind in part.read_from)
+    if not kinds:
         return []
+    part_query = query._replace(kinds=kinds)
     if part.entries is not None:
-        return part.entries(home, mine, part.reading())
-    read = sorted(
-        {read_kind for kind in mine.kinds for read_kind in part.read_from[kind]}
-    )
-    return found_in(
-        home.journal.tail(0, kinds=read, upto=asked.upto), part.reading(), mine
-    )
+        return part.entries(home, part_query, part.reading())
+    event_kinds: set[str] = set()
+    for kind in kinds:
+        event_kinds.update(part.read_from[kind])
+    events = home.journal.tail(0, kinds=sorted(event_kinds), upto=query.upto)
+    return matches_in(events, part.reading(), part_query)
 
 
-def _take(event: Event) -> Iterator[AuditRecord]:
-    """What an event of the home's own kinds tells: one entry."""
-    kind, names = _TELL[event.kind]
-    body = event.body
-    told = {
-        name: body.get(name) for name in names.split() if name != "text" or name in body
-    }
-    told = {
-        name: cut(value) if isinstance(value, str) else value
-        for name, value in told.items()
-    }
+def _records_of(event: Event) -> Iterator[AuditRecord]:
+    """Yield the one record of an event of the home's own kinds."""
+    kind, _ = _RECORDS[event.kind]
+    yield kind, event.agent, _detail(event)
+
+
+def _detail(event: Event) -> dict[str, Any]:
+    """Return what the record of an event says."""
     if event.kind == "salvaged":
-        lost = ", ".join(
-            f"{first}–{last}" if last > first else f"{first}"
-            for first, last in body["lost"]
-        )
-        told = {
-            "kept": told["events"],
-            "lost": lost or "nothing",
-            "set_aside": told["set_aside"],
+        return {
+            "kept": event.body.get("events"),
+            "lost": _ranges(event.body["lost"]) or "nothing",
+            "set_aside": _cut_if_text(event.body.get("set_aside")),
         }
-    elif event.kind == "reviewed":
-        told["fix"] = told.pop("fix_description")
-    elif event.kind == "erasure":
-        told = {"events": len(body["ids"])}
-    yield kind, event.agent, told
+    if event.kind == "erasure":
+        return {"events": len(event.body["ids"])}
+    _, names = _RECORDS[event.kind]
+    detail = {}
+    for name in names.split():
+        if name == "text" and name not in event.body:
+            continue
+        detail[name] = _cut_if_text(event.body.get(name))
+    if event.kind == "reviewed":
+        detail["fix"] = detail.pop("fix_description")
+    return detail
 
 
-# Kind of an event -> the kind of the one entry that it is told as, and what it tells.
-_TELL: dict[str, tuple[str, str]] = {
+def _cut_if_text(value: Any) -> Any:
+    return cut(value) if isinstance(value, str) else value
+
+
+def _ranges(ranges: Iterable[tuple[int, int]]) -> str:
+    """Return ranges of numbers as a text, such as `3–5, 9`."""
+    texts = []
+    for first, last in ranges:
+        texts.append(f"{first}–{last}" if last > first else f"{first}")
+    return ", ".join(texts)
+
+
+# Kind of an event -> the kind of its one entry, and the fields that stand in it.
+_RECORDS: dict[str, tuple[str, str]] = {
     "outcome": ("outcome_record", "decision success tags"),
     "reviewed": (
         "review",
@@ -187,4 +219,7 @@ _TELL: dict[str, tuple[str, str]] = {
     "dismissed": ("dismiss", "item undo text"),
     "corrected": ("correct", "item undo text"),
 }
-_OWN = AuditPart({kind: (event,) for event, (kind, _) in _TELL.items()}, lambda: _take)
+_HOME_PART = AuditPart(
+    {kind: (event_kind,) for event_kind, (kind, _) in _RECORDS.items()},
+    lambda: _records_of,
+)

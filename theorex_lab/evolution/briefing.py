@@ -28,15 +28,19 @@ from theorex_lab.memory.observation import TRUST, owner_of
 from theorex_lab.memory.projects import known_projects
 from theorex_lab.text.line import LINE_CHARACTERS, one_line
 
-FAILURE = "failure"  # the kind of a line that tells of a failure
+FAILURE = "failure"  # the kind of a line about a failure
 AGE_DAYS = 7
 MOST_FAILURES = 10
 _DECISION_CHARACTERS = LINE_CHARACTERS // 2
 
 
 def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> Context:
-    """What the next session is given now, within `tokens` (default: the setting
-    contextTokens).
+    """Render what the next session is given now.
+
+    Args:
+        home: The home whose memory is rendered.
+        tokens: The budget, by default the setting contextTokens.
+        query: What the session is about, '' where that is not known.
     """
     return render(home, home.clock.now(), more=MORE, tokens=tokens, query=query)
 
@@ -44,75 +48,101 @@ def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> C
 def boot_lines(
     home: Home, *, tokens: int | None = None, query: str = ""
 ) -> ChosenLines:
-    """The lines that make up `boot_context`."""
+    """Return the lines that make up `boot_context`."""
     return choose(home, home.clock.now(), more=MORE, tokens=tokens, query=query)
 
 
 def boot_inject(home: Home, output: Path) -> Context:
-    """Render the context into `output`, which is replaced as a whole, and in a project
-    into its own file too.
+    """Render the context into `output`, which is replaced as a whole.
 
-    What is of no project is rendered as well, for the sessions of those without a file.
-    Raises StorageError where that fails.
+    In a project it is rendered into the project's own file too. What is of no project
+    is rendered as well, for the sessions of those without a file.
+
+    Raises:
+        StorageError: Where a file cannot be written.
     """
     rendered = write_context(output, home.views.folder, lambda: boot_context(home))
-    is_known = home.project and not home.project.endswith(UNSEEN_DIGITS)
-    boot_projects(home, [home.project] if is_known else [])
+    is_named = home.project and not home.project.endswith(UNSEEN_DIGITS)
+    boot_projects(home, [home.project] if is_named else [])
     return rendered
 
 
 def boot_projects(home: Home, projects: Sequence[str]) -> None:
-    """Render the context of each project into its own file, and what is of none for
-    those that have no file.
+    """Render the context of each project into its own file.
 
-    Raises StorageError where that fails.
+    What is of no project is rendered too, for those that have no file.
+
+    Raises:
+        StorageError: Where a file cannot be written.
     """
     for project in [*projects, NO_PROJECT]:
-        there = home.in_project(project)
+        project_home = home.in_project(project)
         write_context(
             project_context(home.folder, project),
             home.views.folder,
-            partial(boot_context, there),
+            partial(boot_context, project_home),
         )
 
 
 def mark_item(
-    home: Home, kind: str, given: str, *, text: str = "", undo: bool = False
+    home: Home, kind: str, item_prefix: str, *, text: str = "", undo: bool = False
 ) -> str:
-    """Append what a person says of an item, and render every context that lies in the
-    home again; returns the item's id.
+    """Append what a person says of an item, and render every context again.
 
-    kind: pinned, dismissed or corrected.  given: the item's id, or the beginning that
-    it alone has.  text: its correction. Raises InvalidInput as `find_item` and `mark`,
-    and StorageError.
+    Args:
+        home: The home that holds the item.
+        kind: pinned, dismissed or corrected.
+        item_prefix: The item's id, or the beginning that it alone has.
+        text: Its correction.
+        undo: Take the mark back.
+
+    Returns:
+        The item's id.
+
+    Raises:
+        InvalidInput: As `find_item` and `mark`.
+        StorageError: Where a context cannot be written.
     """
-    found = find_item(home, given, lambda: boot_context(home).items)
-    mark(home, kind, found, text=text, undo=undo)
+    item = find_item(home, item_prefix, lambda: boot_context(home).items)
+    mark(home, kind, item, text=text, undo=undo)
     render_again(home)
-    return found.id
+    return item.id
 
 
 def render_again(home: Home) -> None:
-    """Render every context that lies in the home again; one of a project that was
-    merged into another is removed.
+    """Render every context that lies in the home again.
 
-    Raises StorageError where that fails.
+    The context of a project that was merged into another is removed.
+
+    Raises:
+        StorageError: Where a file cannot be written or removed.
     """
     merged = home.journal.places().merged
     for project in merged:
         remove_context(project_context(home.folder, project), home.views.folder)
-    if (file := home.folder / CONTEXT_FILE).exists():
+    file = home.folder / CONTEXT_FILE
+    if file.exists():
         boot_inject(home.in_project(""), file)
-    if rendered := sorted((home.folder / CONTEXTS_FOLDER).glob("[!.]*.md")):
+    rendered = sorted((home.folder / CONTEXTS_FOLDER).glob("[!.]*.md"))
+    if rendered:
         boot_projects(home, [file.stem for file in rendered if file.stem != NO_PROJECT])
 
 
 def refresh(home: Home, most_projects: int) -> tuple[Context, int]:
-    """Bring all up to date that hooks give: the reminders, the context of all, and
-    those of the projects that were active last.
+    """Bring everything up to date that hooks give.
 
-    Of a home of a project that project's. Returns the context of all, and of how many
-    projects one was rendered. Raises StorageError where a file cannot be written.
+    These are the reminders, the context of all, and those of the projects that were
+    active last. In a home of a project it is that project's context.
+
+    Args:
+        home: The home.
+        most_projects: How many projects are rendered.
+
+    Returns:
+        The context of all, and how many projects were rendered.
+
+    Raises:
+        StorageError: Where a file cannot be written.
     """
     projects = home.projects or known_projects(home)[:most_projects]
     fill_cache(home)
@@ -125,58 +155,67 @@ def refresh(home: Home, most_projects: int) -> tuple[Context, int]:
     return context, len(projects)
 
 
-def what_failed(home: Home, wanted: ContextRequest) -> list[ContextLine]:
-    """The failures of the last seven days that wait for a review at that time, newest
-    first, each once, ten at most.
+def what_failed(home: Home, request: ContextRequest) -> list[ContextLine]:
+    """Return the recent failures that wait for a review, newest first.
 
-    Of the home's project, or of none.
-
-    One that a later outcome calls a success is none.
+    They are of the last seven days before the request's time, of the home's project or
+    of none. Each stands once. Ten trusted ones at most come first, then ten untrusted
+    ones at most. A failure that a later outcome calls a success is none.
     """
+    trusted: list[Event] = []
+    untrusted: list[Event] = []
+    for event in _distinct_failures(_recent_failures(home, request.now)):
+        if _is_trusted(event):
+            trusted.append(event)
+        else:
+            untrusted.append(event)
+    chosen = [*trusted[:MOST_FAILURES], *untrusted[:MOST_FAILURES]]
+    return [_line(event, request.now) for event in chosen]
+
+
+def _recent_failures(home: Home, now: int) -> list[Event]:
+    """Return the outcomes of the last seven days that wait for a review.
+
+    They are of the home's project or of none.
+    """
+    earliest = now - AGE_DAYS * MICROSECONDS_PER_DAY
     with home.views.reading(Outcomes) as view:
         rows = view.queue(threshold=home.settings.review_threshold)
         at = view.rows["at"][rows]
-        recent = (at >= wanted.now - AGE_DAYS * MICROSECONDS_PER_DAY) & (
-            at <= wanted.now
-        )
-        seqs = view.rows["seq"][rows[recent]].tolist()
-    found = home.journal.read(seqs=seqs)
-    failed = [
-        event
-        for event in found
-        if not home.project or event.body.get("project", "") in ("", home.project)
-    ]
-    once: dict[tuple[str, ...], Event] = {}
-    for event in sorted(failed, key=lambda event: (event.at, event.seq), reverse=True):
-        once.setdefault(
-            (
-                event.agent,
-                *(event.body[name] for name in ("source", "decision", "result")),
-            ),
-            event,
-        )
-    chosen = [
-        [event for event in once.values() if _is_trusted(event) is way][:MOST_FAILURES]
-        for way in (True, False)
-    ]
-    return [_line(event, wanted.now) for event in [*chosen[0], *chosen[1]]]
+        is_recent = (at >= earliest) & (at <= now)
+        event_seqs = view.rows["seq"][rows[is_recent]].tolist()
+    events = home.journal.read(seqs=event_seqs)
+    if not home.project:
+        return list(events)
+    projects = ("", home.project)
+    return [event for event in events if event.body.get("project", "") in projects]
+
+
+def _distinct_failures(events: Sequence[Event]) -> list[Event]:
+    """Return the failures newest first, the newest of those in the same words."""
+    newest: dict[tuple[str, ...], Event] = {}
+    for event in sorted(events, key=lambda event: (event.at, event.seq), reverse=True):
+        body = event.body
+        words = (event.agent, body["source"], body["decision"], body["result"])
+        newest.setdefault(words, event)
+    return list(newest.values())
 
 
 def _is_trusted(event: Event) -> bool:
+    """Return whether an outcome comes from an agent or from a person."""
     return TRUST[event.body["source"]] >= TRUST["agent"]
 
 
 def _line(event: Event, now: int) -> ContextLine:
+    """Return the line of one failure."""
     body = event.body
     decision = one_line(body["decision"]).rstrip(".")
     if len(decision) > _DECISION_CHARACTERS:
         decision = decision[:_DECISION_CHARACTERS].rstrip() + "…"
     text = one_line(f"{decision}. It ended with: {body['result']}")
     age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
-    heard_from = None if _is_trusted(event) else (event.agent, TRUST[body["source"]])
-    return ContextLine(
-        FAILURE, owner_of(event), f"{text} ({age})", heard_from, (event.id,)
-    )
+    source = None if _is_trusted(event) else (event.agent, TRUST[body["source"]])
+    return ContextLine(FAILURE, owner_of(event), f"{text} ({age})", source, (event.id,))
 
 
 WHAT_FAILED = Section(what_failed, {FAILURE: "What failed"})

@@ -1,11 +1,13 @@
-"""What a reviewer is given and gives back, the panel of models that is asked, and what
-it judges: outcomes that nobody else has to score; what it does not answer waits.
+"""What a reviewer is given and gives back, and the panel of models that is asked.
+
+The panel also judges outcomes that nobody else has to score. What it does not answer
+waits.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,7 +31,7 @@ PROBLEM_CHARACTERS = 500
 WORDS_CHARACTERS = 1_500  # of each text of an outcome or call that a model is shown
 PROMPTS = read_sections(__file__, "prompts.txt")
 MOST_SILENCES = 2
-_TOLD = (
+_RECORD_FIELDS = (
     "outcome_id",
     "trace_id",
     "score",
@@ -51,10 +53,13 @@ NOBODY_ASKED = (
 
 @dataclass(frozen=True)
 class FailureCase:
-    """A failure as reviewers see it: the outcome, the trace of its last call (None
-    without one) and the run's steps.
+    """A failure as reviewers get it.
 
-    tried: names of the reviewers who had it before and could say nothing of use.
+    Attributes:
+        outcome: The failure.
+        trace: The trace of its last call, None without one.
+        steps: The run's steps.
+        tried: Names of the reviewers who had it before and found nothing of use.
     """
 
     outcome: Outcome
@@ -63,32 +68,38 @@ class FailureCase:
     tried: frozenset[str] = frozenset()
 
     @property
-    def heard(self) -> list[str]:
-        """The texts of the run that are not the owner's words of it: commands, answers
-        of tools and models.
+    def untrusted_texts(self) -> list[str]:
+        """Return the texts of the run that are not the owner's words of it.
+
+        These are commands, and answers of tools and models.
         """
-        error = (
-            [self.trace.error] if self.trace is not None and self.trace.error else []
-        )
-        return [*(step.text for step in self.steps[1:-1]), *error]
+        texts = [step.text for step in self.steps[1:-1]]
+        if self.trace is not None and self.trace.error:
+            texts.append(self.trace.error)
+        return texts
 
     @property
     def task(self) -> str:
-        """What was to be done: the task of the call, else the decision."""
+        """Return what was to be done: the task of the call, else the decision."""
         return self.trace.task if self.trace is not None else self.outcome.decision
 
 
 @dataclass(frozen=True)
 class ReviewVerdict:
-    """What a reviewer said of a failure; with a `problem` nothing of it may enter the
-    memory.
+    """A reviewer's word on a failure; with a `problem` nothing of it is remembered.
 
-    score: 0..1, how sure it is that the fix would have prevented the failure.
-    decisive_step: index into the steps. confidence: 0..1, how often such a step was the
-    labelled one where that was measured; None for models, whose word on it is not
-    calibrated. reply: the beginning of a reply that could not be used.  about: a text
-    whose concepts the fix has in place of its own, for one whose words are the same
-    each time; None for its own.
+    Attributes:
+        score: 0..1, how sure it is that the fix would have prevented the failure.
+        fix_description: The fix, one sentence.
+        model_used: Who reviewed it.
+        decisive_step: Index into the steps.
+        failure_class: The kind of mistake.
+        problem: Why the review cannot be used, None where it can.
+        reply: The beginning of a reply that could not be used.
+        about: A text whose concepts the fix has in place of its own, for one whose
+            words are the same each time; None for its own.
+        confidence: 0..1, how often such a step was the labelled one where that was
+            measured; None for models, whose word on it is not calibrated.
     """
 
     score: float
@@ -104,9 +115,12 @@ class ReviewVerdict:
 
 @dataclass(frozen=True)
 class TraceReviewRecord(ReviewVerdict):
-    """What came of one review; where no fix is remembered, `problem` says why.
+    """The result of one review; where no fix is remembered, `problem` says why.
 
-    observation_id: of the fix, by which a person confirms it; None for none.
+    Attributes:
+        outcome_id: Of the failure.
+        trace_id: Of its last call, None without one.
+        observation_id: Of the fix, by which a person confirms it; None for none.
     """
 
     outcome_id: str = ""
@@ -115,12 +129,12 @@ class TraceReviewRecord(ReviewVerdict):
 
     @property
     def written_to_axon(self) -> bool:
-        """Whether the fix is remembered."""
+        """Return whether the fix is remembered."""
         return self.observation_id is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON holds it."""
-        return {name: getattr(self, name) for name in _TOLD}
+        """Return the record as JSON holds it."""
+        return {name: getattr(self, name) for name in _RECORD_FIELDS}
 
 
 class Reviewer(Protocol):
@@ -131,82 +145,122 @@ class Reviewer(Protocol):
     """
 
     def review(self, case: FailureCase) -> ReviewVerdict:
-        """The review of one failure; what cannot be reviewed gives one with a
-        `problem`.
+        """Return the review of one failure.
+
+        What cannot be reviewed gives one with a `problem`.
         """
         ...
 
 
 def case_of(outcome: Outcome, trace: Trace | None) -> FailureCase:
-    """The failure with its run as steps, numbered from 0: the decision, tool calls and
-    their answers, and the result.
+    """Return the failure with its run as steps, numbered from 0.
 
-    Of more than 80 tool events the first and last 40 are taken; failed attempts count
-    only where no model answered. A call that ended without any answer is no step of the
-    run: it teaches nothing about the task.
+    The steps are the decision, tool calls and their answers, and the result. Of more
+    than 80 tool events the first and last 40 are taken. Failed attempts count only
+    where no model answered. A call that ended without any answer is no step of the run:
+    it teaches nothing about the task.
     """
     if trace is not None and trace.unavailable and not trace.events:
         trace = None
-    said: list[RunStep] = []
+    run = _Run(outcome)
+    if trace is None:
+        run.add(outcome.agent_id, outcome.decision)
+    else:
+        texts = dict.fromkeys(filter(None, [outcome.decision, trace.task]))
+        run.add(outcome.agent_id, "\n".join(texts))
+        _add_call(run, trace)
+    # Begins as answers of the surroundings do, so that no agent is taken to have
+    # written it.
+    run.add("result", f"observation: {outcome.result}", is_error=True)
+    return FailureCase(outcome, trace, tuple(run.steps))
 
-    def say(
-        agent: str, text: str, tool: str | None = None, is_error: bool | None = None
+
+class _Run:
+    """The steps of a run, as they are added."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.agent_id = outcome.agent_id
+        self.steps: list[RunStep] = []
+
+    def add(
+        self,
+        agent: str,
+        text: str,
+        *,
+        tool: str | None = None,
+        is_error: bool | None = None,
     ) -> None:
-        said.append(RunStep(len(said), agent, text, tool, is_error))
+        """Add a step with the next number."""
+        self.steps.append(RunStep(len(self.steps), agent, text, tool, is_error))
 
-    task = trace.task if trace is not None else ""
-    say(
-        outcome.agent_id,
-        "\n".join(dict.fromkeys(filter(None, [outcome.decision, task]))),
-    )
-    ended = False
-    for event in both_ends(trace.events) if trace is not None else ():
-        if (
-            trace is not None
-            and not ended
-            and trace.end_time is not None
-            and event["at"] > trace.end_time
-        ):
-            ended = True
-            _say_answer(trace, say)
-        say(outcome.agent_id, f"```\n{event['input']}\n```")
-        say(
+    def add_tool_use(self, event: Mapping[str, str]) -> None:
+        """Add the call of a tool and its answer."""
+        response = event["response"]
+        is_error = says(failure_patterns.TOOL_FAILED, response)
+        self.add(self.agent_id, f"```\n{event['input']}\n```")
+        self.add(
             event["tool"],
-            event["response"],
-            event["tool"],
-            says(failure_patterns.TOOL_FAILED, event["response"]) or None,
+            response,
+            tool=event["tool"],
+            is_error=True if is_error else None,
         )
-    if trace is not None and not ended:
-        _say_answer(trace, say)
-    # Begins as answers of the surroundings do, so that no agent is held to have said
-    # it.
-    say("result", f"observation: {outcome.result}", None, True)
-    return FailureCase(outcome, trace, tuple(said))
+
+
+def _add_call(run: _Run, trace: Trace) -> None:
+    """Add the tool events of a call, and its answer in the order of time."""
+    is_answered = False
+    for event in both_ends(trace.events):
+        if not is_answered and _is_after_end(event, trace):
+            _add_answer(run, trace)
+            is_answered = True
+        run.add_tool_use(event)
+    if not is_answered:
+        _add_answer(run, trace)
+
+
+def _is_after_end(event: Mapping[str, str], trace: Trace) -> bool:
+    """Return whether a tool event came after the end of the call."""
+    return trace.end_time is not None and event["at"] > trace.end_time
+
+
+def _add_answer(run: _Run, trace: Trace) -> None:
+    """Add the model's answer, or why none came."""
+    if trace.unavailable:
+        return
+    if trace.response:
+        run.add(trace.model, trace.response)
+        return
+    if trace.success is not False:
+        return
+    failed = [attempt for attempt in trace.attempts if not attempt["success"]]
+    for attempt in failed or [{"model": trace.model, "error": None}]:
+        error = attempt["error"] or trace.error
+        run.add(str(attempt["model"] or "dispatch"), f"model unavailable: {error}")
 
 
 def fenced_outcome(outcome: Outcome) -> list[str]:
-    """What an outcome says, as lines of data for a model."""
-    words = [
-        ("decision", outcome.decision),
-        ("result", outcome.result),
-        ("tags", ", ".join(outcome.tags) or "none"),
+    """Return the words of an outcome, as lines of data for a model."""
+    texts = {
+        "decision": outcome.decision,
+        "result": outcome.result,
+        "tags": ", ".join(outcome.tags) or "none",
+    }
+    lines = [
+        f"{name}: {one_line(text, WORDS_CHARACTERS)}" for name, text in texts.items()
     ]
-    return fence(
-        [f"{name}: {one_line(text, WORDS_CHARACTERS)}" for name, text in words],
-        "outcome",
-    )
+    return fence(lines, "outcome")
 
 
 def both_ends(events: Sequence[Any]) -> Sequence[Any]:
-    """All of up to 80 events; of more, the first and the last 40.
+    """Return all of up to 80 events; of more, the first and the last 40.
 
     >>> len(both_ends(range(1_000)))
     80
     """
+    if len(events) <= MOST_TOOL_EVENTS:
+        return events
     half = MOST_TOOL_EVENTS // 2
-    return (
-        events if len(events) <= MOST_TOOL_EVENTS else [*events[:half], *events[-half:]]
-    )
+    return [*events[:half], *events[-half:]]
 
 
 def _say_answer(trace: Trace, say: Callable[[str, str], None]) -> None:
@@ -243,7 +297,7 @@ class ReviewPanel:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The models that are asked, in their order."""
+        """Return the models that are asked, in their order."""
         return tuple(self._settings.reviewers)
 
     def __call__(
@@ -253,8 +307,9 @@ class ReviewPanel:
         *,
         skipped: Collection[str] = (),
     ) -> ChainAnswer:
-        """The answer of the first that gives one; see `dispatch.llm.ask`. Without any
-        attempt nobody was asked.
+        """Return the answer of the first model that gives one; see `dispatch.llm.ask`.
+
+        Without any attempt nobody was asked.
         """
         from theorex_lab.dispatch.llm import ask
 
@@ -272,19 +327,19 @@ class ReviewPanel:
             timeout_seconds=settings.review_timeout_seconds,
         )
         for attempt in answer.attempts:
-            silent = answer.kinds.get(attempt.model) in ("silent", "busy")
-            self._silences[attempt.model] = (
-                self._silences[attempt.model] + 1 if silent else 0
-            )
+            if answer.kinds.get(attempt.model) in ("silent", "busy"):
+                self._silences[attempt.model] += 1
+            else:
+                self._silences[attempt.model] = 0
         return answer
 
 
 def why_none(answer: ChainAnswer) -> str:
-    """Why an answer holds no completion: what each model did, on one line."""
-    tried = "; ".join(
+    """Return why an answer holds no completion: what each model did, on one line."""
+    errors = "; ".join(
         f"{attempt.model}: {attempt.error}" for attempt in answer.attempts
     )
-    return one_line(tried, PROBLEM_CHARACTERS) or NOBODY_ASKED
+    return one_line(errors, PROBLEM_CHARACTERS) or NOBODY_ASKED
 
 
 Ask = Callable[[str, dict[str, Any]], "ChainAnswer"]
@@ -299,8 +354,11 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class JudgeReport:
-    """What a judge did: the outcomes it scored, as they stand now, and why the others
-    wait, by their ids.
+    """What a judge did.
+
+    Attributes:
+        judged: The outcomes it scored, as they stand now.
+        problems: Why the others wait, by their ids.
     """
 
     judged: list[Outcome]
@@ -308,12 +366,16 @@ class JudgeReport:
 
 
 def judge(log: OutcomeLog, outcomes: Iterable[Outcome], ask: Ask) -> JudgeReport:
-    """Let a model score outcomes, one at a time; each score is on disk before the next
-    is asked for.
+    """Let a model score outcomes, one at a time.
 
-    `ask`: takes a prompt and the JSON schema of the answer to the first model that
-    answers, as `dispatch.llm.ask` does. An outcome whose answer cannot be used stays as
-    it is.
+    Each score is on disk before the next is asked for. An outcome whose answer cannot
+    be used stays as it is.
+
+    Args:
+        log: The log of the outcomes.
+        outcomes: The outcomes to score.
+        ask: Takes a prompt and the JSON schema of the answer to the first model that
+            answers, as `dispatch.llm.ask` does.
     """
     judged = list[Outcome]()
     problems = dict[str, str]()
@@ -321,8 +383,9 @@ def judge(log: OutcomeLog, outcomes: Iterable[Outcome], ask: Ask) -> JudgeReport
         answer = ask(judge_prompt(outcome), SCHEMA)
         try:
             model = answer.completion.model if answer.completion else ""
+            score = _score(answer)
             judged.append(
-                log.correct(outcome.outcome_id, judge_score=_score(answer), model=model)
+                log.correct(outcome.outcome_id, judge_score=score, model=model)
             )
         except InvalidInput as error:  # of no use, or the outcome was erased meanwhile
             problems[outcome.outcome_id] = one_line(str(error), 2 * PROBLEM_CHARACTERS)
@@ -330,41 +393,41 @@ def judge(log: OutcomeLog, outcomes: Iterable[Outcome], ask: Ask) -> JudgeReport
 
 
 def judge_pending(home: Home, agent: str | None) -> str:
-    """Let the models that were set up for it score the outcomes of an agent, or of all,
-    that no judge has; says what was done.
+    """Let models score the outcomes that no judge has scored; return what was done.
 
-    Asked are those of the setting `reviewers` that have a url in config.json, or run
-    offline; one that costs money only where config.json names it among the `reviewers`
-    too.
+    Those of the setting `reviewers` are asked that have a url in config.json, or run
+    offline. One that costs money is asked only where config.json names it among the
+    `reviewers` too.
+
+    Args:
+        home: The home of the outcomes.
+        agent: Whose outcomes are scored, None for all.
     """
     settings = home.settings
     log = OutcomeLog(home)
-    models = {
-        name: settings.models[name]
-        for name in settings.reviewers
-        if name in settings.models
-    }
-    paid = settings.is_set("reviewers")
-    names = [
-        name
-        for name, one in models.items()
-        if one.url and (paid or one.cost_per_million_tokens == 0)
-    ]
+    may_cost = settings.is_set("reviewers")
+    names = []
+    for name in settings.reviewers:
+        model = settings.models.get(name)
+        if model is None or not model.url or name in names:
+            continue
+        if may_cost or model.cost_per_million_tokens == 0:
+            names.append(name)
     if not names:
         return "no model was set up for it"
-    found = judge(
-        log, log.pending(agent=agent), ReviewPanel(settings.replaced(reviewers=names))
-    )
-    waiting = "".join(
-        f"; {n} wait on: {problem}"
-        for problem, n in Counter(found.problems.values()).most_common(3)
-    )
-    return f"{len(found.judged)} outcomes judged{waiting}"
+    panel = ReviewPanel(settings.replaced(reviewers=names))
+    report = judge(log, log.pending(agent=agent), panel)
+    text = f"{len(report.judged)} outcomes judged"
+    for problem, n_outcomes in Counter(report.problems.values()).most_common(3):
+        text += f"; {n_outcomes} wait on: {problem}"
+    return text
 
 
 def judge_prompt(outcome: Outcome) -> str:
-    """What the judge is asked: the outcome's words, cut and fenced as data, and whether
-    it was called a success.
+    """Return what the judge is asked.
+
+    It holds the outcome's words, cut and fenced as data, and whether it was called a
+    success.
     """
     answer = PROMPTS["judge_answer"].format(
         called="success" if outcome.success else "failure", highest=HIGHEST
@@ -373,23 +436,23 @@ def judge_prompt(outcome: Outcome) -> str:
 
 
 def _score(answer: ChainAnswer) -> float:
-    """The score, 0..1; a decimal fraction up to 1 is taken for one of 0..1. Raises
-    InvalidInput for an answer without one.
+    """Return the score, 0..1; a decimal fraction up to 1 is taken for one of 0..1.
+
+    Raises:
+        InvalidInput: For an answer without one.
     """
-    done = answer.completion
-    if done is None:
+    completion = answer.completion
+    if completion is None:
         raise InvalidInput(why_none(answer))
-    score = done.data.get("score") if isinstance(done.data, dict) else None
+    data = completion.data
+    score = data.get("score") if isinstance(data, dict) else None
     if isinstance(score, float) and 0 <= score <= 1:
         return score
-    if (
-        isinstance(score, bool)
-        or not isinstance(score, int | float)
-        or not 0 <= score <= HIGHEST
-        or score % 1
-    ):
-        said = one_line(done.text, PROBLEM_CHARACTERS)
-        raise InvalidInput(
-            f"{done.model} answered {said!r}; allowed is a score of 0 to {HIGHEST}"
-        )
-    return score / HIGHEST
+    if isinstance(score, int | float) and not isinstance(score, bool):
+        is_whole = 0 <= score <= HIGHEST and score % 1 == 0
+        if is_whole:
+            return score / HIGHEST
+    reply = one_line(completion.text, PROBLEM_CHARACTERS)
+    raise InvalidInput(
+        f"{completion.model} answered {reply!r}; allowed is a score of 0 to {HIGHEST}"
+    )

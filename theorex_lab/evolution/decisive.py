@@ -47,14 +47,18 @@ _ERROR_CHARACTERS = 2_000
 class FailureClass(StrEnum):
     """What kind of mistake the decisive step is.
 
-    WRONG_PLAN           the plan is for another task, or leads elsewhere MADE_UP_DATA
-    data were assumed, simulated or remembered instead of looked up WRONG_CODE
-    code that failed or computed the wrong thing TOOL_ERROR_IGNORED   a tool answered
-    with an error, and the run went on as if it had not WRONG_EXTRACTION     the tool's
-    answer was there, and the wrong thing was read out of it UNVERIFIED_ANSWER    facts
-    stated or confirmed without anything that backs them NO_ANSWER            asking,
-    announcing or silence in place of work MODEL_UNAVAILABLE    the language model did
-    not answer OTHER                none of these
+    Attributes:
+        WRONG_PLAN: The plan is for another task, or leads elsewhere.
+        MADE_UP_DATA: Data were assumed, simulated or remembered instead of looked up.
+        WRONG_CODE: Code failed or computed the wrong thing.
+        TOOL_ERROR_IGNORED: A tool answered with an error, and the run went on as if it
+            had not.
+        WRONG_EXTRACTION: The tool answered, and the wrong thing was read out of it.
+        UNVERIFIED_ANSWER: Facts were stated or confirmed without anything that backs
+            them.
+        NO_ANSWER: The step asked, announced or was silent in place of work.
+        MODEL_UNAVAILABLE: The language model did not answer.
+        OTHER: None of these.
     """
 
     WRONG_PLAN = "wrong_plan"
@@ -70,8 +74,10 @@ class FailureClass(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepQuote:
-    """A quote of at most 200 characters on one line. step: the index of the step that
-    it is from.
+    """A quote of at most 200 characters on one line.
+
+    Attributes:
+        step: The index of the quoted step.
     """
 
     step: int
@@ -82,10 +88,14 @@ class StepQuote:
 class DecisiveStep:
     """The step that decided a failure.
 
-    step: its index.  agent: who took it.  confidence: 0..1, the chance the scores give
-    it among all steps: by the signs in a run like those that they were weighted on,
-    else how often the trivial answer was right. scores: such a chance for each step, in
-    order, summing to 1; 0 for answers of tools.
+    Attributes:
+        step: Its index.
+        agent: Who took it.
+        confidence: 0..1, the chance that the scores give it among all steps. It comes
+            from the signs in a run like those that they were weighted on. In any other
+            run it says how often the trivial answer was right.
+        scores: Such a chance for each step, in order, summing to 1; 0 for answers of
+            tools.
     """
 
     step: int
@@ -97,12 +107,17 @@ class DecisiveStep:
 
 
 def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> DecisiveStep:
-    """The step that most likely decided the failure; see the module for which runs the
-    signs are asked.
+    """Return the step that most likely decided the failure.
 
-    task: what the run was to do, where it is known.  Texts past 20,000 characters are
-    cut to their head and tail. Raises InvalidInput for a run without steps, or with an
-    agent or text that is no string.
+    The module says for which runs the signs are used.
+
+    Args:
+        steps: The run. Texts past 20,000 characters are cut to their head and tail.
+        task: What the run was to do, where it is known.
+
+    Raises:
+        InvalidInput: For a run without steps, or with an agent or text that is no
+            string.
 
     >>> steps = [
     ...     RunStep(
@@ -115,162 +130,211 @@ def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> DecisiveStep:
     ...     ),
     ...     RunStep(2, "checker", "I agree, 120 m is accurate. TERMINATE"),
     ... ]
-    >>> found = find_decisive(steps)
-    >>> found.step, found.agent, found.failure_class.value
+    >>> decisive = find_decisive(steps)
+    >>> decisive.step, decisive.agent, decisive.failure_class.value
     (1, 'coder', 'made_up_data')
     """
     readings = signs.read_run(steps, task)
-    chances = (
-        _chances_by_signs(readings, task)
-        if carries_over(steps, readings)
-        else _chances_of_last(steps, readings)
-    )
-    found = max(chances, key=chances.__getitem__)
-    failure_class = _classify(readings, found, task)
-    evidence = _evidence(steps, readings, found, failure_class)
-    scores = tuple(chances.get(position, 0.0) for position in range(len(steps)))
+    if carries_over(steps, readings):
+        chances = _chances_by_signs(readings, task)
+    else:
+        chances = _chances_of_last(steps, readings)
+    position = max(chances, key=chances.__getitem__)
+    failure_class = _classify(readings, position, task)
+    evidence = _evidence(steps, readings, position, failure_class)
+    scores = tuple(chances.get(k, 0.0) for k in range(len(steps)))
     return DecisiveStep(
-        steps[found].index,
-        steps[found].agent,
+        steps[position].index,
+        steps[position].agent,
         failure_class,
-        chances[found],
+        chances[position],
         evidence,
         scores,
     )
 
 
 def carries_over(steps: Sequence[RunStep], readings: Sequence[StepReading]) -> bool:
-    """Whether a run is like those that the signs were weighted on: at most ten steps,
-    no user in it, no known tool call.
+    """Return whether a run is like those that the signs were weighted on.
+
+    Those have at most ten steps, no user in them and no known tool call.
     """
-    strange = any(
-        reading.of_user or step.tool is not None
-        for step, reading in zip(steps, readings, strict=True)
-    )
-    return len(steps) <= LONGEST_CHAT_STEPS and not strange
+    if len(steps) > LONGEST_CHAT_STEPS:
+        return False
+    has_user = any(reading.of_user for reading in readings)
+    has_tool = any(step.tool is not None for step in steps)
+    return not has_user and not has_tool
 
 
 def _chances_by_signs(readings: Sequence[StepReading], task: str) -> dict[int, float]:
-    """Position → chance; a conditional logit."""
-    rows = signs.sign_values(readings, task)
-    raw = [
-        math.fsum(w * x for w, x in zip(WEIGHTS.values(), row, strict=True))
-        for row in rows
-    ]
-    mass = [math.exp(value - max(raw)) for value in raw]
-    total = math.fsum(mass)
+    """Return the chance of each position by a conditional logit."""
+    weights = list(WEIGHTS.values())
+    sums = []
+    for values in signs.sign_values(readings, task):
+        products = [
+            weight * value for weight, value in zip(weights, values, strict=True)
+        ]
+        sums.append(math.fsum(products))
+    highest = max(sums)
+    masses = [math.exp(value - highest) for value in sums]
+    total = math.fsum(masses)
+    positions = candidates(readings)
     return {
-        position: value / total
-        for position, value in zip(candidates(readings), mass, strict=True)
+        position: mass / total for position, mass in zip(positions, masses, strict=True)
     }
 
 
 def _chances_of_last(
     steps: Sequence[RunStep], readings: Sequence[StepReading]
 ) -> dict[int, float]:
-    """Position → chance, the trivial answer first: the measured share; the rest is
-    spread evenly over the others.
+    """Return the chance of each position, the trivial answer first.
+
+    The trivial answer has the measured share. The rest is spread evenly over the other
+    candidates.
     """
-    said = [
-        k
-        for k in range(len(steps))
-        if not (readings[k].of_user or _is_output(steps[k], readings[k]))
-    ]
-    calls = [k for k in said if steps[k + 1 : k + 2] and steps[k + 1].tool is not None]
-    last = (calls or said or [len(steps) - 1])[-1]
-    others = [k for k in candidates(readings) if k != last]
-    share = max(LAST_CALL_SHARE if calls else LAST_STEP_SHARE, 1 / (1 + len(others)))
-    return {last: share} | {k: min(share, (1 - share) / len(others)) for k in others}
+    agent_positions = []
+    call_positions = []
+    for position, (step, reading) in enumerate(zip(steps, readings, strict=True)):
+        if reading.of_user or _is_output(step, reading):
+            continue
+        agent_positions.append(position)
+        if _is_tool_answer(steps, position + 1):
+            call_positions.append(position)
+    if call_positions:
+        last = call_positions[-1]
+        measured_share = LAST_CALL_SHARE
+    else:
+        last = agent_positions[-1] if agent_positions else len(steps) - 1
+        measured_share = LAST_STEP_SHARE
+    others = [position for position in candidates(readings) if position != last]
+    share = max(measured_share, 1 / (1 + len(others)))
+    chances = {last: share}
+    for position in others:
+        chances[position] = min(share, (1 - share) / len(others))
+    return chances
+
+
+def _is_tool_answer(steps: Sequence[RunStep], position: int) -> bool:
+    """Return whether the run has a step at this position and a tool gave it."""
+    return position < len(steps) and steps[position].tool is not None
 
 
 def _is_output(step: RunStep, reading: StepReading) -> bool:
-    """Whether nobody said a step. A page that a browsing agent shows begins as an
-    answer does, and is that agent's act.
+    """Return whether a step is an answer of the surroundings, which no agent wrote.
+
+    A page that a browsing agent shows begins as an answer does, and is that agent's
+    act.
     """
-    return step.tool is not None or (
-        reading.is_result and not reading.text.lower().startswith("address:")
-    )
+    if step.tool is not None:
+        return True
+    return reading.is_result and not reading.text.lower().startswith("address:")
 
 
-def _classify(readings: Sequence[StepReading], found: int, task: str) -> FailureClass:
-    reading = readings[found]
-    answer = readings[reading.answer] if reading.answer is not None else None
-    before = next(
-        (readings[k] for k in range(found - 1, -1, -1) if not readings[k].idle), None
-    )
-    after_result = before is not None and before.is_result
-    spoken = "" if reading.has_code else reading.text[:_ERROR_CHARACTERS]
-    if signs.says(failure_patterns.MODEL_DOWN, spoken) or (
-        answer
-        and answer.failed
-        and signs.says(failure_patterns.MODEL_DOWN, answer.text)
-    ):
+def _classify(
+    readings: Sequence[StepReading], position: int, task: str
+) -> FailureClass:
+    """Return the kind of mistake of the step at this position."""
+    reading = readings[position]
+    if _is_model_down(readings, reading):
         return FailureClass.MODEL_UNAVAILABLE
-    if found == 0 and is_foreign(reading.text, task):
-        return FailureClass.WRONG_PLAN
-    if reading.made_up and found > 0:
+    if position == 0:
+        return _class_of_opening(reading, task)
+    if reading.made_up:
         return FailureClass.MADE_UP_DATA
     if reading.has_code:
         return FailureClass.WRONG_CODE
-    if found == 0:
-        return FailureClass.WRONG_PLAN if not reading.is_result else FailureClass.OTHER
-    if after_result and before is not None and before.failed and not reading.repairs:
+    result = _result_before(readings, position)
+    if result is not None and result.failed and not reading.repairs:
         return FailureClass.TOOL_ERROR_IGNORED
     if reading.new_facts or reading.approves or signs.is_claim(reading):
-        return (
-            FailureClass.WRONG_EXTRACTION
-            if after_result
-            else FailureClass.UNVERIFIED_ANSWER
-        )
+        if result is not None:
+            return FailureClass.WRONG_EXTRACTION
+        return FailureClass.UNVERIFIED_ANSWER
     if reading.asks or reading.announces or reading.idle:
         return FailureClass.NO_ANSWER
     return FailureClass.OTHER
 
 
+def _is_model_down(readings: Sequence[StepReading], reading: StepReading) -> bool:
+    """Return whether a step, or the failed answer to it, says that no model answered."""
+    if not reading.has_code:
+        beginning = reading.text[:_ERROR_CHARACTERS]
+        if signs.says(failure_patterns.MODEL_DOWN, beginning):
+            return True
+    if reading.answer is None:
+        return False
+    answer = readings[reading.answer]
+    return answer.failed and signs.says(failure_patterns.MODEL_DOWN, answer.text)
+
+
+def _class_of_opening(reading: StepReading, task: str) -> FailureClass:
+    """Return the kind of mistake of the first step, which sets the plan."""
+    if is_foreign(reading.text, task):
+        return FailureClass.WRONG_PLAN
+    if reading.has_code:
+        return FailureClass.WRONG_CODE
+    if reading.is_result:
+        return FailureClass.OTHER
+    return FailureClass.WRONG_PLAN
+
+
+def _result_before(
+    readings: Sequence[StepReading], position: int
+) -> StepReading | None:
+    """Return the last step before this one that is not idle, where it is a result."""
+    for reading in reversed(readings[:position]):
+        if not reading.idle:
+            return reading if reading.is_result else None
+    return None
+
+
 def _evidence(
     steps: Sequence[RunStep],
     readings: Sequence[StepReading],
-    found: int,
+    position: int,
     failure_class: FailureClass,
 ) -> tuple[StepQuote, ...]:
-    """What the step said; then the error that followed, or that it passed over."""
-    reading = readings[found]
+    """Quote the step; then the error that followed, or that it passed over."""
+    reading = readings[position]
     answer = reading.answer
-    quoted = [(found, _telling_line(reading, failure_class))]
+    lines = [(position, _telling_line(reading, failure_class))]
     if failure_class is FailureClass.TOOL_ERROR_IGNORED:
-        earlier = next(
-            k
-            for k in range(found - 1, -1, -1)
-            if readings[k].is_result and readings[k].failed
-        )
-        quoted.append((earlier, signs.failure_quote(readings[earlier].text)))
-    elif answer is not None and (
-        readings[answer].failed or failure_class is FailureClass.WRONG_CODE
-    ):
+        earlier = _failed_result_before(readings, position)
+        lines.append((earlier, signs.failure_quote(readings[earlier].text)))
+    elif answer is not None:
         text = readings[answer].text
-        failed = readings[answer].failed
-        quoted.append(
-            (
-                answer,
-                signs.failure_quote(text) if failed else text.strip().splitlines()[-1],
-            )
-        )
-    shown = ((k, one_line(line, QUOTE_CHARACTERS)) for k, line in quoted)
-    return tuple(StepQuote(steps[k].index, line) for k, line in shown if line)
+        if readings[answer].failed:
+            lines.append((answer, signs.failure_quote(text)))
+        elif failure_class is FailureClass.WRONG_CODE:
+            lines.append((answer, text.strip().splitlines()[-1]))
+    quotes = []
+    for quoted_position, line in lines:
+        quote = one_line(line, QUOTE_CHARACTERS)
+        if quote:
+            quotes.append(StepQuote(steps[quoted_position].index, quote))
+    return tuple(quotes)
+
+
+def _failed_result_before(readings: Sequence[StepReading], position: int) -> int:
+    """Return the position of the last failed result before this position."""
+    return next(
+        k
+        for k in range(position - 1, -1, -1)
+        if readings[k].is_result and readings[k].failed
+    )
 
 
 def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:
-    """The line that shows the fault: the made-up datum, the first working line of code,
-    the new fact, or the longest.
+    """Return the line that shows the fault.
+
+    It is the made-up datum, the first working line of code, the new fact, or the
+    longest line.
     """
     if failure_class is FailureClass.MADE_UP_DATA:
         return signs.made_up_quote(reading.text)
     if reading.has_code and failure_class is FailureClass.WRONG_CODE:
         return signs.code_quote(reading.text)
     if reading.new_facts and not reading.has_code:
-        return signs.line_around(
-            reading.prose, max(0, reading.prose.lower().find(reading.new_facts[0]))
-        )
-    return max(
-        (line.strip() for line in reading.prose.splitlines()), key=len, default=""
-    )
+        fact_position = reading.prose.lower().find(reading.new_facts[0])
+        return signs.line_around(reading.prose, max(0, fact_position))
+    lines = [line.strip() for line in reading.prose.splitlines()]
+    return max(lines, key=len, default="")

@@ -8,7 +8,7 @@ library only.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from theorex_lab.core.errors import InvalidInput
@@ -31,16 +31,23 @@ WEIGHTS = {sign.name: sign.weight for sign in patterns.SIGNS}
 _USERS = {"human", "user"}
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_IDLE_CODE = re.compile(r"#|//|import\b|from\b|def\b|class\b|\"\"\"")
+_ERROR_NAME = re.compile(r"[\w.]{0,80}(?:Error|Exception|Timeout)\b")
+_FAILURE_WORD = re.compile(
+    r"error|fail|not found|time(?:d )?out|denied|refused", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
     """One step of a run.
 
-    index: its number in the run, as the reader knows it.  agent: who took it.  text:
-    what was said or came back. tool: the tool whose answer this is, None for what an
-    agent said itself.  is_error: whether that answer is an error, None where it is not
-    known and the text must tell.
+    Attributes:
+        index: Its number in the run, as the reader knows it.
+        agent: Who took it.
+        text: What the agent wrote, or what the tool answered.
+        tool: The tool whose answer this is, None for what an agent wrote itself.
+        is_error: Whether that answer is an error, None where the text must tell.
     """
 
     index: int
@@ -52,11 +59,14 @@ class RunStep:
 
 @dataclass(frozen=True, slots=True)
 class StepReading:
-    """What a step did. text: cut to its head and tail.  prose: without code.
-    new_facts: those no earlier step held.
+    """What a step did.
 
-    of_user: said by who asked, no agent.  answer: the position of the tool's answer to
-    this step, None without one.
+    Attributes:
+        text: The text, cut to its head and tail.
+        prose: The text without code.
+        of_user: Whether the user wrote it, and no agent.
+        new_facts: The facts that no earlier step held.
+        answer: The position of the tool's answer to this step, None without one.
     """
 
     text: str
@@ -78,7 +88,7 @@ class StepReading:
 
 
 def cut(text: str) -> str:
-    """The head and tail of a text that is longer than 20,000 characters, else the text.
+    """Return the head and tail of a text longer than 20,000 characters, else the text.
 
     >>> len(cut("a" * 1_000_000))
     20001
@@ -89,44 +99,47 @@ def cut(text: str) -> str:
 
 
 def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
-    """What each step did, in order; time grows with the length of the (cut) texts.
+    """Return what each step did, in order.
 
-    Raises InvalidInput where there are no steps, or a step's agent or text is no
-    string.
+    Time grows with the length of the (cut) texts.
+
+    Raises:
+        InvalidInput: Where there are no steps, or a step's agent or text is no string.
     """
+    _check_steps(steps)
+    texts = [cut(step.text) for step in steps]
+    results = [_is_result(step, text) for step, text in zip(steps, texts, strict=True)]
+    earlier_words = set(_words(cut(task)))
+    readings = []
+    for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
+        new_facts = _new_facts(text, earlier_words) if position else ()
+        earlier_words.update(_words(text))
+        answer = _answer(texts, results, position)
+        readings.append(_reading(step, text, results[position], new_facts, answer))
+    return readings
+
+
+def _check_steps(steps: Sequence[RunStep]) -> None:
+    """Raise InvalidInput for a run without steps, and for a step without texts."""
     if not steps:
         raise InvalidInput("got a run of 0 steps; allowed is one or more")
-    if wrong := [
+    wrong = [
         step
         for step in steps
         if not isinstance(step.text, str) or not isinstance(step.agent, str)
-    ]:
+    ]
+    if wrong:
+        step = wrong[0]
         got = (
-            f"agent {wrong[0].agent!r} and text of type {type(wrong[0].text).__name__}"
-            f" in step {wrong[0].index!r}"
+            f"agent {step.agent!r} and text of type {type(step.text).__name__}"
+            f" in step {step.index!r}"
         )
         raise InvalidInput(f"got {got}; allowed are strings")
-    texts = [cut(step.text) for step in steps]
-    told = zip(steps, texts, strict=True)
-    results = [
-        step.tool is not None or bool(patterns.RESULT.match(text))
-        for step, text in told
-    ]
-    known = set(_words(cut(task)))
-    readings = []
-    for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
-        new_facts = _new_facts(text, known) if position else ()
-        known.update(_words(text))
-        readings.append(
-            _reading(
-                step,
-                text,
-                results[position],
-                new_facts,
-                _answer(texts, results, position),
-            )
-        )
-    return readings
+
+
+def _is_result(step: RunStep, text: str) -> bool:
+    """Return whether a step is a tool's answer, or reads like one."""
+    return step.tool is not None or bool(patterns.RESULT.match(text))
 
 
 def _reading(
@@ -136,25 +149,27 @@ def _reading(
     new_facts: tuple[str, ...],
     answer: int | None,
 ) -> StepReading:
+    """Return what one step did, by the patterns that its text matches."""
     prose = patterns.CODE_BLOCK.sub(" ", text)
+    has_code = "```" in text
+    if step.is_error is not None:
+        failed = step.is_error
+    else:
+        failed = is_result and says(patterns.FAILED, text)
     return StepReading(
         text,
         prose,
-        has_code="```" in text,
+        has_code=has_code,
         is_result=is_result,
         of_user=step.agent.strip().lower() in _USERS,
-        failed=(
-            step.is_error
-            if step.is_error is not None
-            else is_result and says(patterns.FAILED, text)
-        ),
+        failed=failed,
         idle=_is_idle(text),
         asks=says(patterns.REQUEST, text[-_REQUEST_CHARACTERS:]),
         announces=says(patterns.ANNOUNCEMENT, prose[-_ENDING_CHARACTERS:]),
         done=says(patterns.DONE, text),
         made_up=says(patterns.MADE_UP, text),
         placeholder=says(patterns.PLACEHOLDER, text),
-        approves="```" not in text and says(patterns.APPROVAL, text),
+        approves=not has_code and says(patterns.APPROVAL, text),
         repairs=says(patterns.REPAIR, text[:_BEGINNING_CHARACTERS]),
         new_facts=new_facts,
         answer=answer,
@@ -162,17 +177,18 @@ def _reading(
 
 
 def says(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether a pattern is found in a text."""
+    """Return whether a text matches a pattern anywhere."""
     return pattern.search(text) is not None
 
 
 def candidates(readings: Sequence[StepReading]) -> list[int]:
-    """Positions of the steps that can be at fault: what agents said; every step where
-    they said nothing.
+    """Return the positions of the steps that can be at fault.
+
+    These are the messages of agents, or every step where agents wrote nothing.
     """
     acting = [
-        k
-        for k, reading in enumerate(readings)
+        position
+        for position, reading in enumerate(readings)
         if not (reading.is_result or reading.idle or reading.of_user)
     ]
     return acting or list(range(len(readings)))
@@ -181,48 +197,70 @@ def candidates(readings: Sequence[StepReading]) -> list[int]:
 def sign_values(
     readings: Sequence[StepReading], task: str = ""
 ) -> list[tuple[float, ...]]:
-    """The values of `SIGNS`, in its order, for each of `candidates`."""
+    """Return the values of `SIGNS`, in its order, for each of `candidates`."""
     positions = candidates(readings)
-    later = [k for k in positions if k > 0]
-    first_code = next((k for k in positions if readings[k].has_code), None)
-    first_commitment = next(
-        (k for k in later if readings[k].has_code or not readings[k].asks), None
-    )
-    first_claim = next((k for k in later if is_claim(readings[k])), None)
+    later = [position for position in positions if position > 0]
+    first_code = _first_position(readings, positions, _has_code)
+    first_commitment = _first_position(readings, later, _is_commitment)
+    first_claim = _first_position(readings, later, is_claim)
     foreign = is_foreign(readings[0].text, task)
     rows: list[tuple[float, ...]] = []
-    for k in positions:
-        reading = readings[k]
-        rows.append(
-            (
-                _FOREIGN_SCALE * (k == 0 and foreign),
-                float(k == 0 and reading.has_code and reading.answer is not None),
-                float(k == first_code),
-                float(k == first_commitment),
-                float(k > 0 and reading.made_up),
-                float(reading.placeholder),
-                float(k == first_claim),
-                math.log1p(len(reading.new_facts)),
-                float(len(reading.text) < BRIEF_CHARACTERS),
-                float(reading.approves),
-                float(reading.repairs),
-            )
+    for position in positions:
+        reading = readings[position]
+        is_first = position == 0
+        is_answered_code = reading.has_code and reading.answer is not None
+        row = (
+            _FOREIGN_SCALE * (is_first and foreign),
+            float(is_first and is_answered_code),
+            float(position == first_code),
+            float(position == first_commitment),
+            float(not is_first and reading.made_up),
+            float(reading.placeholder),
+            float(position == first_claim),
+            math.log1p(len(reading.new_facts)),
+            float(len(reading.text) < BRIEF_CHARACTERS),
+            float(reading.approves),
+            float(reading.repairs),
         )
+        rows.append(row)
     return rows
 
 
+def _first_position(
+    readings: Sequence[StepReading],
+    positions: Sequence[int],
+    condition: Callable[[StepReading], bool],
+) -> int | None:
+    """Return the first position whose reading meets the condition, None without one."""
+    for position in positions:
+        if condition(readings[position]):
+            return position
+    return None
+
+
+def _has_code(reading: StepReading) -> bool:
+    return reading.has_code
+
+
+def _is_commitment(reading: StepReading) -> bool:
+    """Return whether a step does something, rather than only asks."""
+    return reading.has_code or not reading.asks
+
+
 def is_claim(reading: StepReading) -> bool:
-    """Whether a step states new facts without code, without announcing more, and before
-    the run is declared done.
+    """Return whether a step states new facts in prose while the run goes on.
+
+    A step with code, an announcement of more work, or the end of the run is no claim.
     """
-    return bool(reading.new_facts) and not (
-        reading.has_code or reading.announces or reading.done
-    )
+    if not reading.new_facts:
+        return False
+    return not (reading.has_code or reading.announces or reading.done)
 
 
 def is_foreign(opening: str, task: str) -> bool:
-    """Whether most words of the task are missing in the opening; False for a task of
-    few words.
+    """Return whether most words of the task are missing in the opening.
+
+    It is False for a task of few words.
 
     >>> is_foreign(
     ...     "Exit code 1: unknown language. Debug the script.",
@@ -230,40 +268,40 @@ def is_foreign(opening: str, task: str) -> bool:
     ... )
     True
     """
-    wanted = {word.lower() for word in _LONG_WORD.findall(cut(task))}
-    held = {word.lower() for word in _LONG_WORD.findall(opening)}
-    return len(wanted) >= _MIN_TASK_WORDS and len(wanted - held) > _FOREIGN_SHARE * len(
-        wanted
-    )
+    task_words = _long_words(cut(task))
+    if len(task_words) < _MIN_TASK_WORDS:
+        return False
+    missing_words = task_words - _long_words(opening)
+    return len(missing_words) > _FOREIGN_SHARE * len(task_words)
+
+
+def _long_words(text: str) -> set[str]:
+    return {word.lower() for word in _LONG_WORD.findall(text)}
 
 
 def made_up_quote(text: str) -> str:
-    """The line that shows made-up data or a placeholder; empty without one."""
-    found = patterns.MADE_UP.search(text) or patterns.PLACEHOLDER.search(text)
-    return line_around(text, found.start()) if found else ""
+    """Return the line that shows made-up data or a placeholder; empty without one."""
+    match = patterns.MADE_UP.search(text) or patterns.PLACEHOLDER.search(text)
+    return line_around(text, match.start()) if match else ""
 
 
 def code_quote(text: str) -> str:
-    """The first line of a text's code that is no comment, import or brief bracket; else
-    its first line.
+    """Return the first working line of a text's code, else the first line of the code.
+
+    A comment, an import, a definition or a brief bracket is no working line.
     """
     block = patterns.CODE_BLOCK.search(text)
-    lines = (
-        [line.strip() for line in block.group().strip("`").splitlines()[1:]]
-        if block
-        else []
-    )
-    idle = re.compile(r"#|//|import\b|from\b|def\b|class\b|\"\"\"")
-    return next(
-        iter(
-            [line for line in lines if len(line) > 3 and not idle.match(line)] or lines
-        ),
-        "",
-    )
+    if block is None:
+        return ""
+    lines = [line.strip() for line in block.group().strip("`").splitlines()[1:]]
+    for line in lines:
+        if len(line) > 3 and not _IDLE_CODE.match(line):
+            return line
+    return lines[0] if lines else ""
 
 
 def says_failed(text: str) -> bool:
-    """Whether a tool's answer says by itself that the call failed.
+    """Return whether a tool's answer says by itself that the call failed.
 
     >>> says_failed("ValueError: no number"), says_failed("0 errors")
     (True, False)
@@ -272,57 +310,67 @@ def says_failed(text: str) -> bool:
 
 
 def failure_quote(text: str) -> str:
-    """The line that says what failed, the last line of a traceback before all; empty
-    without one.
+    """Return the line that says what failed; empty without one.
+
+    It is the last line that begins with the name of an error, else the first that
+    tells of a failure, else the first line.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    named = [
-        line
-        for line in lines
-        if re.match(r"[\w.]{0,80}(?:Error|Exception|Timeout)\b", line)
-    ]
-    told = [
-        line
-        for line in lines
-        if re.search(r"error|fail|not found|time(?:d )?out|denied|refused", line, re.I)
-    ]
-    return (named or told or lines or [""])[-1 if named else 0]
+    if not lines:
+        return ""
+    for line in reversed(lines):
+        if _ERROR_NAME.match(line):
+            return line
+    for line in lines:
+        if _FAILURE_WORD.search(line):
+            return line
+    return lines[0]
 
 
 def line_around(text: str, position: int) -> str:
-    """The line of a text that holds a position."""
+    """Return the line of a text that holds a position."""
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
-    return text[start : len(text) if end < 0 else end].strip()
+    if end < 0:
+        end = len(text)
+    return text[start:end].strip()
 
 
 def _is_idle(text: str) -> bool:
-    return not text.strip() or text.strip().strip("*.").upper() == "TERMINATE"
+    """Return whether a step is blank, or only ends the run."""
+    stripped = text.strip()
+    return not stripped or stripped.strip("*.").upper() == "TERMINATE"
 
 
 def _answer(texts: Sequence[str], results: Sequence[bool], position: int) -> int | None:
-    following = next(
-        (k for k in range(position + 1, len(texts)) if not _is_idle(texts[k])), None
-    )
-    if following is None or results[position] or not results[following]:
+    """Return the position of the result that answers a step, None without one.
+
+    It is the next step that is not idle, where the step itself is no result. An answer
+    that only says that no code was given counts as none.
+    """
+    if results[position]:
         return None
-    return (
-        None if texts[following].lower().startswith("there is no code") else following
-    )
+    for later in range(position + 1, len(texts)):
+        if _is_idle(texts[later]):
+            continue
+        is_empty_answer = texts[later].lower().startswith("there is no code")
+        return later if results[later] and not is_empty_answer else None
+    return None
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _new_facts(text: str, known: set[str]) -> tuple[str, ...]:
-    """Numbers, names and quoted words of the prose that hold a word never seen before."""
+def _new_facts(text: str, earlier_words: set[str]) -> tuple[str, ...]:
+    """Return the numbers, names and quoted words of the prose that hold a new word."""
     prose = patterns.CODE_BLOCK.sub(" ", text)
-    found = dict.fromkeys(
+    facts = dict.fromkeys(
         match.group().strip(' *"').lower() for match in patterns.CLAIM.finditer(prose)
     )
     return tuple(
         fact
-        for fact in found
-        if not says(patterns.FURNITURE, fact) and not known.issuperset(_words(fact))
+        for fact in facts
+        if not says(patterns.FURNITURE, fact)
+        and not earlier_words.issuperset(_words(fact))
     )

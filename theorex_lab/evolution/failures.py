@@ -1,11 +1,10 @@
-"""Failures, reviewed once each: the fix enters the memory together with the review, or
-nothing does.
+"""Failures, reviewed once each.
 
-Reviewers are rules or a model; which one is chosen, what a model is asked and what of
-its reply is taken is here. A fix by rules names the class of the mistake or of the
-error, the tool and its exit code, and quotes nothing: what a tool answered may have
-been written by anybody, so that of its text only the row of the table is taken into a
-sentence that comes back in later sessions.
+The fix enters the memory together with the review, or nothing does. Reviewers are rules
+or a model. This module chooses one, asks the model, and reads its reply. A fix by rules
+names the class of the mistake or of the error, the tool and its exit code, and quotes
+nothing: anybody may have written what a tool answered. So only the row of the table is
+taken into a sentence that comes back in later sessions.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from theorex_lab.core.errors import (
     AlreadyThere,
@@ -91,82 +89,93 @@ Ask = Callable[[str], "ChainAnswer"]
 
 
 class HeuristicReviewer:
-    """Reviews offline, by rules: the decisive step of the run and a fix by the class of
-    its error.
+    """Reviews offline, by rules.
+
+    It finds the decisive step of the run, and a fix by the class of its error.
     """
 
     names = (HEURISTIC,)
 
     def review(self, case: FailureCase) -> ReviewVerdict:
-        """The first tool call that failed and was not mended decides; without one, what
-        `find_decisive` finds.
+        """Return the review of a failure by its decisive step.
 
-        Without a trace, or where no model answered and no tool was used, there is a
-        problem in place of a fix: that an endpoint was silent says nothing of the
-        failure that it was asked about.
+        The first tool call that failed and was not mended decides; without one, what
+        `find_decisive` finds. Without a trace, or where no model answered and no tool
+        was used, there is a problem in place of a fix: that an endpoint was silent says
+        nothing of the failure that it was asked about.
         """
         if case.trace is None:
             return ReviewVerdict(0.0, "", HEURISTIC, problem=_NO_TRACE)
-        unanswered = case.trace.success is False and not case.trace.events
-        found = _finding(case, unanswered)
-        fix = "" if unanswered else rule_fix(found, case.steps)
-        if fix and found.confidence < SURE:
-            fix = f"Probably the cause: {fix[0].lower()}{fix[1:]}"
-        about = f"{case.outcome.decision}\n{case.outcome.result}"
-        told = found.step, found.failure_class.value, None if fix else _NOTHING_FOUND
+        is_unanswered = case.trace.success is False and not case.trace.events
+        decisive = _decisive_step(case, is_unanswered)
+        fix = "" if is_unanswered else rule_fix(decisive, case.steps)
+        if fix and decisive.confidence < SURE:
+            fix = f"Probably the cause: {_uncapitalized(fix)}"
         return ReviewVerdict(
-            found.confidence,
+            decisive.confidence,
             fix,
             HEURISTIC,
-            *told,
-            about=about,
-            confidence=found.confidence,
+            decisive.step,
+            decisive.failure_class.value,
+            None if fix else _NOTHING_FOUND,
+            about=f"{case.outcome.decision}\n{case.outcome.result}",
+            confidence=decisive.confidence,
         )
 
 
-def _finding(case: FailureCase, unanswered: bool) -> DecisiveStep:
-    if (start := _first_unmended(case.steps)) is not None:
-        return replace(
-            find_decisive(case.steps[start : start + 2]), confidence=UNMENDED_SHARE
-        )
-    return (
-        find_decisive(case.steps[1:])
-        if unanswered
-        else find_decisive(case.steps, task=case.task)
-    )
+def _decisive_step(case: FailureCase, is_unanswered: bool) -> DecisiveStep:
+    """Return the decisive step of a run.
+
+    Where no model answered, the first step is left out.
+    """
+    start = _first_unmended(case.steps)
+    if start is not None:
+        decisive = find_decisive(case.steps[start : start + 2])
+        return replace(decisive, confidence=UNMENDED_SHARE)
+    if is_unanswered:
+        return find_decisive(case.steps[1:])
+    return find_decisive(case.steps, task=case.task)
+
+
+def _uncapitalized(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
 
 
 def _first_unmended(steps: Sequence[RunStep]) -> int | None:
-    """The position of the first tool call that failed and after which no like call
-    succeeded; None without one.
+    """Return the position of the first tool call that failed and was not mended.
+
+    A call is mended by a later call like it that succeeded: one of the same tool whose
+    text begins with the same word.
     """
     readings = read_run(steps)
-    calls = [
-        k
-        for k in range(len(steps) - 1)
-        if steps[k].tool is None and steps[k + 1].tool is not None
-    ]
-    like = {
-        k: (steps[k + 1].tool, *readings[k].text.strip("`\n{").split(maxsplit=1)[:1])
-        for k in calls
+    kinds: dict[int, tuple[str | None, ...]] = {}  # of each call, by its position
+    for position in range(len(steps) - 1):
+        answer = steps[position + 1]
+        if steps[position].tool is None and answer.tool is not None:
+            words = readings[position].text.strip("`\n{").split(maxsplit=1)
+            kinds[position] = (answer.tool, *words[:1])
+    last_success = {
+        kind: position
+        for position, kind in kinds.items()
+        if not readings[position + 1].failed
     }
-    mended_until = {like[k]: k for k in calls if not readings[k + 1].failed}
-    return next(
-        (
-            k
-            for k in calls
-            if readings[k + 1].failed and mended_until.get(like[k], -1) < k
-        ),
-        None,
-    )
+    for position, kind in kinds.items():
+        if readings[position + 1].failed and last_success.get(kind, -1) < position:
+            return position
+    return None
 
 
 def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
-    """The reviewer of a kind (auto, heuristic, model), and why it.
+    """Return the reviewer of a kind, and why it.
 
-    auto: the model, where one of the setting `reviewers` has a url in config.json (or
-    runs offline) that accepts a connection now, else the heuristic one. Raises
-    InvalidInput for another kind.
+    Args:
+        kind: auto, heuristic or model. auto is the model, where one of the setting
+            `reviewers` has a url in config.json (or runs offline) that accepts a
+            connection now, else the heuristic one.
+        settings: The settings that name the models.
+
+    Raises:
+        InvalidInput: For another kind.
 
     >>> from theorex_lab.core.settings import Settings
     >>> choose_reviewer("heuristic", Settings())[1]
@@ -174,37 +183,48 @@ def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
     """
     if kind not in KINDS:
         raise InvalidInput(f"got the reviewer {kind!r}; allowed are {', '.join(KINDS)}")
-    asked = settings.reviewers if kind == "auto" else ()
-    reached = next((name for name in asked if is_reached(name, settings)), None)
     if kind == HEURISTIC:
         return HeuristicReviewer(), "heuristic: it was asked for"
-    if kind == "auto" and reached is None:
-        return (
-            HeuristicReviewer(),
-            f"heuristic: of the models that review, {_why_none(settings)}",
-        )
-    why = "it was asked for" if reached is None else f"{reached} accepts connections"
+    reason = "it was asked for"
+    if kind == "auto":
+        reached = _first_reached(settings)
+        if reached is None:
+            return (
+                HeuristicReviewer(),
+                f"heuristic: of the models that review, {_why_none(settings)}",
+            )
+        reason = f"{reached} accepts connections"
+    names = ", ".join(settings.reviewers) or "none"
     return (
         ModelReviewer(ReviewPanel(settings)),
-        f"model: {why}; asked in turn are {', '.join(settings.reviewers) or 'none'}",
+        f"model: {reason}; asked in turn are {names}",
     )
 
 
+def _first_reached(settings: Settings) -> str | None:
+    """Return the first model of the reviewers that accepts a connection, or None."""
+    for name in settings.reviewers:
+        if is_reached(name, settings):
+            return name
+    return None
+
+
 def _why_none(settings: Settings) -> str:
+    """Return why no model can review."""
     if not settings.reviewers:
         return "none is set"
-    named = [
+    with_url = [
         name
         for name in settings.reviewers
         if name in settings.models and settings.models[name].url is not None
     ]
-    if not named:
+    if not with_url:
         names = ", ".join(settings.reviewers)
         return (
             f"none of {names} has a url; set models.{settings.reviewers[0]}.url in"
             " config.json to let it review"
         )
-    return f"none of {', '.join(named)} accepts a connection"
+    return f"none of {', '.join(with_url)} accepts a connection"
 
 
 def is_reached(name: str, settings: Settings) -> bool:
@@ -229,8 +249,11 @@ def is_reached(name: str, settings: Settings) -> bool:
 
 
 class ModelReviewer:
-    """Asks a language model. `ask`: takes a prompt to the first endpoint that answers,
-    as `dispatch.llm.ask` does.
+    """Asks a language model.
+
+    Args:
+        ask: Takes a prompt to the first endpoint that answers, as `dispatch.llm.ask`
+            does.
     """
 
     def __init__(self, ask: Ask) -> None:
@@ -238,77 +261,78 @@ class ModelReviewer:
         self.names = ask.names if isinstance(ask, cases.ReviewPanel) else ()
 
     def review(self, case: FailureCase) -> ReviewVerdict:
-        """The model's review; a problem where none answered, or the reply holds no
-        usable JSON object.
+        """Return the model's review.
 
+        It has a problem where none answered, or the reply holds no usable JSON object.
         Models that have tried this failure before are not asked.
         """
-        ask = (
-            partial(self._ask, skipped=case.tried)
-            if isinstance(self._ask, cases.ReviewPanel)
-            else self._ask
-        )
-        answer = ask(review_prompt(case))
-        if (done := answer.completion) is None:
+        prompt = review_prompt(case)
+        if isinstance(self._ask, cases.ReviewPanel):
+            answer = self._ask(prompt, skipped=case.tried)
+        else:
+            answer = self._ask(prompt)
+        completion = answer.completion
+        if completion is None:
             return ReviewVerdict(0.0, "", UNAVAILABLE, problem=cases.why_none(answer))
-        verdict = read_reply(done.text, done.model, len(case.steps))
-        if verdict.problem and done.cut:
-            return replace(
-                verdict, problem=f"{verdict.problem} (it was cut at its longest)"
-            )
+        verdict = read_reply(completion.text, completion.model, len(case.steps))
+        if verdict.problem and completion.cut:
+            problem = f"{verdict.problem} (it was cut at its longest)"
+            return replace(verdict, problem=problem)
         return verdict
 
 
 def review_prompt(case: FailureCase) -> str:
-    """What a model is asked: the outcome, its call and its steps, each cut and fenced
-    as data.
+    """Return what a model is asked.
+
+    It holds the outcome, its call and its steps, each cut and fenced as data.
     """
-    trace = case.trace
     lines = [cases.PROMPTS["review"], *cases.fenced_outcome(case.outcome)]
-    if trace is None:
+    if case.trace is None:
         lines.append("No trace was kept of this run: judge by the outcome alone.")
     else:
-        tokens = trace.total_tokens
-        latency = trace.latency_ms
-        told = [
-            f"model: {trace.model or 'none'}",
-            f"tokens: {'unknown' if tokens is None else tokens}",
-        ]
-        told.append(f"latency: {'unknown' if latency is None else f'{latency:.0f} ms'}")
-        told.append(f"error: {one_line(trace.error or 'none', cases.WORDS_CHARACTERS)}")
         lines += [
             "The call:",
-            *fence(told, "call"),
+            *fence(_call_lines(case.trace), "call"),
             "Its steps:",
-            *fence(_told_steps(case.steps), "steps"),
+            *fence(_step_lines(case.steps), "steps"),
         ]
     classes = ", ".join(member.value for member in FailureClass)
-    return "\n".join([*lines, cases.PROMPTS["review_answer"].format(classes=classes)])
+    lines.append(cases.PROMPTS["review_answer"].format(classes=classes))
+    return "\n".join(lines)
 
 
-def _told_steps(steps: Sequence[RunStep]) -> list[str]:
-    told = [
-        (step, f"{'tool ' if step.tool else ''}{one_line(step.agent, 64)}")
-        for step in steps
-    ]
-    lines = [
-        f"step {step.index}, {who}: {one_line(step.text, _STEP_CHARACTERS)}"
-        for step, who in told
-    ]
-    if (left_out := len(lines) - _PROMPT_STEPS) <= 0:
-        return lines
+def _call_lines(call: Trace) -> list[str]:
+    """Return what is known of a call, as lines."""
+    tokens = "unknown" if call.total_tokens is None else call.total_tokens
+    latency = "unknown" if call.latency_ms is None else f"{call.latency_ms:.0f} ms"
     return [
-        *lines[: _PROMPT_STEPS // 2],
-        f"({left_out} steps are left out)",
-        *lines[-(_PROMPT_STEPS // 2) :],
+        f"model: {call.model or 'none'}",
+        f"tokens: {tokens}",
+        f"latency: {latency}",
+        f"error: {one_line(call.error or 'none', cases.WORDS_CHARACTERS)}",
     ]
+
+
+def _step_lines(steps: Sequence[RunStep]) -> list[str]:
+    """Return a line for each step; of many the first and the last."""
+    lines = []
+    for step in steps:
+        author = f"{'tool ' if step.tool else ''}{one_line(step.agent, 64)}"
+        text = one_line(step.text, _STEP_CHARACTERS)
+        lines.append(f"step {step.index}, {author}: {text}")
+    n_left_out = len(lines) - _PROMPT_STEPS
+    if n_left_out <= 0:
+        return lines
+    half = _PROMPT_STEPS // 2
+    return [*lines[:half], f"({n_left_out} steps are left out)", *lines[-half:]]
 
 
 def read_reply(text: str, model: str, step_count: int) -> ReviewVerdict:
-    """The review in a model's reply: its first balanced JSON object with a numeric
-    score and a fix that is not blank.
+    """Return the review in a model's reply.
 
-    A reply without one gives a review with a `problem` that says what was wrong.
+    It is read from the first balanced JSON object with a numeric score and a fix that
+    is not blank. A reply without one gives a review with a `problem` that says what was
+    wrong.
 
     >>> read_reply(
     ...     'Sure: {"score": 1.7, "fix_description": "Use {braces}."}', "qwen", 3
@@ -318,96 +342,103 @@ def read_reply(text: str, model: str, step_count: int) -> ReviewVerdict:
     "the score is 'high'; allowed is a number, 0 to 1"
     """
     problems: list[str] = []
-    for found in _objects(text[:_READ_CHARACTERS]):
-        verdict = checked_verdict(found, model, step_count)
+    for members in _objects(text[:_READ_CHARACTERS]):
+        verdict = checked_verdict(members, model, step_count)
         if verdict.problem is None:
             return verdict
-        if found.keys() & {"score", "fix_description"}:
+        if members.keys() & {"score", "fix_description"}:
             problems.append(verdict.problem)
-    problem = (
-        problems[0]
-        if problems
-        else "the reply holds no JSON object with a score and a fix_description"
-    )
-    return ReviewVerdict(
-        0.0, "", model, problem=problem, reply=excerpt(text.encode(errors="replace"))
-    )
+    problem = "the reply holds no JSON object with a score and a fix_description"
+    if problems:
+        problem = problems[0]
+    reply = excerpt(text.encode(errors="replace"))
+    return ReviewVerdict(0.0, "", model, problem=problem, reply=reply)
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every JSON object in the text, also those inside others, in the order of their
-    opening braces.
+    """Yield every JSON object in the text, in the order of their opening braces.
+
+    Those inside others are yielded too.
     """
     decoder = json.JSONDecoder()
     for brace in re.finditer(r"\{", text):
         try:
-            found, _ = decoder.raw_decode(text, brace.start())
+            members, _ = decoder.raw_decode(text, brace.start())
         # ValueError: not balanced, or a number of thousands of digits.
         except (ValueError, RecursionError):
             continue
-        yield found
+        yield members
 
 
 def checked_verdict(
-    found: dict[str, Any], model: str, step_count: int
+    members: dict[str, Any], model: str, step_count: int
 ) -> ReviewVerdict:
-    """A review from untrusted members, the score cut to 0..1 and the fix to one line;
-    or one that says what is wrong.
+    """Return a review from untrusted members, or one that says what is wrong.
 
-    A step that is not there becomes None, an unknown class `other`.
+    The score is cut to 0..1 and the fix to one line. A step that is not in the run
+    becomes None, an unknown class `other`.
     """
-    score = found.get("score")
-    fix = found.get("fix_description")
     empty = ReviewVerdict(0.0, "", model)
-    if (
-        isinstance(score, bool)
-        or not isinstance(score, int | float)
-        or not math.isfinite(min(max(score, -1), 2))
-    ):
-        return replace(
-            empty, problem=f"the score is {_shown(score)}; allowed is a number, 0 to 1"
-        )
-    told = (
-        fix_words.plain_names(fix.strip().removeprefix("trace_fix:"))
-        if isinstance(fix, str)
-        else ""
-    )
-    line = one_line(told, cases.FIX_CHARACTERS)
+    score = members.get("score")
+    if not _is_finite_number(score):
+        problem = f"the score is {_shown(score)}; allowed is a number, 0 to 1"
+        return replace(empty, problem=problem)
+    fix = members.get("fix_description")
+    line = _fix_line(fix)
     if not re.search(r"\w", line):
-        return replace(
-            empty,
-            problem=f"the fix_description is {_shown(fix)}; allowed is a sentence",
-        )
+        problem = f"the fix_description is {_shown(fix)}; allowed is a sentence"
+        return replace(empty, problem=problem)
     if says(failure_patterns.ORDERS, line):
         problem = (
             f"the fix_description {_shown(line)} gives orders to its reader; allowed is"
             " a fix"
         )
         return replace(empty, problem=problem)
-    step = found.get("decisive_step")
-    kind = found.get("failure_class")
-    known = (
-        isinstance(step, int) and not isinstance(step, bool) and 0 <= step < step_count
-    )
-    kind = (
-        kind
-        if isinstance(kind, str) and kind in set(FailureClass)
-        else FailureClass.OTHER.value
-    )
     return ReviewVerdict(
-        float(min(1, max(0, score))), line, model, step if known else None, kind
+        float(min(1, max(0, score))),
+        line,
+        model,
+        _step_in_run(members.get("decisive_step"), step_count),
+        _failure_class(members.get("failure_class")),
     )
+
+
+def _is_finite_number(value: Any) -> TypeGuard[int | float]:
+    """Return whether a value is a number; integers may be of any size."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(min(max(value, -1), 2))
+
+
+def _fix_line(fix: Any) -> str:
+    """Return a fix as one line, '' for what is no text."""
+    if not isinstance(fix, str):
+        return ""
+    sentence = fix_words.plain_names(fix.strip().removeprefix("trace_fix:"))
+    return one_line(sentence, cases.FIX_CHARACTERS)
+
+
+def _step_in_run(step: Any, step_count: int) -> int | None:
+    """Return the number of a step, None for what is no step of the run."""
+    if isinstance(step, bool) or not isinstance(step, int):
+        return None
+    return step if 0 <= step < step_count else None
+
+
+def _failure_class(name: Any) -> str:
+    """Return the name of a class of failures, `other` for an unknown one."""
+    if isinstance(name, str) and name in set(FailureClass):
+        return name
+    return FailureClass.OTHER.value
 
 
 def _shown(value: object) -> str:
-    """A wrong member, as an error may show it."""
+    """Return a wrong member as an error may show it."""
     if value is None:
         return "missing"
-    return (
-        repr(value[:_SHOWN_CHARACTERS])
-        if isinstance(value, str)
-        else f"of the type {type(value).__name__}"
-    )
+    if isinstance(value, str):
+        return repr(value[:_SHOWN_CHARACTERS])
+    return f"of the type {type(value).__name__}"
 
 
 _TOOL_NAME = re.compile(r"[A-Za-z][\w.-]{0,63}")
@@ -418,55 +449,65 @@ _EXIT_CODE = re.compile(rf"{_CODE}[\"']?[:= ]{{1,3}}(-?[1-9]\d{{0,2}})\b", re.I)
 
 
 def rule_fix(finding: DecisiveStep, steps: Sequence[RunStep]) -> str:
-    """A sentence for the next run, in the words of this module alone; '' where the
-    rules have nothing to say.
+    """Return a sentence for the next run, in the words of this module alone.
+
+    It is '' where no rule fits.
 
     >>> from theorex_lab.evolution.decisive import find_decisive
     >>> steps = [RunStep(0, "coder", "```python\\nprint(total)\\n```")]
     >>> steps += [RunStep(1, "python", "NameError: total", tool="python")]
-    >>> rule_fix(find_decisive(steps), steps)
-    'The tool python answered with a name that was not defined; next time import or define every name before its use.'
+    >>> fix = rule_fix(find_decisive(steps), steps)
+    >>> fix.partition("; ")[0]
+    'The tool python answered with a name that was not defined'
+    >>> fix.partition("; ")[2]
+    'next time import or define every name before its use.'
     """
     answer = _answer(finding, steps)
     if answer is not None:
-        text = answer.text[:_READ_CHARACTERS]
-        code = _EXIT_CODE.search(text)
-        told = (
-            f"{_tool_name(answer)} answered with"
-            f" {{}}{f' (exit code {code[1]})' if code else ''}"
-        )
-        for error in ERRORS:
-            if error.sign.search(text):
-                return f"{told.format(error.name)}; next time {error.remedy}."
-    by = (
-        f" with {_tool_name(answer)[0].lower()}{_tool_name(answer)[1:]}"
-        if answer is not None
-        else ""
-    )
+        fix = _error_fix(answer)
+        if fix:
+            return fix
+    tool_phrase = ""
+    if answer is not None:
+        tool_phrase = f" with {_uncapitalized(_tool_name(answer))}"
     for lesson in LESSONS:
         if lesson.failure_class == finding.failure_class:
-            return f"The run {lesson.wrong}{by}; next time {lesson.instead}."
+            return f"The run {lesson.wrong}{tool_phrase}; next time {lesson.instead}."
+    return ""
+
+
+def _error_fix(answer: RunStep) -> str:
+    """Return the fix by the class of a tool's error, '' where no class fits."""
+    text = answer.text[:_READ_CHARACTERS]
+    for error in ERRORS:
+        if not error.sign.search(text):
+            continue
+        code = _EXIT_CODE.search(text)
+        code_phrase = f" (exit code {code[1]})" if code else ""
+        return (
+            f"{_tool_name(answer)} answered with {error.name}{code_phrase}; next time"
+            f" {error.remedy}."
+        )
     return ""
 
 
 def _answer(finding: DecisiveStep, steps: Sequence[RunStep]) -> RunStep | None:
-    """The answer of the tool that the decisive step called, or whose error it passed
-    over.
-    """
-    after = [
-        steps[k + 1] for k in range(len(steps) - 1) if steps[k].index == finding.step
-    ]
-    cited = {quote.step for quote in finding.evidence}
-    answers = [*after, *(step for step in steps if step.index in cited)]
-    return next((answer for answer in answers if answer.tool), None)
+    """Return the tool's answer that the decisive step called for, or passed over."""
+    for step, following in pairwise(steps):
+        if step.index == finding.step and following.tool:
+            return following
+    cited_steps = {quote.step for quote in finding.evidence}
+    for step in steps:
+        if step.index in cited_steps and step.tool:
+            return step
+    return None
 
 
 def _tool_name(answer: RunStep) -> str:
-    return (
-        f"The tool {answer.tool}"
-        if _TOOL_NAME.fullmatch(answer.tool or "")
-        else "A tool"
-    )
+    """Return the name of an answer's tool, unless it is no plain name."""
+    if _TOOL_NAME.fullmatch(answer.tool or ""):
+        return f"The tool {answer.tool}"
+    return "A tool"
 
 
 REPLY_CHARACTERS = 300
@@ -483,29 +524,37 @@ _ALLOWED = (
 def review_failures(
     home: Home, reviewer: Reviewer, *, agent: str | None = None, again: bool = False
 ) -> list[TraceReviewRecord]:
-    """Review the failures of `agent` (None: of all) that wait for it; `again`: also
-    those that were reviewed.
+    """Review the failures that wait for it.
 
-    A usable review is appended together with its fix; any other leaves the memory as it
+    A usable review is appended together with its fix. Any other leaves the memory as it
     is and the failure waiting, with the reason and the reviewer appended unless nobody
-    was asked; whoever could say nothing of use does not get the same failure and trace
-    again. Those that were tried least come first. Raises InvalidInput for an agent
-    outside the rule, StorageError where nothing can be written; what was reviewed
-    before that stands.
+    was asked. A reviewer that found nothing of use does not get the same failure and
+    trace again. Those that were tried least come first.
+
+    Args:
+        home: The home of the failures.
+        reviewer: Who reviews them.
+        agent: Whose failures, None for all.
+        again: Review those too that were reviewed.
+
+    Raises:
+        InvalidInput: For an agent outside the rule.
+        StorageError: Where nothing can be written; what was reviewed before that
+            stands.
     """
     waiting = OutcomeLog(home).queue(agent=agent, again=again)
+    if not waiting:
+        return []
     tries = defaultdict[str, list[Body]](list)
-    for event in home.journal.tail(0, kinds=["review_failed"]) if waiting else ():
+    for event in home.journal.tail(0, kinds=["review_failed"]):
         tries[event.body["outcome_id"]].append(event.body)
-    work = _Work(home, reviewer, again, tries)
+    work = _ReviewWork(home, reviewer, again, tries)
     # Two failures on which every model hangs must not block the rest.
-    return [
-        work.review(one)
-        for one in sorted(waiting, key=lambda one: len(tries.get(one.outcome_id, ())))
-    ]
+    waiting.sort(key=lambda outcome: len(tries.get(outcome.outcome_id, ())))
+    return [work.review(outcome) for outcome in waiting]
 
 
-class _Work:
+class _ReviewWork:
     """Reviews one failure at a time."""
 
     def __init__(
@@ -518,42 +567,42 @@ class _Work:
         self.names: frozenset[str] = frozenset(getattr(reviewer, "names", ()))
 
     def review(self, outcome: Outcome) -> TraceReviewRecord:
-        # Counted before it is looked whether it still waits: of two processes one then
-        # fails to append.
-        number = 1 + sum(
-            1
-            for _ in acceptance.numbered_events(
-                self.home.journal, "reviewed", outcome.outcome_id
-            )
-        )
+        """Review one failure, and append what comes of it."""
+        # Counted before the queue is asked again: of two processes one then fails to
+        # append.
+        number = self._next_number(outcome)
         if not self._waits(outcome):
-            return _record(outcome, ReviewVerdict(0.0, "", "", problem=_MEANWHILE))
-        tries = [] if self.again else self.tries.get(outcome.outcome_id, [])
-        tried = frozenset(
-            attempt["reviewer"]
-            for attempt in tries
-            if attempt["trace_id"] == outcome.trace_id
-        )
+            return _unreviewed(outcome, _MEANWHILE)
+        tried = self._tried(outcome)
         if self.names and self.names <= tried:
-            return _record(
-                outcome,
-                ReviewVerdict(
-                    0.0, "", "", problem=f"{_TRIED}: {', '.join(sorted(self.names))}"
-                ),
-            )
-        found = _trace_of(self.home.views, outcome)
-        if found is not None and found.success is None:
-            return _record(outcome, ReviewVerdict(0.0, "", "", problem=_UNDER_WAY))
-        sources = _sources(self.home.views, outcome, found)
-        case = replace(case_of(outcome, found), tried=tried)
-        return self._settle(
-            case, _in_own_words(self.reviewer.review(case), case), sources, number
+            return _unreviewed(outcome, f"{_TRIED}: {', '.join(sorted(self.names))}")
+        call = _trace_of(self.home.views, outcome)
+        if call is not None and call.success is None:
+            return _unreviewed(outcome, _UNDER_WAY)
+        sources = _sources(self.home.views, outcome, call)
+        case = replace(case_of(outcome, call), tried=tried)
+        verdict = _in_own_words(self.reviewer.review(case), case)
+        return self._settle(case, verdict, sources, number)
+
+    def _next_number(self, outcome: Outcome) -> int:
+        """Return the number of the next review of this outcome, from 1."""
+        reviews = acceptance.numbered_events(
+            self.home.journal, "reviewed", outcome.outcome_id
+        )
+        return 1 + len(list(reviews))
+
+    def _tried(self, outcome: Outcome) -> frozenset[str]:
+        """Return the reviewers who had this failure and trace before."""
+        if self.again:
+            return frozenset()
+        return frozenset(
+            attempt["reviewer"]
+            for attempt in self.tries.get(outcome.outcome_id, [])
+            if attempt["trace_id"] == outcome.trace_id
         )
 
     def _waits(self, outcome: Outcome) -> bool:
-        """Whether it is still a failure that nobody has reviewed or erased since the
-        queue was read.
-        """
+        """Return whether it still is a failure that nobody has reviewed or erased."""
         if not self.home.journal.read(ids=[outcome.outcome_id]):
             return False
         with self.home.views.reading(Outcomes) as view:
@@ -571,16 +620,11 @@ class _Work:
         sources: list[Event],
         number: int,
     ) -> TraceReviewRecord:
+        """Append the review and its fix, or why there is none."""
         # While a model thought, what it was shown may have been erased.
-        if any(
-            event.erased
-            for event in self.home.journal.read(
-                ids=[event.id for event in sources], erased=True
-            )
-        ):
-            return _record(
-                case.outcome, replace(verdict, fix_description="", problem=_ERASED)
-            )
+        if self._is_any_erased(sources):
+            erased = replace(verdict, fix_description="", problem=_ERASED)
+            return _record(case.outcome, erased)
         if verdict.problem is None:
             try:
                 events = self._reviewed(case, verdict, sources, number)
@@ -588,13 +632,19 @@ class _Work:
                 return _record(case.outcome, verdict, observation_id=events[0].id)
             except AlreadyThere:
                 return _record(case.outcome, replace(verdict, problem=_MEANWHILE))
-            except (
-                InvalidInput
-            ) as error:  # the fix is longer than the setting maxTextBytes allows
+            except InvalidInput as error:
+                # The fix is longer than the setting maxTextBytes allows.
                 verdict = replace(verdict, problem=str(error))
         if verdict.problem != cases.NOBODY_ASKED:
             self.home.journal.append([self._failed(case, verdict, sources)])
         return _record(case.outcome, verdict)
+
+    def _is_any_erased(self, events: list[Event]) -> bool:
+        """Return whether one of these events is erased by now."""
+        ids = [event.id for event in events]
+        return any(
+            event.erased for event in self.home.journal.read(ids=ids, erased=True)
+        )
 
     def _reviewed(
         self,
@@ -603,28 +653,29 @@ class _Work:
         sources: list[Event],
         number: int,
     ) -> list[Event]:
-        """The fix as an observation, trusted no more than what it was made from, and
-        the review that it is from.
+        """Return the fix as an observation, and the review that it is from.
+
+        The fix is trusted no more than what it was made from.
         """
         outcome = case.outcome
         now = self.home.clock.now()
-        source = min(
-            ("model", *(event.body.get("source", "model") for event in sources)),
-            key=lambda name: TRUST[name],
-        )
-        text = f"{FIX_TYPE}: {verdict.fix_description}"
-        said = outcome.tags, outcome.session, common_project(sources[:1])
-        fix, _ = new_observation(
-            ObservationEntry(text, outcome.agent_id, now, FIX_TYPE, source, *said),
-            self.home.settings,
+        entry = ObservationEntry(
+            f"{FIX_TYPE}: {verdict.fix_description}",
+            outcome.agent_id,
             now,
+            FIX_TYPE,
+            _least_trusted_source(sources),
+            outcome.tags,
+            outcome.session,
+            common_project(sources[:1]),
         )
-        lineage = tuple(event.id for event in sources)
+        fix, _ = new_observation(entry, self.home.settings, now)
         if verdict.about is not None:  # its words are a rule's
-            found = extract(verdict.about)
             fix.body["concepts"] = [
-                [one.concept_id, one.label, one.surface, one.count] for one in found
+                [mention.concept_id, mention.label, mention.surface, mention.count]
+                for mention in extract(verdict.about)
             ]
+        lineage = tuple(event.id for event in sources)
         fix = fix._replace(lineage=lineage)
         record = _record(outcome, verdict, observation_id=fix.id).to_dict()
         body = {
@@ -632,19 +683,21 @@ class _Work:
             for name, value in record.items()
             if name not in ("written_to_axon", "problem")
         }
-        rests_on = (*lineage, fix.id)
-        made = derived_event_id("reviewed", outcome.outcome_id, number)
-        whose: Any = {"agent": outcome.agent_id, "session": outcome.session}
-        return [
-            fix,
-            new_event(
-                "reviewed", body, **whose, at=now, lineage=rests_on, event_id=made
-            ),
-        ]
+        review = new_event(
+            "reviewed",
+            body,
+            agent=outcome.agent_id,
+            session=outcome.session,
+            at=now,
+            lineage=(*lineage, fix.id),
+            event_id=derived_event_id("reviewed", outcome.outcome_id, number),
+        )
+        return [fix, review]
 
     def _failed(
         self, case: FailureCase, verdict: ReviewVerdict, sources: list[Event]
     ) -> Event:
+        """Return the event that says why a review gave no fix."""
         outcome = case.outcome
         body = {
             "outcome_id": outcome.outcome_id,
@@ -655,49 +708,71 @@ class _Work:
             # Whom silence of an endpoint kept from it has not tried.
             "reviewer": "" if verdict.model_used == UNAVAILABLE else verdict.model_used,
         }
-        whose = {"agent": outcome.agent_id, "session": outcome.session}
-        lineage = [event.id for event in sources]
-        now = self.home.clock.now()
-        return new_event("review_failed", body, **whose, at=now, lineage=lineage)
+        return new_event(
+            "review_failed",
+            body,
+            agent=outcome.agent_id,
+            session=outcome.session,
+            at=self.home.clock.now(),
+            lineage=[event.id for event in sources],
+        )
+
+
+def _unreviewed(outcome: Outcome, problem: str) -> TraceReviewRecord:
+    """Return the record of a failure that no reviewer got."""
+    return _record(outcome, ReviewVerdict(0.0, "", "", problem=problem))
+
+
+def _least_trusted_source(events: Sequence[Event]) -> str:
+    """Return the source of these events and of a model that is trusted least."""
+    sources: list[str] = [
+        "model",
+        *(event.body.get("source", "model") for event in events),
+    ]
+    return min(sources, key=lambda name: TRUST[name])
 
 
 def _in_own_words(verdict: ReviewVerdict, case: FailureCase) -> ReviewVerdict:
-    """The review; with a problem where its fix holds an address, a command, or words of
-    the run.
+    """Return the review, with a problem where its fix may not be kept.
+
+    A fix may not hold an address, a command, or words of the run.
     """
-    found = (
-        ""
-        if verdict.problem
-        else fix_words.problem_with(verdict.fix_description, case.heard)
-    )
-    if not found:
+    if verdict.problem:
         return verdict
-    reply = excerpt(verdict.fix_description.encode(errors="replace"))
+    fix = verdict.fix_description
+    part = fix_words.problem_with(fix, case.untrusted_texts)
+    if not part:
+        return verdict
     return replace(
         verdict,
         fix_description="",
-        problem=f"the fix_description holds {found}; {_ALLOWED}",
-        reply=reply,
+        problem=f"the fix_description holds {part}; {_ALLOWED}",
+        reply=excerpt(fix.encode(errors="replace")),
     )
 
 
 def _trace_of(views: Views, outcome: Outcome) -> Trace | None:
-    """The trace of the last call that was made for the outcome; None where there is
-    none, or it was erased.
+    """Return the trace of the last call that was made for the outcome.
+
+    It is None where there is none, or it was erased.
     """
-    with suppress(InvalidInput):  # erased
-        return None if outcome.trace_id is None else trace(views, outcome.trace_id)
-    return None
+    if outcome.trace_id is None:
+        return None
+    try:
+        return trace(views, outcome.trace_id)
+    except InvalidInput:  # erased
+        return None
 
 
-def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]:
-    """The events that a review is made from: the outcome, the end (or start) of its
-    call and its tool events.
+def _sources(views: Views, outcome: Outcome, call: Trace | None) -> list[Event]:
+    """Return the events that a review is made from.
+
+    These are the outcome, the end (or start) of its call and its tool events.
     """
     sources = views.journal.read(ids=[outcome.outcome_id], erased=True)
-    if found is None:
+    if call is None:
         return sources
-    steps, tools = trace_events(views, found.id)
+    steps, tools = trace_events(views, call.id)
     return [*sources, *steps[-1:], *both_ends(tools)]
 
 

@@ -3,7 +3,7 @@ the run stay out of the memory.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 QUOTE_WORDS = 5  # so many words in a row that stand in the run too are a quote of it
 _READ_CHARACTERS = 20_000
@@ -89,8 +89,11 @@ _PROSE = frozenset(
 
 
 def problem_with(fix: str, run: Iterable[str]) -> str:
-    """The part of the sentence that may not be kept, '' if all may be; `run`: the texts
-    of the run that it is about.
+    """Return what the sentence holds that may not be kept, '' if all may be.
+
+    Args:
+        fix: The sentence.
+        run: The texts of the run that it is about.
 
     >>> problem_with("Pass --replace instead of --force.", ["unknown option --force"])
     ''
@@ -106,7 +109,7 @@ def problem_with(fix: str, run: Iterable[str]) -> str:
 
 
 def plain_names(fix: str) -> str:
-    """The sentence without the ticks around single names.
+    """Return the sentence without the ticks around single names.
 
     >>> plain_names("Use `--replace` here.")
     'Use --replace here.'
@@ -115,16 +118,21 @@ def plain_names(fix: str) -> str:
 
 
 def _is_quoted(fix: str, run: Iterable[str]) -> bool:
+    """Return whether the sentence shares a row of words with a text of the run."""
     words = _words(fix)
     if len(words) < 2:
         return False
     size = min(QUOTE_WORDS, len(words))
-    own = {tuple(words[k : k + size]) for k in range(len(words) - size + 1)}
-    for text in run:
-        said = _words(text)
-        if any(tuple(said[k : k + size]) in own for k in range(len(said) - size + 1)):
-            return True
-    return False
+    fix_rows = set(_rows_of_words(words, size))
+    return any(
+        not fix_rows.isdisjoint(_rows_of_words(_words(text), size)) for text in run
+    )
+
+
+def _rows_of_words(words: list[str], size: int) -> Iterator[tuple[str, ...]]:
+    """Yield every `size` words in a row."""
+    for start in range(len(words) - size + 1):
+        yield tuple(words[start : start + size])
 
 
 def _words(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from theorex_lab.core.clock import LATEST, to_iso
+from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.core.ids import SCANNER, derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal
@@ -25,7 +25,7 @@ _MOST_EVENTS = 1 << 30
 
 
 class LeaseLost(TheorexError):
-    """Another process holds the lease by now; whoever gets this appends nothing more."""
+    """Another process holds the lease by now; who gets this error appends nothing."""
 
 
 class LeaseHolder(NamedTuple):
@@ -48,18 +48,22 @@ class LeaseHolder(NamedTuple):
 
 
 class Lease:
-    """The lease of a home, for one who asks for it. holder: who had it when it was
-    asked for last, None for nobody.
+    """The lease of a home, for one process that asks for it.
+
+    Attributes:
+        holder: Who had it when it was asked for last, None for nobody.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
-    ...     one, other = Lease(lab.home, "nightly"), Lease(lab.home, "tour")
-    ...     one.take(), other.take(), other.holder.what
+    ...     nightly = Lease(lab.home, "nightly")
+    ...     tour = Lease(lab.home, "tour")
+    ...     nightly.take(), tour.take(), tour.holder.what
     (True, False, 'nightly')
     """
 
     def __init__(self, home: Home, what: str) -> None:
-        self.home, self.holder = home, lease_holder(home)
+        self.home = home
+        self.holder = lease_holder(home)
         self.owner = f"{what}/{os.getpid()}/{new_event_id(home.clock.now())[-8:]}"
 
     @property
@@ -77,55 +81,64 @@ class Lease:
         return self.held
 
     def renew(self) -> None:
-        """Make sure that it is ours still, and restart it once a quarter of it has
-        passed. Raises LeaseLost.
+        """Make sure that it is ours still, and restart it after a quarter of its time.
+
+        Raises:
+            LeaseLost: Where another process has it.
         """
         with self.home.journal.exclusive() as append:
-            number, last = self._own()
-            if (
-                self.home.clock.now()
-                >= last.at + (last.body["expires_at"] - last.at) // 4
-            ):
+            number, last = self._held_event()
+            quarter = (last.body["expires_at"] - last.at) // 4
+            if self.home.clock.now() >= last.at + quarter:
                 append(self._event(number + 1))
 
     def append(self, events: Sequence[Event]) -> None:
         """Append events while it is ours, so that nothing comes from who has lost it.
-        Raises LeaseLost.
+
+        Raises:
+            LeaseLost: Where another process has it.
         """
         with self.home.journal.exclusive() as append:
-            self._own()
+            self._held_event()
             for event in events:
                 append(event)
 
     def release(self) -> None:
         """Give it back; where it was lost there is nothing to give."""
         with suppress(LeaseLost), self.home.journal.exclusive() as append:
-            append(self._event(self._own()[0] + 1, released=True))
+            number, _ = self._held_event()
+            append(self._event(number + 1, released=True))
         self.holder = None
 
-    def _own(self) -> tuple[int, Event]:
+    def _held_event(self) -> tuple[int, Event]:
+        """Return the number and the event by which this process holds the lease.
+
+        Raises:
+            LeaseLost: Where another process has it.
+        """
         number, last = _newest(self.home.journal)
-        if (
-            last is None
-            or last.erased
-            or last.body["released"]
-            or last.body["owner"] != self.owner
-        ):
-            self.holder = _holder(last, self.home.clock.now())
-            told = (
-                f"{self.owner} has lost the lease of {self.home.folder}"
-                f" ({self.holder or 'it was given back'})"
-            )
-            raise LeaseLost(
-                f"{told}; it stops here and appends nothing more: run it again when no"
-                " other is under way"
-            )
-        return number, last
+        if last is not None and self._is_held_by(last):
+            return number, last
+        self.holder = _holder(last, self.home.clock.now())
+        holder = self.holder or "it was given back"
+        raise LeaseLost(
+            f"{self.owner} has lost the lease of {self.home.folder} ({holder}); it"
+            " stops here and appends nothing more: run it again when no other is under"
+            " way"
+        )
+
+    def _is_held_by(self, event: Event) -> bool:
+        """Return whether the newest event says that this process holds the lease."""
+        if event.erased or event.body["released"]:
+            return False
+        return bool(event.body["owner"] == self.owner)
 
     def _event(self, number: int, *, released: bool = False) -> Event:
+        """Return the event that takes the lease, or gives it back."""
         now = self.home.clock.now()
-        length = 0 if released else round(self.home.settings.lease_seconds * _SECOND)
-        expires_at = min(now + length, LATEST)
+        expires_at = now
+        if not released:
+            expires_at += round(self.home.settings.lease_seconds * _SECOND)
         body = {"owner": self.owner, "expires_at": expires_at, "released": released}
         self.holder = LeaseHolder(self.owner, expires_at)
         return new_event(
@@ -139,21 +152,22 @@ class Lease:
 
 @contextmanager
 def leased(home: Home, what: str) -> Iterator[Lease]:
-    """Hold the lease inside, renewed from a thread however long a step takes; `held` of
-    what is yielded says whether it is ours.
+    """Hold the lease inside, renewed from a thread however long a step takes.
+
+    `held` of the lease that is yielded says whether it is ours.
     """
     lease = Lease(home, what)
     ended = threading.Event()
 
-    def renewing() -> None:
+    def renew_until_ended() -> None:
         while not ended.wait(home.settings.lease_seconds / 3):
-            with suppress(TheorexError):  # the owner hears of it at its next step
+            with suppress(TheorexError):  # the owner learns of it at its next step
                 lease.renew()
 
     if not lease.take():
         yield lease
         return
-    thread = threading.Thread(target=renewing, daemon=True)
+    thread = threading.Thread(target=renew_until_ended, daemon=True)
     thread.start()
     try:
         yield lease
@@ -164,35 +178,40 @@ def leased(home: Home, what: str) -> Iterator[Lease]:
 
 
 def lease_holder(home: Home) -> LeaseHolder | None:
-    """Who holds the lease of a home now, None for nobody."""
-    return _holder(_newest(home.journal)[1], home.clock.now())
+    """Return who holds the lease of a home now, None for nobody."""
+    _, last = _newest(home.journal)
+    return _holder(last, home.clock.now())
 
 
 def _holder(event: Event | None, now: int) -> LeaseHolder | None:
-    """Who holds the lease that an event took, unless it is over.
+    """Return who holds the lease that an event took, unless it is over.
 
-    Over it is also where it would last from now on for more than twice its length: it
-    was taken by a clock that has been set back since, and would otherwise keep everyone
-    out until that clock comes round again.
+    It is over too where it would last from now on for more than twice its length. Then
+    it was taken by a clock that has been set back since, and would otherwise keep
+    everyone out until that clock comes round again.
     """
     if event is None or event.erased or event.body["released"]:
         return None
     expires_at = event.body["expires_at"]
-    return (
-        LeaseHolder(event.body["owner"], expires_at)
-        if now < expires_at <= now + 2 * (expires_at - event.at)
-        else None
-    )
+    latest = now + 2 * (expires_at - event.at)
+    if not now < expires_at <= latest:
+        return None
+    return LeaseHolder(event.body["owner"], expires_at)
 
 
 def _newest(journal: Journal) -> tuple[int, Event | None]:
-    """The number of the newest event of the lease, 0 for none, and that event; found by
-    halving.
+    """Return the number of the newest event of the lease, and that event.
+
+    They are 0 and None without one. The event is found by halving.
     """
-    number = bisect_left(
-        range(_MOST_EVENTS), True, key=lambda number: not _read(journal, number + 1)
-    )
-    return number, _read(journal, number)[0] if number else None
+
+    def is_missing(index: int) -> bool:
+        return not _read(journal, index + 1)
+
+    number = bisect_left(range(_MOST_EVENTS), True, key=is_missing)
+    if not number:
+        return 0, None
+    return number, _read(journal, number)[0]
 
 
 def _read(journal: Journal, number: int) -> list[Event]:

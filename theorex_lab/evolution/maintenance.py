@@ -25,11 +25,10 @@ from theorex_lab.memory.retrieve import Searcher
 T = TypeVar("T")
 
 _MICROSECONDS = 1_000_000
-_PROBLEMS_TOLD = 3
+_PROBLEMS_REPORTED = 3
 _MOST_PROJECTS = 50  # whose contexts are rendered
-ReviewFailures = Callable[
-    ..., Sequence[TraceReviewRecord]
-]  # of an `agent`, or of all where it is None
+# Of an `agent`, or of all where it is None.
+ReviewFailures = Callable[..., Sequence[TraceReviewRecord]]
 
 
 class NightlyStep(NamedTuple):
@@ -43,8 +42,13 @@ class NightlyStep(NamedTuple):
 
 @dataclass(frozen=True)
 class NightlyReport:
-    """The report of a night. ran: False when another process tended the home, the
-    holder of its lease, and nothing was done.
+    """The report of a night.
+
+    Attributes:
+        ran: Whether this process tended the home. It is False when another process did,
+            the holder of its lease, and nothing was done.
+        steps: How each step ended.
+        holder: Who held the lease instead, None for nobody.
     """
 
     ran: bool
@@ -53,17 +57,17 @@ class NightlyReport:
 
     @property
     def ok(self) -> bool:
-        """Whether every step ended well."""
+        """Return whether every step ended well."""
         return all(step.ok for step in self.steps)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON holds it."""
-        held = {} if self.holder is None else self.holder.to_dict()
+        """Return the report as JSON holds it."""
+        holder = {} if self.holder is None else self.holder.to_dict()
         return {
             "ran": self.ran,
             "ok": self.ok,
             "steps": [step._asdict() for step in self.steps],
-            **held,
+            **holder,
         }
 
 
@@ -74,23 +78,30 @@ def nightly(
     agent: str | None = None,
     asks_models: bool = False,
 ) -> NightlyReport:
-    """Run the steps for every agent, or for one; a step that fails is reported and does
-    not stop those after it.
+    """Run the steps for every agent, or for one.
 
-    `asks_models`: whether a model may judge outcomes, see `cases.judge_pending`.
+    A step that fails is reported and does not stop those after it. Repeating the night
+    at once changes nothing but the lease. The report is appended, unless nothing has
+    happened since the last one.
 
-    Repeating it at once changes nothing but the lease. The report is appended, unless
-    nothing has happened since the last one. Raises InvalidInput for an agent outside
-    the rule, StorageError where the report cannot be written, LeaseLost where another
-    process has taken over.
+    Args:
+        home: The home that is tended.
+        review: Reviews the failures.
+        agent: The agent, None for all.
+        asks_models: Whether a model may judge outcomes, see `cases.judge_pending`.
+
+    Raises:
+        InvalidInput: For an agent outside the rule.
+        StorageError: Where the report cannot be written.
+        LeaseLost: Where another process has taken over.
     """
-    night = _Night(
-        home, review, None if agent is None else check_agent(agent), asks_models
-    )
+    if agent is not None:
+        check_agent(agent)
+    night = _Night(home, review, agent, asks_models)
     with leased(home, "nightly") as lease:
-        return (
-            night.run(lease) if lease.held else NightlyReport(False, [], lease.holder)
-        )
+        if not lease.held:
+            return NightlyReport(False, [], lease.holder)
+        return night.run(lease)
 
 
 class _Night:
@@ -107,137 +118,156 @@ class _Night:
         self.gated = list[AcceptanceResult]()
 
     def run(self, lease: Lease) -> NightlyReport:
-        own = [step for design in self.home.designs for step in design.steps]
-        runs = {step.name: partial(step.run, self.home, self.agent) for step in own}
-        before = {step.name: runs[step.name] for step in own if step.before_gate}
-        after = {step.name: runs[step.name] for step in own if not step.before_gate}
-        steps: dict[str, Callable[[], str]] = {
-            "judge": self.judge,
-            "review": self.review,
-            **before,
-            "gate": self.gate,
+        """Run every step, and append the report unless nothing has happened."""
+        results = [
+            self._isolated(lease, name, step) for name, step in self._steps().items()
+        ]
+        report = NightlyReport(True, results)
+        if report.ok and self._last_kind() == "nightly":
+            return report  # nothing has happened since the last night
+        body = {
+            "steps": report.to_dict()["steps"],
+            "fixes": self.fixes,
+            "gate": [result.to_dict() for result in self.gated],
         }
-        steps |= {**after, "embed": self.embed, "boot-inject": self.boot_inject}
-        report = NightlyReport(
-            True, [self._isolated(lease, name, step) for name, step in steps.items()]
+        lease.append(
+            [new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())]
         )
-        journal = self.home.journal
-        kinds = (
-            journal.read(seqs=[seq], erased=True)[0].kind
-            for seq in range(journal.last_seq(), 0, -1)
-        )
-        last = next((kind for kind in kinds if kind != "lease"), "")
-        if not report.ok or last != "nightly":  # else nothing has happened
-            gated = [result.to_dict() for result in self.gated]
-            body = {
-                "steps": report.to_dict()["steps"],
-                "fixes": self.fixes,
-                "gate": gated,
-            }
-            lease.append(
-                [new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())]
-            )
         return report
 
+    def _steps(self) -> dict[str, Callable[[], str]]:
+        """Return the steps by name, in their order, those of the designs among them."""
+        before_gate: dict[str, Callable[[], str]] = {}
+        after_gate: dict[str, Callable[[], str]] = {}
+        for design in self.home.designs:
+            for step in design.steps:
+                steps = before_gate if step.before_gate else after_gate
+                steps[step.name] = partial(step.run, self.home, self.agent)
+        return {
+            "judge": self.judge,
+            "review": self.review,
+            **before_gate,
+            "gate": self.gate,
+            **after_gate,
+            "embed": self.embed,
+            "boot-inject": self.boot_inject,
+        }
+
+    def _last_kind(self) -> str:
+        """Return the kind of the last event that is no lease, '' without one."""
+        journal = self.home.journal
+        for seq in range(journal.last_seq(), 0, -1):
+            kind = journal.read(seqs=[seq], erased=True)[0].kind
+            if kind != "lease":
+                return kind
+        return ""
+
     def judge(self) -> str:
-        return (
-            judge_pending(self.home, self.agent)
-            if self.asks_models
-            else "no model was to be asked"
-        )
+        """Let models judge the outcomes that wait for it."""
+        if not self.asks_models:
+            return "no model was to be asked"
+        return judge_pending(self.home, self.agent)
 
     def review(self) -> str:
+        """Review the failures that wait for it."""
         records = self.review_failures(agent=self.agent)
-        written = self.fixes = sum(record.written_to_axon for record in records)
+        self.fixes = sum(record.written_to_axon for record in records)
         problems = Counter(record.problem for record in records if record.problem)
-        waiting = "".join(
-            f"; {n} wait on: {problem}"
-            for problem, n in problems.most_common(_PROBLEMS_TOLD)
-        )
-        return f"{written} fixes written{waiting}"
+        report = f"{self.fixes} fixes written"
+        for problem, n_failures in problems.most_common(_PROBLEMS_REPORTED):
+            report += f"; {n_failures} wait on: {problem}"
+        return report
 
     def gate(self) -> str:
+        """Judge the policy that is proposed for each part."""
         self.gated = gate(self.home)
-        return "; ".join(map(told, self.gated))
+        return "; ".join(describe_acceptance(result) for result in self.gated)
 
     def embed(self) -> str:
-        """Compute the vectors that are queued; where the embedder is silent they wait
-        on.
+        """Compute the vectors that are queued.
+
+        Where the embedder is silent they wait on.
         """
-        searcher = Searcher(self.home)
+        vectors = Searcher(self.home).vectors
         try:
-            return (
-                searcher.vectors.no_vectors
-                or f"{searcher.vectors.embed_pending()} embedded"
-            )
+            return vectors.no_vectors or f"{vectors.embed_pending()} embedded"
         except ModelUnavailable as error:
-            return f"{searcher.vectors.coverage()['queued']} wait on: {error}"
+            return f"{vectors.coverage()['queued']} wait on: {error}"
 
     def boot_inject(self) -> str:
-        """Bring up to date what hooks give, of the projects that were active last or
-        the one that the night is for.
+        """Bring up to date what hooks give.
+
+        It is of the projects that were active last, or of the one that the night is
+        for.
         """
-        context, projects = refresh(self.home, _MOST_PROJECTS)
-        also = f", and for {projects} project(s)" if projects else ""
-        return (
+        context, n_projects = refresh(self.home, _MOST_PROJECTS)
+        report = (
             f"{context.concepts} concepts and {context.fixes} fixes in {context.tokens}"
-            f" tokens{also}"
+            " tokens"
         )
+        if n_projects:
+            report += f", and for {n_projects} project(s)"
+        return report
 
     def _isolated(
         self, lease: Lease, name: str, step: Callable[[], str]
     ) -> NightlyStep:
+        """Run a step, and return how it ended."""
         lease.renew()
         started = self.home.clock.now()
         try:
-            ok = True
             detail = step()
+            ok = True
         except TheorexError as error:
-            ok = False
             detail = str(error)
-        return NightlyStep(
-            name, ok, (self.home.clock.now() - started) / _MICROSECONDS, detail
-        )
+            ok = False
+        seconds = (self.home.clock.now() - started) / _MICROSECONDS
+        return NightlyStep(name, ok, seconds, detail)
 
 
 def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> list[T]:
-    """What the act gives for this agent, or for each who has something in a design or
-    has decided something; see `in_turn`.
+    """Return what the act gives for this agent, or for each of `agents_of`.
+
+    See `in_turn`.
     """
     return in_turn([agent] if agent is not None else agents_of(home), act)
 
 
 def in_turn(names: Iterable[str], act: Callable[[str], T]) -> list[T]:
-    """What the act gives for each of these. Those that failed are named together in a
-    TheorexError when all had their turn.
+    """Return what the act gives for each of these.
+
+    Raises:
+        TheorexError: Where some failed. It names them together when all had their
+            turn.
     """
-    done = []
+    results = []
     problems = []
     for name in names:
         try:
-            done.append(act(name))
+            results.append(act(name))
         except TheorexError as error:
             problems.append(f"{name}: {error}")
     if problems:
         raise TheorexError("; ".join(problems))
-    return done
+    return results
 
 
 def agents_of(home: Home) -> list[str]:
-    """Those who have something in a design, and those who have outcomes only."""
+    """Return those who have something in a design, and those who have outcomes only."""
     names = dict.fromkeys(home.agents())
     with home.views.reading(Outcomes) as outcomes:
         return list(names | dict.fromkeys(outcomes.agents))
 
 
-def told(said: AcceptanceResult) -> str:
-    """The gate's decision on one part, for people."""
-    if said.before is None or said.after is None:
-        return f"{said.part}: {said.decision}, {said.n} records are too few"
-    scores = f"{said.before:.3f} now, {said.after:.3f} proposed, on {said.n} records"
-    repeated = ", judged before" if said.repeated else ""
-    changes = (
-        ", ".join(f"{key} {value}" for key, value in said.proposed.items())
-        or "nothing better found"
+def describe_acceptance(result: AcceptanceResult) -> str:
+    """Return the gate's decision on one part, for people."""
+    if result.before is None or result.after is None:
+        return f"{result.part}: {result.decision}, {result.n} records are too few"
+    scores = (
+        f"{result.before:.3f} now, {result.after:.3f} proposed, on {result.n} records"
     )
-    return f"{said.part}: {said.decision} ({scores}{repeated}): {changes}"
+    repeated = ", judged before" if result.repeated else ""
+    changes = ", ".join(f"{key} {value}" for key, value in result.proposed.items())
+    if not changes:
+        changes = "nothing better found"
+    return f"{result.part}: {result.decision} ({scores}{repeated}): {changes}"

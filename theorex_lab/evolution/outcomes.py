@@ -3,7 +3,7 @@ wait for a review.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from theorex_lab.core.errors import AlreadyThere, InvalidInput
 from theorex_lab.core.ids import check_agent, check_session, derived_event_id
 from theorex_lab.core.project import check_project
 from theorex_lab.core.settings import Settings
-from theorex_lab.dispatch.traces import outcome_id_of, trace
+from theorex_lab.dispatch.traces import Trace, outcome_id_of, trace
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
@@ -36,10 +36,10 @@ def composite_score(
     thumbs: float | None = None,
     judge: float | None = None,
 ) -> float:
-    """The weighted mean of the channels that are there (explicit .4, thumbs .2, judge
-    .4), each cut to 0..1.
+    """Return the weighted mean of the channels that are present.
 
-    Without any channel a success counts .6 and a failure 0.
+    They weigh explicit .4, thumbs .2, judge .4, each cut to 0..1. Without any channel a
+    success counts .6 and a failure 0.
 
     >>> round(composite_score(True, explicit=0.9, thumbs=1.0, judge=0.8), 6)
     0.88
@@ -48,17 +48,21 @@ def composite_score(
     >>> composite_score(False)
     0.0
     """
-    given = [
+    channels = [
         math.nan if value is None else value for value in (explicit, thumbs, judge)
     ]
-    return float(_composite_scores(np.array([success]), np.array([given]))[0])
+    scores = _composite_scores(np.array([success]), np.array([channels]))
+    return float(scores[0])
 
 
 def _composite_scores(
     success: NDArray[np.bool_], channels: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """`composite_score` row by row; channels: shape (rows, 3) in the order of WEIGHTS,
-    NaN where not given.
+    """Return `composite_score` row by row.
+
+    Args:
+        success: One truth a row.
+        channels: Shape (rows, 3) in the order of WEIGHTS, NaN where not given.
     """
     weights = np.where(np.isnan(channels), 0.0, np.array(list(WEIGHTS.values())))
     total = weights.sum(axis=1)
@@ -74,10 +78,14 @@ def _composite_scores(
 class Outcome:
     """One outcome as it stands now, corrections and later scores taken in.
 
-    Scores are 0..1 or None; `thumbs_up` is None where nobody raised or lowered one.
-    `trace_id`: of the last call that was made for it, else of the call that it is
-    about. `reviewed`: whether its failure was reviewed. `decided_at`: when its success
-    was said last.
+    Scores are 0..1 or None.
+
+    Attributes:
+        thumbs_up: None where nobody raised or lowered one.
+        trace_id: Of the last call that was made for it, else of the call that it is
+            about.
+        reviewed: Whether its failure was reviewed.
+        decided_at: When its success was stated last.
     """
 
     outcome_id: str
@@ -98,8 +106,10 @@ class Outcome:
     decided_at: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The outcome as JSON holds it, its id under two names; concept ids as texts,
-        since they exceed what some readers keep exact.
+        """Return the outcome as JSON holds it.
+
+        Its id stands under two names. Concept ids are texts, since they exceed what
+        some readers keep exact.
         """
         return {
             "id": self.outcome_id,
@@ -112,11 +122,13 @@ class Outcomes(View):
     """The outcomes of all agents: scores by channel, the last trace, whether a review
     was written, the tags.
 
-    rows: seq and at (µs) of the outcome, 0 while it is only named; agent; success and
-    decided, the seq of the event that said so last; explicit, thumbs and judge (0..1,
-    NaN where not given); trace_seq; silent_at (µs), when its last call ended where no
-    model answered it, else 0; reviewed.  tagged: outcome (a row) and tag, one entry a
-    tag.  silent: ids of the calls that no model answered.
+    Attributes:
+        rows: seq and at (µs) of the outcome, 0 while it is only named; agent; success
+            and decided, the seq of the event that stated it last; explicit, thumbs and
+            judge (0..1, NaN where not given); trace_seq; silent_at (µs), when its last
+            call ended where no model answered it, else 0; reviewed.
+        tagged: outcome (a row) and tag, one entry a tag.
+        silent: Ids of the calls that no model answered.
     """
 
     name = "outcomes"
@@ -144,7 +156,7 @@ class Outcomes(View):
         )
         self.tagged = Table(outcome="i8", tag="i4")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in outcomes, their later scores, the calls made for them and their
         reviews.
         """
@@ -161,16 +173,14 @@ class Outcomes(View):
                 self.rows.put(self._row(event.body["outcome_id"]), trace_seq=event.seq)
 
     def scores(self) -> NDArray[np.float64]:
-        """The composite score of each row."""
-        return _composite_scores(
-            self.rows["success"],
-            np.stack([self.rows[name] for name in WEIGHTS], axis=1),
-        )
+        """Return the composite score of each row."""
+        channels = np.stack([self.rows[name] for name in WEIGHTS], axis=1)
+        return _composite_scores(self.rows["success"], channels)
 
     def select(
         self, *, agent: str | None = None, since: int | None = None
     ) -> NDArray[np.int64]:
-        """Rows of outcomes (of an agent, from a time on), oldest first."""
+        """Return rows of outcomes (of an agent, from a time on), oldest first."""
         mask = self.rows["seq"] > 0
         if agent is not None:
             mask &= self.rows["agent"] == self.agents.find(agent)
@@ -182,57 +192,66 @@ class Outcomes(View):
     def queue(
         self, *, agent: str | None = None, threshold: float = 0.3, again: bool = False
     ) -> NDArray[np.int64]:
-        """Rows of failures scored up to `threshold` that were not reviewed (or,
-        `again`, of all of them).
+        """Return the rows of failures that wait for a review.
 
         A failure that was recorded after no model had answered its call teaches nothing
         about the task, and is left out.
+
+        Args:
+            agent: Whose outcomes count, None for all.
+            threshold: The highest score of a failure that waits.
+            again: Take those in that were reviewed.
         """
         rows = self.select(agent=agent)
-        silent = self.rows["silent_at"][rows]
-        taught = (silent == 0) | (silent >= self.rows["at"][rows])
-        waits = (
-            ~self.rows["success"][rows] & (self.scores()[rows] <= threshold) & taught
-        )
-        return np.asarray(rows[waits & (again | ~self.rows["reviewed"][rows])])
+        silent_at = self.rows["silent_at"][rows]
+        is_failure = ~self.rows["success"][rows]
+        is_low = self.scores()[rows] <= threshold
+        teaches = (silent_at == 0) | (silent_at >= self.rows["at"][rows])
+        waits = is_failure & is_low & teaches
+        if not again:
+            waits &= ~self.rows["reviewed"][rows]
+        return np.asarray(rows[waits])
 
     def _row(self, outcome_id: str) -> int:
-        # A call may name an outcome before it is recorded; its row waits with seq 0.
+        """Return the row of an outcome, which is added where it is new.
+
+        A call may name an outcome before it is recorded. Its row waits with seq 0.
+        """
         row = self.ids.number(outcome_id)
         if row == len(self.rows):
             self.rows.add(**dict.fromkeys(WEIGHTS, math.nan))
         return row
 
     def _end(self, event: Event) -> None:
-        silent = bool(event.body.get("unavailable"))
+        """Take in whether a model answered a call."""
+        unavailable = bool(event.body.get("unavailable"))
         outcome_id = event.body.get("outcome_id")
-        if silent:
+        if unavailable:
             self.silent.number(event.body["trace_id"])
         if outcome_id:
-            self.rows.put(self._row(outcome_id), silent_at=event.at if silent else 0)
+            silent_at = event.at if unavailable else 0
+            self.rows.put(self._row(outcome_id), silent_at=silent_at)
 
     def _take(self, event: Event) -> None:
+        """Take in an outcome, with its scores and tags."""
         row = self._row(event.id)
         self.rows.put(
             row, seq=event.seq, at=event.at, agent=self.agents.number(event.agent)
         )
         if self.silent.find(event.body.get("trace_id", "")) is not None:
-            self.rows["silent_at"][row] = (
-                event.at - 1
-            )  # it was recorded afterwards, whatever the clock says
+            # It was recorded after the call, whatever the clock says.
+            self.rows["silent_at"][row] = event.at - 1
         self._score(row, event)
-        self.tagged.extend(
-            ("outcome", "tag"),
-            [(row, self.tags.number(tag)) for tag in event.body["tags"]],
-        )
+        tags = [(row, self.tags.number(tag)) for tag in event.body["tags"]]
+        self.tagged.extend(("outcome", "tag"), tags)
 
     def _score(self, row: int, event: Event) -> None:
+        """Take in the success and the scores that an event states."""
         body = event.body
         if body.get("success") is not None:
             self.rows.put(row, success=body["success"], decided=event.seq)
-        self.rows.put(
-            row, **{name: body[name] for name in WEIGHTS if body.get(name) is not None}
-        )
+        scores = {name: body[name] for name in WEIGHTS if body.get(name) is not None}
+        self.rows.put(row, **scores)
 
 
 def outcome_event(
@@ -251,24 +270,27 @@ def outcome_event(
     source: str = "agent",
     project: str = "",
 ) -> Event:
-    """The event of one outcome; the concepts of its texts are added to those given.
+    """Return the event of one outcome.
 
-    Raises InvalidInput for anything outside the rules.
+    The concepts of its texts are added to `concept_ids`.
+
+    Raises:
+        InvalidInput: For anything outside the rules.
     """
-    decision, result = (
-        check_text(text, settings.max_text_bytes) for text in (decision, result)
-    )
+    decision = check_text(decision, settings.max_text_bytes)
+    result = check_text(result, settings.max_text_bytes)
     if not isinstance(success, bool):
         raise InvalidInput(f"got the success {success!r}; allowed are True and False")
     decision = kept_text(decision)
     result = kept_text(result)
-    found = [mention.concept_id for mention in extract(f"{decision}\n{result}")]
+    mentions = extract(f"{decision}\n{result}")
+    text_concepts = [mention.concept_id for mention in mentions]
     body = {
         "decision": decision,
         "result": result,
         "success": success,
         "tags": [kept_text(tag) for tag in check_tags(tags)],
-        "concepts": list(dict.fromkeys([*map(int, concept_ids), *found])),
+        "concepts": list(dict.fromkeys([*map(int, concept_ids), *text_concepts])),
         "source": source,
         "explicit": check_score(explicit_score, "explicit score"),
         "project": check_project(project),
@@ -280,19 +302,22 @@ def outcome_event(
 
 
 def check_score(score: float | None, what: str) -> float | None:
-    """The score cut to 0..1; None stays. Raises InvalidInput for what is no finite
-    number.
+    """Return the score cut to 0..1; None stays.
+
+    Args:
+        score: The score.
+        what: What it is called in an error.
+
+    Raises:
+        InvalidInput: For what is no finite number.
 
     >>> check_score(1.4, "explicit score")
     1.0
     """
     if score is None:
         return None
-    if (
-        isinstance(score, bool)
-        or not isinstance(score, int | float)
-        or not math.isfinite(score)
-    ):
+    is_number = isinstance(score, int | float) and not isinstance(score, bool)
+    if not is_number or not math.isfinite(score):
         raise InvalidInput(f"got the {what} {score!r}; allowed is a number, 0 to 1")
     return min(1.0, max(0.0, float(score)))
 
@@ -316,10 +341,13 @@ class OutcomeLog:
         keep_secrets: bool = False,
         **more: Any,
     ) -> Outcome:
-        """Record one outcome and return it; see `outcome_event` for `more`. Raises
-        InvalidInput.
+        """Record one outcome and return it.
 
-        What looks like a secret is masked, unless `keep_secrets` is given.
+        What looks like a secret is masked, unless `keep_secrets` is given. See
+        `outcome_event` for `more`.
+
+        Raises:
+            InvalidInput: For anything outside the rules.
         """
         event = self._event(
             keep_secrets,
@@ -332,14 +360,15 @@ class OutcomeLog:
         self.home.journal.append([event])
         return self.get(event.id)
 
-    def _event(self, keep_secrets: bool, **stated: Any) -> Event:
+    def _event(self, keep_secrets: bool, **values: Any) -> Event:
+        """Return the event of an outcome, with what the home states of it."""
         defaults = {
             "settings": self.home.settings,
             "at": self.home.clock.now(),
             "project": self.home.project,
         }
         with door(keep_secrets=keep_secrets):
-            return outcome_event(**{**defaults, **stated})
+            return outcome_event(**{**defaults, **values})
 
     def record_of_trace(
         self,
@@ -352,53 +381,46 @@ class OutcomeLog:
         keep_secrets: bool = False,
         **more: Any,
     ) -> Outcome:
-        """Record how a call went that has ended and was made for no outcome, and return
-        it; as evidence it counts so.
+        """Record how a call went that has ended and was made for no outcome.
 
-        `decision`: the task of the call where none is given; see `outcome_event` for
-        `more`. Raises InvalidInput for a trace that is unknown, open or erased, for one
-        that has an outcome, and for an `agent` that did not make it.
+        As evidence it counts so.
+
+        Args:
+            trace_id: The id of the call.
+            result: How it went, in words.
+            success: Whether it went well.
+            agent: Who made it.
+            decision: What was decided, None for the task of the call.
+            keep_secrets: Do not mask what looks like a secret.
+            more: See `outcome_event`.
+
+        Raises:
+            InvalidInput: For a trace that is unknown, open or erased, for one that has
+                an outcome, and for an `agent` that did not make it.
         """
         call = trace(self.home.views, trace_id)
-        if agent not in (None, call.agent_id):
-            raise InvalidInput(
-                f"got the agent {agent!r}; the call {trace_id} was made by {call.agent_id}"
-            )
-        if call.outcome_id is not None:
-            advice = f"set that right: theorex outcome --id {call.outcome_id}"
-            raise InvalidInput(
-                f"the call {trace_id} has the outcome {call.outcome_id}; {advice}"
-            )
-        if call.success is None:
-            raise InvalidInput(
-                f"the call {trace_id} has not ended; record how it went once it has"
-            )
+        _check_recordable(call, trace_id, agent)
         (end,) = self.home.journal.read(ids=[derived_event_id("trace ended", trace_id)])
-        told = call.task if decision is None else decision
         event = self._event(
             keep_secrets,
             agent=call.agent_id,
-            decision=told,
+            decision=call.task if decision is None else decision,
             result=result,
             success=success,
             **more,
         )
         body = {**event.body, "trace_id": trace_id}
-        if answered := [
-            attempt["model"] for attempt in call.attempts if attempt["success"]
-        ]:
-            heard = {"source": end.body["source"]} if "source" in end.body else {}
-            body["answer"] = {
-                "query_type": call.query_type,
-                "model": answered[-1],
-                "at": end.at,
-                **heard,
-            }
+        answer = _answer_of(call, end)
+        if answer is not None:
+            body["answer"] = answer
         event = event._replace(id=outcome_id_of(trace_id), body=body, lineage=(end.id,))
         try:
             self.home.journal.append([event])
         except AlreadyThere as error:
-            problem = "has an outcome that was erased, or that another process recorded just now"
+            problem = (
+                "has an outcome that was erased, or that another process recorded just"
+                " now"
+            )
             raise InvalidInput(f"the call {trace_id} {problem}") from error
         return self.get(event.id)
 
@@ -413,12 +435,14 @@ class OutcomeLog:
         reason: str = "",
         model: str = "",
     ) -> Outcome:
-        """Give an outcome later scores, or set right what was recorded; what is None
-        stays as it was.
+        """Give an outcome later scores, or set right what was recorded.
 
-        Raises InvalidInput for an unknown outcome or a score that is no number.
+        What is None stays as it was.
+
+        Raises:
+            InvalidInput: For an unknown outcome or a score that is no number.
         """
-        known = self.get(outcome_id)
+        recorded = self.get(outcome_id)
         body = {
             "outcome_id": outcome_id,
             "success": success,
@@ -431,7 +455,7 @@ class OutcomeLog:
         event = new_event(
             "outcome_scored",
             body,
-            agent=known.agent_id,
+            agent=recorded.agent_id,
             at=self.home.clock.now(),
             lineage=[outcome_id],
         )
@@ -439,16 +463,20 @@ class OutcomeLog:
         return self.get(outcome_id)
 
     def get(self, outcome_id: str) -> Outcome:
-        """One outcome. Raises InvalidInput where there is none of that id."""
+        """Return one outcome.
+
+        Raises:
+            InvalidInput: Where there is none of that id.
+        """
+        outcomes = []
         with self.home.views.reading(Outcomes) as view:
             row = view.ids.find(outcome_id)
-            found = self._outcomes(
-                view, [] if row is None or not view.rows["seq"][row] else [row]
-            )
-        if not found:
+            if row is not None and view.rows["seq"][row]:
+                outcomes = self._outcomes(view, [row])
+        if not outcomes:
             problem = "there is no such outcome: `theorex outcome` gives one"
             raise InvalidInput(f"got the outcome id {outcome_id!r}; {problem}")
-        return found[0]
+        return outcomes[0]
 
     def outcomes(
         self,
@@ -457,87 +485,141 @@ class OutcomeLog:
         since: int | None = None,
         limit: int | None = None,
     ) -> list[Outcome]:
-        """The outcomes of an agent (or all) from a time on (µs), oldest first; the
-        newest `limit` of them.
+        """Return outcomes, oldest first.
+
+        Args:
+            agent: Whose outcomes, None for all.
+            since: A time (µs) from which on they count, None for all.
+            limit: How many of the newest are returned, None for all.
         """
+        if agent is not None:
+            agent = check_agent(agent)
         with self.home.views.reading(Outcomes) as view:
-            rows = view.select(
-                agent=check_agent(agent) if agent is not None else None, since=since
-            )
-            return self._outcomes(
-                view,
-                (
-                    rows if limit is None else rows[-limit:] if limit else rows[:0]
-                ).tolist(),
-            )
+            rows = view.select(agent=agent, since=since).tolist()
+            if limit is not None:
+                # The last 0 of a list are not rows[-0:].
+                rows = rows[-limit:] if limit else []
+            return self._outcomes(view, rows)
 
     def queue(self, *, agent: str | None = None, again: bool = False) -> list[Outcome]:
-        """Failures that wait for a review, oldest first (`again`: also those that were
-        reviewed).
+        """Return failures that wait for a review, oldest first.
+
+        With `again`, those that were reviewed are returned too.
         """
+        if agent is not None:
+            agent = check_agent(agent)
+        threshold = self.home.settings.review_threshold
         with self.home.views.reading(Outcomes) as view:
-            owner = None if agent is None else check_agent(agent)
-            rows = view.queue(
-                agent=owner, threshold=self.home.settings.review_threshold, again=again
-            )
+            rows = view.queue(agent=agent, threshold=threshold, again=again)
             return self._outcomes(view, rows.tolist())
 
     def pending(self, *, agent: str | None = None) -> list[Outcome]:
-        """Outcomes that no judge has scored, oldest first."""
+        """Return outcomes that no judge has scored, oldest first."""
         return [
             outcome
             for outcome in self.outcomes(agent=agent)
             if outcome.judge_score is None
         ]
 
-    def _outcomes(self, view: Outcomes, rows: Iterable[int]) -> list[Outcome]:
-        chosen = list(rows)
-        columns = [
-            view.rows[name][chosen].tolist() for name in ("seq", "decided", "trace_seq")
-        ]
-        seqs = sorted({seq for column in columns for seq in column} - {0})
-        events = {event.seq: event for event in self.home.journal.read(seqs=seqs)}
-        told = zip(chosen, *columns, view.scores()[chosen].tolist(), strict=True)
-        return [
-            _outcome(view.rows, events, *found)
-            for found in told
-            if events.keys() >= {*found[1:3]}
-        ]
+    def _outcomes(self, view: Outcomes, rows: Sequence[int]) -> list[Outcome]:
+        """Return the outcomes of these rows, without those erased meanwhile."""
+        table = view.rows
+        recorded_seqs = table["seq"][rows].tolist()
+        decided_seqs = table["decided"][rows].tolist()
+        call_seqs = table["trace_seq"][rows].tolist()
+        scores = view.scores()[rows].tolist()
+        seqs = {*recorded_seqs, *decided_seqs, *call_seqs} - {0}
+        events = {
+            event.seq: event for event in self.home.journal.read(seqs=sorted(seqs))
+        }
+        columns = zip(rows, recorded_seqs, decided_seqs, call_seqs, scores, strict=True)
+        outcomes = []
+        for row, recorded_seq, decided_seq, call_seq, score in columns:
+            if recorded_seq not in events or decided_seq not in events:
+                continue
+            outcome = _outcome(
+                table,
+                row,
+                recorded=events[recorded_seq],
+                decided=events[decided_seq],
+                call=events.get(call_seq),
+                score=score,
+            )
+            outcomes.append(outcome)
+        return outcomes
 
 
 def _outcome(
     rows: Table,
-    events: Mapping[int, Event],
     row: int,
-    seq: int,
-    decided: int,
-    call: int,
+    *,
+    recorded: Event,
+    decided: Event,
+    call: Event | None,
     score: float,
 ) -> Outcome:
-    event = events[seq]
-    said = events[decided]
-    body = events[seq].body
-    explicit, thumbs, judge = (
-        None if np.isnan(rows[name][row]) else float(rows[name][row])
-        for name in WEIGHTS
-    )
+    """Return the outcome of a row.
+
+    Args:
+        rows: The table of outcomes.
+        row: The row.
+        recorded: The event of the outcome.
+        decided: The event that stated its success last.
+        call: The START of the last call that was made for it, None without one.
+        score: The composite score.
+    """
+    body = recorded.body
+    explicit, thumbs, judge = (_channel(rows, name, row) for name in WEIGHTS)
+    trace_id = body.get("trace_id") if call is None else call.body["trace_id"]
     return Outcome(
-        event.id,
-        event.agent,
+        recorded.id,
+        recorded.agent,
         body["decision"],
         body["result"],
         bool(rows["success"][row]),
-        to_iso(event.at),
+        to_iso(recorded.at),
         list(body["concepts"]),
         list(body["tags"]),
         explicit,
         None if thumbs is None else bool(thumbs),
         judge,
-        trace_id=events[call].body["trace_id"]
-        if call in events
-        else body.get("trace_id"),
+        trace_id=trace_id,
         score=round(score, 6),
         reviewed=bool(rows["reviewed"][row]),
-        session=event.session,
-        decided_at=said.body.get("decided_at", to_iso(said.at)),
+        session=recorded.session,
+        decided_at=decided.body.get("decided_at", to_iso(decided.at)),
     )
+
+
+def _channel(rows: Table, name: str, row: int) -> float | None:
+    """Return the score of a channel, None where it was not given."""
+    value = float(rows[name][row])
+    return None if math.isnan(value) else value
+
+
+def _check_recordable(call: Trace, trace_id: str, agent: str | None) -> None:
+    """Raise InvalidInput for a call of another agent, with an outcome, or still open."""
+    if agent not in (None, call.agent_id):
+        raise InvalidInput(
+            f"got the agent {agent!r}; the call {trace_id} was made by {call.agent_id}"
+        )
+    if call.outcome_id is not None:
+        advice = f"set that right: theorex outcome --id {call.outcome_id}"
+        raise InvalidInput(
+            f"the call {trace_id} has the outcome {call.outcome_id}; {advice}"
+        )
+    if call.success is None:
+        raise InvalidInput(
+            f"the call {trace_id} has not ended; record how it went once it has"
+        )
+
+
+def _answer_of(call: Trace, end: Event) -> dict[str, Any] | None:
+    """Return what the outcome of a call keeps of its answer, None without an answer."""
+    models = [attempt["model"] for attempt in call.attempts if attempt["success"]]
+    if not models:
+        return None
+    answer = {"query_type": call.query_type, "model": models[-1], "at": end.at}
+    if "source" in end.body:
+        answer["source"] = end.body["source"]
+    return answer

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.memory.intervals import wilson_of_one
 
-MIN_OUTCOMES = 4  # fewer say nothing of a tag's trend, nor whether it wins
+MIN_OUTCOMES = 4  # fewer do not show a tag's trend, nor whether it wins
 TREND_MARGIN = 0.1
 TOP_RATE = 0.6
 WEAK_RATE = 0.4
@@ -24,10 +24,16 @@ STEADY = "steady"
 
 @dataclass(frozen=True)
 class TagRate:
-    """How often a tag's outcomes were successes: `rate` of `n` with its 95 % Wilson
-    interval, all 0..1.
+    """How often a tag's outcomes were successes.
 
-    trend: rising, declining or steady; None where there are fewer than four outcomes.
+    Attributes:
+        tag: The tag.
+        n: Its outcomes.
+        rate: The share of successes, 0..1.
+        low: The lower end of its 95 % Wilson interval.
+        high: The upper end of it.
+        trend: rising, declining or steady; None where there are fewer than four
+            outcomes.
     """
 
     tag: str
@@ -40,10 +46,14 @@ class TagRate:
 
 @dataclass(frozen=True)
 class Review:
-    """What a look back found.
+    """The result of a look back. A tag is in `top` or in `weak`, or in neither.
 
-    success_rate: None without outcomes.  tags: most outcomes first.  top, weak: tags
-    that win or lose, surest first; a tag is in one of them at most.
+    Attributes:
+        outcomes: How many there are.
+        success_rate: None without outcomes.
+        tags: Most outcomes first.
+        top: Tags that win, surest first.
+        weak: Tags that lose, surest first.
     """
 
     outcomes: int
@@ -60,24 +70,20 @@ def look_back(
     since: int | None = None,
     until: int | None = None,
 ) -> Review:
-    """Win rates of an agent's outcomes, or of all, with since ≤ time ≤ until (µs UTC;
-    None: no bound).
+    """Return win rates of an agent's outcomes, or of all.
 
-    A tag is top with at least four outcomes and a rate from .6, weak with a rate up to
-    .4; the surest by the bound of its Wilson interval come first, five at most.
+    They are of since ≤ time ≤ until (µs UTC; None: no bound). A tag is top with at
+    least four outcomes and a rate from .6, weak with a rate up to .4. The surest by the
+    bound of its Wilson interval come first, five at most.
     """
     rows = rows_between(view, agent=agent, since=since, until=until)
     success = view.rows["success"][rows]
     tags = _tag_rates(view, rows)
-    enough = [tag for tag in tags if tag.n >= MIN_OUTCOMES]
-    top = sorted(
-        (tag for tag in enough if tag.rate >= TOP_RATE),
-        key=lambda tag: (-tag.low, tag.tag),
-    )
-    weak = sorted(
-        (tag for tag in enough if tag.rate <= WEAK_RATE),
-        key=lambda tag: (tag.high, tag.tag),
-    )
+    frequent = [tag for tag in tags if tag.n >= MIN_OUTCOMES]
+    top = [tag for tag in frequent if tag.rate >= TOP_RATE]
+    top.sort(key=lambda tag: (-tag.low, tag.tag))
+    weak = [tag for tag in frequent if tag.rate <= WEAK_RATE]
+    weak.sort(key=lambda tag: (tag.high, tag.tag))
     rate = float(success.mean()) if len(rows) else None
     return Review(len(rows), rate, tags, top[:MOST_LISTED], weak[:MOST_LISTED])
 
@@ -89,38 +95,40 @@ def rows_between(
     since: int | None = None,
     until: int | None = None,
 ) -> NDArray[np.int64]:
-    """Rows of the outcomes of an agent, or of all, in these times (µs), in the order of
-    their times.
+    """Return the rows of outcomes of an agent, or of all, in these times (µs).
+
+    They are in the order of their times.
     """
     rows = view.select(agent=agent, since=since)
-    at = view.rows["at"][rows]
-    rows, at = (rows, at) if until is None else (rows[at <= until], at[at <= until])
-    return rows[np.argsort(at, kind="stable")]
+    if until is not None:
+        rows = rows[view.rows["at"][rows] <= until]
+    return rows[np.argsort(view.rows["at"][rows], kind="stable")]
 
 
 def rows_by_tag(
     view: Outcomes, rows: NDArray[np.int64]
 ) -> dict[str, NDArray[np.int64]]:
-    """tag -> those of `rows`, in their order, that carry it."""
-    place = np.full(len(view.rows), -1)
-    place[rows] = np.arange(len(rows))
-    places = place[view.tagged["outcome"]]
+    """Return by tag those of `rows`, in their order, that carry it."""
+    position_of_row = np.full(len(view.rows), -1)
+    position_of_row[rows] = np.arange(len(rows))
+    positions = position_of_row[view.tagged["outcome"]]
     tags = view.tagged["tag"]
-    chosen = np.flatnonzero(places >= 0)
-    chosen = chosen[np.lexsort((places[chosen], tags[chosen]))]
-    numbers, starts = np.unique(tags[chosen], return_index=True)
-    parts = np.split(rows[places[chosen]], starts[1:])
+    # The entries of `tagged` about these rows, by tag, then in the order of the rows.
+    entries = np.flatnonzero(positions >= 0)
+    entries = entries[np.lexsort((positions[entries], tags[entries]))]
+    tag_numbers, starts = np.unique(tags[entries], return_index=True)
+    rows_of_tags = np.split(rows[positions[entries]], starts[1:])
     return {
-        view.tags[number]: part
-        for number, part in zip(numbers.tolist(), parts, strict=False)
+        view.tags[number]: tag_rows
+        for number, tag_rows in zip(tag_numbers.tolist(), rows_of_tags, strict=False)
     }
 
 
 def trend(successes: Sequence[bool] | NDArray[np.bool_]) -> str | None:
-    """Whether the later half of outcomes in the order of their times won more often, by
-    .1 or more; None below four.
+    """Return whether the later half of outcomes won more often, by .1 or more.
 
-    Of an odd number the one in the middle belongs to the later half.
+    They are in the order of their times. Of an odd number the one in the middle belongs
+    to the later half. It is None below four outcomes.
 
     >>> (
     ...     trend([False, False, True, True]),
@@ -139,10 +147,12 @@ def trend(successes: Sequence[bool] | NDArray[np.bool_]) -> str | None:
 
 
 def _tag_rates(view: Outcomes, rows: NDArray[np.int64]) -> list[TagRate]:
-    found = []
-    for tag, own in rows_by_tag(view, rows).items():
-        success = view.rows["success"][own]
-        n = len(own)
-        won = int(success.sum())
-        found.append(TagRate(tag, n, won / n, *wilson_of_one(won, n), trend(success)))
-    return sorted(found, key=lambda tag: (-tag.n, tag.tag))
+    """Return how often each tag won among these rows, most outcomes first."""
+    rates = []
+    for tag, tag_rows in rows_by_tag(view, rows).items():
+        success = view.rows["success"][tag_rows]
+        n = len(tag_rows)
+        n_won = int(success.sum())
+        low, high = wilson_of_one(n_won, n)
+        rates.append(TagRate(tag, n, n_won / n, low, high, trend(success)))
+    return sorted(rates, key=lambda rate: (-rate.n, rate.tag))

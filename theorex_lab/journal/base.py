@@ -107,7 +107,7 @@ class Journal(ABC):
             self.tail(0, kinds=KINDS, upto=last), last, self.event_id(last) or ""
         )
 
-    def keep_places(self) -> None:
+    def keep_places(self) -> None:  # noqa: B027 - a journal need not
         """Keep what `places` gives where hooks find it without asking the journal."""
 
     def has_project(self, project: str) -> bool:

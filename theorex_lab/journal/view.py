@@ -65,7 +65,7 @@ class View(Parts, ABC):
         # raised on them.
         self.passed_over: dict[int, str] = {}
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in events of `kinds`, in journal order, none of them erased, each kind
         by a method `_KIND`.
         """
@@ -273,7 +273,7 @@ def _fold_on(view: View, journal: Journal, upto: int) -> None:
     """Fold in batches, without what is passed over."""
     events = _events_of(view, journal, upto)
     while batch := list(islice(events, _BATCH_EVENTS)):
-        view.fold(batch)
+        view.apply(batch)
         view.seq = batch[-1].seq
 
 
@@ -298,7 +298,7 @@ def _folded_apart(
         view.passed_over = passed_over
         for event in _events_of(view, journal, upto):
             try:
-                view.fold([event])
+                view.apply([event])
             except BAD_BODY_ERRORS as error:
                 if event.kind in FIELDS:
                     raise
@@ -388,7 +388,7 @@ class SetAsideEvents(View):
         self.events = Strings()
         self.reasons = Strings()
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in those that were set aside."""
         for event in events:
             if reason := event.set_aside:

@@ -1,9 +1,15 @@
-"""What a person says of single items: this first, this no more, this in other words."""
+"""Annotations of single items by a person: this first, this no more, this in other
+words.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -11,18 +17,25 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.contract import ContextLine, Home
 from theorex_lab.memory.observation import TRUST, check_text
+from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import CORRECTION, MARKS, ItemText
 from theorex_lab.text.line import one_line
 from theorex_lab.text.redact.redaction_scope import kept_text
 
+Integers = NDArray[np.int64]
 PINNED = "pinned"  # the kind of a line for a pinned item that no design shows by itself
 
 
 class Marks(View):
-    """Items that a person marked: whether each is pinned or dismissed, and which of
-    `texts`, from 1, is its correction (0: none).
+    """Items that a person marked.
 
-    A correction or a pin takes a dismissal back, a dismissal a pin.
+    A correction or a pin takes a dismissal back. A dismissal takes a pin back.
+
+    Attributes:
+        items: The ids of the items.
+        texts: The texts of corrections.
+        rows: By item, whether it is pinned or dismissed, and which of `texts`, from 1,
+            is its correction (0: none).
     """
 
     name = "marks"
@@ -35,8 +48,8 @@ class Marks(View):
         self.texts = Strings()
         self.rows = Table(pinned="?", dismissed="?", text="i8")
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in what was said of each item, in order."""
+    def apply(self, events: Sequence[Event]) -> None:
+        """Add what a person says of each item, in order."""
         for event in events:
             row = self.items.number(event.body["item"])
             undo = event.body["undo"]
@@ -78,72 +91,92 @@ def marked(
     *,
     shown: Callable[[str], str] = one_line,
 ) -> list[ContextLine]:
-    """The lines as a person wants them: pinned first, corrected in the new words, none
-    that shows a dismissed item.
+    """Return the lines as a person wants them: pinned first, corrected in the new
+    words, none that shows a dismissed item.
 
-    A corrected line is the person's own word, so trusted; an item's correction stands
-    there once. shown: how a text becomes a line's.
+    A corrected line is the person's own word, so it is trusted. An item's correction
+    is shown once.
+
+    Args:
+        lines: The lines.
+        marks: What the person says of items.
+        shown: Makes a line's text of a correction.
     """
     pinned = {*marks.pinned}
     dismissed = {*marks.dismissed}
-    corrected = marks.corrected
-    said = set[str]()
-    kept: list[ContextLine] = []
+    corrections = marks.corrected
+    shown_items = set[str]()
+    marked_lines: list[ContextLine] = []
     for line in lines:
-        new = dict.fromkeys(item for item in line.items if item in corrected)
-        if dismissed.intersection(line.items) or (new and said.issuperset(new)):
+        corrected = dict.fromkeys(item for item in line.items if item in corrections)
+        if dismissed.intersection(line.items):
             continue
-        said.update(new)
-        text = " ".join(shown(corrected[item]) for item in new)
-        kept.append(line._replace(text=text, heard_from=None) if new else line)
-    return sorted(kept, key=lambda line: pinned.isdisjoint(line.items))
+        if not corrected:
+            marked_lines.append(line)
+            continue
+        if shown_items.issuperset(corrected):
+            continue
+        shown_items.update(corrected)
+        text = " ".join(shown(corrections[item]) for item in corrected)
+        marked_lines.append(line._replace(text=text, heard_from=None))
+    return sorted(marked_lines, key=lambda line: pinned.isdisjoint(line.items))
 
 
 def as_marked(
     home: Home, lines: Iterable[ContextLine], shown: Callable[[str], str] = one_line
 ) -> list[ContextLine]:
-    """The lines as `marked` gives them by the marks of a home."""
+    """Return the lines as `marked` does by the marks of a home."""
     with home.views.reading(Marks) as marks:
         return marked(lines, marks, shown=shown)
 
 
 def pinned_lines(home: Home, lines: Iterable[ContextLine]) -> list[ContextLine]:
-    """Lines for the pinned items that none of these lines shows: of the home's project,
-    or of none; no superseded ones.
+    """Return lines for the pinned items that none of these lines shows.
+
+    They are of the home's project, or of none. None shows a superseded item.
     """
     marks = home.views.get(Marks)
-    there = {item for line in lines for item in line.items}
-    made = []
+    shown_items = set(chain.from_iterable(line.items for line in lines))
     with marks.lock:
-        items = [item for item in marks.pinned if item not in there]
-    for known in filter(None, (known_item(home, item) for item in items)):
-        if (
-            known.text
-            and not known.hidden
-            and (not home.project or known.projects & {"", home.project})
-        ):
-            agent = known.events[0].agent
-            source = known.events[0].body.get("source", "agent")
-            trusted = TRUST[source] >= TRUST["agent"]
-            owner, heard_from = (
-                (agent, None)
-                if trusted
-                else (f"{agent}/{source}", (agent, TRUST[source]))
-            )
-            made.append(
-                ContextLine(
-                    PINNED, owner, one_line(known.text), heard_from, (known.id,)
-                )
-            )
-    return made
+        item_ids = [item for item in marks.pinned if item not in shown_items]
+    new_lines = []
+    for item_id in item_ids:
+        item = known_item(home, item_id)
+        if item is not None and _may_be_shown(home, item):
+            new_lines.append(_pinned_line(item))
+    return new_lines
+
+
+def _may_be_shown(home: Home, item: ItemState) -> bool:
+    """Return whether an item has a text that is in force in the home's project."""
+    if not item.text or item.hidden:
+        return False
+    if not home.project:
+        return True
+    return not item.projects.isdisjoint({"", home.project})
+
+
+def _pinned_line(item: ItemState) -> ContextLine:
+    """Return the line of a pinned item, which names its source where it is untrusted."""
+    event = item.events[0]
+    source = event.body.get("source", "agent")
+    text = one_line(item.text)
+    if TRUST[source] >= TRUST["agent"]:
+        return ContextLine(PINNED, event.agent, text, None, (item.id,))
+    owner = f"{event.agent}/{source}"
+    return ContextLine(PINNED, owner, text, (event.agent, TRUST[source]), (item.id,))
 
 
 class ItemState(NamedTuple):
-    """An item: its own text ('' for what search does not know), the projects that it
-    was named in, the events of its texts.
+    """An item.
 
-    label: whether it is a name, of which many events tell.  hidden: whether its design
-    superseded it.
+    Attributes:
+        id: Its id.
+        text: Its own text, '' for what search does not know.
+        projects: The projects that it was named in.
+        events: The events of its texts.
+        label: Whether it is a name that many events have.
+        hidden: Whether its design superseded it.
     """
 
     id: str
@@ -155,93 +188,141 @@ class ItemState(NamedTuple):
 
 
 def known_item(home: Home, item: str) -> ItemState | None:
-    """The item with this whole id, as search or a context gives it; an event's id where
-    its line was given as that.
+    """Return the item with this whole id, as search or a briefing gives it.
+
+    The id may be that of an event, where the event's line was given under it. None
+    stands for an id that nothing has.
     """
     projects = set[str]()
-    seqs = set[int]()
+    event_seqs = set[int]()
     label = False
     hidden = False
     for index in (home.views.get(home.item_view), home.views.get(home.label_view)):
         with index.lock:
-            rows = index.rows_of(item)
-            gone = index.documents["hidden"][rows]
-            own = ~index.of_kinds([CORRECTION.name])[rows]
-            hidden |= bool(gone[own].any() and gone[own].all())
-            rows = (
-                rows if hidden else rows[~gone]
-            )  # another text may stand for a hidden one under its id
-            numbers = index.located["project"][
-                np.isin(index.located["document"], rows)
-            ].tolist()
-            projects.update(index.projects[number] for number in numbers)
-            seqs.update(index.documents["seq"][rows].tolist())
-            label |= len(rows) > 0 and index.name == "labels"
-    events = (
-        home.journal.read(seqs=sorted(seqs)) if seqs else home.journal.read(ids=[item])
-    )
-    text = next(
-        (each.text for each in _items_in(home, events) if each.item_id == item), ""
-    )
-    projects = projects or {event.body.get("project", "") for event in events}
-    return ItemState(item, text, projects, events, label, hidden) if events else None
+            documents = index.rows_of(item)
+            hidden |= _is_superseded(index, documents)
+            if not hidden:
+                # Another text may stand for a hidden one under its id.
+                documents = documents[~index.documents["hidden"][documents]]
+            projects |= _projects_of(index, documents)
+            event_seqs.update(index.documents["seq"][documents].tolist())
+            label |= len(documents) > 0 and index.name == "labels"
+    if event_seqs:
+        events = home.journal.read(seqs=sorted(event_seqs))
+    else:
+        events = home.journal.read(ids=[item])
+    if not events:
+        return None
+    text = _text_of(home, events, item)
+    if not projects:
+        projects = {event.body.get("project", "") for event in events}
+    return ItemState(item, text, projects, events, label, hidden)
+
+
+def _is_superseded(index: ItemIndex, documents: Integers) -> bool:
+    """Return whether every text of an item is hidden; a person's correction is no text
+    of it.
+    """
+    is_correction = index.of_kinds([CORRECTION.name])[documents]
+    is_hidden = index.documents["hidden"][documents][~is_correction]
+    return bool(is_hidden.any() and is_hidden.all())
+
+
+def _projects_of(index: ItemIndex, documents: Integers) -> set[str]:
+    """Return the projects in which these documents were named."""
+    is_of_them = np.isin(index.located["document"], documents)
+    numbers = index.located["project"][is_of_them].tolist()
+    return {index.projects[number] for number in numbers}
+
+
+def _text_of(home: Home, events: Iterable[Event], item_id: str) -> str:
+    """Return the first text of an item that these events hold, '' for none."""
+    for item in _items_in(home, events):
+        if item.item_id == item_id:
+            return item.text
+    return ""
 
 
 def find_item(
     home: Home, given: str, also: Callable[[], Iterable[str]] = tuple
 ) -> ItemState:
-    """The item of this id, or of the only one that begins so, among all that search
-    knows and what `also` gives.
+    """Return the item of this id, or of the only one that begins so.
 
-    Raises InvalidInput for an id that nothing has, naming the nearest, and for one that
-    several begin with.
+    Args:
+        home: The home.
+        given: The id, or its beginning.
+        also: Gives ids beside those that search knows.
+
+    Raises:
+        InvalidInput: Nothing has the id (the message names the nearest), or several
+            begin with it.
     """
-    if given and (found := known_item(home, given)) is not None:
-        return found
-    known = sorted(
-        {*(item.item_id for item in _items_in(home, home.journal.tail(0))), *also()}
-    )
-    begin = [item for item in known if given and item.startswith(given)]
-    begin = [
-        item
-        for item in begin
-        if item == begin[0] or not item.startswith(f"{begin[0]}.")
-    ]  # no event's sentence
-    if len(begin) == 1 and (found := known_item(home, begin[0])) is not None:
-        return found
-    if begin:
-        said = f"got the id {given!r}, as which {len(begin)} items begin"
-        raise InvalidInput(f"{said}; say more of {', '.join(begin[:3])}")
-    nearest = max(
-        known,
-        key=lambda item: sum(item.startswith(given[:end]) for end in range(len(given))),
-        default="",
-    )
-    near = (
-        f"the nearest that is known is {nearest}"
-        if nearest
-        else "nothing is remembered yet"
-    )
+    if given:
+        item = known_item(home, given)
+        if item is not None:
+            return item
+    ids = {item.item_id for item in _items_in(home, home.journal.tail(0))}
+    all_ids = sorted({*ids, *also()})
+    candidates = _ids_beginning(all_ids, given)
+    if len(candidates) == 1:
+        item = known_item(home, candidates[0])
+        if item is not None:
+            return item
+    if candidates:
+        raise InvalidInput(
+            f"got the id {given!r}, as which {len(candidates)} items begin; say more"
+            f" of {', '.join(candidates[:3])}"
+        )
     raise InvalidInput(
-        f"got the id {given!r:.100}; {near}: `theorex search` and `memory context --why` show ids"
+        f"got the id {given!r:.100}; {_nearest_id(all_ids, given)}: `theorex search` and"
+        " `memory context --why` show ids"
     )
+
+
+def _ids_beginning(ids: Sequence[str], start: str) -> list[str]:
+    """Return the sorted ids that begin so, without the sentences of the first one's
+    event.
+    """
+    if not start:
+        return []
+    matches = [item_id for item_id in ids if item_id.startswith(start)]
+    if not matches:
+        return []
+    sentence_start = f"{matches[0]}."
+    return [item_id for item_id in matches if not item_id.startswith(sentence_start)]
+
+
+def _nearest_id(ids: Sequence[str], text: str) -> str:
+    """Return in words which id has the longest beginning in common with a text."""
+
+    def common_length(item_id: str) -> int:
+        return sum(item_id.startswith(text[:end]) for end in range(len(text)))
+
+    nearest = max(ids, key=common_length, default="")
+    if nearest:
+        return f"the nearest that is known is {nearest}"
+    return "nothing is remembered yet"
 
 
 def mark(
     home: Home, kind: str, item: ItemState, *, text: str = "", undo: bool = False
 ) -> None:
-    """Append what a person says of an item, an event for each agent whose it is; it
-    goes where an item's own text is erased.
+    """Append what a person says of an item, an event for each agent whose it is.
 
-    Raises InvalidInput for a text that must not be kept.
+    The events are erased where the item's own text is.
+
+    Raises:
+        InvalidInput: The text must not be kept.
     """
-    project = "" if len(item.projects) > 1 else next(iter(item.projects))
+    project = ""
+    if len(item.projects) == 1:
+        project = next(iter(item.projects))
     body = {"item": item.id, "undo": undo, "source": "user", "project": project}
     if kind == "corrected" and not undo:
         body["text"] = kept_text(check_text(text, home.settings.max_text_bytes))
-    lineage = [
-        event.id for event in item.events if event.kind not in MARKS and not item.label
-    ]
+    lineage: list[str] = []
+    if not item.label:
+        lineage = [event.id for event in item.events if event.kind not in MARKS]
     now = home.clock.now()
     agents = dict.fromkeys(event.agent for event in item.events)
     home.journal.append(
@@ -253,11 +334,9 @@ def mark(
 
 
 def _items_in(home: Home, events: Iterable[Event]) -> Iterator[ItemText]:
+    """Yield the items of events, as the kinds of items of both indexes read them."""
     readers = [kind.texts for kind in (*home.item_view.items, *home.label_view.items)]
-    return (
-        item
-        for event in events
-        for read in readers
-        if event.kind in read
-        for item in read[event.kind](event)
-    )
+    for event in events:
+        for reader in readers:
+            if event.kind in reader:
+                yield from reader[event.kind](event)

@@ -1,6 +1,8 @@
-"""A home and a design: what every policy takes, what a design brings, and how anything that remembers is driven.
+"""The contract of homes and designs: what every policy gets, what a design brings, and
+how anything that remembers is driven.
 
-The rooms below know these types and no design. What a design leaves out has a default, so that a small one stays small.
+The rooms below know these types and no design. What a design leaves out has a default,
+so that a small one stays small.
 """
 
 from __future__ import annotations
@@ -45,12 +47,10 @@ if TYPE_CHECKING:
     from theorex_lab.journal.view import Views
     from theorex_lab.search.embed import Embedder
 
-AuditRecord = tuple[
-    str, str, Mapping[str, Any]
-]  # kind of an audit entry, agent, detail
-AuditMatch = tuple[
-    "Event", AuditRecord
-]  # the event that an audit entry was read from, and what it tells
+# The kind of an entry of the audit log, the agent, and the detail.
+AuditRecord = tuple[str, str, Mapping[str, Any]]
+# The event that an entry of the audit log was read from, and the entry.
+AuditMatch = tuple["Event", AuditRecord]
 
 R = TypeVar("R")
 FIXED_KIND = "fix"  # of a line that tells how something was fixed
@@ -60,14 +60,20 @@ OPTION_KEY = "option"
 
 
 class ContextLine(NamedTuple):
-    """A line of a context. kind: concept, failure, or an observation type.  owner:
-    whose it is shown as.
+    """A line of a briefing.
 
-    heard_from: agent and trust of what is trusted less than an agent; None for what is
-    trusted.  items: ids of what it shows, as search gives them.  events: ids of the
-    events that it rests on, where those are others than the items.  why: why it is
-    there, for who asks.  longer: a text that says more, shown in the place of `text`
-    where a section has a share of the budget and room is left over; '' without one.
+    Attributes:
+        kind: concept, failure, or an observation type.
+        owner: Whose it is shown as.
+        text: The text.
+        heard_from: Agent and trust of what is trusted less than an agent; None for what
+            is trusted.
+        items: Ids of what it shows, as search gives them.
+        events: Ids of the events that it rests on, where those are others than the
+            items.
+        why: Why it is shown, for a reader who asks.
+        longer: A text that says more, shown in the place of `text` where a section has a
+            fraction of the budget and room is left over; '' without one.
     """
 
     kind: str
@@ -86,8 +92,12 @@ class ContextLine(NamedTuple):
 
 
 class ContextRequest(NamedTuple):
-    """What a context is made for: a time (µs UTC), a budget of tokens, and what is
-    asked, '' at the start of a session.
+    """What a briefing is made for.
+
+    Attributes:
+        now: The time (µs UTC).
+        tokens: The budget.
+        query: What is asked, '' at the start of a session.
     """
 
     now: int
@@ -97,20 +107,23 @@ class ContextRequest(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """Lines of the context, of the home's project or of none, what matters most first.
+    """Lines of the briefing, of the home's project or of none, what matters most first.
 
-    titles: by kind of line, the title that it stands under; one without is listed under
-    its owner.  share: of the budget, by its size in tokens, what the section has for
-    itself; what it leaves goes to the sections with the greatest shares. A section
-    without has what others leave.  inline: kinds of lines that are words of one
-    paragraph.  always: it is shown whichever designs are.  by_event: what has room is
-    shown by the events that it rests on, so that what was said together stands
-    together.
+    Attributes:
+        lines: Gives the lines.
+        titles: By kind of line, the title above it. A line without one is listed under
+            its owner.
+        budget_fraction: Gives, by the budget's size in tokens, the fraction of it that
+            the section has for itself. What the section leaves goes to the sections
+            with the greatest fractions. A section without this has what others leave.
+        inline: Kinds of lines that are words of one paragraph.
+        always: Whether it is shown whichever designs are.
+        by_event: Whether lines that rest on the same events are shown together.
     """
 
     lines: Callable[[Home, ContextRequest], Iterable[ContextLine]]
     titles: Mapping[str, str] = field(default_factory=dict)
-    share: Callable[[int], float] | None = None
+    budget_fraction: Callable[[int], float] | None = None
     inline: Container[str] = ()
     always: bool = False
     by_event: bool = False
@@ -118,10 +131,12 @@ class Section:
 
 @dataclass(frozen=True)
 class NightStep:
-    """A step of the night: done for one agent, or for all where that is None; it says
-    what it did.
+    """A step of the maintenance. Repeating it at once changes nothing.
 
-    Repeating it at once changes nothing. before_gate: done before the policy is judged.
+    Attributes:
+        name: Its name.
+        run: Runs it for one agent, or for all where that is None, and says what it did.
+        before_gate: Whether it runs before the policy is judged.
     """
 
     name: str
@@ -130,8 +145,13 @@ class NightStep:
 
 
 class Proposal(NamedTuple):
-    """Changed settings, how the policy in force and the changed one did on the later
-    records, and how many those are.
+    """Settings to be changed.
+
+    Attributes:
+        changes: The changed settings.
+        before: How the policy in force did on the later records.
+        after: How the changed policy did on them.
+        n: How many these records are.
     """
 
     changes: dict[str, Any]
@@ -142,11 +162,14 @@ class Proposal(NamedTuple):
 
 @dataclass(frozen=True)
 class PolicyPart:
-    """What the gate judges by itself: the settings (camelCase), a proposal beside those
-    turned down, its score and its records.
+    """What the offline acceptance test judges by itself.
 
-    The settings are among those that a policy keeps. Of those turned down
-    `evolution.policy.digest` is given.
+    Attributes:
+        settings: The settings (camelCase), among those that a policy keeps.
+        propose: Gives a proposal beside those that were turned down, of which it gets
+            `evolution.policy.digest`.
+        score: Gives the score of the policy in force.
+        evidence: Gives the records that it is judged on.
     """
 
     settings: tuple[str, ...]
@@ -156,10 +179,13 @@ class PolicyPart:
 
 
 class AuditQuery(NamedTuple):
-    """Which entries of the audit log are wanted: of these kinds, from this time on (µs
-    UTC), the last `limit` or all.
+    """Which entries of the audit log are asked for.
 
-    They are read from events with seq ≤ `upto`.
+    Attributes:
+        kinds: The kinds of entries.
+        since: The earliest time (µs UTC).
+        limit: How many of the last entries; None for all.
+        upto: The highest seq of the events that they are read from.
     """
 
     kinds: tuple[str, ...]
@@ -170,12 +196,14 @@ class AuditQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class AuditPart:
-    """Entries of the audit log. read_from: by kind of entry, the kinds of events that
-    tell of it.
+    """Entries of the audit log.
 
-    reading: makes a function that takes the events in order and tells what each of them
-    did.  entries: how a design finds its entries with that function where not all
-    events of these kinds need to be read.
+    Attributes:
+        read_from: By kind of entry, the kinds of events that it is read from.
+        reading: Makes a function that gets the events in order and gives the entries of
+            each.
+        entries: Gives a design's entries with that function, where not all events of
+            these kinds need to be read.
     """
 
     read_from: Mapping[str, tuple[str, ...]]
@@ -193,10 +221,13 @@ class AuditPart:
 class SearchPart:
     """What search asks a design, by masks over the index's documents.
 
-    asleep: those that sleep for now, beside what events put to sleep; asked again once
-    something was appended.  visible: those of others that the agents may find too,
-    whose own are the mask.  related: documents that belong to the found ones, among
-    those of the mask, with their activation at a time (µs UTC), 0..1.
+    Attributes:
+        asleep: Gives the documents that are archived for now, beside those that events
+            archived. It is asked again once something was appended.
+        visible: Gives those of others' documents that the agents may find too. The mask
+            is of the agents' own documents.
+        related: Gives the documents that belong to the results, among those of the
+            mask, with their activation at a time (µs UTC), 0..1.
     """
 
     asleep: Callable[[Home, ItemIndex], Mask] | None = None
@@ -208,11 +239,13 @@ class SearchPart:
 
 @dataclass(frozen=True)
 class EventsPart:
-    """What those who take in events must know of a design, since they know no kind by
-    themselves.
+    """What an importer of events must know of a design, since it knows no kind by
+    itself.
 
-    settled: of captures that were taken in from files (an agent's, of one session), the
-    events that say that the design waits for none of them.
+    Attributes:
+        settled: Gives the events that say that the design waits for none of some
+            captures. The captures were imported from files; they are an agent's, of one
+            session.
     """
 
     settled: Callable[[Sequence[Event]], Sequence[Event]] | None = None
@@ -223,33 +256,42 @@ class FileLayout:
     """Files of a design in an exported folder, and, where the original system has them,
     at places of its own.
 
-    names: as an error lists what is read; '' where the files are written alone, and
-    then files_of finds none.  export: (home, searcher, folder, agent=) → an
-    `exchange.files.Exported`.  files_of: the files of this layout below a folder, or
-    the file itself where it may be one.  take: (home, a function that gives the
-    searcher, path, agent=, trust_own=) → a list of `exchange.files.FileReport`.
-    export_places: (home, agent=) → an `Exported`.  in_places: (home, agent=) → the
-    files that this would write, there already or not.
+    Attributes:
+        names: The files as an error lists what is read; '' where the files are written
+            alone, and then `files_of` gives none.
+        export: (home, searcher, folder, agent=) → an `exchange.files.Exported`.
+        files_of: The files of this layout below a folder, or the file itself where it
+            may be one.
+        take: (home, a function that gives the searcher, path, agent=, trust_own=) → a
+            list of `exchange.files.FileReport`.
+        places: The places of the original system, by settings.
+        export_places: (home, agent=) → an `Exported`.
+        in_places: (home, agent=) → the files that `export_places` would write, whether
+            they exist or not.
     """
 
     names: str
     export: Callable[..., Any]
     files_of: Callable[[Path], list[Path]] = lambda _path: []
-    take: Callable[..., list[Any]] = lambda *_given, **_named: []
+    take: Callable[..., list[Any]] = lambda *_arguments, **_options: []
     places: Callable[[Settings], list[Path]] | None = None
     export_places: Callable[..., Any] | None = None
-    in_places: Callable[..., Iterable[Path]] = lambda _home, **_chosen: ()
+    in_places: Callable[..., Iterable[Path]] = lambda _home, **_options: ()
 
 
 class Reminder(NamedTuple):
     """What may be given back at a prompt that fits it: a sentence, a file with what was
     last done to it, a fix, a rule.
 
-    id: as search gives it, no other reminder has it.  project: '' for what is of none.
-    kind: a word, such as rule, fix, session, file or sentence.  text: what is shown,
-    one line.  weight: from 0 upwards, 1 for an ordinary one; what weighs more comes
-    first among those that fit alike.  trust: as `observation.TRUST` has it.  events:
-    ids it rests on.
+    Attributes:
+        id: The id as search gives it; no other reminder has it.
+        project: The project, '' for none.
+        kind: A word, such as rule, fix, session, file or sentence.
+        text: What is shown, one line.
+        weight: 0 or more, 1 for an ordinary one. Of those that fit alike, the one that
+            weighs more comes first.
+        trust: As `observation.TRUST` has it.
+        events: Ids of the events that it rests on.
     """
 
     id: str
@@ -262,10 +304,15 @@ class Reminder(NamedTuple):
 
 
 class EvidenceRun(NamedTuple):
-    """Evidence that an event yields: under a key, an option was tried and succeeded or
-    not.
+    """Evidence that an event yields: an option was tried and succeeded or not.
 
-    latency_ms, tokens, cost: finite numbers from 0, None where they are not known.
+    Attributes:
+        key: The key.
+        option: What was tried.
+        success: Whether it succeeded.
+        latency_ms: A finite number from 0, None where it is not known.
+        tokens: Likewise.
+        cost: Likewise.
     """
 
     key: str
@@ -278,13 +325,17 @@ class EvidenceRun(NamedTuple):
 
 @dataclass(frozen=True)
 class AgentTool:
-    """What agents may call over MCP: a function of `lab.design(NAME)` and typed,
-    annotated arguments of the call.
+    """What agents may call over MCP.
 
-    `agent_id` among them, None unless the call names one, is replaced by the agent whom
-    the call speaks of. What it returns, a dictionary of JSON values or a pydantic
-    model, is the answer.  changes: whether it writes.  repeatable: whether doing it
-    twice changes nothing more.
+    Attributes:
+        name: The name of the tool.
+        description: What it does.
+        run: A function of `lab.design(NAME)` and typed, annotated arguments of the
+            call. The argument `agent_id`, None unless the call names one, is replaced
+            by the agent whom the call speaks of. What it returns, a dictionary of JSON
+            values or a pydantic model, is the answer.
+        changes: Whether it writes.
+        repeatable: Whether doing it twice changes nothing more.
     """
 
     name: str
@@ -295,15 +346,18 @@ class AgentTool:
 
 
 class Route(NamedTuple):
-    """What programs may ask over HTTP: a function of `lab.design(NAME)` and typed,
-    annotated arguments of the request.
+    """What programs may ask over HTTP.
 
-    method: GET, whose arguments stand in the query; POST, whose arguments are a body of
-    JSON; or WS, a web socket, whose first message is that body, and whose answers are
-    the dictionaries with which the function calls its argument `progress`, each with an
-    `event`, and at last what it returns as the event `completed`.  path: from `/`;
-    arguments named in braces stand there.  `agent_id` is as in `AgentTool`.  answer:
-    the JSON schema of what it returns.
+    Attributes:
+        method: GET, whose arguments stand in the query; POST, whose arguments are a
+            body of JSON; or WS, a web socket, whose first message is that body. The
+            answers of a web socket are the dictionaries with which the function calls
+            its argument `progress`, each with an `event`, and at last what it returns
+            as the event `completed`.
+        path: The path from `/`; arguments named in braces stand there.
+        run: A function of `lab.design(NAME)` and typed, annotated arguments of the
+            request. `agent_id` is as in `AgentTool`.
+        answer: The JSON schema of what it returns.
     """
 
     method: str
@@ -313,8 +367,8 @@ class Route(NamedTuple):
 
 
 class RouteRefused(InvalidInput):
-    """What a route cannot do, with the status that HTTP has for it: 404 for what is not
-    there, 409 for what is under way.
+    """What a route cannot do, with the status that HTTP has for it: 404 for what is
+    missing, 409 for what is under way.
     """
 
     def __init__(self, status: int, text: str) -> None:
@@ -326,7 +380,9 @@ class DesignApi:
     """What `lab.design(NAME)` gives for a design in one home; a design's own class adds
     what one does with it.
 
-    home: the home.  searcher: the home's search.
+    Attributes:
+        home: The home.
+        searcher: The home's search.
     """
 
     def __init__(self, home: Home, searcher: Callable[[], Any] | None = None) -> None:
@@ -338,7 +394,8 @@ class DesignApi:
         """Search over the home, a `memory.retrieve.Searcher`; imported when it is first
         needed.
 
-        Raises InvalidInput where the face was made without one, by hand.
+        Raises:
+            InvalidInput: The API was made without search, by hand.
         """
         if self._searcher is None:
             raise InvalidInput(
@@ -356,34 +413,37 @@ class DesignApi:
         lineage: Sequence[str] = (),
         event_id: str = "",
     ) -> Event:
-        """Append an event dated now, its secrets masked; returns it with its seq.
-        Raises InvalidInput as `new_event`.
+        """Append an event dated now, its secrets masked, and return it with its seq.
 
         In a project its body says so (`project`), unless it names one itself.
+
+        Raises:
+            InvalidInput: As `new_event`.
         """
         from theorex_lab.journal.event import new_event
         from theorex_lab.text.redact.redaction_scope import kept_value
 
         if self.home.project:
             body = {"project": self.home.project, **body}
-        who = {"agent": agent, "session": session}
         event = new_event(
             kind,
             kept_value(body),
-            **who,
+            agent=agent,
+            session=session,
             lineage=lineage,
             at=self.home.clock.now(),
             event_id=event_id,
         )
-        return event._replace(seq=self.home.journal.append([event])[0])
+        (seq,) = self.home.journal.append([event])
+        return event._replace(seq=seq)
 
 
 def on_home(function: Callable[..., R]) -> Callable[..., R]:
-    """A function of a home as a method of a face, which has one."""
+    """Make a function of a home a method of an API, which has one."""
 
     @wraps(function)
-    def method(self: DesignApi, *given: Any, **named: Any) -> R:
-        return function(self.home, *given, **named)
+    def method(self: DesignApi, *arguments: Any, **options: Any) -> R:
+        return function(self.home, *arguments, **options)
 
     return method
 
@@ -391,50 +451,65 @@ def on_home(function: Callable[..., R]) -> Callable[..., R]:
 def audit_telling(
     *names: str,
 ) -> Callable[[], Callable[[Event], Iterable[AuditRecord]]]:
-    """A reading of the audit log that tells of each event the members of its body with
-    these names that say something.
+    """Return a reading of the audit log that gives the members of each event's body
+    with these names that are not empty.
     """
 
-    def told(event: Event) -> Iterable[AuditRecord]:
-        return [
-            (
-                event.kind,
-                event.agent,
-                {name: event.body[name] for name in names if event.body.get(name)},
-            )
-        ]
+    def read(event: Event) -> Iterable[AuditRecord]:
+        detail = {name: event.body[name] for name in names if event.body.get(name)}
+        return [(event.kind, event.agent, detail)]
 
-    return lambda: told
+    return lambda: read
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
     """What one memory design brings to a home.
 
-    name: how commands and `lab.design` call it, 1 to 32 of a-z 0-9 _.  face: the class
-    of what `lab.design` gives. kinds: its event kinds, each with a
-    `journal.shapes.Kind`, by which bodies are checked when they are appended and read;
-    or with the version that it writes alone: then bodies may be any JSON objects, and
-    one on which a fold raises is set aside.  upcasters: by event kind and version, what
-    turns a body of that version into one of the next.  events: what their bodies hold.
-    views: what it folds.  evidence: by event kind, the runs that such an event tells
-    of; their keys get `name/` before them.  reminders: of every project, what may be
-    recalled at a prompt.  leads: whether its sections are shown where no setting names
-    others.  flush: what is done for an agent's session that ended or is about to be
-    summarized.  retrieve: (home, its search, query, now, tokens) → what a query gets,
-    where that is more than search finds.  agents: who has something in it.
-    consolidated: by agent and session, the seq up to which it has taken in what was
-    captured.  needs: likewise the first seq that it has not taken in yet, of those
-    alone where there is one.  status: members of the status, of all agents or of one,
-    each of a name that no other has.  settings: a dataclass of settings, read from
-    `designs.NAME` of config.json by `home.settings_of`.  commands: a click group, which
-    is called `theorex NAME …`; `theorex_lab.files.command_line` has what its commands are made of.
-    silos: projects whose captures reach no other project, whatever is shared.  tools:
-    what agents may call over MCP. routes: what programs may ask over HTTP.
+    Attributes:
+        name: How commands and `lab.design` call it, 1 to 32 of a-z 0-9 _.
+        api: The class of what `lab.design` gives.
+        kinds: Its event kinds, each with a `journal.shapes.Kind`, by which bodies are
+            checked when they are appended and read. A kind may have the version that it
+            writes alone: then bodies may be any JSON objects, and an event that a view
+            cannot apply is set aside.
+        upcasters: By event kind and version, what turns a body of that version into one
+            of the next.
+        events: What the bodies of its events hold.
+        views: Its views.
+        items: Its kinds of items.
+        search: What search asks it.
+        sections: Its sections of a briefing.
+        default: Whether its sections are shown where no setting names others.
+        flush: What is done for an agent's session that ended or is about to be
+            summarized.
+        retrieve: (home, its search, query, now, tokens) → what a query gets, where that
+            is more than search gives.
+        reminders: Of every project, what may be recalled at a prompt.
+        steps: Its steps of the maintenance.
+        audit: Its entries of the audit log.
+        policies: What the offline acceptance test judges, by name.
+        files: Its files.
+        evidence: By event kind, the runs that such an event yields; their keys get
+            `name/` before them.
+        agents: Who has something in it.
+        processed_up_to: By agent and session, the seq up to which it has processed what
+            was captured.
+        pending_from: Likewise the first seq that it has not processed yet, of those
+            sessions alone that have one.
+        status: Members of the status, of all agents or of one, each of a name that no
+            other has.
+        settings: A dataclass of settings, read from `designs.NAME` of config.json by
+            `home.settings_of`.
+        commands: A click group, which is called `theorex NAME …`;
+            `theorex_lab.files.command_line` has what its commands are made of.
+        silos: Projects whose captures reach no other project, whatever is shared.
+        tools: What agents may call over MCP.
+        routes: What programs may ask over HTTP.
     """
 
     name: str
-    face: Callable[[Home, Callable[[], Any]], Any] = DesignApi
+    api: Callable[[Home, Callable[[], Any]], Any] = DesignApi
     kinds: Mapping[str, int | Kind] = field(default_factory=dict)
     upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] = field(
         default_factory=dict
@@ -444,7 +519,7 @@ class Design:
     items: tuple[ItemKind, ...] = ()
     search: SearchPart = SearchPart()
     sections: tuple[Section, ...] = ()
-    leads: bool = True
+    default: bool = True
     flush: Callable[[Home, str, str], Any] | None = None
     retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
     reminders: Callable[[Home], Iterable[Reminder]] | None = None
@@ -456,8 +531,8 @@ class Design:
         default_factory=dict
     )
     agents: Callable[[Home], Iterable[str]] | None = None
-    consolidated: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
-    needs: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
+    processed_up_to: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
+    pending_from: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
     status: Callable[[Home, str | None], Mapping[str, Any]] | None = None
     settings: type[SettingsRecord] | None = None
     commands: Callable[[], click.Group] | None = None
@@ -467,7 +542,7 @@ class Design:
 
 
 class Item(NamedTuple):
-    """What is given back: a text, and the ids of the events that it rests on."""
+    """A result: a text, and the ids of the events that it rests on."""
 
     text: str
     events: tuple[str, ...] = ()
@@ -492,12 +567,17 @@ _MEMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 class Home:
-    """A folder with its journal, the views folded from it, settings, a clock, an
-    embedder, and the designs that work in it.
+    """A folder with its journal, its views, settings, a clock, an embedder, and the
+    designs that work in it.
 
-    `settings` are replaced as a whole where a policy is changed: who needs them reads
-    them here each time. `project`: what is written is of it, and only what is of it or
-    of none is given back; '' is none, to which all is given.
+    Attributes:
+        folder: The folder.
+        project: What is written is of this project, and only what is of it or of none
+            is given back. '' is none, to which all is given.
+        clock: The clock.
+        settings: The settings. They are replaced as a whole where a policy is changed,
+            so they are read here each time.
+        journal: The journal.
     """
 
     def __init__(
@@ -511,19 +591,29 @@ class Home:
         designs: Callable[[], Sequence[Design]] = tuple,
         project: str = "",
     ) -> None:
-        """What is not given is the folder's own; its journal is opened, or created.
-        `designs` is asked for them once they are needed.
+        """Open a home, or create it.
 
-        Raises ConfigError for a broken config.json, StorageError where the folder
-        cannot be written, CorruptJournal where its journal is damaged, InvalidInput for
-        a project outside the rule.
+        Args:
+            folder: The folder.
+            journal: The journal; by default the folder's own.
+            settings: The settings; by default those of the folder's config.json.
+            clock: The clock; by default the system's.
+            embedder: The embedder; by default the best that there is.
+            designs: Gives the designs, once they are needed.
+            project: The project, '' for none.
+
+        Raises:
+            ConfigError: config.json is broken.
+            StorageError: The folder cannot be written.
+            CorruptJournal: The journal is damaged.
+            InvalidInput: The project is outside the rule.
         """
         self.folder = folder
         self.project = check_project(project)
         self.clock: Clock = clock or SystemClock()
-        self.settings = (
-            settings if settings is not None else load_settings(self.config_file)
-        )
+        if settings is None:
+            settings = load_settings(self.config_file)
+        self.settings = settings
         self.journal = journal or open_journal(folder, clock=self.clock)
         self._find_designs = designs
         self._given_embedder = embedder
@@ -538,50 +628,41 @@ class Home:
         """The designs that work here, whose kinds of events are known from then on; a
         write asks for none.
 
-        Raises InvalidInput where two have one name, or one kind of event or of items,
-        or where a kind has another version.
+        Raises:
+            InvalidInput: Two have one name, or one kind of event or of items, or a kind
+                has another version.
         """
-        found = tuple(self._find_designs())
-        for design in found:
-            if not _NAME.fullmatch(design.name):
-                allowed = "1 to 32 of a-z 0-9 _ starting with a letter"
-                raise InvalidInput(
-                    f"got a design named {design.name!r}; allowed are {allowed}"
-                )
-        names = [name for design in found for name in (design.name, *design.kinds)]
-        items = [kind.name for kind in (*OWN_ITEMS, *item_kinds(found))]
-        if twice := [
-            name for known in (names, items) for name in known if known.count(name) > 1
-        ]:
-            allowed = "one of each name, of each kind of event and of items"
-            raise InvalidInput(
-                f"got two designs with {twice[0]!r}; allowed is {allowed}"
-            )
-        for design in found:
+        designs = tuple(self._find_designs())
+        _check_names(designs)
+        for design in designs:
             register_kinds(design.kinds, design.upcasters)
-        return found
+        return designs
 
     @property
     def shown(self) -> tuple[Design, ...]:
-        """The designs whose sections a context has: those that the setting
-        contextDesigns names; where it names none, those that lead, and of other
-        packages all; where there is none of these, every one.
+        """The designs whose sections a briefing has: those that the setting
+        contextDesigns names.
 
-        Raises InvalidInput for a name that no design has.
+        Where it names none, they are those with `default`, which all of other packages
+        have. Where none of these has a section, they are all.
+
+        Raises:
+            InvalidInput: No design has a name.
         """
-        named = self.settings.context_designs
-        known = {design.name: design for design in self.designs}
-        if unknown := [name for name in named if name not in known]:
-            raise InvalidInput(
-                f"got the design {unknown[0]!r} in contextDesigns; allowed are"
-                f" {', '.join(known)}"
-            )
-        chosen = [known[name] for name in named] or [
-            design for design in self.designs if design.leads
-        ]
-        return (
-            tuple(chosen) if any(design.sections for design in chosen) else self.designs
-        )
+        names = self.settings.context_designs
+        by_name = {design.name: design for design in self.designs}
+        for name in names:
+            if name not in by_name:
+                raise InvalidInput(
+                    f"got the design {name!r} in contextDesigns; allowed are"
+                    f" {', '.join(by_name)}"
+                )
+        chosen = [by_name[name] for name in names]
+        if not chosen:
+            chosen = [design for design in self.designs if design.default]
+        if any(design.sections for design in chosen):
+            return tuple(chosen)
+        return self.designs
 
     @property
     def closed_projects(self) -> frozenset[str]:
@@ -590,10 +671,11 @@ class Home:
         """
         if not self.project:
             return frozenset()
-        found = (
-            design.silos(self) for design in self.designs if design.silos is not None
-        )
-        return frozenset().union(*found) - {self.project}
+        closed = set[str]()
+        for design in self.designs:
+            if design.silos is not None:
+                closed |= design.silos(self)
+        return frozenset(closed - {self.project})
 
     @property
     def projects(self) -> tuple[str, ...] | None:
@@ -603,10 +685,11 @@ class Home:
         return (self.project,) if self.project else None
 
     def in_project(self, project: str) -> Home:
-        """The same home for another project, '' for all; it shares journal, views and
-        clock with this one.
+        """Return the same home for another project, '' for all; it shares journal,
+        views and clock with this one.
 
-        Raises InvalidInput for a project outside the rule.
+        Raises:
+            InvalidInput: The project is outside the rule.
         """
         _ = self.views, self.designs  # made once, for both
         other = copy(self)
@@ -628,7 +711,7 @@ class Home:
         """The views of this home; a write opens none."""
         from theorex_lab.journal.view import Views
 
-        self.designs
+        _ = self.designs  # whose kinds of events the views read
         return Views(
             self.journal,
             self.folder / "views",
@@ -636,18 +719,22 @@ class Home:
         )
 
     def agents(self) -> list[str]:
-        """Names of the agents who have something in a design, in order of their first."""
-        found = (
-            design.agents(self) for design in self.designs if design.agents is not None
-        )
-        return list(dict.fromkeys(name for names in found for name in names))
+        """Return the names of the agents who have something in a design, in order of
+        their first.
+        """
+        names: dict[str, None] = {}
+        for design in self.designs:
+            if design.agents is not None:
+                names.update(dict.fromkeys(design.agents(self)))
+        return list(names)
 
     def settings_of(self, design: Design) -> Any:
-        """A design's own settings, as they stand in `designs.NAME` of config.json;
+        """Return a design's own settings, as `designs.NAME` of config.json has them;
         without pydantic once they were checked.
 
-        Raises ConfigError for what is wrong in them, InvalidInput for a design without
-        settings.
+        Raises:
+            ConfigError: Something in them is wrong.
+            InvalidInput: The design has no settings.
         """
         if design.settings is None:
             raise InvalidInput(
@@ -656,31 +743,27 @@ class Home:
         return part_of(self.settings, design.name, design.settings, self.config_file)
 
     def taken_in(self) -> dict[tuple[str, str], int]:
-        """By agent and session, the seq up to which every design has taken in what was
-        captured.
+        """Return by agent and session the seq up to which every design has processed
+        what was captured.
         """
-        found = [
-            design.consolidated(self)
+        by_design = [
+            design.processed_up_to(self)
             for design in self.designs
-            if design.consolidated is not None
+            if design.processed_up_to is not None
         ]
-        taken = (
-            {
-                key: min(upto[key] for upto in found)
-                for key in set.intersection(*map(set, found))
-            }
-            if found
-            else {}
-        )
-        for needed in (
-            design.needs(self) for design in self.designs if design.needs is not None
-        ):
-            taken |= {
-                key: min(taken[key], first - 1)
-                for key, first in needed.items()
-                if key in taken
-            }
-        return taken
+        if not by_design:
+            return {}
+        sessions = set.intersection(*map(set, by_design))
+        processed = {
+            session: min(upto[session] for upto in by_design) for session in sessions
+        }
+        for design in self.designs:
+            if design.pending_from is None:
+                continue
+            for session, first_pending in design.pending_from(self).items():
+                if session in processed:
+                    processed[session] = min(processed[session], first_pending - 1)
+        return processed
 
     @property
     def embedder(self) -> Embedder:
@@ -695,53 +778,76 @@ class Home:
         if self._given_embedder is not None:
             return self._given_embedder, "it was handed in"
         settings = self.settings
-        how: dict[str, Any] = {
+        options: dict[str, Any] = {
             "api_key_env": settings.lm_studio_api_key_env,
             "threads": settings.embed_threads,
         }
-        if settings.is_set(
-            "lm_studio_url"
-        ):  # naming a host in the config is the consent
-            how |= {
-                "url": settings.lm_studio_url,
-                "model": settings.lm_studio_embed_model,
-                "allow_remote": True,
-            }
-        return choose_embedder(**how)
+        # Naming a host in the config is the consent.
+        if settings.is_set("lm_studio_url"):
+            options["url"] = settings.lm_studio_url
+            options["model"] = settings.lm_studio_embed_model
+            options["allow_remote"] = True
+        return choose_embedder(**options)
 
     def __repr__(self) -> str:
         return f"Home({str(self.folder)!r})"
 
 
+def _check_names(designs: Sequence[Design]) -> None:
+    """Raise InvalidInput for a name outside the rule, and for a name, a kind of event
+    or a kind of items that two designs have.
+    """
+    names: list[str] = []
+    for design in designs:
+        if not _NAME.fullmatch(design.name):
+            allowed = "1 to 32 of a-z 0-9 _ starting with a letter"
+            raise InvalidInput(
+                f"got a design named {design.name!r}; allowed are {allowed}"
+            )
+        names += (design.name, *design.kinds)
+    item_names = [kind.name for kind in (*OWN_ITEMS, *item_kinds(designs))]
+    repeated = _first_repeated(names) or _first_repeated(item_names)
+    if repeated is not None:
+        allowed = "one of each name, of each kind of event and of items"
+        raise InvalidInput(f"got two designs with {repeated!r}; allowed is {allowed}")
+
+
+def _first_repeated(names: Sequence[str]) -> str | None:
+    """Return the first name that stands in the list again, None without one."""
+    for name in names:
+        if names.count(name) > 1:
+            return name
+    return None
+
+
 def item_view(designs: Iterable[Design], *, labels: bool = False) -> type[ItemIndex]:
-    """The search index over the texts, or the labels, of these designs, in whatever
-    order they are named.
+    """Return the search index over the texts, or the labels, of these designs, in
+    whatever order they are named.
     """
     from theorex_lab.search.index import item_index
 
-    items = (*OWN_ITEMS, *item_kinds(sorted(designs, key=lambda design: design.name)))
-    items = tuple(kind for kind in items if kind.label == labels)
-    return item_index(items, "labels" if labels else "items")
+    kinds = (*OWN_ITEMS, *item_kinds(sorted(designs, key=lambda design: design.name)))
+    indexed_kinds = tuple(kind for kind in kinds if kind.label == labels)
+    return item_index(indexed_kinds, "labels" if labels else "items")
 
 
 def item_kinds(designs: Iterable[Design]) -> list[ItemKind]:
-    """The kinds of items of these designs; one that several bring, as that of
+    """Return the kinds of items of these designs; one that several bring, as that of
     observations, once.
     """
-    return list(
-        {id(kind): kind for design in designs for kind in design.items}.values()
-    )
+    kinds: dict[int, ItemKind] = {}
+    for design in designs:
+        kinds.update((id(kind), kind) for kind in design.items)
+    return list(kinds.values())
 
 
 def check_given(
     clock: Clock | None, settings: Settings | None, embedder: Embedder | None
 ) -> None:
-    """Raises InvalidInput for an object that is not what it is handed in as: later it
+    """Raise InvalidInput for an object that is not what it is handed in as: later it
     would fail far from here.
     """
-    if clock is not None and (
-        isinstance(clock, type) or not callable(getattr(clock, "now", None))
-    ):
+    if clock is not None and not _is_clock(clock):
         raise InvalidInput(
             f"got {clock!r:.100} for a clock; allowed is an object whose now() tells"
             " the time in µs UTC"
@@ -755,26 +861,33 @@ def check_given(
         _check_embedder(embedder)
 
 
-def _check_embedder(given: Any) -> None:
-    """Raises InvalidInput, naming all that is wrong, where `given` is no
+def _is_clock(clock: object) -> bool:
+    """Return whether an object can tell the time."""
+    return not isinstance(clock, type) and callable(getattr(clock, "now", None))
+
+
+def _check_embedder(embedder: Any) -> None:
+    """Raise InvalidInput, naming all that is wrong, for what is no
     `search.embed.Embedder`.
 
-    What is computed when it is asked for (a property) is only looked for.
+    A property is computed when it is asked for, so it is only looked for.
     """
-    if isinstance(given, type):
+    if isinstance(embedder, type):
         raise InvalidInput(
-            f"got the class {given.__name__} for an embedder; allowed is an object"
+            f"got the class {embedder.__name__} for an embedder; allowed is an object"
             " of it"
         )
     import inspect  # which takes longer than most commands
 
-    wrong = []
+    problems = []
     for name, (allowed, is_right) in _MEMBERS.items():
-        if (found := inspect.getattr_static(given, name, _ABSENT)) is _ABSENT:
-            wrong.append(f"it has no {name} (allowed: {allowed})")
-        elif not hasattr(type(found), "__get__") and not is_right(found):
-            wrong.append(f"{name} is {found!r:.100} (allowed: {allowed})")
-    if wrong:
+        member = inspect.getattr_static(embedder, name, _ABSENT)
+        is_computed = hasattr(type(member), "__get__")
+        if member is _ABSENT:
+            problems.append(f"it has no {name} (allowed: {allowed})")
+        elif not is_computed and not is_right(member):
+            problems.append(f"{name} is {member!r:.100} (allowed: {allowed})")
+    if problems:
         raise InvalidInput(
-            f"got a {type(given).__name__} for an embedder: {'; '.join(wrong)}"
+            f"got a {type(embedder).__name__} for an embedder: {'; '.join(problems)}"
         )

@@ -1,11 +1,11 @@
-"""Files that were taken in: which are known and in which state, and what a context says
+"""Files that were ingested: which are known and in which state, and what a briefing says
 of them and of a session that was summed up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,9 @@ SUMMED_UP = {
     "completed": "feature",
     "next": "change",
 }
-_DOCUMENT, _SUMMARY = "document", "summary"  # kinds of lines
+# Kinds of lines.
+_DOCUMENT = "document"
+_SUMMARY = "summary"
 _MOST_FOUND = 3
 _MOST_FILES = 3
 _MOST_SYMBOLS = 12
@@ -45,9 +47,13 @@ _RECENT_EVENTS = 2_000
 class Part(NamedTuple):
     """A part of a file: a section, or a symbol of its code.
 
-    node_type: section, code_module, code_class, code_function, code_method, image or
-    scene.  name: headings, or the qualified name.  line: where it begins, from 1; of a
-    PDF the page, of a film the second.  links: pairs of relation and target.
+    Attributes:
+        node_type: section, code_module, code_class, code_function, code_method, image
+            or scene.
+        name: Headings, or the qualified name.
+        text: The text.
+        line: Where it begins, from 1; of a PDF the page, of a film the second.
+        links: Pairs of relation and target.
     """
 
     node_type: str
@@ -58,8 +64,11 @@ class Part(NamedTuple):
 
 
 class KnownFile(NamedTuple):
-    """The state in which a file was taken in: hash of its content ('' once it is gone),
-    and the seq of the event that holds it.
+    """The state in which a file was ingested.
+
+    Attributes:
+        digest: The hash of its content, '' once it is gone.
+        seq: The seq of the event that holds the content.
     """
 
     digest: str
@@ -67,8 +76,9 @@ class KnownFile(NamedTuple):
 
 
 class Documents(View):
-    """The files that are known, by agent, project and name, each with its state; and
-    what trusted summaries say, by project.
+    """The files that are known, by agent, project and name, each with its state.
+
+    It also has where trusted summaries stand, by project.
     """
 
     name = "documents"
@@ -84,15 +94,16 @@ class Documents(View):
         self.said = Table(seq="i8", at="i8", project="i4")
 
     def _document(self, event: Event) -> None:
-        project, file, moved = (
-            event.body.get(name, "") for name in ("project", "file", "moved_from")
-        )
-        self._put(event, project, file, event.body["hash"])
-        if moved:
-            row = self._put(event, project, moved, "")  # which may make it
+        """Note the state of a file, and that it was moved away from an old name."""
+        project = event.body.get("project", "")
+        old_name = event.body.get("moved_from", "")
+        self._put(event, project, event.body.get("file", ""), event.body["hash"])
+        if old_name:
+            row = self._put(event, project, old_name, "")  # which may make it
             self.rows["moves"][row] += 1
 
     def _observation(self, event: Event) -> None:
+        """Note a trusted summary."""
         body = event.body
         if SUMMARY_TAG in body["tags"] and TRUST[body["source"]] >= TRUST["agent"]:
             self.said.add(
@@ -102,36 +113,41 @@ class Documents(View):
             )
 
     def _put(self, event: Event, project: str, file: str, digest: str) -> int:
+        """Set the state of a file; return its row."""
         row = self.files.number(f"{event.agent}\n{project}\n{file}")
         self.rows.grow(len(self.files) - len(self.rows))
         self.rows.put(row, seq=event.seq, hash=self.digests.number(digest))
         return row
 
     def state(self, agent: str, project: str, file: str) -> KnownFile | None:
-        """The state of a file, None where it is not there."""
+        """Return the state of a file, None where the file is not known or gone."""
         row = self.files.find(f"{agent}\n{project}\n{file}")
         return None if row is None else self._state(row)
 
     def moves(self, agent: str, project: str, file: str) -> int:
-        """How many files were moved away from a name, and have kept the ids that were
-        made of it.
+        """Return how many files were moved away from a name, and have kept the ids that
+        were made of it.
         """
         row = self.files.find(f"{agent}\n{project}\n{file}")
         return 0 if row is None else int(self.rows["moves"][row])
 
     def _state(self, row: int) -> KnownFile | None:
+        """Return the state of the file of a row, None where the file is gone."""
         digest = self.digests[int(self.rows["hash"][row])]
-        return KnownFile(digest, int(self.rows["seq"][row])) if digest else None
+        if not digest:
+            return None
+        return KnownFile(digest, int(self.rows["seq"][row]))
 
     def known(self, agent: str, project: str) -> dict[str, KnownFile]:
-        """By name, the files of an agent in a project that are there."""
-        own = f"{agent}\n{project}\n"
-        rows = (
-            (key.removeprefix(own), self._state(row))
-            for row, key in enumerate(self.files)
-            if key.startswith(own)
-        )
-        return {name: known for name, known in rows if known is not None}
+        """Return by name the files of an agent in a project that are not gone."""
+        start = f"{agent}\n{project}\n"
+        files: dict[str, KnownFile] = {}
+        for row, key in enumerate(self.files):
+            if key.startswith(start):
+                state = self._state(row)
+                if state is not None:
+                    files[key.removeprefix(start)] = state
+        return files
 
 
 def document_body(
@@ -142,27 +158,33 @@ def document_body(
     salt: str,
     **more: str,
 ) -> Body:
-    """The body of a file's event: its parts, each under the id that it had before where
-    its name is the same.
+    """Return the body of a file's event: its parts, each under the id that it had
+    before where its name is the same.
 
-    before: the body that holds the file's earlier state; its parts are gone.  salt: of
-    new ids.  more: source, project, moved_from.
+    Args:
+        file: The file's name.
+        digest: The hash of its content.
+        parts: Its parts.
+        before: The body that holds the file's earlier state, whose parts are gone.
+        salt: The salt of new ids.
+        more: source, project, moved_from.
     """
-    there = before["parts"] if before else []
-    held = {part[2]: part[0] for part in reversed(there)}
+    old_parts = before["parts"] if before else []
+    old_ids = {part[2]: part[0] for part in reversed(old_parts)}
     rows = []
-    used = set[str]()
+    used_ids = set[str]()
     for number, part in enumerate(parts):
-        named = (salt, more.get("project", ""), file, part.name)
-        item = held.get(part.name) or derived_event_id(*named, "")
-        item = derived_event_id(*named, number) if item in used else item
-        used.add(item)
-        rows.append([item, *part])
+        name_words = (salt, more.get("project", ""), file, part.name)
+        item_id = old_ids.get(part.name) or derived_event_id(*name_words, "")
+        if item_id in used_ids:
+            item_id = derived_event_id(*name_words, number)
+        used_ids.add(item_id)
+        rows.append([item_id, *part])
     return {
         "file": file,
         "hash": digest,
         "parts": rows,
-        "gone": [part[0] for part in there],
+        "gone": [part[0] for part in old_parts],
         **more,
     }
 
@@ -170,68 +192,72 @@ def document_body(
 def sum_up(
     home: Home, said: dict[str, str], *, agent: str, session: str = ""
 ) -> list[WrittenObservation]:
-    """Keep what a session says of itself, by the names of SUMMED_UP, in one
-    transaction. Raises as `write_all`.
+    """Write what a session says of itself, in one transaction.
+
+    Args:
+        home: The home.
+        said: Texts by the names of SUMMED_UP.
+        agent: Whose session it is.
+        session: The session.
+
+    Raises:
+        InvalidInput: As `write_all`.
     """
-    how: dict[str, Any] = {"tags": [SUMMARY_TAG], "session": session}
-    told = [
-        (f"{name.capitalize()}: {text}", SUMMED_UP[name]) for name, text in said.items()
+    entries = [
+        ObservationEntry(
+            f"{name.capitalize()}: {text}",
+            agent,
+            observation_type=SUMMED_UP[name],
+            tags=[SUMMARY_TAG],
+            session=session,
+        )
+        for name, text in said.items()
     ]
-    return write_all(
-        home,
-        [
-            ObservationEntry(text, agent, observation_type=kind, **how)
-            for text, kind in told
-        ],
-    )
+    return write_all(home, entries)
 
 
-def summary_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
-    """The last summary of a session of the home's project, or of none."""
+def summary_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
+    """Yield the last summary of a session of the home's project, or of none."""
     with home.views.reading(Documents) as view:
-        said = view.said
-        own = view.projects.numbers("", *(home.projects or view.projects))
-        rows = np.flatnonzero(
-            (said["at"] <= wanted.now) & np.isin(said["project"], own)
-        )
-        rows = rows[said["at"][rows] == said["at"][rows].max(initial=0)]
-        last = home.journal.read(seqs=said["seq"][rows].tolist())
-    age = (
-        age_in_words((wanted.now - last[-1].at) / MICROSECONDS_PER_DAY) if last else ""
-    )
+        summaries = view.said
+        projects = view.projects.numbers("", *(home.projects or view.projects))
+        is_inside = np.isin(summaries["project"], projects)
+        is_past = summaries["at"] <= request.now
+        rows = np.flatnonzero(is_past & is_inside)
+        times = summaries["at"][rows]
+        rows = rows[times == times.max(initial=0)]
+        events = home.journal.read(seqs=summaries["seq"][rows].tolist())
+    if not events:
+        return
+    age = age_in_words((request.now - events[-1].at) / MICROSECONDS_PER_DAY)
     why = "what the last session that was summed up said of itself"
-    for event in last:
-        yield ContextLine(
-            _SUMMARY,
-            event.agent,
-            one_line(f"{event.body['text']} ({age})"),
-            None,
-            (event.id,),
-            (),
-            why,
-        )
+    for event in events:
+        text = one_line(f"{event.body['text']} ({age})")
+        yield ContextLine(_SUMMARY, event.agent, text, None, (event.id,), (), why)
 
 
-def document_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
-    """What of files and code fits the query; without one, what is defined in the files
-    that were touched last.
+def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
+    """Yield what of files and code fits the query; without a query, what is defined in
+    the files that were touched last.
     """
-    if not wanted.query:
-        yield from _touched(home, wanted.now)
+    if not request.query:
+        yield from _touched(home, request.now)
         return
     with home.views.reading(Documents) as view:
         if not len(view.rows):
             return
-    kinds = [SECTION.name, SYMBOL.name]
-    found = Searcher(home).search(
-        wanted.query, kinds=kinds, projects=home.projects, limit=_MOST_FOUND
+    hits = Searcher(home).search(
+        request.query,
+        kinds=[SECTION.name, SYMBOL.name],
+        projects=home.projects,
+        limit=_MOST_FOUND,
     )
-    events = {event.id: event for event in home.journal.read(ids=list({*found.events}))}
-    for hit, event in zip(found, map(events.__getitem__, found.events), strict=True):
-        text = one_line(f"{hit.about}: {hit.text.partition(chr(10))[2]}")
-        yield ContextLine(
-            _DOCUMENT,
-            *_whose(event, text),
+    events = {event.id: event for event in home.journal.read(ids=list({*hits.events}))}
+    for hit, event_id in zip(hits, hits.events, strict=True):
+        body_text = hit.text.partition("\n")[2]
+        yield _line(
+            events[event_id],
+            f"{hit.about}: {body_text}",
             (hit.id,),
             (),
             f"fits the prompt, {hit.score:.2f}",
@@ -239,60 +265,75 @@ def document_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
 
 
 def _touched(home: Home, now: int) -> Iterator[ContextLine]:
-    """The files that were touched last and whose symbols are known, each with these."""
-    with home.views.reading(Documents) as view:
-        known = {
-            tuple(name.split("\n", 2)): int(view.rows["seq"][row])
-            for row, name in enumerate(view.files)
-        }
-    start = max(home.journal.last_seq() - _RECENT_EVENTS, 0)
-    recent = (
-        [*home.journal.tail(start, kinds=["tool_used"], projects=home.projects)]
-        if known
-        else []
-    )
-    touched: dict[int, int] = {}
-    for event in reversed(recent):
-        paths = event.body.get("paths", {})
-        project = event.body.get("project", "")
-        for path in (*paths.get("edited", ()), *paths.get("read", ())):
-            for key in (
-                (event.agent, project, path),
-                (event.agent, "", f"{project}/{path}"),
-            ):
-                if key in known and len(touched) < _MOST_FILES:
-                    touched.setdefault(known[key], event.at)
+    """Yield the files that were touched last and whose symbols are known, each with
+    these.
+    """
+    touched = _touched_at(home)
     for event in home.journal.read(seqs=sorted(touched)):
-        parts = [
+        symbols = [
             part
             for part in event.body["parts"]
             if part[1] in ("code_class", "code_function")
         ][:_MOST_SYMBOLS]
-        if parts:
-            age = age_in_words((now - touched[event.seq]) / MICROSECONDS_PER_DAY)
-            text = one_line(
-                f"{event.body['file']} defines {', '.join(part[2] for part in parts)}"
-                f" (touched {age})"
-            )
-            items = tuple(part[0] for part in parts)
-            yield ContextLine(
-                _DOCUMENT,
-                *_whose(event, text),
-                items,
-                (event.id,),
-                "a file that was touched last",
-            )
+        if not symbols:
+            continue
+        age = age_in_words((now - touched[event.seq]) / MICROSECONDS_PER_DAY)
+        names = ", ".join(part[2] for part in symbols)
+        yield _line(
+            event,
+            f"{event.body['file']} defines {names} (touched {age})",
+            tuple(part[0] for part in symbols),
+            (event.id,),
+            "a file that was touched last",
+        )
 
 
-def _whose(event: Event, text: str) -> tuple[str, str, tuple[str, int] | None]:
-    """Owner, text and source of a line; what was only heard names its source beside the
+def _touched_at(home: Home) -> dict[int, int]:
+    """Return when the last known files were touched (µs UTC), by seq of the event that
+    holds the file.
+    """
+    with home.views.reading(Documents) as view:
+        file_seqs = {
+            tuple(name.split("\n", 2)): int(view.rows["seq"][row])
+            for row, name in enumerate(view.files)
+        }
+    if not file_seqs:
+        return {}
+    start = max(home.journal.last_seq() - _RECENT_EVENTS, 0)
+    events = [*home.journal.tail(start, kinds=["tool_used"], projects=home.projects)]
+    touched: dict[int, int] = {}
+    for event in reversed(events):
+        for key in _file_keys(event):
+            if key in file_seqs and len(touched) < _MOST_FILES:
+                touched.setdefault(file_seqs[key], event.at)
+    return touched
+
+
+def _file_keys(event: Event) -> Iterator[tuple[str, str, str]]:
+    """Yield the agent, project and name of the files that a tool call touched, as they
+    may have been ingested.
+    """
+    paths = event.body.get("paths", {})
+    project = event.body.get("project", "")
+    for path in (*paths.get("edited", ()), *paths.get("read", ())):
+        yield event.agent, project, path
+        yield event.agent, "", f"{project}/{path}"
+
+
+def _line(
+    event: Event,
+    text: str,
+    item_ids: tuple[str, ...],
+    event_ids: tuple[str, ...],
+    why: str,
+) -> ContextLine:
+    """Return a line of an event's file; an untrusted one names its source beside the
     agent.
     """
     trust = TRUST[event.body["source"]]
-    return (
-        owner_of(event),
-        text,
-        None if trust >= TRUST["agent"] else (event.agent, trust),
+    heard_from = None if trust >= TRUST["agent"] else (event.agent, trust)
+    return ContextLine(
+        _DOCUMENT, owner_of(event), one_line(text), heard_from, item_ids, event_ids, why
     )
 
 

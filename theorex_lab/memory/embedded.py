@@ -279,7 +279,7 @@ class EmbeddedTexts:
         def ask() -> None:
             try:
                 done.set_result(self._checked([query])[0])
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - whatever broke in it, words decide
                 silent = (
                     error
                     if isinstance(error, ModelUnavailable)

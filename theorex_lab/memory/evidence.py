@@ -1,7 +1,7 @@
 """Evidence: how often each option succeeded under each key, how long it took and what
 it used, as sums in columns.
 
-A key says what was asked, such as `query_type/code`; an option is what was tried, such
+A key says what was asked, such as `query_type/code`. An option is what was tried, such
 as a model's name.
 """
 
@@ -27,28 +27,31 @@ from theorex_lab.memory.similarity import PartIndex
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Reader = tuple[
-    str, Callable[[Event], Iterable[EvidenceRun]]
-]  # what stands before its keys, and the runs of an event
+# What stands before its keys, and the runs of an event.
+Reader = tuple[str, Callable[[Event], Iterable[EvidenceRun]]]
 
 QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
 FALLBACK_TYPE = "general"
 QUERY_TYPE_PREFIX = "query_type/"
-# before the key of what only a file says: it is shown, and nothing goes by it
+# Before the key of what only a file says: it is shown, and nothing goes by it.
 HEARD_PREFIX = "heard/"
 AMOUNTS = ("latency_ms", "tokens", "cost")
-_WIDTH = 2 + 2 * len(
-    AMOUNTS
-)  # runs, successes, then of each amount its sum and how many runs stated it
+# Runs, successes, then of each amount its sum and how many runs stated it.
+_WIDTH = 2 + 2 * len(AMOUNTS)
 _FIRST_AMOUNT = 2
+_AMOUNT_COLUMNS = (2, 4, 6)  # of the sums, where each amount's two begin
 
 
 class Option(NamedTuple):
     """What was tried, how often it succeeded, and what it takes.
 
-    name: any text, such as a model's or a gene's.  n, successes: 0 <= successes <= n,
-    fractions allowed.  cost, latency_ms: means in any unit that is the same for all
-    that are compared, NaN where they are not known.
+    Attributes:
+        name: Any text, such as a model's or a gene's name.
+        n: How many runs there are; fractions are allowed.
+        successes: How many of them succeeded, 0 to n; fractions are allowed.
+        cost: The mean cost in any unit that is the same for all that are compared, NaN
+            where it is not known.
+        latency_ms: The mean latency likewise.
     """
 
     name: str
@@ -59,44 +62,50 @@ class Option(NamedTuple):
 
 
 def not_worse(options: Sequence[Option], level: float = WORSE_AT) -> list[int]:
-    """The places of the options whose success is not distinguishably below the best
-    rate, the best itself first.
+    """Return the indexes of the options whose success is not distinguishably below the
+    best rate, the best itself first.
 
-    The best is that of the highest rate; of equals the one with more runs, then by
-    name. Another is worse where the difference is so many standard errors wide that
-    chance gives it with a probability below `level`, one-sided: 0 holds none for worse,
-    0.5 every one whose rate is lower. Options without a run are left out. Raises
-    InvalidInput for a level outside 0..0.5 and where no option has a run.
+    The best has the highest rate; of equals it has more runs, then the first name.
+    Another is worse where the difference is so many standard errors wide that chance
+    gives it with a probability below `level`, one-sided. Options without a run are left
+    out.
+
+    Args:
+        options: The options.
+        level: 0 holds none for worse, 0.5 every one whose rate is lower.
+
+    Raises:
+        InvalidInput: The level is outside 0..0.5, or no option has a run.
 
     >>> not_worse([Option("a", 20, 17), Option("b", 20, 18), Option("c", 20, 4)])
     [1, 0]
     """
-    tried = [place for place, option in enumerate(options) if option.n > 0]
+    tried = [index for index, option in enumerate(options) if option.n > 0]
     if not tried or not 0 <= level <= 0.5:
         got = f"{len(options)} options, {len(tried)} with runs, at the level {level!r}"
         raise InvalidInput(f"got {got}; allowed is one or more with runs, at 0 to 0.5")
-    first = min(
-        tried,
-        key=lambda place: (
-            -_rate(options[place]),
-            -options[place].n,
-            options[place].name,
-        ),
-    )
-    others = (
-        place
-        for place in tried
-        if place != first and _chance(options[place], options[first]) >= level
-    )
-    return [first, *others]
+
+    def by_rate(index: int) -> tuple[float, float, str]:
+        option = options[index]
+        return -_rate(option), -option.n, option.name
+
+    best = min(tried, key=by_rate)
+    others = [
+        index
+        for index in tried
+        if index != best and _chance(options[index], options[best]) >= level
+    ]
+    return [best, *others]
 
 
 def cheapest_not_worse(options: Sequence[Option], level: float = WORSE_AT) -> int:
-    """The place of the cheapest option among those that `not_worse` leaves, which
-    raises what this does.
+    """Return the index of the cheapest option among those that `not_worse` leaves.
 
     The lowest known cost wins, then the lowest known latency, then success, runs and
     name: what is not known is never taken for cheap or quick.
+
+    Raises:
+        InvalidInput: As `not_worse`.
 
     >>> cheapest_not_worse(
     ...     [
@@ -108,43 +117,64 @@ def cheapest_not_worse(options: Sequence[Option], level: float = WORSE_AT) -> in
     1
     """
     return min(
-        not_worse(options, level), key=lambda place: by_cost_and_speed(options[place])
+        not_worse(options, level), key=lambda index: by_cost_and_speed(options[index])
     )
 
 
 def by_cost_and_speed(option: Option) -> tuple[float, float, float, float, str]:
-    """The sort key: cost, then latency (unknown ones last), then success, runs and
-    name.
+    """Return the sort key: cost, then latency (unknown ones last), then success, runs
+    and name.
     """
-    cost, latency_ms = (
-        math.inf if math.isnan(amount) else amount
-        for amount in (option.cost, option.latency_ms)
+    return (
+        _known_first(option.cost),
+        _known_first(option.latency_ms),
+        -_rate(option),
+        -option.n,
+        option.name,
     )
-    return cost, latency_ms, -_rate(option), -option.n, option.name
+
+
+def _known_first(amount: float) -> float:
+    """Return an amount, infinity where it is not known."""
+    return math.inf if math.isnan(amount) else amount
 
 
 def _rate(option: Option) -> float:
+    """Return the share of runs that succeeded."""
     return option.successes / option.n
 
 
 def _chance(option: Option, best: Option) -> float:
-    """How probable at least this difference to the best is by chance, 0 to 0.5; the
-    errors are those of the rates after a success and a failure more, since a rate of 0
-    or 1 has an error too.
+    """Return how probable at least this difference to the best is by chance, 0 to 0.5.
+
+    The errors are those of the rates after a success and a failure more, since a rate
+    of 0 or 1 has an error too.
     """
-    rates = [(side, (side.successes + 1.0) / (side.n + 2.0)) for side in (option, best)]
-    error = math.sqrt(sum(rate * (1.0 - rate) / side.n for side, rate in rates))
-    return 0.5 * math.erfc((_rate(best) - _rate(option)) / error / math.sqrt(2.0))
+    variance = _variance(option) + _variance(best)
+    errors_wide = (_rate(best) - _rate(option)) / math.sqrt(variance)
+    return 0.5 * math.erfc(errors_wide / math.sqrt(2.0))
+
+
+def _variance(option: Option) -> float:
+    """Return the variance of an option's rate after a success and a failure more."""
+    rate = (option.successes + 1.0) / (option.n + 2.0)
+    return rate * (1.0 - rate) / option.n
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Evidence as columns, one row a key and option, in the order in which the table
-    took them in.
+    """Evidence as columns, a row for each key and option, in the order in which the
+    table got them.
 
-    n, successes: runs and how many of them succeeded, fractions where they were aged.
-    latency_ms, tokens, cost: means over the runs that stated them, NaN where none did.
-    last: time of the latest run, µs UTC.
+    Attributes:
+        keys: The keys.
+        options: The options.
+        n: How many runs; fractions where they were aged.
+        successes: How many of them succeeded, likewise.
+        latency_ms: The mean over the runs that stated it, NaN where none did.
+        tokens: Likewise.
+        cost: Likewise.
+        last: The time of the latest run (µs UTC).
     """
 
     keys: list[str]
@@ -161,8 +191,14 @@ class Cells:
 
 
 class RowRuns(NamedTuple):
-    """Runs of some rows of a table: numbers of their options, runs and successes, the
-    time of the latest (µs), mean cost.
+    """Runs of some rows of a table.
+
+    Attributes:
+        option: The numbers of their options.
+        n: How many runs.
+        successes: How many of them succeeded.
+        last: The time of the latest (µs UTC).
+        cost: The mean cost.
     """
 
     option: Integers
@@ -193,13 +229,12 @@ class EvidenceTable(Parts):
         self._options = Names()
         self._cells = Table(key="i4", option="i4", last="i8", sums=("f8", _WIDTH))
         self._rows: dict[tuple[str, str], int] = {}  # in the order of the table's rows
-        self._first = Table(row="i8")  # by number of a key, its last row
-        self._before = Table(
-            row="i8"
-        )  # by row, the row of the same key before it, -1 without one
-        self._alike: dict[
-            str, PartIndex
-        ] = {}  # by prefix; keys under another are empty sets there
+        # By number of a key, its last row.
+        self._first = Table(row="i8")
+        # By row, the row of the same key before it, -1 without one.
+        self._before = Table(row="i8")
+        # By prefix; keys under another are empty sets there.
+        self._alike: dict[str, PartIndex] = {}
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -215,93 +250,122 @@ class EvidenceTable(Parts):
         tokens: float | None = None,
         cost: float | None = None,
     ) -> None:
-        """Count one run. `at`: µs UTC. None or NaN: not stated.
+        """Count one run.
 
-        Raises InvalidInput for a success that is not a truth value, a time that no date
-        has, a negative or infinite amount; then nothing was counted.
+        Args:
+            key: What was asked.
+            option: What was tried.
+            success: Whether it succeeded.
+            at: The time of the run (µs UTC).
+            latency_ms: How long it took; None or NaN is not stated.
+            tokens: What it used, likewise.
+            cost: What it cost, likewise.
+
+        Raises:
+            InvalidInput: The success is not a truth value, no date has the time, or an
+                amount is negative or infinite; then nothing was counted.
         """
         if success not in (True, False) or not EARLIEST <= at <= LATEST:
             raise InvalidInput(
                 f"got success {success!r} at {at!r}; allowed is True or False, in"
                 " microseconds"
             )
-        for amount in (latency_ms, tokens, cost):
+        amounts = (latency_ms, tokens, cost)
+        for amount in amounts:
             if amount is not None and (amount < 0 or amount == math.inf):
                 raise InvalidInput(
                     f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite"
                     " numbers from 0, None"
                 )
-        if (row := self._rows.get((key, option))) is None:
-            if not isinstance(key, str) or not isinstance(option, str):
-                raise InvalidInput(
-                    f"got {key!r}, {option!r} as a key and an option; allowed are texts"
-                )
-            numbers = {
-                "key": self._keys.number(key),
-                "option": self._options.number(option),
-            }
-            row = self._rows[key, option] = self._cells.add(**numbers, last=EARLIEST)
-            if numbers["key"] == len(self._first):
-                self._first.add(row=-1)
-            self._before.add(row=self._first["row"][numbers["key"]])
-            self._first.put(numbers["key"], row=row)
-        sums = self._cells["sums"][row]
+        row = self._rows.get((key, option))
+        if row is None:
+            row = self._add_row(key, option)
         last = self._cells["last"]
         last[row] = max(last[row], at)
+        sums = self._cells["sums"][row]
         sums[:_FIRST_AMOUNT] += 1.0, success
-        for number, amount in enumerate((latency_ms, tokens, cost), 1):
+        for column, amount in zip(_AMOUNT_COLUMNS, amounts, strict=True):
             if amount is not None and amount == amount:  # not NaN
-                sums[2 * number : 2 * number + 2] += amount, 1.0
+                sums[column : column + 2] += amount, 1.0
+
+    def _add_row(self, key: str, option: str) -> int:
+        """Add a row for a key and option, and link it to the key's row before it."""
+        if not isinstance(key, str) or not isinstance(option, str):
+            raise InvalidInput(
+                f"got {key!r}, {option!r} as a key and an option; allowed are texts"
+            )
+        key_number = self._keys.number(key)
+        option_number = self._options.number(option)
+        row = self._cells.add(key=key_number, option=option_number, last=EARLIEST)
+        self._rows[key, option] = row
+        if key_number == len(self._first):
+            self._first.add(row=-1)
+        self._before.add(row=self._first["row"][key_number])
+        self._first.put(key_number, row=row)
+        return row
 
     def row(self, key: str, option: str) -> int | None:
-        """The row of a key and option, which stays the same; None where no run of them
-        was counted.
+        """Return the row of a key and option, which stays the same; None where no run
+        of them was counted.
         """
         return self._rows.get((key, option))
 
     def option_number(self, option: str) -> int:
-        """The number of an option, -1 where no run of it was counted."""
-        found = self._options.find(option)
-        return -1 if found is None else found
+        """Return the number of an option, -1 where no run of it was counted."""
+        number = self._options.find(option)
+        return -1 if number is None else number
 
     def alike(
         self, prefix: str, parts: Collection[str], floor: float
     ) -> tuple[Integers, Floats]:
-        """The rows of keys like these parts, and how alike: keys are `prefix` and then
-        parts, joined by `|`; see `PartIndex`.
+        """Return the rows of keys like these parts, and how alike they are.
+
+        Args:
+            prefix: What stands before the parts of a key, which are joined by `|`.
+            parts: The parts.
+            floor: The lowest likeness; see `PartIndex`.
         """
+        index = self._part_index(prefix)
+        keys, likeness = index.alike(parts, floor)
+        rows = self._first["row"][keys]
+        all_rows = [rows]
+        all_likeness = [likeness]
+        # Each step goes to the row before of every key that has one.
+        while len(rows):
+            rows = self._before["row"][rows]
+            has_row = rows >= 0
+            rows = rows[has_row]
+            likeness = likeness[has_row]
+            all_rows.append(rows)
+            all_likeness.append(likeness)
+        return np.concatenate(all_rows), np.concatenate(all_likeness)
+
+    def _part_index(self, prefix: str) -> PartIndex:
+        """Return the index over the parts of the keys with a prefix, up to date."""
         index = self._alike.setdefault(prefix, PartIndex())
         for number in range(len(index), len(self._keys)):
             key = self._keys[number]
-            index.add(
-                key.removeprefix(prefix).split("|") if key.startswith(prefix) else ()
-            )
-        keys, likeness = index.alike(parts, floor)
-        rows = self._first["row"][keys]
-        found = [(rows, likeness)]
-        while len(rows):
-            rows = self._before["row"][rows]
-            rows, likeness = rows[rows >= 0], likeness[rows >= 0]
-            found.append((rows, likeness))
-        return np.concatenate([pair[0] for pair in found]), np.concatenate(
-            [pair[1] for pair in found]
-        )
+            if key.startswith(prefix):
+                index.add(key.removeprefix(prefix).split("|"))
+            else:
+                index.add(())
+        return index
 
     def runs(self, rows: Integers) -> RowRuns:
-        """The runs of these rows."""
+        """Return the runs of these rows."""
         sums = self._cells["sums"]
-        cost = _FIRST_AMOUNT + 2 * AMOUNTS.index("cost")
-        n, successes, total, stated = (
-            sums[rows, column] for column in (0, 1, cost, cost + 1)
-        )
+        cost_column = _FIRST_AMOUNT + 2 * AMOUNTS.index("cost")
+        cost = sums[rows, cost_column]
+        n_stated = sums[rows, cost_column + 1]
         with np.errstate(invalid="ignore"):
-            return RowRuns(
-                self._cells["option"][rows],
-                n,
-                successes,
-                self._cells["last"][rows],
-                total / stated,
-            )
+            mean_cost = cost / n_stated
+        return RowRuns(
+            option=self._cells["option"][rows],
+            n=sums[rows, 0],
+            successes=sums[rows, 1],
+            last=self._cells["last"][rows],
+            cost=mean_cost,
+        )
 
     def correct(self, row: int, successes: int) -> None:
         """Count so many successes more (below 0: fewer) among the runs of a row."""
@@ -314,27 +378,39 @@ class EvidenceTable(Parts):
         now: int | None = None,
         half_life_days: float | None = None,
     ) -> Cells:
-        """The evidence under keys that begin with `prefix`, as it weighs at `now` (µs
-        UTC).
+        """Return the evidence under keys that begin with `prefix`, as it weighs at
+        `now`.
 
-        With `half_life_days`, n and successes of a cell count half as much for each
-        half-life since its last run (a run later than `now` has no age); rates and
-        means stay. Raises InvalidInput for a half-life that is not a number above 0, or
-        one without `now`.
+        Args:
+            prefix: The beginning of the keys.
+            now: A time (µs UTC). A run later than `now` has no age.
+            half_life_days: n and successes of a cell count half as much for each
+                half-life since its last run; rates and means stay. None: they do not
+                age.
+
+        Raises:
+            InvalidInput: The half-life is not a number above 0, or has no `now`.
         """
         # Keys stand in the order of their rows, one each.
-        chosen = {
+        row_of = {
             pair: row for pair, row in self._rows.items() if pair[0].startswith(prefix)
         }
-        rows = [*chosen.values()]
+        rows = list(row_of.values())
         sums = self._cells["sums"][rows]
         last = self._cells["last"][rows]
         with np.errstate(invalid="ignore"):
             means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
         counts = sums[:, :2] * _weight(last[:, None], now, half_life_days)
-        keys, options = ([pair[place] for pair in chosen] for place in (0, 1))
-        (n, successes), (latency_ms, tokens, cost) = counts.T, means.T
-        return Cells(keys, options, n, successes, latency_ms, tokens, cost, last)
+        return Cells(
+            keys=[key for key, _ in row_of],
+            options=[option for _, option in row_of],
+            n=counts[:, 0],
+            successes=counts[:, 1],
+            latency_ms=means[:, 0],
+            tokens=means[:, 1],
+            cost=means[:, 2],
+            last=last,
+        )
 
     def _after_load(self) -> None:
         keys = [*self._keys]
@@ -351,8 +427,8 @@ class EvidenceTable(Parts):
 def expected_success(
     runs: RowRuns, now: int, half_life_days: float | None
 ) -> tuple[Floats, Floats, Floats]:
-    """Of each row the weight of its age, .5^(age / half-life); (successes + 1) / (runs
-    + 2); and their product.
+    """Return of each row the weight of its age, .5^(age / half-life); (successes + 1) /
+    (runs + 2); and their product.
 
     The weight is 1 without a half-life, and for what lies ahead of `now` (µs UTC).
     """
@@ -362,35 +438,30 @@ def expected_success(
 
 
 def success_of(home: Home, options: Iterable[str]) -> dict[str, float]:
-    """Of the options of which a design knows how they did, (successes + 1) / (runs + 2)
-    over all their runs.
+    """Return (successes + 1) / (runs + 2) over all runs, of the options of which a
+    design knows how they did.
 
     What is known of an option does not fade here: a fix that failed is no better for
     having been forgotten.
     """
-    found: dict[str, float] = {}
+    rates: dict[str, float] = {}
     keys = [f"{design.name}/{OPTION_KEY}" for design in home.designs if design.evidence]
     with home.views.reading(evidence_view(home)) as view:
-        for option in options if len(view.table) else ():
-            rows = np.array(
-                [
-                    row
-                    for key in keys
-                    if (row := view.table.row(key, option)) is not None
-                ],
-                np.int64,
-            )
-            if len(rows):
-                runs = view.table.runs(rows)
-                found[option] = float(
-                    (runs.successes.sum() + 1.0) / (runs.n.sum() + 2.0)
-                )
-    return found
+        if not len(view.table):
+            return rates
+        for option in options:
+            rows = [view.table.row(key, option) for key in keys]
+            counted_rows = [row for row in rows if row is not None]
+            if counted_rows:
+                runs = view.table.runs(np.array(counted_rows, np.int64))
+                rate = (runs.successes.sum() + 1.0) / (runs.n.sum() + 2.0)
+                rates[option] = float(rate)
+    return rates
 
 
 def is_heard(body: Body) -> bool:
-    """Whether a call is known only from a file that somebody made, or from a tool:
-    anybody may have made it up.
+    """Return whether a call is known only from a file that somebody made, or from a
+    tool: anybody may have made it up.
     """
     return TRUST[body.get("source", "model")] < TRUST["model"]
 
@@ -400,8 +471,8 @@ class EvidenceView(View):
     and model.
 
     An attempt that got no answer at all tells of the endpoint, not of what the model
-    answers: it is left out. What `is_heard` stands apart, under keys with HEARD_PREFIX
-    before them.
+    answers: it is left out. What `is_heard` is counted apart, under keys with
+    HEARD_PREFIX before them.
 
     A run succeeds where the model answered, unless an outcome says afterwards that it
     went wrong: the one that it was called for, or one that was recorded of it.
@@ -410,50 +481,65 @@ class EvidenceView(View):
     name = "evidence"
     code = 7
     kinds = ("trace_ended", *verdicts.KINDS)
-    readers: ClassVar[
-        Mapping[str, Sequence[Reader]]
-    ] = {}  # by event kind: what a design reads from such an event
+    # By event kind: what a design reads from such an event.
+    readers: ClassVar[Mapping[str, Sequence[Reader]]] = {}
 
     def __init__(self) -> None:
         super().__init__()
         self.table = EvidenceTable()
         self.verdicts = verdicts.Verdicts()
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in how calls went, and what outcomes say of them."""
+    def apply(self, events: Sequence[Event]) -> None:
+        """Count how calls went, and what outcomes say of them."""
         for event in events:
-            for prefix, runs in self.readers.get(event.kind, ()):
-                for key, option, success, *amounts in runs(event):
-                    stated = dict(zip(AMOUNTS, amounts, strict=True))
-                    self.table.add(prefix + key, option, success, at=event.at, **stated)
+            self._count_runs(event)
             if event.kind == "trace_ended":
-                self._count(event)
-            elif event.kind in verdicts.KINDS and (said := verdicts.verdict_of(event)):
-                for row, change in self.verdicts.say(*said):
-                    self.table.correct(row, change)
-                if event.kind == "outcome" and "answer" in event.body:
-                    answer = event.body["answer"]
-                    self._judge(event.id, _key(answer), answer["model"], answer["at"])
+                self._count_attempts(event)
+            elif event.kind in verdicts.KINDS:
+                self._apply_verdict(event)
 
-    def _count(self, event: Event) -> None:
+    def _count_runs(self, event: Event) -> None:
+        """Count the runs that designs read from an event."""
+        for prefix, runs in self.readers.get(event.kind, ()):
+            for key, option, success, *amounts in runs(event):
+                stated = dict(zip(AMOUNTS, amounts, strict=True))
+                self.table.add(prefix + key, option, success, at=event.at, **stated)
+
+    def _apply_verdict(self, event: Event) -> None:
+        """Correct the runs of which an event says that they went otherwise."""
+        verdict = verdicts.verdict_of(event)
+        if not verdict:
+            return
+        for row, change in self.verdicts.say(*verdict):
+            self.table.correct(row, change)
+        if event.kind == "outcome" and "answer" in event.body:
+            answer = event.body["answer"]
+            self._judge(event.id, _key(answer), answer["model"], answer["at"])
+
+    def _count_attempts(self, event: Event) -> None:
+        """Count the attempts of a trace that got an answer."""
         body = event.body
         if body["lost"]:
             return
         key = _key(body)
         outcome_id = body.get("outcome_id")
-        for attempt in (
-            attempt for attempt in body["attempts"] if not attempt.get("unavailable")
-        ):
+        for attempt in body["attempts"]:
+            if attempt.get("unavailable"):
+                continue
+            model = attempt["model"]
             stated = {name: attempt[name] for name in AMOUNTS}
-            self.table.add(
-                key, attempt["model"], attempt["success"], at=event.at, **stated
-            )
+            self.table.add(key, model, attempt["success"], at=event.at, **stated)
             if outcome_id and attempt["success"]:
-                self._judge(outcome_id, key, attempt["model"], event.at)
+                self._judge(outcome_id, key, model, event.at)
 
     def _judge(self, outcome_id: str, key: str, model: str, at: int) -> None:
-        """Let an outcome say how an answer went that was counted as good; `at`: when it
-        was given, µs UTC.
+        """Let an outcome say how an answer went that was counted as good.
+
+        Args:
+            outcome_id: The id of the outcome.
+            key: The key of the answer.
+            model: The model of the answer.
+            at: When the answer was given (µs UTC).
         """
         row = self.table.row(key, model)
         if row is not None and not self.verdicts.answer(outcome_id, cell=row, at=at):
@@ -461,44 +547,39 @@ class EvidenceView(View):
 
 
 def evidence_view(home: Home) -> type[EvidenceView]:
-    """The evidence of a home: of models' answers, and of whatever else its designs read
-    from their events.
+    """Return the view of the evidence of a home: of models' answers, and of whatever
+    else its designs read from their events.
     """
-    return _with_readers(
-        tuple(
-            sorted(
-                (each for each in home.designs if each.evidence),
-                key=lambda each: each.name,
-            )
-        )
-    )
+    designs = [design for design in home.designs if design.evidence]
+    designs.sort(key=lambda design: design.name)
+    return _with_readers(tuple(designs))
 
 
 @cache
 def _with_readers(designs: tuple[Design, ...]) -> type[EvidenceView]:
-    """The view that these designs add to: the same class for the same ones, so that
-    views are found by it.
+    """Return the view that these designs add to.
+
+    It is the same class for the same designs, so that views are found by it.
     """
     if not designs:
         return EvidenceView
     readers: dict[str, list[Reader]] = {}
+    reads = [*EvidenceView.kinds]
     for design in designs:
         for kind, runs in design.evidence.items():
             readers.setdefault(kind, []).append((f"{design.name}/", runs))
-    reads = (
-        *EvidenceView.kinds,
-        *(f"{design.name}:{kind}" for design in designs for kind in design.evidence),
-    )
+            reads.append(f"{design.name}:{kind}")
     kinds = tuple(dict.fromkeys([*EvidenceView.kinds, *readers]))
     return type(
         "DesignEvidence",
         (EvidenceView,),
-        {"kinds": kinds, "readers": readers, "reads": reads},
+        {"kinds": kinds, "readers": readers, "reads": tuple(reads)},
     )
 
 
 def counted_type(query_type: str) -> str:
-    """The query type under which runs count: `general` where it is none of the seven.
+    """Return the query type under which runs count: `general` where it is none of the
+    seven.
 
     >>> counted_type("math"), counted_type("weather")
     ('math', 'general')
@@ -507,19 +588,21 @@ def counted_type(query_type: str) -> str:
 
 
 def _key(body: Body) -> str:
-    """Where the runs of a call are counted; `body`: that of its END, or what an outcome
-    says of its answer.
+    """Return the key under which the runs of a call are counted.
+
+    Args:
+        body: The body of the call's end, or what an outcome says of its answer.
     """
-    return (
-        (HEARD_PREFIX if is_heard(body) else "")
-        + QUERY_TYPE_PREFIX
-        + counted_type(str(body["query_type"]))
-    )
+    key = QUERY_TYPE_PREFIX + counted_type(str(body["query_type"]))
+    if is_heard(body):
+        return HEARD_PREFIX + key
+    return key
 
 
 def _weight(
     last: Integers, now: int | None, half_life_days: float | None
 ) -> Floats | float:
+    """Return .5^(age / half-life), 1 without a half-life."""
     if half_life_days is None:
         return 1.0
     if now is None or not 0 < half_life_days < math.inf:

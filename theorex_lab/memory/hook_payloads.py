@@ -1,5 +1,5 @@
-"""What an agent's hook event says, as the body of a raw event. Standard library only:
-each tool call waits for it.
+"""Make the body of a raw event of what an agent's hook event says. Standard library
+only: each tool call waits for it.
 
 The events are those of Claude Code's public hook reference
 (https://code.claude.com/docs/en/hooks): PostToolUse "runs immediately after a tool
@@ -81,38 +81,44 @@ _FAILED = frozenset(
 
 
 def folder_of(event: HookEvent) -> str:
-    """The folder that the agent works in; '' where the event names no absolute one that
-    a system could have.
+    """Return the folder that the agent works in; '' where the event names no absolute
+    folder that a system could have.
     """
     from theorex_lab.core.project import is_folder_name
 
     folder = event.get("cwd")
-    if (
-        not isinstance(folder, str)
-        or len(folder) > _PATH_CHARACTERS
-        or not is_folder_name(folder)
-    ):
+    if not isinstance(folder, str) or len(folder) > _PATH_CHARACTERS:
         return ""
-    return (
-        folder if folder.encode(errors="ignore").decode() == folder else ""
-    )  # no lone surrogates
+    if not is_folder_name(folder):
+        return ""
+    if folder.encode(errors="ignore").decode() != folder:
+        return ""  # it has lone surrogates
+    return folder
 
 
 class WorkingFolder:
-    """Where an agent works. folder: as its event names it.  real: the same without
-    links.  root: of its checkout.
+    """Where an agent works.
+
+    Attributes:
+        folder: The folder as the agent's event names it.
+        project: The project of its repository.
+        real: The folder without links.
+        root: The root of its checkout.
     """
 
     __slots__ = ("folder", "project", "real", "root")
 
     def __init__(
-        self, folder: str, project: str = "", named: ProjectNamer | None = None
+        self, folder: str, project: str = "", name_project: ProjectNamer | None = None
     ) -> None:
-        """What the file system says of a folder; with '', or where it cannot be looked
-        at, only `project` is known.
+        """Look at a folder in the file system.
 
-        named: gives the project's name for a repository; by default that of its path
-        alone.
+        Args:
+            folder: The folder. With '', or where it cannot be looked at, only `project`
+                is known.
+            project: The project where the folder does not tell it.
+            name_project: Gives the project's name for a repository; by default that of
+                its path alone.
         """
         self.folder = folder
         self.real = ""
@@ -132,61 +138,54 @@ class WorkingFolder:
             repository = repository_of(self.root)
         except OSError:
             return
-        self.project = (
-            project_by_path(repository.root) if named is None else named(repository)
-        )
+        if name_project is None:
+            self.project = project_by_path(repository.root)
+        else:
+            self.project = name_project(repository)
 
 
 def project(event: HookEvent) -> str:
-    """The project of the folder that the agent works in, '' where there is none or the
-    folder cannot be looked at.
+    """Return the project of the folder that the agent works in, '' where there is none
+    or the folder cannot be looked at.
     """
     return WorkingFolder(folder_of(event)).project
 
 
-def tool_used(event: HookEvent, place: WorkingFolder | None = None) -> Body:
-    """Of a tool call, done or failed: its name, previews, `ok`, the project's paths it
-    read and edited, its command.
+def tool_used(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
+    """Return the body of a tool call, done or failed: its name, previews, `ok`, the
+    project's paths that it read and edited, and its command.
     """
-    given = event.get("tool_input")
-    place = place or WorkingFolder(folder_of(event))
-    response = (
-        event.get("error")
-        if event.get("tool_response") is None
-        else event["tool_response"]
-    )
-    name = preview(event.get("tool_name"), TOOL_CHARACTERS)
-    trace_id = _trace_id()
-    texts = {
-        "input": preview(given, INPUT_CHARACTERS),
+    folder = folder or WorkingFolder(folder_of(event))
+    tool_input = event.get("tool_input")
+    response = event.get("tool_response")
+    if response is None:
+        response = event.get("error")
+    tool = preview(event.get("tool_name"), TOOL_CHARACTERS)
+    command = _command(tool, tool_input, folder)
+    body = {
+        "tool": tool,
+        "input": preview(tool_input, INPUT_CHARACTERS),
         "response": preview(response, RESPONSE_CHARACTERS),
-    }
-    command = _command(name, given, place)
-    did = {
-        "ok": succeeded(event),
-        "paths": _paths(name, given, place),
-        "command": command,
-    }
-    started_for = {"trace_id": trace_id} if trace_id else {}
-    moved = _moved(name, given, place)
-    return {
-        "tool": name,
-        **texts,
         "source": "tool",
-        **did,
-        **moved,
-        "project": place.project,
-        **started_for,
+        "ok": succeeded(event),
+        "paths": _paths(tool, tool_input, folder),
+        "command": command,
+        **_moved(tool, tool_input, folder),
+        "project": folder.project,
     }
+    trace_id = _trace_id()
+    if trace_id:
+        body["trace_id"] = trace_id
+    return body
 
 
 def succeeded(event: HookEvent) -> bool | None:
-    """Whether the tool did its work, by what the event itself states; None where it
-    leaves that open.
+    """Return whether the tool did its work, by what the event itself states; None where
+    it leaves that open.
 
     A failure stated anywhere counts. A response that states nothing is one of a tool
-    that succeeded, since PostToolUse is sent for no other; one that is still running in
-    the background leaves it open. No prose is read.
+    that succeeded, since PostToolUse is sent for no other. A response of what still
+    runs in the background leaves it open. No prose is read.
 
     >>> succeeded(
     ...     {
@@ -205,190 +204,229 @@ def succeeded(event: HookEvent) -> bool | None:
     """
     name = event.get("hook_event_name")
     response = event.get("tool_response")
-    stated = [signs for signs in (event, response) if isinstance(signs, dict)]
-    if name == FAILURE or any(_states_failure(signs) for signs in stated):
+    if name == FAILURE:
+        return False
+    if isinstance(event, dict) and _states_failure(event):
         return False
     if isinstance(response, dict):
-        status = response.get("status")
-        running = response.get("backgroundTaskId") or (
-            isinstance(status, str) and status.lower() not in _DONE
-        )
-        return None if running else True
+        if _states_failure(response):
+            return False
+        return None if _is_running(response) else True
     return True if name == "PostToolUse" else None
 
 
+def _is_running(response: HookEvent) -> bool:
+    """Return whether a response is of what still runs."""
+    if response.get("backgroundTaskId"):
+        return True
+    status = response.get("status")
+    return isinstance(status, str) and status.lower() not in _DONE
+
+
 def _states_failure(signs: HookEvent) -> bool:
+    """Return whether an event or a response states a failure."""
+    for name in ("is_error", "isError", "interrupted"):
+        if signs.get(name) is True:
+            return True
+    for name in _EXIT_CODES:
+        code = signs.get(name)
+        if isinstance(code, int) and code != 0:
+            return True
+    if signs.get("success") is False:
+        return True
     status = signs.get("status")
-    flags = any(
-        signs.get(name) is True for name in ("is_error", "isError", "interrupted")
-    )
-    codes = any(
-        isinstance(code := signs.get(name), int) and code != 0 for name in _EXIT_CODES
-    )
-    return (
-        flags
-        or codes
-        or signs.get("success") is False
-        or (isinstance(status, str) and status.lower() in _FAILED)
-    )
+    return isinstance(status, str) and status.lower() in _FAILED
 
 
-def _paths(tool: str, given: object, place: WorkingFolder) -> dict[str, list[str]]:
-    """The project's paths in a tool's input, from the root of the agent's checkout, by
-    what the tool does to them.
+def _paths(
+    tool: str, tool_input: object, folder: WorkingFolder
+) -> dict[str, list[str]]:
+    """Return the project's paths in a tool's input, from the root of the agent's
+    checkout, by what the tool does to them.
     """
     from theorex_lab.journal.event import paths_by_use
 
-    if not (named := _named(tool, given)):
+    names = _named_paths(tool, tool_input)
+    if not names:
         return paths_by_use(tool, ())
     from theorex_lab.text.redact.masking import mask
 
-    found = [_in_project(path, place) for path in named]
-    return paths_by_use(
-        tool, [path for path in dict.fromkeys(found) if path and mask(path) == path]
-    )
+    paths = dict.fromkeys(_in_project(name, folder) for name in names)
+    return paths_by_use(tool, [path for path in paths if path and mask(path) == path])
 
 
-def _named(tool: str, given: object) -> list[object]:
-    """Paths as a tool's input names them, in members of their own or in the lines of a
-    patch that say what it is for.
+def _named_paths(tool: str, tool_input: object) -> list[object]:
+    """Return paths as a tool's input names them, in members of their own or in the
+    lines of a patch that say what it is for.
     """
-    members = given if isinstance(given, dict) else {}
-    named = [members[name] for name in _PATH_MEMBERS if name in members]
-    listed = (members.get(name) for name in _PATH_LISTS)
-    named += [
-        path
-        for paths in listed
-        if isinstance(paths, list)
-        for path in paths[:_MOST_LISTED]
-    ]
     from theorex_lab.journal.event import tool_key
 
-    if tool_key(tool) in _MOVERS:
-        named += [members[name] for name in _MOVE_MEMBERS if name in members]
-    if tool_key(tool) == "applypatch":
-        import re
+    members = tool_input if isinstance(tool_input, dict) else {}
+    paths = [members[name] for name in _PATH_MEMBERS if name in members]
+    for name in _PATH_LISTS:
+        if isinstance(members.get(name), list):
+            paths += members[name][:_MOST_LISTED]
+    key = tool_key(tool)
+    if key in _MOVERS:
+        paths += [members[name] for name in _MOVE_MEMBERS if name in members]
+    if key != "applypatch":
+        return paths
+    import re
 
-        for text in (given, *members.values()):
-            if isinstance(text, str):
-                lines = r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$"
-                found = re.findall(lines, text[:_PATCH_CHARACTERS], re.MULTILINE)
-                named += [path.removesuffix("\r") for path in found]
-    return named
+    pattern = r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$"
+    for text in _patches(tool_input):
+        for path in re.findall(pattern, text, re.MULTILINE):
+            paths.append(path.removesuffix("\r"))
+    return paths
 
 
-def _moved(tool: str, given: object, place: WorkingFolder) -> Body:
-    """What tells of files that a tool moved or removed: of a command that may the
-    folder that it began in, from the root; of a patch, and of a tool that moves a file,
-    [old path, new path] each, '' for a file that is gone.
+def _patches(tool_input: object) -> list[str]:
+    """Return the texts of a tool's input that may be patches, cut where they are long."""
+    members = tool_input if isinstance(tool_input, dict) else {}
+    texts = (tool_input, *members.values())
+    return [text[:_PATCH_CHARACTERS] for text in texts if isinstance(text, str)]
+
+
+def _moved(tool: str, tool_input: object, folder: WorkingFolder) -> Body:
+    """Return what tells of files that a tool moved or removed.
+
+    Of a command that may do so it is the folder in which the command began, from the
+    project's root. Of a patch, and of a tool that moves a file, it is [old path, new
+    path] each, '' for a file that is gone.
     """
     from theorex_lab.journal.event import tool_key
 
     key = tool_key(tool)
     if key in _SHELLS:
-        command = _given_command(given).lower()
-        if not any(word in command for word in _NAMING):
-            return {}
-        is_inside = bool(place.root) and f"{place.real}/".startswith(f"{place.root}/")
-        return {"folder": place.real[len(place.root) :].strip("/")} if is_inside else {}
-    if key in _MOVERS and isinstance(given, dict):
-        old, new = (_in_project(given.get(name), place) for name in _MOVE_MEMBERS)
-        return {"moves": [[old, new]]} if old else {}
+        return _start_folder(_given_command(tool_input), folder)
+    if key in _MOVERS and isinstance(tool_input, dict):
+        old_path, new_path = (
+            _in_project(tool_input.get(name), folder) for name in _MOVE_MEMBERS
+        )
+        return {"moves": [[old_path, new_path]]} if old_path else {}
     if key != "applypatch":
         return {}
-    import re
-
-    members = given if isinstance(given, dict) else {}
     moves: list[list[str]] = []
-    for text in (given, *members.values()):
-        if not isinstance(text, str):
-            continue
-        old = ""
-        lines = r"^\*\*\* (Add File|Update File|Delete File|Move to): (.{1,4096})$"
-        for what, path in re.findall(lines, text[:_PATCH_CHARACTERS], re.MULTILINE):
-            shown = _in_project(path.removesuffix("\r"), place)
-            if what == "Move to" and old:
-                moves.append([old, shown])
-            elif what == "Delete File" and shown:
-                moves.append([shown, ""])
-            old = shown if what == "Update File" else ""
+    for patch in _patches(tool_input):
+        moves += _moves_of(patch, folder)
     return {"moves": moves} if moves else {}
 
 
-def _in_project(path: object, place: WorkingFolder) -> str:
-    """The path from the project's root: a relative one starts at the folder, which may
-    itself be named through a link.
+def _start_folder(command: str, folder: WorkingFolder) -> Body:
+    """Return the folder from the project's root, for a command that may move files."""
+    lowered = command.lower()
+    if not folder.root or not any(word in lowered for word in _NAMING):
+        return {}
+    if not f"{folder.real}/".startswith(f"{folder.root}/"):
+        return {}
+    return {"folder": folder.real[len(folder.root) :].strip("/")}
+
+
+def _moves_of(patch: str, folder: WorkingFolder) -> list[list[str]]:
+    """Return old and new path of each file that a patch moves or deletes."""
+    import re
+
+    pattern = r"^\*\*\* (Add File|Update File|Delete File|Move to): (.{1,4096})$"
+    moves: list[list[str]] = []
+    updated_path = ""  # of the line before, where it says Update File
+    for operation, name in re.findall(pattern, patch, re.MULTILINE):
+        path = _in_project(name.removesuffix("\r"), folder)
+        if operation == "Move to" and updated_path:
+            moves.append([updated_path, path])
+        elif operation == "Delete File" and path:
+            moves.append([path, ""])
+        updated_path = path if operation == "Update File" else ""
+    return moves
+
+
+def _in_project(path: object, folder: WorkingFolder) -> str:
+    """Return the path from the project's root.
+
+    A relative path starts at the folder, which may itself be named through a link.
     """
     from theorex_lab.text.paths import leads_elsewhere, project_path
 
-    if not isinstance(path, str) or not path or "\0" in path or not place.root:
+    if not isinstance(path, str) or not path or "\0" in path or not folder.root:
         return project_path(path)
-    if not os.path.isabs(place.root):
-        return project_path(_inside_windows(path, place))
+    if not os.path.isabs(folder.root):
+        return project_path(_inside_windows(path, folder))
     if not path.startswith("/"):
-        inside = "" if leads_elsewhere(path) else os.path.join(place.real, path)
-        return project_path(inside, place.root)
-    inside = os.path.normpath(place.folder).rstrip("/") + "/"
-    if path.startswith(inside):
-        path = os.path.join(place.real, path[len(inside) :])
-    return project_path(path, place.root)
+        inside = "" if leads_elsewhere(path) else os.path.join(folder.real, path)
+        return project_path(inside, folder.root)
+    named_folder = os.path.normpath(folder.folder).rstrip("/") + "/"
+    if path.startswith(named_folder):
+        path = os.path.join(folder.real, path[len(named_folder) :])
+    return project_path(path, folder.root)
 
 
-def _inside_windows(path: str, place: WorkingFolder) -> str:
-    """The path from the root of a folder of Windows that is read elsewhere, with
-    slashes; '' where it leads out of it.
+def _inside_windows(path: str, folder: WorkingFolder) -> str:
+    """Return the path from the root of a folder of Windows that is read elsewhere, with
+    slashes; '' where it leads out of the root.
     """
     import ntpath
 
-    whole = ntpath.normpath(ntpath.join(place.folder, path))
-    start = place.root.rstrip("\\") + "\\"
-    is_inside = ntpath.normcase(whole).startswith(ntpath.normcase(start))
-    return whole[len(start) :].replace("\\", "/") if is_inside else ""
+    whole = ntpath.normpath(ntpath.join(folder.folder, path))
+    start = folder.root.rstrip("\\") + "\\"
+    if not ntpath.normcase(whole).startswith(ntpath.normcase(start)):
+        return ""
+    return whole[len(start) :].replace("\\", "/")
 
 
-def _command(tool: str, given: object, place: WorkingFolder) -> str:
-    """The command that a tool ran, masked, with the project's paths from its root and
-    without those that lead out of it.
+def _command(tool: str, tool_input: object, folder: WorkingFolder) -> str:
+    """Return the command that a tool ran, masked, with the project's paths from its
+    root and without those that lead out of it.
     """
     from theorex_lab.journal.event import tool_key
 
-    command = _given_command(given) if tool_key(tool) in _SHELLS else ""
+    command = _given_command(tool_input) if tool_key(tool) in _SHELLS else ""
     if not command:
         return ""
     from theorex_lab.text.paths import without_far_paths
 
     text = masked_start(command, 4 * COMMAND_CHARACTERS)
-    if place.root and not os.path.isabs(place.root):
-        import re
-
-        start = re.escape(place.root.rstrip("\\")).replace(r"\\", r"[\\/]")
-        text = re.sub(rf"(?<![\w.@+:/\\~-]){start}[\\/]", "", text, flags=re.IGNORECASE)
-    elif place.root and place.root in text:
-        import re
-
-        text = re.sub(
-            rf"(?<![\w.@+:/~-]){re.escape(place.root)}/(?=[^\s\"'`;&|)])", "", text
-        )
-        text = re.sub(
-            rf"(?<![\w.@+:/~-]){re.escape(place.root)}/?(?![\w.@+/-])", ".", text
-        )
+    text = _without_root(text, folder.root)
     return preview(without_far_paths(text), COMMAND_CHARACTERS)
 
 
-def _given_command(given: object) -> str:
-    """The command in what a shell was given, whole; '' where there is none."""
-    members = given if isinstance(given, dict) else {}
-    command = next(
-        (members[name] for name in _COMMAND_MEMBERS if name in members), None
-    )
+def _given_command(tool_input: object) -> str:
+    """Return the command in what a shell was given, whole; '' where there is none."""
+    members = tool_input if isinstance(tool_input, dict) else {}
+    command = _command_member(members)
     if isinstance(command, list):
         command = " ".join(word for word in command if isinstance(word, str))
     return command if isinstance(command, str) else ""
 
 
+def _command_member(members: dict[str, Any]) -> object:
+    """Return the member of a tool's input that holds a command, None without one."""
+    for name in _COMMAND_MEMBERS:
+        if name in members:
+            return members[name]
+    return None
+
+
+def _without_root(text: str, root: str) -> str:
+    """Return a command with the paths below a root cut to what follows the root."""
+    if not root:
+        return text
+    if not os.path.isabs(root):
+        import re
+
+        start = re.escape(root.rstrip("\\")).replace(r"\\", r"[\\/]")
+        pattern = rf"(?<![\w.@+:/\\~-]){start}[\\/]"
+        return re.sub(pattern, "", text, flags=re.IGNORECASE)
+    if root not in text:
+        return text
+    import re
+
+    start = rf"(?<![\w.@+:/~-]){re.escape(root)}"
+    text = re.sub(rf"{start}/(?=[^\s\"'`;&|)])", "", text)
+    return re.sub(rf"{start}/?(?![\w.@+/-])", ".", text)
+
+
 def _trace_id() -> str:
-    """The trace that the agent was started for, '' where there is none or its id is
-    outside the rule.
+    """Return the trace that the agent was started for, '' where there is none or its id
+    is outside the rule.
     """
     from theorex_lab.core.errors import InvalidInput
     from theorex_lab.core.ids import check_session
@@ -399,31 +437,37 @@ def _trace_id() -> str:
         return ""
 
 
-def prompt(event: HookEvent, place: WorkingFolder | None = None) -> Body:
-    """What a person asked."""
+def prompt(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
+    """Return the body of what a person asked."""
     text = preview(event.get("prompt"), PROMPT_CHARACTERS)
-    return {"text": text, "source": "user", "project": _project(event, place)}
+    return {"text": text, "source": "user", "project": _project(event, folder)}
 
 
-def turn_ended(event: HookEvent, place: WorkingFolder | None = None) -> Body:
-    """The end of an answer, with the last message where the event has it; `subagent`
-    tells a helper's from the agent's.
+def turn_ended(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
+    """Return the body of the end of an answer, with the last message where the event
+    has it.
 
-    transcript_bytes: how large the agent's transcript is by then, where that is known.
+    subagent tells a helper's answer from the agent's. transcript_bytes is how large the
+    agent's transcript is by then, where that is known.
     """
-    message = preview(event.get("last_assistant_message"), MESSAGE_CHARACTERS)
-    subagent = event.get("hook_event_name") == "SubagentStop"
-    body = {
-        "message": message,
+    is_subagent = event.get("hook_event_name") == "SubagentStop"
+    body: Body = {
+        "message": preview(event.get("last_assistant_message"), MESSAGE_CHARACTERS),
         "source": "agent",
-        "subagent": subagent,
-        "project": _project(event, place),
+        "subagent": is_subagent,
+        "project": _project(event, folder),
     }
-    size = None if subagent else _transcript_bytes(event)
-    return body if size is None else {**body, "transcript_bytes": size}
+    if not is_subagent:
+        size = _transcript_bytes(event)
+        if size is not None:
+            body["transcript_bytes"] = size
+    return body
 
 
 def _transcript_bytes(event: HookEvent) -> int | None:
+    """Return the size of the transcript that the event names, None where it cannot be
+    looked at.
+    """
     path = event.get("transcript_path")
     if not isinstance(path, str) or "\0" in path or len(path) > _PATH_CHARACTERS:
         return None
@@ -434,21 +478,24 @@ def _transcript_bytes(event: HookEvent) -> int | None:
         return None
 
 
-def compacting(event: HookEvent, place: WorkingFolder | None = None) -> Body:
-    """That the context is about to be summarized, and what called for it."""
+def compacting(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
+    """Return the body of a context that is about to be summarized, with what called for
+    that.
+    """
     return {
         "trigger": preview(event.get("trigger"), TRIGGER_CHARACTERS),
-        "project": _project(event, place),
+        "project": _project(event, folder),
     }
 
 
-def session_ended(event: HookEvent, place: WorkingFolder | None = None) -> Body:
-    """The end of a session."""
-    return {"project": _project(event, place)}
+def session_ended(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
+    """Return the body of the end of a session."""
+    return {"project": _project(event, folder)}
 
 
-def _project(event: HookEvent, place: WorkingFolder | None) -> str:
-    return project(event) if place is None else place.project
+def _project(event: HookEvent, folder: WorkingFolder | None) -> str:
+    """Return the project of a folder; that of the event's folder where it is None."""
+    return project(event) if folder is None else folder.project
 
 
 # Hook event -> the kind of event that it becomes, and what makes its body, of the event

@@ -41,7 +41,7 @@ class Projects(View):
         self.names = Names()
         self.rows = Table(count="i8", last_at="i8", last_seq="i8")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Count the events, and note the last."""
         numbers = np.array(
             [self.names.number(event.body.get("project", "")) for event in events],

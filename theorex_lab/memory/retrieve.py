@@ -1,4 +1,4 @@
-"""Search over everything that is remembered: words and vectors, put together."""
+"""Search everything that is remembered, by words and by vectors."""
 
 import difflib
 import re
@@ -35,24 +35,28 @@ Use = VectorUse | None
 Among = Callable[[ItemIndex], Mask]
 Vector = Matrix | None
 T = TypeVar("T")
-_CANDIDATES = (
-    100  # of each signal; what stands deeper in all does not reach the top ten
-)
+# Of each signal; what stands deeper in all does not reach the top ten.
+_CANDIDATES = 100
 _HOLDS_ALL = 0.8  # of the query's words, by idf
 # of them, in one text: then no model is loaded for a search that may go without
 _SUFFICES = 0.6
 _STAND_IN = 3  # texts whose vectors stand in for the query's
-_REACHED_SHARE = (
-    0.5  # of the best text's score, that a text gets which full activation reaches
-)
+# Of the best text's score, that a text gets which full activation reaches.
+_REACHED_SHARE = 0.5
 _WORD = re.compile(r"\w+")
 
 
 class Hit(NamedTuple):
-    """One result. id: the item's: the event id of a text, the concept_id of a concept.
-    score: 0..1, higher is better.
+    """One result.
 
-    about: what the item is about, see `ItemText`.  at: when its event happened, µs UTC.
+    Attributes:
+        id: The item's id: the event id of a text, the concept_id of a concept.
+        kind: The kind of item.
+        text: The item's text.
+        agent: Whose it is.
+        score: 0..1, higher is better.
+        about: What the item is about, see `ItemText`.
+        at: When its event happened (µs UTC).
     """
 
     id: str
@@ -66,12 +70,15 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Hits(Rows[Hit]):
-    """Results, best first; `notes` says what was left out and why (an embedder that did
-    not answer, for instance).
+    """Results, best first.
 
-    events: for each of them the id of the event that holds its text.  why: for each of
-    them what each signal added to its sum (see `search.blend.WEIGHTS`), of which the
-    score is made.
+    Attributes:
+        query: The query.
+        hits: The results.
+        notes: What was left out and why, such as an embedder that did not answer.
+        events: By result, the id of the event that holds its text.
+        why: By result, what each signal added to its sum (see `search.blend.WEIGHTS`),
+            of which the score is made.
     """
 
     query: str
@@ -93,8 +100,13 @@ _Row = tuple[Hit, str, Mapping[str, float]]  # with its event's id, and why
 
 
 class _Ranked(NamedTuple):
-    """Documents, best first, their scores 0..1, by signal what it added to each, and
-    the share of the query's words that one holds.
+    """Documents, best first.
+
+    Attributes:
+        documents: The documents.
+        scores: Their scores, 0..1.
+        parts: By signal, what it added to each score.
+        held: The greatest share of the query's words that one of them holds.
     """
 
     documents: Ids
@@ -103,14 +115,37 @@ class _Ranked(NamedTuple):
     held: float = 0.0
 
 
+class _Request(NamedTuple):
+    """What one search looks for in one index.
+
+    Attributes:
+        query: The query.
+        limit: The greatest number of results.
+        spread: Whether related documents are results too.
+        labels: Whether labels are searched, and not texts.
+    """
+
+    query: str
+    limit: int
+    spread: bool
+    labels: bool
+
+    @property
+    def n_candidates(self) -> int:
+        """How many documents of each signal are candidates."""
+        return max(_CANDIDATES, 4 * self.limit)
+
+
 class Searcher:
-    """Search over one home: of texts by words and vectors, of labels by words. Vectors
-    are taken from the cache.
+    """Search over one home: of texts by words and vectors, of labels by words.
+
+    Vectors are taken from the cache.
     """
 
     def __init__(self, home: Home) -> None:
-        self.home, self.vectors = home, EmbeddedTexts(home)
-        self._made: dict[tuple[str, str], tuple[Table, int, Any]] = {}
+        self.home = home
+        self.vectors = EmbeddedTexts(home)
+        self._cache: dict[tuple[str, str], tuple[Table, int, Any]] = {}
 
     def search(
         self,
@@ -125,52 +160,82 @@ class Searcher:
         projects: Sequence[str] | None = None,
         vectors: Use = None,
     ) -> Hits:
-        """The items that answer the query best: of these agents and what they share (or
-        of all), with this tag (or any).
+        """Return the items that answer the query best.
 
-        Texts of all kinds, or only items of these `kinds`; labels, such as concepts,
-        and what echoes another text are found where their kind is named. Only those of
-        these `projects` or of none, and what is shared, or of all. Sleeping ones are
-        found only when `cold`. With `spread`, texts that belong to those found are
-        found too, as each design says: Theorex lets activation run from their concepts
-        over links (two hops, weaker by each link's strength); nothing of it is stored.
         Nothing comes back where nothing fits (`searchFloor`). Where the embedder does
         not answer in time, or some vectors are missing, words decide instead, and
-        `notes` says so. `vectors`: whether the query's vector is computed, see the
-        setting `searchVectors`; None is always, unless that is never. Raises
-        InvalidInput for a blank query, a limit outside 1..1000, or a kind of item that
-        no design here has.
+        `notes` says so.
+
+        Args:
+            query: The query.
+            agents: Whose items are results, beside what they share; None for all.
+            limit: The greatest number of results.
+            cold: Whether archived items are results too.
+            tag: A tag that the items carry; None for any.
+            spread: Whether texts that belong to the results are results too, as each
+                design says. Theorex lets activation run from their concepts over links
+                (two hops, weaker by each link's strength); nothing of it is stored.
+            kinds: The kinds of items; None for texts of all kinds. Labels, such as
+                concepts, and what duplicates another text are results only where their
+                kind is named.
+            projects: The projects whose items are results, beside those of none and
+                shared ones; None for all.
+            vectors: Whether the query's vector is computed, see the setting
+                `searchVectors`; None is always, unless that is never.
+
+        Raises:
+            InvalidInput: The query is blank, the limit is outside 1..1000, or no design
+                here has a kind of item.
         """
         if kinds is not None:
             self._check_kinds(kinds)
 
         def among(index: ItemIndex) -> Mask:
-            allowed = index.allowed(agents=agents, tag=tag, projects=projects)
-            if tag is None and not (agents is None and projects is None):
-                for visible in self._asked("visible"):
-                    allowed |= visible(self.home, index, allowed)
-            if closed := self.home.closed_projects:
-                allowed &= ~index.only_within(closed)
+            allowed = self._visible(index, agents, tag, projects)
             if kinds is not None:
                 allowed &= index.of_kinds(kinds)
-            allowed = allowed if cold else allowed & self._awake(index)
-            return allowed & ~self._echoes(index, allowed) if kinds is None else allowed
+            if not cold:
+                allowed = allowed & self._awake(index)
+            if kinds is None:
+                allowed = allowed & ~self._duplicates(index, allowed)
+            return allowed
 
-        labels = [
-            kind.name
-            for kind in self.home.label_view.items
-            if kinds is not None and kind.name in kinds
-        ]
-        found = []
+        labels = self._label_kinds(kinds)
+        results = []
         if not labels or len(labels) < len(kinds or ()):
-            found.append(
-                self.search_among(
-                    query, among, limit=limit, spread=spread, vectors=vectors
-                )
+            texts = self.search_among(
+                query, among, limit=limit, spread=spread, vectors=vectors
             )
+            results.append(texts)
         if labels:
-            found.append(self.search_among(query, among, limit=limit, labels=True))
-        return found[0] if len(found) == 1 else _merged(found[0], found[1], limit)
+            results.append(self.search_among(query, among, limit=limit, labels=True))
+        if len(results) == 1:
+            return results[0]
+        return _merged(results[0], results[1], limit)
+
+    def _visible(
+        self,
+        index: ItemIndex,
+        agents: Sequence[str] | None,
+        tag: str | None,
+        projects: Sequence[str] | None,
+    ) -> Mask:
+        """Return a mask of the documents that these agents and projects may find."""
+        visible = index.allowed(agents=agents, tag=tag, projects=projects)
+        is_restricted = agents is not None or projects is not None
+        if tag is None and is_restricted:
+            for also_visible in self._answers("visible"):
+                visible |= also_visible(self.home, index, visible)
+        closed = self.home.closed_projects
+        if closed:
+            visible &= ~index.only_within(closed)
+        return visible
+
+    def _label_kinds(self, kinds: Sequence[str] | None) -> list[str]:
+        """Return those of the kinds that are labels."""
+        if kinds is None:
+            return []
+        return [kind.name for kind in self.home.label_view.items if kind.name in kinds]
 
     def search_among(
         self,
@@ -182,127 +247,155 @@ class Searcher:
         labels: bool = False,
         vectors: Use = None,
     ) -> Hits:
-        """The texts, or the labels, that answer the query best, of the documents in a
-        mask; hidden ones never.
+        """Return the texts, or the labels, that answer the query best.
 
-        Raises as `search` does.
+        Hidden documents are never results.
+
+        Args:
+            query: The query.
+            among: Makes a mask of the documents of an index that may be results.
+            limit: The greatest number of results.
+            spread: Whether related documents are results too.
+            labels: Whether labels are searched, and not texts.
+            vectors: As in `search`.
+
+        Raises:
+            InvalidInput: As `search` does.
         """
         check_text(query, self.home.settings.max_text_bytes)
-        if (
-            isinstance(limit, bool)
-            or not isinstance(limit, int)
-            or not 1 <= limit <= MAX_RESULTS
-        ):
-            raise InvalidInput(
-                f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}"
-            )
-        use = (
-            "never"
-            if labels
-            else vectors
-            or ("never" if self.home.settings.search_vectors == "never" else "always")
-        )
-        waits = not labels and use != "always" and self.vectors.must_load
-        vector, notes = (
-            (None, []) if waits or use == "never" else self.vectors.vector_of(query)
-        )
+        _check_limit(limit)
+        request = _Request(query, limit, spread, labels)
+        use = self._vector_use(labels, vectors)
+        if not labels and use != "always" and self.vectors.must_load:
+            hits = self._search_without_model(request, among, use)
+            if hits is not None:
+                return hits
+            use = "always"
+        vector: Vector = None
+        notes: list[str] = []
+        if use != "never":
+            vector, notes = self.vectors.vector_of(query)
         # After the vector, which an endpoint may take its time for: what is searched is
         # what is there then.
-        index = self.home.views.get(
-            self.home.label_view if labels else self.home.item_view
-        )
-        wanted = max(_CANDIDATES, 4 * limit)
+        index = self._index(request)
         with index.lock:
-            allowed = among(index) & ~(
-                index.documents["hidden"] | index.documents["corrected"]
+            return self._search_index(
+                request, index, _searchable(index, among), vector, notes
             )
-            if waits:
-                ranked = self._ranked(index, query, None, allowed, wanted)
-                if ranked.held >= _SUFFICES:
-                    vector = self.vectors.mean_of(
-                        index, ranked.documents[:_STAND_IN], ranked.scores[:_STAND_IN]
-                    )
-                elif use == "auto":
-                    return self.search_among(
-                        query, among, limit=limit, spread=spread, vectors="always"
-                    )
-            if vector is not None:
-                covered = self.vectors.follow(index)
-                if covered < len(index.documents):
-                    notes.append(
-                        f"{covered} of {len(index.documents)} texts have vectors"
-                    )
-            ranked = self._ranked(index, query, vector, allowed, wanted)
-            if spread:
-                ranked = self._spread(index, ranked, allowed, limit)
-            found = list(self._hits(index, ranked, limit))
-        return _hits_of(query, found, notes)
+
+    def _vector_use(self, labels: bool, vectors: Use) -> VectorUse:
+        """Return whether the query's vector is computed."""
+        if labels:
+            return "never"
+        if vectors:
+            return vectors
+        if self.home.settings.search_vectors == "never":
+            return "never"
+        return "always"
+
+    def _index(self, request: _Request) -> ItemIndex:
+        """Return the index that is searched, up to date."""
+        if request.labels:
+            return self.home.views.get(self.home.label_view)
+        return self.home.views.get(self.home.item_view)
+
+    def _search_without_model(
+        self, request: _Request, among: Among, use: VectorUse
+    ) -> Hits | None:
+        """Search by words, so that no model is loaded; None where a model is needed.
+
+        Where a text holds most of the query's words, the vectors of the best texts
+        stand in for the query's.
+        """
+        index = self._index(request)
+        with index.lock:
+            allowed = _searchable(index, among)
+            ranked = self._ranked(index, request, None, allowed)
+            vector: Vector = None
+            if ranked.held >= _SUFFICES:
+                vector = self.vectors.mean_of(
+                    index, ranked.documents[:_STAND_IN], ranked.scores[:_STAND_IN]
+                )
+            elif use == "auto":
+                return None
+            return self._search_index(request, index, allowed, vector, [])
+
+    def _search_index(
+        self,
+        request: _Request,
+        index: ItemIndex,
+        allowed: Mask,
+        vector: Vector,
+        notes: list[str],
+    ) -> Hits:
+        """Return the best of the allowed documents; the index is locked."""
+        if vector is not None:
+            n_covered = self.vectors.follow(index)
+            if n_covered < len(index.documents):
+                notes.append(
+                    f"{n_covered} of {len(index.documents)} texts have vectors"
+                )
+        ranked = self._ranked(index, request, vector, allowed)
+        if request.spread:
+            ranked = self._spread(index, ranked, allowed, request.limit)
+        rows = list(self._hits(index, ranked, request.limit))
+        return _hits_of(request.query, rows, notes)
 
     def _ranked(
-        self, index: ItemIndex, query: str, vector: Vector, allowed: Mask, wanted: int
+        self, index: ItemIndex, request: _Request, vector: Vector, allowed: Mask
     ) -> _Ranked:
-        """The documents that fit the query, best first."""
-        documents, columns, held = self._candidates(
-            index, query, vector, allowed, wanted
-        )
+        """Return the documents that fit the query, best first."""
+        documents, columns, held = self._candidates(index, request, vector, allowed)
         if not len(documents):
             return _Ranked(documents, np.zeros(0), {})
-        if self.home.settings.fusion == "reciprocal_rank":
-            lists = [
-                (documents, columns[name])
-                for name in ("words", "vector")
-                if name in columns
-            ]
-            kept = [
-                (ids[~np.isnan(column)], column[~np.isnan(column)])
-                for ids, column in lists
-            ]
-            return _Ranked(
-                *fuse_reciprocal_rank(
-                    kept, k=int(self.home.settings.reciprocal_rank_k)
-                ),
-                {},
+        settings = self.home.settings
+        if settings.fusion == "reciprocal_rank":
+            return _by_reciprocal_rank(
+                documents, columns, int(settings.reciprocal_rank_k)
             )
-        total, parts = blend(
-            columns, weights_for(columns, self.home.settings.search_weights)
-        )
+        total, parts = blend(columns, weights_for(columns, settings.search_weights))
         # A text that holds the words of the query fits, also where all texts hold them
         # and none stands out.
-        fits = (shown(total) >= self.home.settings.search_floor) | (held >= _HOLDS_ALL)
-        ids, ordered = best_first(documents[fits], total[fits], int(fits.sum()))
-        rows = np.searchsorted(documents, ids)
-        return _Ranked(
-            ids,
-            shown(ordered),
-            {name: part[rows] for name, part in parts.items()},
-            float(held.max()),
-        )
+        fits = (shown(total) >= settings.search_floor) | (held >= _HOLDS_ALL)
+        best, totals = best_first(documents[fits], total[fits], int(fits.sum()))
+        rows = np.searchsorted(documents, best)
+        best_parts = {name: part[rows] for name, part in parts.items()}
+        return _Ranked(best, shown(totals), best_parts, float(held.max()))
 
     def _candidates(
-        self, index: ItemIndex, query: str, vector: Vector, allowed: Mask, wanted: int
+        self, index: ItemIndex, request: _Request, vector: Vector, allowed: Mask
     ) -> tuple[Ids, dict[str, Scores], Scores]:
-        """The documents that one of the signals puts among the first, their signals,
-        and the share of the words they hold.
+        """Return the documents that one of the signals puts among the first.
+
+        Returns:
+            The documents, their signals, and the share of the query's words that each
+            holds.
         """
-        texts = index.documents["session"], index.lexical.lengths
-        passages = self._kept(
-            index, "passages", len(index.documents), lambda: Passages(*texts)
+        passages = self._cached(
+            index,
+            "passages",
+            len(index.documents),
+            lambda: Passages(index.documents["session"], index.lexical.lengths),
         )
         scored = word_scores(
-            index.lexical, tokenize(query), passages, index.documents["echo"] != 0
+            index.lexical,
+            tokenize(request.query),
+            passages,
+            index.documents["echo"] != 0,
         )
-        found = [
-            likeliest(scored.words, allowed, wanted),
-            likeliest(scored.passage, allowed, wanted),
+        n_candidates = request.n_candidates
+        by_signal = [
+            likeliest(scored.words, allowed, n_candidates),
+            likeliest(scored.passage, allowed, n_candidates),
         ]
         if vector is not None:
-            found.append(self.vectors.near(vector, allowed, wanted))
-        documents = np.unique(np.concatenate(found))
-        columns = (
-            self._signals(index, query, vector, documents, passages, scored)
-            if len(documents)
-            else {}
-        )
+            by_signal.append(self.vectors.near(vector, allowed, n_candidates))
+        documents = np.unique(np.concatenate(by_signal))
+        columns: dict[str, Scores] = {}
+        if len(documents):
+            columns = self._signals(
+                index, request.query, vector, documents, passages, scored
+            )
         return documents, columns, scored.held[documents]
 
     def _signals(
@@ -314,190 +407,232 @@ class Searcher:
         passages: Passages,
         scored: WordScores,
     ) -> dict[str, Scores]:
-        """By signal, a value a candidate."""
-        sides = (
-            [passages.before(documents), passages.after(documents)]
-            if passages.any
-            else []
-        )
-        around = sum(
-            (np.where(side >= 0, scored.words[side], 0.0) for side in sides),
-            np.zeros(len(documents)),
-        )
-        speaker = _named(index, query)[index.documents["speaker"][documents]]
+        """Return by signal a value for each candidate."""
+        neighbours: list[Ids] = []
+        if passages.any:
+            neighbours = [passages.before(documents), passages.after(documents)]
+        around = np.zeros(len(documents))
+        for neighbour in neighbours:
+            around = around + np.where(neighbour >= 0, scored.words[neighbour], 0.0)
+        is_named = _named_speakers(index, query)
+        table = index.documents
         columns = {
             "words": scored.words[documents],
             "passage": scored.passage[documents],
             "around": around,
+            "speaker": is_named[table["speaker"][documents]],
+            "asked": table["asked"][documents].astype(float),
+            "length": np.log1p(index.lexical.lengths[documents].astype(float)),
         }
-        columns |= {
-            "speaker": speaker,
-            "asked": index.documents["asked"][documents].astype(float),
-        }
-        columns["length"] = np.log1p(index.lexical.lengths[documents].astype(float))
         if vector is not None:
-            near = np.stack([documents, *sides])
-            known, matrix = self.vectors.of(np.maximum(near, 0).ravel())
-            known = known.reshape(near.shape) & (near >= 0)
-            if not known[0].any():
-                return columns
-            rows = matrix.reshape(*near.shape, -1) * known[:, :, None]
-            together = rows.sum(axis=0)
-            lengths = np.maximum(np.linalg.norm(together, axis=1), 1e-9)
-            columns["vector"] = np.where(known[0], rows[0] @ vector, np.nan).astype(
-                float
-            )
-            columns["passage_vector"] = np.where(
-                known[0], together @ vector / lengths, np.nan
-            ).astype(float)
+            columns |= self._vector_signals(vector, documents, neighbours)
         return columns
+
+    def _vector_signals(
+        self, vector: Matrix, documents: Ids, neighbours: Sequence[Ids]
+    ) -> dict[str, Scores]:
+        """Return the cosines of the candidates and of their passages; none where no
+        candidate has a vector.
+        """
+        near = np.stack([documents, *neighbours])
+        has_vector, matrix = self.vectors.of(np.maximum(near, 0).ravel())
+        has_vector = has_vector.reshape(near.shape) & (near >= 0)
+        is_covered = has_vector[0]
+        if not is_covered.any():
+            return {}
+        vectors = matrix.reshape(*near.shape, -1) * has_vector[:, :, None]
+        passages = vectors.sum(axis=0)
+        lengths = np.maximum(np.linalg.norm(passages, axis=1), 1e-9)
+        cosines = np.where(is_covered, vectors[0] @ vector, np.nan)
+        passage_cosines = np.where(is_covered, passages @ vector / lengths, np.nan)
+        return {
+            "vector": cosines.astype(float),
+            "passage_vector": passage_cosines.astype(float),
+        }
 
     def _spread(
         self, index: ItemIndex, ranked: _Ranked, allowed: Mask, limit: int
     ) -> _Ranked:
-        """With the texts that belong to the first of those found, weaker than the best
-        of them.
+        """Add the texts that belong to the first results, weaker than the best of
+        them.
         """
         if not len(ranked.documents):
             return ranked
         now = self.home.clock.now()
-        found = ranked.documents[:limit]
+        first = ranked.documents[:limit]
         scores = dict(
             zip(ranked.documents.tolist(), ranked.scores.tolist(), strict=True)
         )
-        for related in self._asked("related"):
-            for document, activation in zip(
-                *related(self.home, index, found, allowed, now), strict=True
-            ):
-                reached = float(activation) * _REACHED_SHARE * float(ranked.scores[0])
-                scores[int(document)] = max(reached, scores.get(int(document), 0.0))
+        full_activation = _REACHED_SHARE * float(ranked.scores[0])
+        for related in self._answers("related"):
+            documents, activations = related(self.home, index, first, allowed, now)
+            for document, activation in zip(documents, activations, strict=True):
+                score = float(activation) * full_activation
+                scores[int(document)] = max(score, scores.get(int(document), 0.0))
         ids = np.array(list(scores), np.int64)
-        documents, ordered = best_first(ids, np.array(list(scores.values())), len(ids))
-        place = {
+        best, ordered = best_first(ids, np.array(list(scores.values())), len(ids))
+        row_of = {
             document: row for row, document in enumerate(ranked.documents.tolist())
         }
-        rows = np.array([place.get(document, -1) for document in documents.tolist()])
-        return _Ranked(
-            documents,
-            ordered,
-            {name: np.append(part, 0.0)[rows] for name, part in ranked.parts.items()},
-        )
+        # A document that was reached has row -1, where the signals' zero is appended.
+        rows = np.array([row_of.get(document, -1) for document in best.tolist()])
+        parts = {
+            name: np.append(part, 0.0)[rows] for name, part in ranked.parts.items()
+        }
+        return _Ranked(best, ordered, parts)
 
-    def _kept(self, index: ItemIndex, what: str, at: int, make: Callable[[], T]) -> T:
-        """What was made of an index, made again where it is another one, or was at
-        another place.
+    def _cached(
+        self, index: ItemIndex, name: str, version: int, make: Callable[[], T]
+    ) -> T:
+        """Return what was made of an index, made again where the index is another one
+        or has another version.
         """
-        table, known_at, made = self._made.get((what, index.name), (None, 0, None))
-        if table is not index.documents or known_at != at:
-            made = make()
-            self._made[what, index.name] = index.documents, at, made
-        return cast(T, made)
+        table, made_version, value = self._cache.get(
+            (name, index.name), (None, 0, None)
+        )
+        if table is not index.documents or made_version != version:
+            value = make()
+            self._cache[name, index.name] = index.documents, version, value
+        return cast(T, value)
 
-    def _echoes(self, index: ItemIndex, allowed: Mask) -> Mask:
-        """A mask of the documents that echo one of the allowed."""
+    def _duplicates(self, index: ItemIndex, allowed: Mask) -> Mask:
+        """Return a mask of the documents that duplicate one of the allowed."""
         mask = np.zeros(len(index.documents), bool)
-        echoing, said = self._kept(index, "echoes", len(mask), lambda: _echoing(index))
-        mask[echoing] = allowed[said]
+        duplicates, originals = self._cached(
+            index, "echoes", len(mask), lambda: _duplicate_pairs(index)
+        )
+        mask[duplicates] = allowed[originals]
         return mask
 
-    def _asked(self, what: str) -> list[Callable[..., Any]]:
-        """What the designs answer to a question of `SearchPart`, by its name."""
-        parts = (design.search for design in self.home.designs)
-        return [answer for part in parts if (answer := getattr(part, what)) is not None]
+    def _answers(self, question: str) -> list[Callable[..., Any]]:
+        """Return the functions by which designs answer a question of `SearchPart`.
+
+        Args:
+            question: The name of the question.
+        """
+        functions = (getattr(design.search, question) for design in self.home.designs)
+        return [function for function in functions if function is not None]
 
     def _check_kinds(self, kinds: Sequence[str]) -> None:
-        items = (kind for design in self.home.designs for kind in design.items)
-        known = list(
-            dict.fromkeys(kind.name for kind in (*items, *OWN_ITEMS))
-        )  # designs may share a kind
+        """Raise InvalidInput for a kind of item that no design here has."""
+        names: dict[str, None] = {}  # designs may share a kind
+        for design in self.home.designs:
+            names.update(dict.fromkeys(kind.name for kind in design.items))
+        names.update(dict.fromkeys(kind.name for kind in OWN_ITEMS))
         for kind in kinds:
-            if kind not in known:
-                near = "".join(difflib.get_close_matches(kind, known, n=1, cutoff=0))
-                there = ", ".join(known) or "none"
+            if kind not in names:
+                near = "".join(difflib.get_close_matches(kind, names, n=1, cutoff=0))
+                allowed = ", ".join(names) or "none"
                 raise InvalidInput(
-                    f"got the item kind {kind!r}; allowed are {there}; {near!r} is nearest"
+                    f"got the item kind {kind!r}; allowed are {allowed}; {near!r} is nearest"
                 )
 
     def _awake(self, index: ItemIndex) -> Mask:
-        """A mask of the documents that do not sleep."""
+        """Return a mask of the documents that are not archived."""
 
         def awake() -> Mask:
-            asleep = [sleeping(self.home, index) for sleeping in self._asked("asleep")]
-            return np.asarray(
-                ~np.logical_or.reduce(
-                    [index.documents["asleep"], index.documents["dismissed"], *asleep]
-                )
-            )
+            masks = [index.documents["asleep"], index.documents["dismissed"]]
+            masks += [asleep(self.home, index) for asleep in self._answers("asleep")]
+            return np.asarray(~np.logical_or.reduce(masks))
 
-        return self._kept(index, "awake", index.seq, awake)
+        return self._cached(index, "awake", index.seq, awake)
 
     def _hits(self, index: ItemIndex, ranked: _Ranked, limit: int) -> Iterator[_Row]:
+        """Read the texts of the best documents from the journal."""
         documents = ranked.documents[:limit]
-        seqs = index.documents["seq"][documents]
-        events = {
-            event.seq: event for event in self.home.journal.read(seqs=seqs.tolist())
-        }
-        for row, (document, seq) in enumerate(
-            zip(documents.tolist(), seqs.tolist(), strict=True)
-        ):
-            if (event := events.get(seq)) is None or (
-                item := index.item_of(document, event)
-            ) is None:
+        event_seqs = index.documents["seq"][documents].tolist()
+        events = {event.seq: event for event in self.home.journal.read(seqs=event_seqs)}
+        pairs = zip(documents.tolist(), event_seqs, strict=True)
+        for row, (document, event_seq) in enumerate(pairs):
+            event = events.get(event_seq)
+            if event is None:
                 continue  # erased since the index was looked into
+            item = index.item_of(document, event)
+            if item is None:
+                continue
             score = round(float(ranked.scores[row]), 6)
             kind = index.kind_of(document)
-            text = (
-                item.text.partition("\n· ")[0] if kind == SYMBOL.name else item.text
-            )  # the words of its source are no text
+            text = item.text
+            if kind == SYMBOL.name:
+                text = text.partition("\n· ")[0]  # the words of its source are no text
             hit = Hit(
                 item.item_id, kind, text, event.agent, score, item.about, event.at
             )
-            yield (
-                hit,
-                event.id,
-                {
-                    name: round(float(part[row]), 4)
-                    for name, part in ranked.parts.items()
-                    if part[row]
-                },
-            )
+            parts = {
+                name: round(float(part[row]), 4)
+                for name, part in ranked.parts.items()
+                if part[row]
+            }
+            yield hit, event.id, parts
 
 
-def _echoing(index: ItemIndex) -> Ids:
-    """The documents that echo another one, and those which they echo."""
-    echo = index.documents["echo"]
-    order = np.argsort(index.documents["item"], kind="stable")
-    rows = np.flatnonzero(echo)
-    items = index.documents["item"][order]
-    places = np.minimum(np.searchsorted(items, echo[rows]), max(len(items) - 1, 0))
-    known = items[places] == echo[rows]
-    return np.stack([rows[known], order[places[known]]])
+def _check_limit(limit: int) -> None:
+    """Raise InvalidInput for a limit outside 1..MAX_RESULTS."""
+    is_whole = isinstance(limit, int) and not isinstance(limit, bool)
+    if not is_whole or not 1 <= limit <= MAX_RESULTS:
+        raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
 
 
-def _named(index: ItemIndex, query: str) -> Scores:
-    """By number of a speaker, and at the end of nobody, 1 where the query names the
-    speaker, else 0.
+def _searchable(index: ItemIndex, among: Among) -> Mask:
+    """Return a mask of the documents of `among` that are not hidden or corrected."""
+    is_shut_out = index.documents["hidden"] | index.documents["corrected"]
+    return np.asarray(among(index) & ~is_shut_out)
+
+
+def _by_reciprocal_rank(
+    documents: Ids, columns: Mapping[str, Scores], k: int
+) -> _Ranked:
+    """Rank the candidates by their ranks by words and by vectors."""
+    rankings = []
+    for name in ("words", "vector"):
+        if name in columns:
+            column = columns[name]
+            has_value = ~np.isnan(column)
+            rankings.append((documents[has_value], column[has_value]))
+    best, scores = fuse_reciprocal_rank(rankings, k=k)
+    return _Ranked(best, scores, {})
+
+
+def _duplicate_pairs(index: ItemIndex) -> Ids:
+    """Return the documents that duplicate another one, and those which they duplicate:
+    (2, n).
     """
-    words = set(_WORD.findall(query))
-    found = [
-        float(any(word in words for word in _WORD.findall(name) if len(word) > 2))
-        for name in index.speakers
-    ]
-    return np.array([*found, 0.0])
+    duplicate_of = index.documents["echo"]
+    order = np.argsort(index.documents["item"], kind="stable")
+    items = index.documents["item"][order]
+    rows = np.flatnonzero(duplicate_of)
+    originals = duplicate_of[rows]
+    # The position of each original among the sorted items, where it is remembered.
+    positions = np.searchsorted(items, originals)
+    positions = np.minimum(positions, max(len(items) - 1, 0))
+    is_remembered = items[positions] == originals
+    return np.stack([rows[is_remembered], order[positions[is_remembered]]])
+
+
+def _named_speakers(index: ItemIndex, query: str) -> Scores:
+    """Return 1 where the query names a speaker, else 0: by number of the speaker, and
+    at the end for nobody.
+    """
+    query_words = set(_WORD.findall(query))
+    is_named = []
+    for name in index.speakers:
+        name_words = {word for word in _WORD.findall(name) if len(word) > 2}
+        is_named.append(float(not name_words.isdisjoint(query_words)))
+    return np.array([*is_named, 0.0])
 
 
 def _merged(texts: Hits, labels: Hits, limit: int) -> Hits:
-    """Texts and labels by their scores, at most `limit`."""
-    rows = [
-        row
-        for hits in (texts, labels)
-        for row in zip(hits.hits, hits.events, hits.why, strict=True)
-    ]
-    return _hits_of(
-        texts.query, sorted(rows, key=lambda row: -row[0].score)[:limit], texts.notes
-    )
+    """Return texts and labels by their scores, at most `limit`."""
+    rows: list[_Row] = []
+    for hits in (texts, labels):
+        rows += zip(hits.hits, hits.events, hits.why, strict=True)
+    rows.sort(key=lambda row: -row[0].score)
+    return _hits_of(texts.query, rows[:limit], texts.notes)
 
 
 def _hits_of(query: str, rows: Sequence[_Row], notes: Sequence[str]) -> Hits:
-    hits, events, why = zip(*rows, strict=True) if rows else ((), (), ())
-    return Hits(query, hits, tuple(notes), events, why)
+    """Return the rows as results."""
+    if not rows:
+        return Hits(query, (), tuple(notes))
+    hits, event_ids, parts = zip(*rows, strict=True)
+    return Hits(query, hits, tuple(notes), event_ids, parts)

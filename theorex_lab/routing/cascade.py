@@ -3,6 +3,7 @@ asked only where the check fails.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -18,9 +19,13 @@ Check = str | Callable[[str], bool]
 class Cascade:
     """Whom to ask first, and whom where the check fails.
 
-    success: expected share of right answers, 0 to 1.  cost: expected of a query, in the
-    unit of the cells.  fails: how often the check of the first answer is expected to
-    fail, 0 to 1.  reason: why these two, for people.
+    Attributes:
+        first: The model that answers first.
+        then: The model that is asked where the check fails.
+        success: Expected share of right answers, 0 to 1.
+        cost: Expected cost of a query, in the unit of the cells.
+        fails: How often the check of the first answer is expected to fail, 0 to 1.
+        reason: Why these two, for people.
     """
 
     first: str
@@ -34,15 +39,20 @@ class Cascade:
 def cascade_of(
     cells: Sequence[Cell], *, false_pass: float = 0.0, false_alarm: float = 0.0
 ) -> Cascade | None:
-    """The cascade that is expected to be cheapest, of those that succeed as often as
-    the best model alone and cost less.
+    """Return the cascade that is expected to be cheapest, None where there is none.
 
-    `cells`: of one type of query; those that are not usable or whose cost is not known
-    are left out.  false_pass, false_alarm: shares of wrong answers that pass the check
-    and of right ones that fail it, 0 to 1. The two models are taken to fail
-    independently, which flatters a cascade: what is hard for one is often hard for the
-    other. None where no two models make such a cascade. Raises InvalidInput for a share
-    outside 0..1.
+    Only cascades count that succeed as often as the best model alone and cost less. The
+    two models are taken to fail independently. This flatters a cascade: what is hard
+    for one is often hard for the other.
+
+    Args:
+        cells: Cells of one type of query. Those that are not usable or whose cost is
+            not known are left out.
+        false_pass: Share of wrong answers that pass the check, 0 to 1.
+        false_alarm: Share of right answers that fail the check, 0 to 1.
+
+    Raises:
+        InvalidInput: For a share outside 0..1.
 
     >>> from theorex_lab.memory.evidence import EvidenceTable
     >>> from theorex_lab.routing.confidence import matrix
@@ -50,75 +60,79 @@ def cascade_of(
     >>> for number in range(10):
     ...     table.add("query_type/code", "strong", number < 9, at=0, cost=1.0)
     ...     table.add("query_type/code", "cheap", number < 6, at=0, cost=0.1)
-    >>> found = cascade_of(matrix(table.cells()))
+    >>> cascade = cascade_of(matrix(table.cells()))
     >>> (
-    ...     found.first,
-    ...     found.then,
-    ...     round(found.success, 2),
-    ...     round(found.cost, 2),
-    ...     round(found.fails, 2),
+    ...     cascade.first,
+    ...     cascade.then,
+    ...     round(cascade.success, 2),
+    ...     round(cascade.cost, 2),
+    ...     round(cascade.fails, 2),
     ... )
     ('cheap', 'strong', 0.96, 0.5, 0.4)
     """
     if not (0 <= false_pass <= 1 and 0 <= false_alarm <= 1):
         got = f"a false pass of {false_pass!r} and a false alarm of {false_alarm!r}"
         raise InvalidInput(f"got {got}; allowed is 0 to 1")
-    known = [cell for cell in cells if cell.usable and cell.cost == cell.cost]
-    strong = min(
-        known,
-        key=lambda cell: (-cell.success_rate, cell.cost, cell.model),
-        default=None,
-    )
-    if strong is None:
+    priced_cells = [cell for cell in cells if cell.usable and not math.isnan(cell.cost)]
+    if not priced_cells:
         return None
-    offers = [
-        _offer(cell, strong, false_pass, false_alarm)
-        for cell in known
-        if cell.cost < strong.cost
-    ]
-    offers = [
-        offer
-        for offer in offers
-        if offer.success >= strong.success_rate and offer.cost < strong.cost
-    ]
-    return min(
-        offers,
-        key=lambda offer: (offer.cost, -offer.success, offer.first),
-        default=None,
+    strong = min(
+        priced_cells, key=lambda cell: (-cell.success_rate, cell.cost, cell.model)
     )
+    offers = []
+    for cheap in priced_cells:
+        if cheap.cost >= strong.cost:
+            continue
+        offer = _offer(cheap, strong, false_pass, false_alarm)
+        if offer.success >= strong.success_rate and offer.cost < strong.cost:
+            offers.append(offer)
+    if not offers:
+        return None
+    return min(offers, key=lambda offer: (offer.cost, -offer.success, offer.first))
 
 
 def _offer(cheap: Cell, strong: Cell, false_pass: float, false_alarm: float) -> Cascade:
+    """Return the cascade of two models, with what is expected of it."""
     right = cheap.success_rate
     fails = right * false_alarm + (1.0 - right) * (1.0 - false_pass)
     success = right * (1.0 - false_alarm) + fails * strong.success_rate
     cost = cheap.cost + fails * strong.cost
-    share = f"{right:.0%} of {cheap.n:.4g} runs"
-    runs = f"{strong.model} where the check fails, expected for {fails:.0%}"
-    gives = f"{success:.0%} right at {cost / strong.cost:.0%} of the cost of {strong.model} alone"
-    reason = f"cascade: {cheap.model} first ({share}), {runs}: {gives}"
+    reason = (
+        f"cascade: {cheap.model} first ({right:.0%} of {cheap.n:.4g} runs),"
+        f" {strong.model} where the check fails, expected for {fails:.0%}:"
+        f" {success:.0%} right at {cost / strong.cost:.0%} of the cost of"
+        f" {strong.model} alone"
+    )
     return Cascade(cheap.model, strong.model, success, cost, fails, reason)
 
 
 def cascade_in(
     home: Home, query_type: str, models: Collection[str] | None = None
 ) -> Cascade | None:
-    """The cascade that the evidence of a home offers for a type of query; `models`:
-    those to choose from, None for all.
+    """Return the cascade that the evidence of a home offers for a type of query.
+
+    Args:
+        home: The home whose evidence counts.
+        query_type: The type of the query.
+        models: The models to choose from, None for all.
     """
-    cells = [cell for cell in matrix_of(home) if cell.query_type == query_type]
-    return cascade_of(
-        priced(
-            [cell for cell in cells if models is None or cell.model in models],
-            home.settings,
-        )
-    )
+    cells = []
+    for cell in matrix_of(home):
+        is_allowed = models is None or cell.model in models
+        if cell.query_type == query_type and is_allowed:
+            cells.append(cell)
+    return cascade_of(priced(cells, home.settings))
 
 
 def checker(check: Check) -> Callable[[str], bool]:
-    """What says whether an answer's text passes: `not_empty`, `json`, `regex:PATTERN`,
-    which is looked for anywhere, or a function of one's own. Raises InvalidInput for
-    another name and for what is no pattern.
+    """Return the function that says whether an answer's text passes.
+
+    Args:
+        check: `not_empty`, `json`, `regex:PATTERN`, which is looked for anywhere, or
+            the function itself.
+
+    Raises:
+        InvalidInput: For another name and for what is no pattern.
 
     >>> (
     ...     checker("json")('{"a": 1}'),

@@ -1,4 +1,4 @@
-"""The confidence matrix: which model has done best on a type of query, and how far the
+"""The confidence matrix: the best model for each type of query, and how far the
 evidence reaches.
 """
 
@@ -33,10 +33,19 @@ USUAL_TOKENS = 1_000.0  # of a call, where nothing says how many its model takes
 class Cell(NamedTuple):
     """How a model did on a type of query.
 
-    n: runs, a fraction where evidence is aged.  success_rate: 0..1, with its 95 %
-    Wilson interval low..high. latency_ms, tokens, cost: means over the runs that stated
-    them, NaN where none did.  score: 0..1, NaN where the cell is not usable.
-    confidence: min(n / 20, 1).  usable: whether there are enough runs.
+    Attributes:
+        query_type: The type of query.
+        model: The name of the model.
+        n: Runs, a fraction where evidence is aged.
+        success_rate: 0..1.
+        low: The lower end of its 95 % Wilson interval.
+        high: The upper end of it.
+        latency_ms: Mean over the runs that stated it, NaN where none did.
+        tokens: As `latency_ms`.
+        cost: As `latency_ms`.
+        score: 0..1, NaN where the cell is not usable.
+        confidence: min(n / 20, 1).
+        usable: Whether there are enough runs.
     """
 
     query_type: str
@@ -54,7 +63,7 @@ class Cell(NamedTuple):
 
     @property
     def option(self) -> counted.Option:
-        """The cell as it is compared with others."""
+        """Return the cell as it is compared with others."""
         return counted.Option(
             self.model, self.n, self.success_rate * self.n, self.cost, self.latency_ms
         )
@@ -81,24 +90,29 @@ def matrix_of(
     min_samples: int | None = None,
     heard: bool = False,
 ) -> MatrixResult:
-    """The matrix of a home's evidence as it weighs now; None: as the settings say. See
-    `matrix`.
+    """Return the matrix of a home's evidence as it weighs now; see `matrix`.
 
-    `heard`: of what was imported without trust instead; no route goes by that.
+    Args:
+        home: The home whose evidence counts.
+        half_life_days: After how long a run counts half, None as the settings say.
+        min_samples: From how many runs a cell is usable, None as the settings say.
+        heard: Take the untrusted evidence instead. No route goes by that.
     """
     settings = home.settings
-    half_life = (
-        settings.matrix_half_life_days if half_life_days is None else half_life_days
-    )
-    needed = settings.matrix_min_samples if min_samples is None else min_samples
-    before = HEARD_PREFIX if heard else ""
+    if half_life_days is None:
+        half_life_days = settings.matrix_half_life_days
+    if min_samples is None:
+        min_samples = settings.matrix_min_samples
+    prefix = HEARD_PREFIX if heard else ""
     with home.views.reading(evidence_view(home)) as evidence:
         cells = evidence.table.cells(
-            before + QUERY_TYPE_PREFIX, now=home.clock.now(), half_life_days=half_life
+            prefix + QUERY_TYPE_PREFIX,
+            now=home.clock.now(),
+            half_life_days=half_life_days,
         )
-    cells = replace(cells, keys=[key.removeprefix(before) for key in cells.keys])
+    cells = replace(cells, keys=[key.removeprefix(prefix) for key in cells.keys])
     return matrix(
-        cells, min_samples=needed, success_weight=settings.matrix_success_weight
+        cells, min_samples=min_samples, success_weight=settings.matrix_success_weight
     )
 
 
@@ -108,14 +122,20 @@ def matrix(
     min_samples: float = MIN_SAMPLES,
     success_weight: float = SUCCESS_ALONE,
 ) -> MatrixResult:
-    """Score every cell: success_weight · success rate + (1 − success_weight) · (1 −
-    scaled latency).
+    """Score every cell by its success rate and its speed.
 
-    `cells`: evidence; only its keys `query_type/…` count. The result is sorted by query
-    type and model. A cell is usable from `min_samples` runs. Latency is min–max scaled
-    over the usable cells of the same type: 0 for the fastest, 1 for the slowest, 0
-    where they are equal or one. A cell without a known latency counts as the slowest.
-    Raises InvalidInput for min_samples below 0 or a weight outside 0..1.
+    The score is success_weight · success rate + (1 − success_weight) · (1 − scaled
+    latency). Latency is min–max scaled over the usable cells of the same type: 0 for
+    the fastest, 1 for the slowest, 0 where they are equal or one. A cell without a
+    known latency counts as the slowest. The result is sorted by query type and model.
+
+    Args:
+        cells: Evidence; only its keys `query_type/…` count.
+        min_samples: From how many runs a cell is usable.
+        success_weight: What success weighs in the score, 0..1.
+
+    Raises:
+        InvalidInput: For min_samples below 0 or a weight outside 0..1.
 
     >>> from theorex_lab.memory.evidence import EvidenceTable
     >>> table = EvidenceTable()
@@ -131,51 +151,56 @@ def matrix(
     if not 0 <= min_samples < math.inf or not 0 <= success_weight <= 1:
         got = f"min_samples {min_samples!r} and success_weight {success_weight!r}"
         raise InvalidInput(f"got {got}; allowed are numbers from 0, and 0 to 1")
+    scored = []
     # Plain numbers: there are some dozens of cells, and numpy pays from hundreds on.
-    runs = cells.n.tolist()
-    successes = cells.successes.tolist()
-    latencies = cells.latency_ms.tolist()
-    tokens = cells.tokens.tolist()
-    costs = cells.cost.tolist()
-    rates = [
-        hits / n if n else math.nan for hits, n in zip(successes, runs, strict=True)
-    ]
-    usable = [n >= min_samples and n > 0 for n in runs]
-    known = defaultdict[str, list[float]](
-        list
-    )  # latencies of the usable cells of each key, ms
-    for key, latency_ms, counts in zip(cells.keys, latencies, usable, strict=True):
-        if counts and not math.isnan(latency_ms):
-            known[key].append(latency_ms)
-    found = []
-    for row, (key, model) in enumerate(zip(cells.keys, cells.options, strict=True)):
+    columns = zip(
+        cells.keys,
+        cells.options,
+        cells.n.tolist(),
+        cells.successes.tolist(),
+        cells.latency_ms.tolist(),
+        cells.tokens.tolist(),
+        cells.cost.tolist(),
+        strict=True,
+    )
+    for key, model, n, successes, latency_ms, tokens, cost in columns:
         if not key.startswith(QUERY_TYPE_PREFIX):
             continue
-        score = math.nan
-        low, high = wilson_of_one(successes[row], runs[row])
-        if usable[row]:
-            speed = 1.0 - _scaled(latencies[row], known[key])
-            score = success_weight * rates[row] + (1.0 - success_weight) * speed
-        did = (
+        low, high = wilson_of_one(successes, n)
+        cell = Cell(
+            key.removeprefix(QUERY_TYPE_PREFIX),
             model,
-            runs[row],
-            rates[row],
+            n,
+            successes / n if n else math.nan,
             low,
             high,
-            latencies[row],
-            tokens[row],
-            costs[row],
-            score,
+            latency_ms,
+            tokens,
+            cost,
+            math.nan,
+            confidence_of(n),
+            n >= min_samples and n > 0,
         )
-        found.append(
-            Cell(
-                key.removeprefix(QUERY_TYPE_PREFIX),
-                *did,
-                confidence_of(runs[row]),
-                usable[row],
-            )
-        )
-    return MatrixResult(sorted(found, key=lambda cell: cell[:2]))
+        scored.append(cell)
+    scored = _scored(scored, success_weight)
+    return MatrixResult(sorted(scored, key=lambda cell: cell[:2]))
+
+
+def _scored(cells: Sequence[Cell], success_weight: float) -> list[Cell]:
+    """Return the cells, with a score for each that is usable."""
+    latencies_by_type = defaultdict[str, list[float]](list)  # ms
+    for cell in cells:
+        if cell.usable and not math.isnan(cell.latency_ms):
+            latencies_by_type[cell.query_type].append(cell.latency_ms)
+    scored = []
+    for cell in cells:
+        if cell.usable:
+            latencies = latencies_by_type[cell.query_type]
+            speed = 1.0 - _scaled(cell.latency_ms, latencies)
+            score = success_weight * cell.success_rate + (1.0 - success_weight) * speed
+            cell = cell._replace(score=score)
+        scored.append(cell)
+    return scored
 
 
 def best(
@@ -186,82 +211,90 @@ def best(
     success_weight: float = SUCCESS_ALONE,
     level: float = WORSE_AT,
 ) -> Cell | None:
-    """The usable cell of a query type with the highest score; of equals the one with
-    more runs, then by name.
+    """Return the usable cell of a query type with the highest score, None without one.
 
-    Where success alone makes the score (`success_weight` 1), it is the cheapest, then
-    the quickest, of the cells that are not distinguishably worse than the best at this
-    `level`, as `evidence.not_worse` has it.
+    Of equals the one with more runs wins, then the first by name. Where success alone
+    makes the score (`success_weight` 1), it is the cheapest, then the quickest, of the
+    cells that are not distinguishably worse than the best at this `level`, as
+    `evidence.not_worse` has it. A query type that is none of the seven is decided by
+    the cells of `general`.
 
-    A query type that is none of the seven is decided by the cells of `general`. Only
-    `allowed_models` may win (None: all). None where no cell is usable.
+    Args:
+        cells: The cells to choose from.
+        query_type: The type of the query.
+        allowed_models: The models that may win, None for all.
+        success_weight: What success weighs in the score.
+        level: The level of the test.
     """
-    wanted = counted_type(query_type)
-    found = [cell for cell in cells if cell.usable and cell.query_type == wanted]
-    found = [
-        cell for cell in found if allowed_models is None or cell.model in allowed_models
-    ]
-    near = near_best(found, level, success_weight=success_weight)
+    cell_type = counted_type(query_type)
+    usable = [cell for cell in cells if cell.usable and cell.query_type == cell_type]
+    if allowed_models is not None:
+        usable = [cell for cell in usable if cell.model in allowed_models]
+    near = near_best(usable, level, success_weight=success_weight)
     return cheapest(near) if near else None
 
 
 def near_best(
     cells: Sequence[Cell], level: float, *, success_weight: float = SUCCESS_ALONE
 ) -> list[Cell]:
-    """The cells among which cost decides, as `best` says, the best first; none of none."""
+    """Return the cells among which cost decides, as `best` says, the best first."""
     if not cells or success_weight < SUCCESS_ALONE:
         return sorted(cells, key=lambda cell: (-cell.score, -cell.n, cell.model))[:1]
-    return [
-        cells[place]
-        for place in counted.not_worse([cell.option for cell in cells], level)
-    ]
+    options = [cell.option for cell in cells]
+    return [cells[index] for index in counted.not_worse(options, level)]
 
 
 def cheapest(cells: Iterable[Cell]) -> Cell:
-    """The cell of the lowest known cost, then of the lowest known latency, then of the
-    highest success.
+    """Return the cell of the lowest known cost.
+
+    Of equals it is the one of the lowest known latency, then of the highest success.
     """
     return min(cells, key=lambda cell: counted.by_cost_and_speed(cell.option))
 
 
 def priced(cells: Sequence[Cell], settings: Settings) -> list[Cell]:
-    """The cells, with a cost by the price that the settings give where their runs
-    stated none.
+    """Return the cells, with a cost by the settings' price where runs stated none.
 
     Where a model's tokens are not known either, they are taken for the mean of the
     other cells.
     """
-    known = [cell.tokens for cell in cells if not math.isnan(cell.tokens)]
-    usual = sum(known) / len(known) if known else USUAL_TOKENS
-    found = []
+    stated_tokens = [cell.tokens for cell in cells if not math.isnan(cell.tokens)]
+    usual_tokens = USUAL_TOKENS
+    if stated_tokens:
+        usual_tokens = sum(stated_tokens) / len(stated_tokens)
+    priced_cells = []
     for cell in cells:
         price = settings.price(cell.model) if math.isnan(cell.cost) else None
-        tokens = usual if math.isnan(cell.tokens) else cell.tokens
-        found.append(
-            cell if price is None else cell._replace(cost=price * tokens / 1e6)
-        )
-    return found
+        if price is not None:
+            tokens = usual_tokens if math.isnan(cell.tokens) else cell.tokens
+            cell = cell._replace(cost=price * tokens / 1e6)
+        priced_cells.append(cell)
+    return priced_cells
 
 
 def confidence_of(runs: float) -> float:
-    """How far so many runs reach, 0 to 1: all the way from 20."""
+    """Return how far so many runs reach, 0 to 1: all the way from 20."""
     return min(runs / FULL_CONFIDENCE_SAMPLES, 1.0)
 
 
-def _scaled(latency_ms: float, known: Sequence[float]) -> float:
-    """Latency from 0 (the shortest of its type) to 1 (the longest); 1 where it is not
-    known.
+def _scaled(latency_ms: float, latencies: Sequence[float]) -> float:
+    """Return a latency from 0 (the shortest of its type) to 1 (the longest).
+
+    It is 1 where it is not known.
     """
     if math.isnan(latency_ms):
         return 1.0
-    shortest = min(known)
-    longest = max(known)
-    return (latency_ms - shortest) / (longest - shortest) if longest > shortest else 0.0
+    shortest = min(latencies)
+    longest = max(latencies)
+    if longest == shortest:
+        return 0.0
+    return (latency_ms - shortest) / (longest - shortest)
 
 
 def query_types(names: Iterable[str]) -> list[str]:
-    """The types among these names, in the order in which they are told apart, unknown
-    ones last.
+    """Return the types among these names, in the order of the trials.
+
+    Unknown ones come last.
     """
-    order = {name: place for place, name in enumerate(QUERY_TYPES)}
+    order = {name: position for position, name in enumerate(QUERY_TYPES)}
     return sorted(set(names), key=lambda name: (order.get(name, len(order)), name))

@@ -9,10 +9,15 @@ from theorex_lab.routing.heuristic import Complexity
 
 @dataclass(frozen=True)
 class Power:
-    """What the machine runs on. `percent`: charge, 0 to 100, None where unknown;
-    `source`: how that was found out.
+    """What the machine runs on.
 
-    Raises InvalidInput for a charge outside 0 to 100.
+    Attributes:
+        percent: Charge, 0 to 100, None where unknown.
+        on_battery: Whether it runs on its battery.
+        source: Where this is known from.
+
+    Raises:
+        InvalidInput: For a charge outside 0 to 100.
     """
 
     percent: float | None
@@ -28,10 +33,10 @@ class Power:
 
 
 def veto(power: Power, complexity: Complexity, settings: Settings) -> str | None:
-    """Why no large model may run now, or None where it may.
+    """Return why no large model may run now, or None where it may.
 
-    On battery: never below the setting `battery_threshold`, nor for what is of low
-    complexity.
+    On battery it may not run below the setting `battery_threshold`, nor for a query of
+    low complexity.
 
     >>> veto(Power(8.0, True), "high", Settings())
     'battery at 8 %, below 20 %'
@@ -51,7 +56,7 @@ def veto(power: Power, complexity: Complexity, settings: Settings) -> str | None
 def allows(
     tier: ModelTier, power: Power, complexity: Complexity, settings: Settings
 ) -> bool:
-    """Whether a model of this size may run now; small and medium ones always may.
+    """Return whether a model of this size may run now; small and medium ones always may.
 
     >>> allows("large", Power(90.0, True), "low", Settings())
     False
@@ -60,37 +65,34 @@ def allows(
 
 
 def describe_power(power: Power) -> str:
-    """In words, such as 'battery at 55 %'.
+    """Return in words what the machine runs on, such as 'battery at 55 %'.
 
     >>> describe_power(Power(None, False))
     'mains'
     """
     if not power.on_battery:
         return "mains"
-    return (
-        "battery of unknown charge"
-        if power.percent is None
-        else f"battery at {power.percent:g} %"
-    )
+    if power.percent is None:
+        return "battery of unknown charge"
+    return f"battery at {power.percent:g} %"
 
 
 def read_power() -> Power:
-    """What this machine runs on, as psutil asks the system (macOS, Linux, Windows);
-    without a battery mains is assumed.
+    """Return what this machine runs on, as psutil asks the system.
 
-    A charge that the system does not know is None; one above 100, as worn batteries
-    state it, counts as 100.
+    Without a battery mains is assumed. A charge that the system does not know is None.
+    One above 100, as worn batteries state it, counts as 100.
     """
     import psutil
 
     try:
         # Missing on systems for which psutil knows no battery.
-        found = getattr(psutil, "sensors_battery", lambda: None)()
+        battery = getattr(psutil, "sensors_battery", lambda: None)()
     except (OSError, RuntimeError, ValueError, psutil.Error):
-        found = None
-    if found is None:
+        battery = None
+    if battery is None:
         return Power(None, False, "mains assumed")
-    percent = (
-        None if found.percent is None else min(100.0, max(0.0, float(found.percent)))
-    )
-    return Power(percent, found.power_plugged is False, "psutil")
+    percent = None
+    if battery.percent is not None:
+        percent = min(100.0, max(0.0, float(battery.percent)))
+    return Power(percent, battery.power_plugged is False, "psutil")

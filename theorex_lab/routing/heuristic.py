@@ -1,6 +1,4 @@
-"""What kind of query it is, told from its words, and which size of model suits the
-kind.
-"""
+"""The kind of a query, by its words, and the size of model that suits the kind."""
 
 import re
 from typing import Literal, NamedTuple
@@ -45,7 +43,7 @@ _SIGN_CHARACTERS = 40
 
 
 class QueryClass(NamedTuple):
-    """A query's type, and the word or sign that told it ('' where none did)."""
+    """A query's type, and the word or sign that shows it ('' where none does)."""
 
     query_type: QueryType
     sign: str
@@ -63,44 +61,50 @@ _WORD = re.compile(r"\w+")
 
 
 def classify(query: str) -> QueryClass:
-    """The first type, in this order, whose sign the query shows.
+    """Return the first type, in this order, whose sign the query shows.
 
-    safety, code, math, retrieval, creative, synthesis; a query without a sign is
-    synthesis above 200 characters, else general. Words count whole, in any case;
-    English, with the commonest signs in German, French and Spanish.
+    The order is safety, code, math, retrieval, creative, synthesis. A query without a
+    sign is synthesis above 200 characters, else general. Words count whole, in any
+    case; English, with the commonest signs in German, French and Spanish.
 
     >>> classify("search the code for the number").query_type
     'code'
     >>> classify("What is 17 * 23?")
-    Classified(query_type='math', sign='17 * 23')
+    QueryClass(query_type='math', sign='17 * 23')
     """
-    # What a query asks stands at its beginning or its end; between them may be a pasted
-    # book.
-    half = _READ_CHARACTERS // 2
-    text = normalize(
-        "NFC",
-        query if len(query) <= _READ_CHARACTERS else f"{query[:half]}\n{query[-half:]}",
-    )
+    text = normalize("NFC", _both_ends(query))
     lower = text.lower()
     words = _WORD.findall(lower)
-    distinct = frozenset(words)
+    distinct_words = frozenset(words)
     for query_type, signs in SIGNS.items():
-        if not signs.words.isdisjoint(distinct):
-            return QueryClass(
-                query_type, next(word for word in words if word in signs.words)
-            )
-        found = signs.phrases.search(lower) or (
-            signs.marks.search(text) if signs.marks else None
-        )
-        if found:
-            return QueryClass(query_type, " ".join(found[0].split())[:_SIGN_CHARACTERS])
+        if not signs.words.isdisjoint(distinct_words):
+            word = next(word for word in words if word in signs.words)
+            return QueryClass(query_type, word)
+        match = signs.phrases.search(lower)
+        if match is None and signs.marks is not None:
+            match = signs.marks.search(text)
+        if match is not None:
+            sign = " ".join(match[0].split())
+            return QueryClass(query_type, sign[:_SIGN_CHARACTERS])
     if len(query) > LONG_QUERY_CHARACTERS:
         return QueryClass("synthesis", f"{len(query)} characters")
     return QueryClass("general", "")
 
 
+def _both_ends(query: str) -> str:
+    """Return the query, or the beginning and the end of a long one.
+
+    What a query asks stands at its beginning or its end. A pasted book may be between
+    them.
+    """
+    if len(query) <= _READ_CHARACTERS:
+        return query
+    half = _READ_CHARACTERS // 2
+    return f"{query[:half]}\n{query[-half:]}"
+
+
 def estimated_tokens(text: str) -> int:
-    """Tokens of a text, at four characters a token.
+    """Return the number of tokens of a text, at four characters a token.
 
     >>> estimated_tokens("twelve signs")
     3
@@ -115,7 +119,7 @@ def advise(
     context_pct: float = 0.0,
     query_tokens: int = 0,
 ) -> Advice:
-    """The size of model for a query: the first rule that holds.
+    """Return the size of model for a query: the first rule that holds.
 
     Urgent: small (0.95). `context_pct` (0 to 100) of at least 50: large (0.9). More
     than 500 `query_tokens`: large (0.85). Code or math: large (0.8). Retrieval: medium
@@ -124,32 +128,26 @@ def advise(
     >>> advise("code")
     Advice(tier='large', confidence=0.8, reason='code')
     """
-    rules = (
-        (urgent, Advice("small", 0.95, "urgent")),
-        (
-            context_pct >= CROWDED_CONTEXT_PCT,
-            Advice("large", 0.9, f"{context_pct:g} % of the context is in use"),
-        ),
-        (query_tokens > MANY_TOKENS, Advice("large", 0.85, f"{query_tokens} tokens")),
-        (query_type in ("code", "math"), Advice("large", 0.8, query_type)),
-        (query_type == "retrieval", Advice("medium", 0.75, query_type)),
-    )
-    return next(
-        (advice for holds, advice in rules if holds), Advice("medium", 0.6, query_type)
-    )
+    if urgent:
+        return Advice("small", 0.95, "urgent")
+    if context_pct >= CROWDED_CONTEXT_PCT:
+        return Advice("large", 0.9, f"{context_pct:g} % of the context is in use")
+    if query_tokens > MANY_TOKENS:
+        return Advice("large", 0.85, f"{query_tokens} tokens")
+    if query_type in ("code", "math"):
+        return Advice("large", 0.8, query_type)
+    if query_type == "retrieval":
+        return Advice("medium", 0.75, query_type)
+    return Advice("medium", 0.6, query_type)
 
 
 def complexity_of(
     query_type: QueryType, *, context_pct: float = 0.0, query_tokens: int = 0
 ) -> Complexity:
-    """High where a large model is asked for, urgent or not; else low.
+    """Return high where a large model is advised, urgent or not; else low.
 
     >>> complexity_of("math"), complexity_of("retrieval")
     ('high', 'low')
     """
-    return (
-        "high"
-        if advise(query_type, context_pct=context_pct, query_tokens=query_tokens).tier
-        == "large"
-        else "low"
-    )
+    advice = advise(query_type, context_pct=context_pct, query_tokens=query_tokens)
+    return "high" if advice.tier == "large" else "low"

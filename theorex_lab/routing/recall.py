@@ -25,17 +25,14 @@ NEWEST_CALLS = (
     20_000  # calls that are compared with a query, so that its cost is bounded
 )
 # A run weighs likeness / (1 − likeness + this): 3.3 for the same query, 0.1 for a
-# likeness of 0.12. This, the prior and
-# the setting recallCalls were chosen by cross-validation on the training queries of
-# llmrouter alone.
+# likeness of 0.12. This, the prior and the setting recallCalls were chosen by
+# cross-validation on the training queries of llmrouter alone.
 NEARNESS = 0.3
 _WORD = re.compile(r"\w+")
 
 
 class RecalledRuns(NamedTuple):
-    """A model's recalled runs on similar queries: the weight of all and of the
-    successful ones.
-    """
+    """The weights of a model's recalled runs on similar queries: all and successful."""
 
     weight: float
     successes: float
@@ -45,8 +42,10 @@ NOTHING_RECALLED = RecalledRuns(0.0, 0.0)
 
 
 class _Index(NamedTuple):
-    """The newest calls by word: those of words[i] stand in `calls` from starts[i] to
-    starts[i + 1], counted from `first`.
+    """The newest calls by word.
+
+    The calls of words[i] stand in `calls` from starts[i] to starts[i + 1], counted from
+    `first`.
     """
 
     first: int
@@ -58,12 +57,15 @@ class _Index(NamedTuple):
 
 
 class Recall(View):
-    """Every call that was not lost, with the words of its task as hashes, and a run for
-    each attempt that was answered.
+    """Every call that was not lost, and a run for each attempt that was answered.
 
-    asked: key (of the trace's id), one row a call.  words: hash and call.  runs: call,
-    model and success. A run succeeds as in `memory.evidence.Evidence`; what is only
-    heard of is left out.
+    The words of a call's task are held as hashes. A run succeeds as in
+    `memory.evidence.Evidence`; untrusted runs are left out.
+
+    Attributes:
+        asked: key (of the trace's id), one row a call.
+        words: word (its hash) and call.
+        runs: call, model and success.
     """
 
     name = "recall"
@@ -80,49 +82,66 @@ class Recall(View):
         self._open: dict[int, int] = {}
         self._index: _Index | None = None
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in what was asked, how it went, and what outcomes say of that."""
         for event in events:
             if event.kind == "trace_started":
-                key = _hash(event.body["trace_id"])
-                words = words_of(event.body["task"])
-                call = self._open[key] = self.asked.add(key=key)
-                self.words.put(self.words.grow(len(words)), word=words, call=call)
+                self._start(event)
             elif event.kind == "trace_ended":
                 self._answer(event)
-            elif said := verdicts.verdict_of(event):
-                for run, change in self.verdicts.say(*said):
-                    self.runs["success"][run] = change > 0
-                if (
-                    event.kind == "outcome"
-                    and "answer" in event.body
-                    and event.body.get("trace_id")
-                ):
-                    self._judge(event)
+            else:
+                self._take_verdict(event)
+
+    def _start(self, event: Event) -> None:
+        """Take in the words of a call."""
+        key = _hash(event.body["trace_id"])
+        words = words_of(event.body["task"])
+        call = self.asked.add(key=key)
+        self._open[key] = call
+        self.words.put(self.words.grow(len(words)), word=words, call=call)
+
+    def _take_verdict(self, event: Event) -> None:
+        """Take in what an outcome says of the answers of its calls."""
+        verdict = verdicts.verdict_of(event)
+        if not verdict:
+            return
+        for run, change in self.verdicts.say(*verdict):
+            self.runs["success"][run] = change > 0
+        is_of_call = "answer" in event.body and event.body.get("trace_id")
+        if event.kind == "outcome" and is_of_call:
+            self._judge(event)
 
     def like(self, query: str, most: int) -> dict[str, RecalledRuns]:
-        """What is recalled of each model from the `most` calls whose words are most
-        like those of the query.
+        """Return what is recalled of each model from the calls most like a query.
+
+        Args:
+            query: The query, of which the words count.
+            most: How many calls are taken.
         """
         if not len(self.runs):
             return {}
         index = self._current()
         likeness = _likeness(index, words_of(query))
         nearest = np.argsort(-likeness, kind="stable")[:most]
-        weight = np.zeros(len(self.asked))
-        weight[index.first + nearest] = likeness[nearest] / (
+        call_weights = np.zeros(len(self.asked))
+        call_weights[index.first + nearest] = likeness[nearest] / (
             1.0 - likeness[nearest] + NEARNESS
         )
-        of_run = weight[self.runs["call"]]
-        model = self.runs["model"]
-        weights = np.bincount(model, of_run, len(self.models)).tolist()
+        run_weights = call_weights[self.runs["call"]]
+        run_models = self.runs["model"]
+        n_models = len(self.models)
+        weights = np.bincount(run_models, run_weights, n_models).tolist()
         successes = np.bincount(
-            model, of_run * self.runs["success"], len(self.models)
+            run_models, run_weights * self.runs["success"], n_models
         ).tolist()
-        found = zip(self.models, map(RecalledRuns, weights, successes), strict=True)
-        return {name: recalled for name, recalled in found if recalled.weight > 0}
+        recalled_runs = {}
+        for name, weight, success in zip(self.models, weights, successes, strict=True):
+            if weight > 0:
+                recalled_runs[name] = RecalledRuns(weight, success)
+        return recalled_runs
 
     def _answer(self, event: Event) -> None:
+        """Take in a run for each model that answered a call."""
         body = event.body
         call = self._open.get(_hash(body["trace_id"]))
         if call is None or body["lost"] or is_heard(body):
@@ -131,26 +150,23 @@ class Recall(View):
         for attempt in body["attempts"]:
             if attempt.get("unavailable"):
                 continue
-            good = attempt["success"]
-            if good and outcome_id:
-                good = self.verdicts.answer(
+            success = attempt["success"]
+            if success and outcome_id:
+                success = self.verdicts.answer(
                     outcome_id, cell=len(self.runs), at=event.at
                 )
-            self.runs.add(
-                call=call, model=self.models.number(attempt["model"]), success=good
-            )
+            model = self.models.number(attempt["model"])
+            self.runs.add(call=call, model=model, success=success)
 
     def _judge(self, outcome: Event) -> None:
-        """Let an outcome say how the answer went that it was recorded of."""
+        """Let an outcome say how the answer went that it is about."""
         call = self._open.get(_hash(outcome.body["trace_id"]))
         answer = outcome.body["answer"]
         model = self.models.find(answer["model"])
-        runs = (
-            (self.runs["call"] == call)
-            & (self.runs["model"] == model)
-            & self.runs["success"]
-        )
-        for run in np.flatnonzero(runs).tolist():
+        of_call = self.runs["call"] == call
+        of_model = self.runs["model"] == model
+        successful_runs = np.flatnonzero(of_call & of_model & self.runs["success"])
+        for run in successful_runs.tolist():
             self.runs["success"][run] = self.verdicts.answer(
                 outcome.id, cell=run, at=answer["at"]
             )
@@ -159,58 +175,60 @@ class Recall(View):
         self._open = {key: call for call, key in enumerate(self.asked["key"].tolist())}
 
     def _current(self) -> _Index:
-        """The index, rebuilt when calls were added."""
+        """Return the index, rebuilt when calls were added."""
         first = max(len(self.asked) - NEWEST_CALLS, 0)
-        calls = len(self.asked) - first
-        if (
-            self._index is None
-            or len(self._index.lengths) != calls
-            or self._index.first != first
-        ):
-            rows = self.words["call"] >= first
-            self._index = _index(
-                self.words["word"][rows], self.words["call"][rows] - first, first, calls
-            )
-        return self._index
+        n_calls = len(self.asked) - first
+        index = self._index
+        if index is None or len(index.lengths) != n_calls or index.first != first:
+            is_indexed = self.words["call"] >= first
+            words = self.words["word"][is_indexed]
+            calls = self.words["call"][is_indexed] - first
+            index = _index(words, calls, first, n_calls)
+            self._index = index
+        return index
 
 
 def words_of(text: str) -> NDArray[np.uint32]:
-    """The words of a text as hashes, each once, in order.
+    """Return the words of a text as hashes, each once, in order.
 
     >>> len(words_of("To be, or not to be"))
     4
     """
-    return np.unique(
-        np.array([_hash(word) for word in _WORD.findall(text.casefold())], np.uint32)
-    )
+    hashes = [_hash(word) for word in _WORD.findall(text.casefold())]
+    return np.unique(np.array(hashes, np.uint32))
 
 
 def _index(
-    words: NDArray[np.uint32], calls: NDArray[np.int32], first: int, count: int
+    words: NDArray[np.uint32], calls: NDArray[np.int32], first: int, n_calls: int
 ) -> _Index:
+    """Return the calls by word, with the rarity of each word and each call's length."""
     order = np.argsort(words, kind="stable")
-    known, starts = np.unique(words[order], return_index=True)
-    holding = np.diff(np.append(starts, len(words)))
-    rarity = np.log1p(count / holding)
-    by_word = calls[order].astype(np.int64)
-    lengths = np.sqrt(np.bincount(by_word, np.repeat(rarity**2, holding), count))
-    return _Index(first, known, np.append(starts, len(words)), by_word, rarity, lengths)
+    distinct_words, starts = np.unique(words[order], return_index=True)
+    bounds = np.append(starts, len(words))
+    calls_per_word = np.diff(bounds)
+    rarity = np.log1p(n_calls / calls_per_word)
+    calls_by_word = calls[order].astype(np.int64)
+    squares = np.repeat(rarity**2, calls_per_word)
+    lengths = np.sqrt(np.bincount(calls_by_word, squares, n_calls))
+    return _Index(first, distinct_words, bounds, calls_by_word, rarity, lengths)
 
 
 def _likeness(index: _Index, words: NDArray[np.uint32]) -> Floats:
-    """The similarity of every call in the index to the query of these words, 0 to 1."""
-    places = np.searchsorted(index.words, words)
-    inside = places < len(index.words)
-    known = places[inside][index.words[places[inside]] == words[inside]]
+    """Return the similarity of every indexed call to the query's words, 0 to 1."""
+    positions = np.searchsorted(index.words, words)
+    inside = positions < len(index.words)
+    is_indexed = index.words[positions[inside]] == words[inside]
+    shared_words = positions[inside][is_indexed]
     shared = np.zeros(len(index.lengths))
-    for place in known.tolist():
-        shared[index.calls[index.starts[place] : index.starts[place + 1]]] += (
-            index.rarity[place] ** 2
-        )
-    unknown = (len(words) - len(known)) * math.log1p(len(index.lengths)) ** 2
-    length = math.sqrt(float((index.rarity[known] ** 2).sum()) + unknown)
-    longest = np.where(index.lengths > 0, index.lengths, 1.0) * (length or 1.0)
-    return np.minimum(shared / longest, 1.0)
+    for word in shared_words.tolist():
+        calls = index.calls[index.starts[word] : index.starts[word + 1]]
+        shared[calls] += index.rarity[word] ** 2
+    # A word that no call holds is as rare as a word can be.
+    n_unknown_words = len(words) - len(shared_words)
+    unknown = n_unknown_words * math.log1p(len(index.lengths)) ** 2
+    length = math.sqrt(float((index.rarity[shared_words] ** 2).sum()) + unknown)
+    call_lengths = np.where(index.lengths > 0, index.lengths, 1.0)
+    return np.minimum(shared / (call_lengths * (length or 1.0)), 1.0)
 
 
 def _hash(text: str) -> int:

@@ -21,12 +21,15 @@ class RoleChoice(NamedTuple):
 def route_to_agent(
     query_type: QueryType, roles: Sequence[RoleSettings], asker: str | None = None
 ) -> RoleChoice:
-    """The active operative that takes this type of query and has the highest priority;
-    list order breaks ties.
+    """Return the agent that takes a type of query, by roles and priorities.
 
-    An operative that asks (`asker`) and takes the type itself comes before the others.
-    Without one, the active orchestrator: one that takes the type before others, then by
-    priority and list order. Raises InvalidInput where there is neither.
+    The active operative that takes the type and has the highest priority is chosen. An
+    operative that asks (`asker`) and takes the type itself comes before the others.
+    Without an operative, the active orchestrator is chosen: one that takes the type
+    before others, then by priority. List order breaks ties.
+
+    Raises:
+        InvalidInput: Where there is neither an operative nor an orchestrator.
 
     >>> from theorex_lab.core.settings import DEFAULT_ROLES
     >>> route_to_agent("code", DEFAULT_ROLES)[:3]
@@ -34,26 +37,44 @@ def route_to_agent(
     >>> route_to_agent("safety", DEFAULT_ROLES).reason
     'no active operative takes safety; main orchestrates'
     """
-    active = [role for role in roles if role.active]
-    if operatives := [
-        role
-        for role in active
-        if role.role == "operative" and query_type in role.capabilities
-    ]:
-        own = [role for role in operatives if role.agent_id == asker]
-        chosen = max(own or operatives, key=lambda role: role.priority)
-        others = f", before {len(operatives) - 1} other" if len(operatives) > 1 else ""
-        reason = (
-            f"operative that takes {query_type}, priority {chosen.priority}{others}"
-        )
-        return RoleChoice(chosen.agent_id, chosen.role, chosen.model_preference, reason)
-    if not (orchestrators := [role for role in active if role.role == "orchestrator"]):
-        allowed = "types that an operative has among its capabilities, or any with an orchestrator"
+    operatives = _active(roles, "operative")
+    takers = _takers(operatives, query_type)
+    if takers:
+        asking = [role for role in takers if role.agent_id == asker]
+        chosen = _first_by_priority(asking or takers)
+        reason = f"operative that takes {query_type}, priority {chosen.priority}"
+        if len(takers) > 1:
+            reason += f", before {len(takers) - 1} other"
+        return _choice(chosen, reason)
+    orchestrators = _active(roles, "orchestrator")
+    if not orchestrators:
         got = f"a query of type {query_type}, which no active agent takes"
+        allowed = (
+            "types that an operative has among its capabilities, or any with an"
+            " orchestrator"
+        )
         raise InvalidInput(
             f"got {got}; allowed are {allowed}: add one to roles in config.json"
         )
-    takers = [role for role in orchestrators if query_type in role.capabilities]
-    chosen = max(takers or orchestrators, key=lambda role: role.priority)
+    chosen = _first_by_priority(_takers(orchestrators, query_type) or orchestrators)
     reason = f"no active operative takes {query_type}; {chosen.agent_id} orchestrates"
-    return RoleChoice(chosen.agent_id, chosen.role, chosen.model_preference, reason)
+    return _choice(chosen, reason)
+
+
+def _active(roles: Sequence[RoleSettings], name: str) -> list[RoleSettings]:
+    """Return the active roles of this name."""
+    return [role for role in roles if role.active and role.role == name]
+
+
+def _takers(roles: Sequence[RoleSettings], query_type: QueryType) -> list[RoleSettings]:
+    """Return the roles that take this type of query."""
+    return [role for role in roles if query_type in role.capabilities]
+
+
+def _first_by_priority(roles: Sequence[RoleSettings]) -> RoleSettings:
+    """Return the role of the highest priority, the first of equals."""
+    return max(roles, key=lambda role: role.priority)
+
+
+def _choice(role: RoleSettings, reason: str) -> RoleChoice:
+    return RoleChoice(role.agent_id, role.role, role.model_preference, reason)

@@ -8,7 +8,7 @@ left. Each step says what it did, or why it did nothing.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from theorex_lab.routing.confidence import (
 )
 from theorex_lab.routing.energy import Power, describe_power, veto
 from theorex_lab.routing.heuristic import (
+    Advice,
     advise,
     classify,
     complexity_of,
@@ -36,7 +37,7 @@ from theorex_lab.routing.heuristic import (
 from theorex_lab.routing.recall import NOTHING_RECALLED, Recall, RecalledRuns
 from theorex_lab.routing.roles import route_to_agent
 
-# Sizes to try, by the size that is wanted.
+# Sizes to try, by the size that is advised.
 _SMALL_FIRST: tuple[ModelTier, ...] = ("small", "medium", "large")
 FALLBACK_TIERS = {
     "large": _SMALL_FIRST[::-1],
@@ -55,11 +56,15 @@ _STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic
 class Decision:
     """What a query is, and the model for it.
 
-    `model`: None where the settings name none that may run; else its size is `tier`.
-    `confidence`: 0 to 1, of the step that decided. `reasons`: one text a step of the
-    chain, beginning with the step's name. `fallbacks`: what to try after `model`, in
-    order, those without an address last. A model whose settings have no `url` is
-    advice: it cannot be called.
+    A model whose settings have no `url` is advice: it cannot be called.
+
+    Attributes:
+        query_type: The type of the query.
+        tier: The size of `model`, else the size that is advised.
+        model: None where the settings name none that may run.
+        confidence: 0 to 1, of the step that decided.
+        reasons: One text a step of the chain, beginning with the step's name.
+        fallbacks: What to try after `model`, in order, those without an address last.
     """
 
     query_type: QueryType
@@ -71,16 +76,21 @@ class Decision:
 
 
 class _Step(NamedTuple):
-    """The result of a step of the chain: a model or None, its confidence, and its
-    reason.
-    """
+    """The result of a step of the chain: a model or None, its confidence, its reason."""
 
     model: str | None
     confidence: float
     reason: str
 
 
-_LIKE_CALLS_KNOWN = _Step(None, 0.0, "not needed; recall takes it into account")
+class _Choice(NamedTuple):
+    """The model that a step chose, and how sure the step is."""
+
+    model: str
+    confidence: float
+
+
+_MATRIX_NOT_NEEDED = _Step(None, 0.0, "not needed; recall takes it into account")
 
 
 def route_in(
@@ -89,10 +99,16 @@ def route_in(
     settings: Settings | None = None,
     *,
     power: Charge = None,
-    **how: Any,
+    **options: Any,
 ) -> Decision:
-    """`route` by what a home has recorded; `settings` None: its own; `power` None: read
-    from the machine; `how` as there.
+    """Call `route` with what a home has recorded.
+
+    Args:
+        home: The home whose evidence counts.
+        query: The query.
+        settings: None for the home's own.
+        power: None to read it from the machine.
+        options: The further options of `route`.
     """
     from theorex_lab.routing.energy import read_power
 
@@ -100,17 +116,14 @@ def route_in(
         home.views.reading(evidence_view(home)) as evidence,
         home.views.reading(Recall) as recall,
     ):
-        known: Any = {
-            "evidence": evidence.table,
-            "recall": recall,
-            "now": home.clock.now(),
-        }
         return route(
             query,
             settings or home.settings,
             power=power or read_power(),
-            **known,
-            **how,
+            evidence=evidence.table,
+            recall=recall,
+            now=home.clock.now(),
+            **options,
         )
 
 
@@ -129,12 +142,20 @@ def route(
 ) -> Decision:
     """Decide which model a query goes to; the same arguments give the same decision.
 
-    `evidence`: how calls went by type of query, `recall`: by its words, or None; `now`:
-    µs UTC, by which evidence ages where `matrix_half_life_days` is set; `agent`: who
-    asks (see `roles.route_to_agent`); `urgent`: a small model, unless a role prefers
-    otherwise; `context_pct`: share of the context in use, 0 to 100; `query_tokens`:
-    length of the query, 0 to estimate it. Raises InvalidInput for a blank query and
-    numbers outside their ranges.
+    Args:
+        query: The query.
+        settings: The models, the roles and the weights of the steps.
+        evidence: How calls went by type of query, or None.
+        power: What the machine runs on.
+        now: µs UTC, by which evidence ages where `matrix_half_life_days` is set.
+        recall: How calls went by the words of the query, or None.
+        agent: Who asks (see `roles.route_to_agent`).
+        urgent: Ask for a small model, unless a role prefers otherwise.
+        context_pct: Share of the context in use, 0 to 100.
+        query_tokens: Length of the query, 0 to estimate it.
+
+    Raises:
+        InvalidInput: For a blank query and numbers outside their ranges.
 
     >>> decision = route(
     ...     "a haiku", Settings(), evidence=None, power=Power(90.0, False), now=0
@@ -154,66 +175,109 @@ def route(
     )
     complexity = complexity_of(query_type, context_pct=context_pct, query_tokens=tokens)
     no_large = veto(power, complexity, settings)
-    allowed = {
-        name: model
-        for name, model in settings.models.items()
-        if not (no_large and model.tier == "large")
-    }
+    allowed = _allowed_models(settings, no_large)
 
     role = _role_preference(settings, query_type, agent)
-    energy = _energy(power, no_large, role.model if role.model not in allowed else None)
     preferred = role.model if role.model in allowed else None
+    turned_down = role.model if preferred is None else None
+    energy_reason = _energy(power, no_large, turned_down)
     candidates = _candidates(allowed, preferred) if urgent else [*allowed]
-    cells = [] if evidence is None else _cells(evidence, settings, now, query_type)
-    alike = (
-        recall.like(query, settings.recall_calls)
-        if recall is not None and settings.recall_calls
-        else {}
-    )
-    like = _like(alike, query_type, candidates, cells)
-    recalled = _recall(priced(like, settings), cells, settings, query_type, preferred)
-    known = (
-        _confidence_matrix(cells, settings, query_type, candidates, preferred)
-        if not like
-        else _LIKE_CALLS_KNOWN
-    )
-    decided = next(
-        (
-            step
-            for step in (recalled, known, role._replace(model=preferred))
-            if step.model
-        ),
-        None,
-    )
-    model, confidence = (None, advice.confidence) if decided is None else decided[:2]
-    tiers = FALLBACK_TIERS[advice.tier if model is None else allowed[model].tier]
-    ordered = sorted(
-        allowed, key=lambda name: tiers.index(allowed[name].tier)
-    )  # within a size as the settings have them
-    heuristic = f"{advice.tier} ({advice.confidence:.2f}) for {advice.reason}" + (
-        f", by {sign!r}" if sign else ""
-    )
-    if model is not None:
-        heuristic = f"not needed; it says {heuristic}"
+
+    cells = []
+    if evidence is not None:
+        cells = _cells(evidence, settings, now, query_type)
+    recalled_runs = _recalled_runs(recall, query, settings)
+    like = priced(_like(recalled_runs, query_type, candidates, cells), settings)
+    recalled = _recall(like, cells, settings, query_type, preferred)
+    if like:
+        scored = _MATRIX_NOT_NEEDED
     else:
-        model = next(iter(ordered), None)
-        heuristic += f": {_found(model, allowed, advice.tier)}"
-    said = (role.reason, energy, recalled.reason, known.reason, heuristic)
-    tier = advice.tier if model is None else allowed[model].tier
-    reasons = [f"{step}: {reason}" for step, reason in zip(_STEPS, said, strict=True)]
-    fallbacks = sorted(
-        (name for name in ordered if name != model),
-        key=lambda name: allowed[name].url is None,
+        scored = _confidence_matrix(cells, settings, query_type, candidates, preferred)
+
+    decided = _first_decided([recalled, scored, role._replace(model=preferred)])
+    decided_tier = advice.tier if decided is None else allowed[decided.model].tier
+    ordered = _by_tier(allowed, decided_tier)
+    heuristic_reason = _described(advice, sign)
+    if decided is None:
+        model = ordered[0] if ordered else None
+        confidence = advice.confidence
+        heuristic_reason += f": {_heuristic_choice(model, allowed, advice.tier)}"
+    else:
+        model = decided.model
+        confidence = decided.confidence
+        heuristic_reason = f"not needed; it says {heuristic_reason}"
+    step_reasons = (
+        role.reason,
+        energy_reason,
+        recalled.reason,
+        scored.reason,
+        heuristic_reason,
     )
-    return Decision(query_type, tier, model, confidence, reasons, fallbacks)
+    return Decision(
+        query_type,
+        advice.tier if model is None else allowed[model].tier,
+        model,
+        confidence,
+        [
+            f"{step}: {reason}"
+            for step, reason in zip(_STEPS, step_reasons, strict=True)
+        ],
+        _fallbacks(ordered, model, allowed),
+    )
+
+
+def _allowed_models(
+    settings: Settings, no_large: str | None
+) -> dict[str, ModelSettings]:
+    """Return the models that may run, by name; no large ones where energy forbids."""
+    if no_large is None:
+        return dict(settings.models)
+    return {
+        name: model for name, model in settings.models.items() if model.tier != "large"
+    }
+
+
+def _recalled_runs(
+    recall: Recall | None, query: str, settings: Settings
+) -> dict[str, RecalledRuns]:
+    """Return what is recalled of each model from calls like this query."""
+    if recall is None or not settings.recall_calls:
+        return {}
+    return recall.like(query, settings.recall_calls)
+
+
+def _first_decided(steps: Sequence[_Step]) -> _Choice | None:
+    """Return the choice of the first step that chose a model, None without one."""
+    for step in steps:
+        if step.model:
+            return _Choice(step.model, step.confidence)
+    return None
+
+
+def _by_tier(allowed: dict[str, ModelSettings], tier: ModelTier) -> list[str]:
+    """Return the models in the order to try, within a size as the settings have them."""
+    tiers = FALLBACK_TIERS[tier]
+    return sorted(allowed, key=lambda name: tiers.index(allowed[name].tier))
+
+
+def _fallbacks(
+    ordered: Sequence[str], model: str | None, allowed: dict[str, ModelSettings]
+) -> list[str]:
+    """Return the other models in their order, those without an address last."""
+    others = [name for name in ordered if name != model]
+    return sorted(others, key=lambda name: allowed[name].url is None)
+
+
+def _described(advice: Advice, sign: str) -> str:
+    """Return what the heuristic advises, in words."""
+    description = f"{advice.tier} ({advice.confidence:.2f}) for {advice.reason}"
+    return f"{description}, by {sign!r}" if sign else description
 
 
 def _role_preference(
     settings: Settings, query_type: QueryType, asker: str | None
 ) -> _Step:
-    """The model that the agent prefers to whom the registry of roles gives this type of
-    query.
-    """
+    """Return the model that the agent prefers which takes this type of query."""
     if not any(
         role.active and query_type in role.capabilities for role in settings.roles
     ):
@@ -222,88 +286,76 @@ def _role_preference(
     if preference is None:
         return _Step(None, 0.0, f"{agent} prefers no model")
     if preference not in settings.models:
-        return _Step(
-            None,
-            0.0,
+        reason = (
             f"{agent} prefers {preference}, which is not among the models of the"
-            " settings",
+            " settings"
         )
-    return _Step(
-        preference,
-        PREFERENCE_CONFIDENCE,
-        f"{agent} ({role}) takes {query_type} and prefers {preference}",
-    )
+        return _Step(None, 0.0, reason)
+    reason = f"{agent} ({role}) takes {query_type} and prefers {preference}"
+    return _Step(preference, PREFERENCE_CONFIDENCE, reason)
 
 
 def _energy(power: Power, no_large: str | None, turned_down: str | None) -> str:
+    """Return what energy allows, and which preferred model it turns down."""
     if no_large is None:
         return f"every size may run ({describe_power(power)})"
-    return f"no large model: {no_large}" + (
-        f"; {turned_down} is turned down" if turned_down else ""
-    )
+    reason = f"no large model: {no_large}"
+    return f"{reason}; {turned_down} is turned down" if turned_down else reason
 
 
 def _candidates(allowed: dict[str, ModelSettings], preferred: str | None) -> list[str]:
-    """Under urgency: the small models, and those of the size that a role prefers."""
-    tiers = {"small", allowed[preferred].tier if preferred else "small"}
+    """Return the small models, and those of the size that a role prefers."""
+    tiers: set[ModelTier] = {"small"}
+    if preferred is not None:
+        tiers.add(allowed[preferred].tier)
     return [name for name, model in allowed.items() if model.tier in tiers]
 
 
 def _like(
-    found: dict[str, RecalledRuns],
+    recalled_runs: dict[str, RecalledRuns],
     query_type: str,
     candidates: Collection[str],
     cells: list[Cell],
 ) -> list[Cell]:
-    """How the models did on queries like this one: as cells, drawn to those of the
-    matrix; none where too little is like it.
+    """Return how the models did on queries like this one, none where too little is.
+
+    The results are cells, drawn to those of the matrix.
     """
-    found = {name: recalled for name, recalled in found.items() if name in candidates}
-    if all(recalled.weight < LEAST_WEIGHT for recalled in found.values()):
-        return []
-    usable = {
-        cell.model: cell for cell in cells if cell.usable and cell.model in candidates
+    runs = {name: recalled_runs.get(name, NOTHING_RECALLED) for name in candidates}
+    recalled_enough = {
+        name for name, recalled in runs.items() if recalled.weight >= LEAST_WEIGHT
     }
-    recalled = {name: found.get(name, NOTHING_RECALLED) for name in candidates}
-    told = [
-        name
-        for name in candidates
-        if name in usable or recalled[name].weight >= LEAST_WEIGHT
-    ]
-    return [_drawn(recalled[name], usable.get(name), query_type, name) for name in told]
+    if not recalled_enough:
+        return []
+    usable = {cell.model: cell for cell in cells if cell.usable}
+    like = []
+    for name in candidates:
+        if name in usable or name in recalled_enough:
+            like.append(_drawn(runs[name], usable.get(name), query_type, name))
+    return like
 
 
 def _drawn(
     recalled: RecalledRuns, cell: Cell | None, query_type: str, model: str
 ) -> Cell:
+    """Return the cell of recalled runs, with the matrix' cell as its prior."""
     n = PRIOR_RUNS + recalled.weight
-    successes = (
-        PRIOR_RUNS * (0.5 if cell is None else cell.success_rate) + recalled.successes
-    )
+    prior_rate = 0.5 if cell is None else cell.success_rate
+    successes = PRIOR_RUNS * prior_rate + recalled.successes
     low, high = wilson_of_one(successes, n)
-    held = cell or Cell(
-        query_type,
-        model,
-        0.0,
-        math.nan,
-        0.0,
-        1.0,
-        math.nan,
-        math.nan,
-        math.nan,
-        math.nan,
-        0.0,
-        False,
-    )
     rate = successes / n
-    sure = confidence_of(n)
-    return held._replace(
-        n=n,
-        success_rate=rate,
-        low=low,
-        high=high,
+    return Cell(
+        query_type if cell is None else cell.query_type,
+        model,
+        n,
+        rate,
+        low,
+        high,
+        latency_ms=math.nan if cell is None else cell.latency_ms,
+        tokens=math.nan if cell is None else cell.tokens,
+        cost=math.nan if cell is None else cell.cost,
         score=rate,
-        confidence=sure,
+        confidence=confidence_of(n),
         usable=True,
     )
 
@@ -315,28 +367,29 @@ def _recall(
     query_type: QueryType,
     preferred: str | None,
 ) -> _Step:
-    """The cheapest model that is not worse than the best on queries like this one, nor
-    on their type, unless a preference stands.
+    """Return the cheapest model that is not worse than the best on such queries.
+
+    It is not worse on queries like this one, nor on their type. A preference may stand
+    against it.
     """
     if not settings.recall_calls:
         return _Step(None, 0.0, "recallCalls is 0")
     if not like:
         return _Step(None, 0.0, "no earlier call is enough like this query")
     first, *others = near_best(like, settings.worse_at)
-    names = {cell.model for cell in like}
-    usable = [cell for cell in cells if cell.usable and cell.model in names]
-    worse = {cell.model for cell in usable} - {
-        cell.model for cell in near_best(usable, settings.worse_at)
-    }
+    worse = _worse_on_type(cells, {cell.model for cell in like}, settings)
     near = [first, *(cell for cell in others if cell.model not in worse)]
-    return _proposed(
-        cheapest(near),
-        near,
-        like,
-        f"queries like this {query_type} one",
-        preferred,
-        "succeeds by",
-    )
+    scope = f"queries like this {query_type} one"
+    return _proposed(near, like, scope, preferred, "succeeds by")
+
+
+def _worse_on_type(
+    cells: list[Cell], names: Collection[str], settings: Settings
+) -> set[str]:
+    """Return those of the models that are distinguishably worse on the type of query."""
+    usable = [cell for cell in cells if cell.usable and cell.model in names]
+    near = near_best(usable, settings.worse_at)
+    return {cell.model for cell in usable} - {cell.model for cell in near}
 
 
 def _confidence_matrix(
@@ -346,88 +399,87 @@ def _confidence_matrix(
     candidates: Collection[str],
     preferred: str | None,
 ) -> _Step:
-    """The best usable cell's model, unless a preference stands that the evidence does
-    not clearly speak against.
+    """Return the best usable cell's model.
+
+    A preference stands that the evidence does not clearly speak against.
     """
     usable = [cell for cell in cells if cell.usable and cell.model in candidates]
     near = near_best(
         usable, settings.worse_at, success_weight=settings.matrix_success_weight
     )
     if not near:
-        return _Step(
-            None, 0.0, _why_nothing(cells, query_type, settings.matrix_min_samples)
-        )
-    return _proposed(cheapest(near), near, cells, query_type, preferred, "scores")
+        reason = _why_nothing(cells, query_type, settings.matrix_min_samples)
+        return _Step(None, 0.0, reason)
+    return _proposed(near, cells, query_type, preferred, "scores")
 
 
 def _proposed(
-    found: Cell,
     near: list[Cell],
     cells: list[Cell],
-    where: str,
+    scope: str,
     preferred: str | None,
-    does: str,
+    verb: str,
 ) -> _Step:
-    """The cell that was found among the `near` ones, those that are not distinguishably
-    worse than the first.
+    """Return the cheapest of the near cells, unless a preference stands.
+
+    Args:
+        near: The best cell, then those that are not distinguishably worse.
+        cells: All cells, among them that of the preferred model.
+        scope: What the cells are about, for people.
+        preferred: The model that a role prefers.
+        verb: What the score says, for people.
     """
+    choice = cheapest(near)
     facts = (
-        f"{found.model} {does} {found.score:.2f} ({found.success_rate:.0%} of"
-        f" {found.n:.4g} runs)"
+        f"{choice.model} {verb} {choice.score:.2f} ({choice.success_rate:.0%} of"
+        f" {choice.n:.4g} runs), {_standing(choice, near)} for {scope}"
     )
-    facts += f", {_standing(found, near)} for {where}"
     if preferred is None:
-        return _Step(found.model, found.confidence, facts)
-    if found.model == preferred:
+        return _Step(choice.model, choice.confidence, facts)
+    if choice.model == preferred:
         return _Step(None, 0.0, f"{facts}: the preference stands")
-    own = next(
+    preferred_cell = next(
         (cell for cell in cells if cell.model == preferred and cell.usable), None
     )
-    if own is None:
-        return _Step(
-            None,
-            0.0,
-            f"{facts}, but too few runs of {preferred} are known: the preference"
-            " stands",
+    if preferred_cell is None:
+        reason = (
+            f"{facts}, but too few runs of {preferred} are known: the preference stands"
         )
-    if own.high < found.low:
-        rates = (
-            f"{own.low:.0%} to {own.high:.0%}, not {found.low:.0%} to {found.high:.0%}"
+        return _Step(None, 0.0, reason)
+    if preferred_cell.high >= choice.low:
+        reason = (
+            f"{facts}, but the intervals of success overlap: the preference for"
+            f" {preferred} stands"
         )
-        against = f"{preferred} is clearly worse ({rates})"
-        return _Step(
-            found.model,
-            found.confidence,
-            f"{facts}; {against}: the preference is overruled",
-        )
-    return _Step(
-        None,
-        0.0,
-        f"{facts}, but the intervals of success overlap: the preference for {preferred}"
-        " stands",
+        return _Step(None, 0.0, reason)
+    preferred_interval = f"{preferred_cell.low:.0%} to {preferred_cell.high:.0%}"
+    choice_interval = f"{choice.low:.0%} to {choice.high:.0%}"
+    reason = (
+        f"{facts}; {preferred} is clearly worse ({preferred_interval}, not"
+        f" {choice_interval}): the preference is overruled"
     )
+    return _Step(choice.model, choice.confidence, reason)
 
 
-def _standing(found: Cell, near: list[Cell]) -> str:
-    best = near[0].model
+def _standing(choice: Cell, near: list[Cell]) -> str:
+    """Return how the choice stands among the near cells, for people."""
     if len(near) == 1:
         return "the best"
-    decided = (
-        ("cheapest", found.cost),
-        ("quickest", found.latency_ms),
-        ("most reliable", found.n),
-    )
-    by = next(word for word, amount in decided if not math.isnan(amount))
-    return (
-        f"the {by} of {len(near)} not distinguishably worse than"
-        f" {'the best' if found.model == best else best}"
-    )
+    if not math.isnan(choice.cost):
+        quality = "cheapest"
+    elif not math.isnan(choice.latency_ms):
+        quality = "quickest"
+    else:
+        quality = "most reliable"
+    best = near[0].model
+    compared = "the best" if choice.model == best else best
+    return f"the {quality} of {len(near)} not distinguishably worse than {compared}"
 
 
 def _cells(
     evidence: EvidenceTable, settings: Settings, now: int, query_type: QueryType
 ) -> list[Cell]:
-    """The cells of a query type, with costs where runs or prices tell them."""
+    """Return the cells of a query type, with costs where runs or prices state them."""
     cells = evidence.cells(
         QUERY_TYPE_PREFIX + query_type,
         now=now,
@@ -442,6 +494,7 @@ def _cells(
 
 
 def _why_nothing(cells: list[Cell], query_type: QueryType, min_samples: int) -> str:
+    """Return why the matrix has no cell to choose."""
     if not cells:
         return f"no evidence for {query_type}"
     if not any(cell.usable for cell in cells):
@@ -451,30 +504,27 @@ def _why_nothing(cells: list[Cell], query_type: QueryType, min_samples: int) -> 
     return f"no usable cell for {query_type} is of a model that may be chosen"
 
 
-def _found(
-    model: str | None, allowed: dict[str, ModelSettings], wanted: ModelTier
+def _heuristic_choice(
+    model: str | None, allowed: dict[str, ModelSettings], advised_tier: ModelTier
 ) -> str:
+    """Return the model that the heuristic chose, and why it has another size."""
     if model is None:
         return "no model of the settings may run"
-    return (
-        model
-        if allowed[model].tier == wanted
-        else f"no {wanted} model may run, so {model}"
-    )
+    if allowed[model].tier == advised_tier:
+        return model
+    return f"no {advised_tier} model may run, so {model}"
 
 
 def _check(query: str, context_pct: float, query_tokens: int) -> None:
+    """Raise InvalidInput for a blank query and numbers outside their ranges."""
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(
             f"got the query {query!r}; allowed is a text that is not blank"
         )
     if not 0 <= context_pct <= 100:
         raise InvalidInput(f"got context_pct {context_pct!r}; allowed is 0 to 100")
-    if (
-        not isinstance(query_tokens, int)
-        or isinstance(query_tokens, bool)
-        or query_tokens < 0
-    ):
+    is_whole = isinstance(query_tokens, int) and not isinstance(query_tokens, bool)
+    if not is_whole or query_tokens < 0:
         raise InvalidInput(
             f"got query_tokens {query_tokens!r}; allowed is a whole number from 0 (0:"
             " estimated)"

@@ -257,7 +257,7 @@ class VectorCache:
 def locked(path: Path) -> Iterator[None]:
     """Keep other processes from writing to a cache's file."""
     try:
-        import fcntl
+        import fcntl  # noqa: F401
     except ImportError as error:
         raise StorageError(
             "vectors cannot be kept on this system, which has no fcntl; use Linux or macOS"

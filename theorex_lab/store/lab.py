@@ -106,24 +106,22 @@ class Lab:
         CorruptJournal where its journal is damaged.
         """
         check_given(clock, settings, embedder)
-        for design in (
-            designs or ()
-        ):  # a write, which asks for no designs, may be one of theirs
+        # A write, which asks for no designs, may be one of theirs.
+        for design in designs or ():
             register_kinds(design.kinds, design.upcasters)
-        own: dict[str, Any] = {
-            "journal": journal,
-            "settings": settings,
-            "clock": clock,
-            "embedder": embedder,
-        }
-        found = installed if designs is None else partial(tuple, designs)
-        self.home = at = Home(
-            Path(home).expanduser(), **own, designs=found, project=project
+        self.home = Home(
+            Path(home).expanduser(),
+            journal=journal,
+            settings=settings,
+            clock=clock,
+            embedder=embedder,
+            designs=installed if designs is None else partial(tuple, designs),
+            project=project,
         )
-        self.folder = at.folder
-        self.journal = at.journal
-        self.clock = at.clock
-        self.config_file = at.config_file
+        self.folder = self.home.folder
+        self.journal = self.home.journal
+        self.clock = self.home.clock
+        self.config_file = self.home.config_file
         self.context_file = self.folder / CONTEXT_FILE
         self._faces: dict[str, Any] = {}  # by design
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -136,7 +134,7 @@ class Lab:
         embedder: Embedder | None = None,
         **settings: Any,
     ) -> Self:
-        """A lab in a folder of its own, for experiments; it is gone when the lab is
+        """Open a lab in a folder of its own, for experiments; it is gone when the lab is
         closed.
         """
         import tempfile
@@ -202,40 +200,45 @@ class Lab:
         return OutcomeLog(self.home)
 
     def in_project(self, project: str) -> Lab:
-        """This lab for a project, '' for all; it shares everything with this one, which
-        is the one to close.
+        """Return this lab for a project, '' for all; it shares everything with this one,
+        which is the one to close.
 
-        Raises InvalidInput for a project outside the rule.
+        Raises:
+            InvalidInput: The project is outside the rule.
         """
         if project == self.home.project:
             return self
         other = copy(self)
-        other.home, other._faces = self.home.in_project(project), {}
+        other.home = self.home.in_project(project)
+        other._faces = {}
         other.searcher = copy(self.searcher)  # vectors are read once for both
         other.searcher.home = other.home
         return other
 
     def agent(self, name: str) -> Agent:
-        """An agent of this home. Raises InvalidInput for a name outside the rule."""
+        """Return an agent of this home. Raises InvalidInput for a name outside the rule."""
         return Agent(self, check_agent(name))
 
     def agents(self) -> list[str]:
-        """Names of the agents who have something in a design, in order of their first."""
+        """Return the names of the agents who have something in a design, in order of
+        their first.
+        """
         return self.home.agents()
 
     def design(self, name: str) -> Any:
-        """What one does with a design of this home: the steps of its own, see
-        `Design.face`.
+        """Return what one does with a design of this home: the steps of its own, see
+        `Design.api`.
 
-        Raises InvalidInput for a name that no design has.
+        Raises:
+            InvalidInput: No design has the name.
         """
         if name not in self._faces:
-            known = {design.name: design for design in self.home.designs}
-            if name not in known:
+            designs = {design.name: design for design in self.home.designs}
+            if name not in designs:
                 raise InvalidInput(
-                    f"got the design {name!r}; allowed are {', '.join(known)}"
+                    f"got the design {name!r}; allowed are {', '.join(designs)}"
                 )
-            self._faces[name] = known[name].face(self.home, lambda: self.searcher)
+            self._faces[name] = designs[name].api(self.home, lambda: self.searcher)
         return self._faces[name]
 
     @property
@@ -310,20 +313,20 @@ class Lab:
         In a lab of a project what is of it or of none, and the shared web, unless
         `all_projects`.
         """
-        projects = None if all_projects else self.home.projects
-        how: dict[str, Any] = {
-            "limit": limit,
-            "cold": cold,
-            "tag": tag,
-            "spread": spread,
-            "kinds": kinds,
-        }
         return self.searcher.search(
-            query, agents=agents, projects=projects, vectors=vectors, **how
+            query,
+            agents=agents,
+            projects=None if all_projects else self.home.projects,
+            vectors=vectors,
+            limit=limit,
+            cold=cold,
+            tag=tag,
+            spread=spread,
+            kinds=kinds,
         )
 
     def context(self, query: str = "", *, tokens: int | None = None) -> Context:
-        """What the next session, or one that begins with this prompt, would be given
+        """Return what the next session, or one that begins with this prompt, would be given
         within `tokens` (default: contextTokens).
         """
         from theorex_lab.evolution.briefing import boot_context
@@ -360,41 +363,49 @@ class Lab:
         return boot_inject(self.home, file)
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
-        """The home, how many events it has, the embedder in use, and what each design
-        tells of itself; see `Design.status`.
+        """Return the home, how many events it has, the embedder in use, and what each
+        design tells of itself; see `Design.status`.
 
-        bad_events: as the method of this name gives them. In a lab of a project: what
-        is of it or of none, and the events that were captured in it.
+        bad_events: as the method of this name gives them. In a lab of a project: what is of
+        it or of none, and the events that were captured in it.
         """
         if agent is not None:
             check_agent(agent)
-        parts = [
+        design_parts = [
             design.status(self.home, agent)
             for design in self.home.designs
             if design.status is not None
         ]
         embedder, reason = self.chosen_embedder
-        # What is noted of where projects are says nothing of what happened in them.
-        noted = self.journal.places().events
-        events = (
-            self._captured() if self.home.project else self.journal.last_seq() - noted
-        )
-        told = {
+        status = {
             "home": str(self.folder),
             "project": self.home.project,
-            "events": events,
+            "events": self._n_events(),
         }
-        told |= {
-            name: value for part in reversed(parts) for name, value in part.items()
+        for part in reversed(
+            design_parts
+        ):  # of two designs the first one's value holds
+            status |= part
+        status["bad_events"] = [event._asdict() for event in self.bad_events()]
+        status["embedder"] = {
+            "id": embedder.id,
+            "kind": embedder.kind,
+            "reason": reason,
         }
-        told["bad_events"] = [event._asdict() for event in self.bad_events()]
-        return {
-            **told,
-            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason},
-        }
+        return status
+
+    def _n_events(self) -> int:
+        """Return how many events there are, in a project how many were captured in it.
+
+        What is noted of where projects are says nothing of what happened in them.
+        """
+        n_noted = self.journal.places().events
+        if self.home.project:
+            return self._captured()
+        return self.journal.last_seq() - n_noted
 
     def route(self, query: str, *, power: Power | None = None, **how: Any) -> Decision:
-        """Which model a query of an agent, or of nobody, should go to, and why; `power`
+        """Return which model a query of an agent, or of nobody, should go to, and why; `power`
         None: read from the machine. Nothing is called.
 
         `how` (agent, urgent, context_pct, query_tokens): see
@@ -405,7 +416,7 @@ class Lab:
         return route_in(self.home, query, self.settings, power=power, **how)
 
     def matrix(self, **how: Any) -> MatrixResult:
-        """How well each model did on each type of query; `how` (half_life_days,
+        """Return how well each model did on each type of query; `how` (half_life_days,
         min_samples, heard) as `matrix_of` takes it.
 
         See `routing.confidence.matrix_of`.
@@ -415,15 +426,15 @@ class Lab:
         return matrix_of(self.home, **how)
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
-        """How calls of models went, of all agents or of one."""
+        """Return how calls of models went, of all agents or of one."""
         from theorex_lab.dispatch.traces import trace_stats
 
-        return trace_stats(
-            self.views, agent=check_agent(agent) if agent is not None else None
-        )
+        if agent is not None:
+            agent = check_agent(agent)
+        return trace_stats(self.views, agent=agent)
 
     def trace(self, trace_id: str) -> Trace:
-        """One call of a model, step by step. Raises InvalidInput for an unknown id,
+        """Return one call of a model, step by step. Raises InvalidInput for an unknown id,
         naming the nearest.
         """
         from theorex_lab.dispatch.traces import trace
@@ -431,7 +442,7 @@ class Lab:
         return trace(self.views, trace_id)
 
     def reviewer(self, kind: str = "auto") -> tuple[Reviewer, str]:
-        """A reviewer of failures (auto, heuristic or model), and why it; see
+        """Return a reviewer of failures (auto, heuristic or model), and why it; see
         `evolution.failures.choose_reviewer`.
         """
         from theorex_lab.evolution.failures import choose_reviewer
@@ -473,24 +484,24 @@ class Lab:
         )
 
     def verify(self) -> Verification:
-        """Read the whole journal, fold every view from nothing and compare; in a
-        project the events counted are its own.
+        """Read the whole journal, fold every view from nothing and compare; in a project
+        the events counted are its own.
         """
         from theorex_lab.journal.view import verify
 
-        found = verify(self.views, self._views())
-        if found.problems:
-            return found
+        verification = verify(self.views, self._views())
+        if verification.problems:
+            return verification
         if not self.home.project:
             # As `status` counts them.
-            return replace(found, events=found.events - self.journal.places().events)
-        counts = Counter(
-            event.kind for event in self.journal.tail(0, projects=[self.home.project])
-        )
-        return replace(found, events=counts.total(), kinds=dict(counts))
+            n_noted = self.journal.places().events
+            return replace(verification, events=verification.events - n_noted)
+        events = self.journal.tail(0, projects=[self.home.project])
+        counts = Counter(event.kind for event in events)
+        return replace(verification, events=counts.total(), kinds=dict(counts))
 
     def bad_events(self) -> list[BadEvent]:
-        """The events of the home that were set aside, since their bodies are not what
+        """Return the events of the home that were set aside, since their bodies are not what
         their kinds say.
 
         They stay in the journal, and nothing is read from them. `erase` takes the ids
@@ -501,7 +512,7 @@ class Lab:
         return bad_events(self.views, self._views())
 
     def _views(self) -> list[type[View]]:
-        """Every view of the home."""
+        """Return every view of the home."""
         from theorex_lab.dispatch.tasks import Tasks
         from theorex_lab.dispatch.traces import Traces
         from theorex_lab.evolution.outcomes import Outcomes
@@ -511,14 +522,21 @@ class Lab:
         from theorex_lab.memory.projects import projects_view
         from theorex_lab.routing.recall import Recall
 
-        own: list[type[View]] = [
+        views: list[type[View]] = [
             self.home.item_view,
             self.home.label_view,
             projects_view(self.home),
             Traces,
+            evidence_view(self.home),
+            Recall,
+            Tasks,
+            Outcomes,
+            Marks,
+            Documents,
         ]
-        own += [evidence_view(self.home), Recall, Tasks, Outcomes, Marks, Documents]
-        return own + [view for design in self.home.designs for view in design.views()]
+        for design in self.home.designs:
+            views += design.views()
+        return views
 
     def erase(
         self,
@@ -528,26 +546,31 @@ class Lab:
         match: str | None = None,
         project: str | None = None,
     ) -> list[str]:
-        """Erase events and all that was derived from them; returns their ids.
+        """Erase events and all that was derived from them; return their ids.
 
         With a `project` those of its events to which each of the others applies that is
         given. Their bodies and sessions are overwritten; the snapshots and vectors that
-        hold something of them, the rendered context and the reminders' cache, which is
-        then rebuilt, are removed; old bytes are wiped from the journal's file. Safe to
-        repeat, which also finishes an erasure that was killed; see
-        `theorex_lab.journal.sqlite.erase`. Raises InvalidInput as `select`, and
-        StorageError where something could not be removed or wiped; the bodies are
-        erased then.
+        hold something of them, the rendered context and the reminders' cache, which is then
+        rebuilt, are removed; old bytes are wiped from the journal's file. Safe to repeat,
+        which also finishes an erasure that was killed; see
+        `theorex_lab.journal.sqlite.erase`.
+
+        Raises:
+            InvalidInput: As `select` raises it.
+            StorageError: Something could not be removed or wiped; the bodies are erased
+                then.
         """
         from theorex_lab.journal.sqlite.archive import erase_from_segments
         from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen, wipe
         from theorex_lab.memory.briefing.prompt_cache import fill_cache, remove_cache
 
-        chosen = EraseSelection(ids, agent, match, project)
+        selection = EraseSelection(ids, agent, match, project)
         journal = in_file(self.journal)
-        reached = erase_chosen(journal, chosen, agent=SCANNER, at=self.clock.now())
-        # From here on nobody folds or renders it. What others had made before is
-        # removed once they have let go of it.
+        erased_ids = erase_chosen(
+            journal, selection, agent=SCANNER, at=self.clock.now()
+        )
+        # From here on nobody folds or renders it. What others had made before is removed
+        # once they have let go of it.
         remove_contexts(self.folder, self.views.folder)
         remove_cache(self.home)
         self.views.remove_reached()
@@ -556,10 +579,10 @@ class Lab:
         self._sweep_vectors()
         wipe(journal)
         fill_cache(self.home)
-        return reached
+        return erased_ids
 
     def projects(self) -> list[dict[str, Any]]:
-        """The projects that the home has memory of; see `memory.projects.project_rows`."""
+        """Return the projects that the home has memory of; see `memory.projects.project_rows`."""
         from theorex_lab.memory.projects import project_rows
 
         return project_rows(self.home)
@@ -585,18 +608,20 @@ class Lab:
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
-        """Move the bodies of raw events dated before a time (µs UTC) out of the
-        journal's file; see `journal.sqlite.archive`.
+        """Move the bodies of raw events dated before a time (µs UTC) out of the journal's
+        file; see `journal.sqlite.archive`.
 
         With a `project` its own alone.
         """
         from theorex_lab.journal.sqlite.archive import archive
 
-        journal = in_file(self.journal)
-        upto = self.home.taken_in()
-        now = self.clock.now()
         return archive(
-            journal, before, consolidated=upto, agent=SCANNER, at=now, project=project
+            in_file(self.journal),
+            before,
+            consolidated=self.home.taken_in(),
+            agent=SCANNER,
+            at=self.clock.now(),
+            project=project,
         )
 
     def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
@@ -617,13 +642,16 @@ class Lab:
         """Write the memory, of all agents or of one, as files for other programs; see
         `exchange.home_files.export_home`.
 
-        Raises InvalidInput in a project: files hold what is of all.
+        Raises:
+            InvalidInput: The lab is of a project; files hold what is of all.
         """
         from theorex_lab.files.formats.home_files import export_home
 
         if self.home.project:
-            allowed = "allowed is a lab without one: files hold what is of all"
-            raise InvalidInput(f"got the project {self.home.project}; {allowed}")
+            raise InvalidInput(
+                f"got the project {self.home.project}; allowed is a lab without one: files"
+                " hold what is of all"
+            )
         return export_home(
             self.home, self.searcher, _path(folder), agent=agent, replace=replace
         )
@@ -682,10 +710,10 @@ class Lab:
     def __repr__(self) -> str:
         return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
 
-    def _mark(self, kind: str, item: str, **said: Any) -> str:
+    def _mark(self, kind: str, item: str, **fields: Any) -> str:
         from theorex_lab.evolution.briefing import mark_item
 
-        return mark_item(self.home, kind, item, **said)
+        return mark_item(self.home, kind, item, **fields)
 
     def _captured(self) -> int:
         from theorex_lab.memory.projects import projects_view
@@ -704,8 +732,8 @@ class Lab:
                 sweep_vectors(folder, lambda keys: self.views.get(index).holds(keys))
 
 
-def _path(given: FilePath) -> Path | None:
-    return None if given is None else Path(given).expanduser()
+def _path(path: FilePath) -> Path | None:
+    return None if path is None else Path(path).expanduser()
 
 
 class Agent:

@@ -1,5 +1,5 @@
-"""What a person told an agent to do: rules that stand, corrections and things to
-remember, found by their words.
+"""Find what a person tells an agent to do: rules that stand, corrections and things to
+remember.
 """
 
 import re
@@ -10,6 +10,7 @@ from theorex_lab.core.sections import read_sections
 from theorex_lab.text import directive_patterns as patterns
 from theorex_lab.text.spoken import Span, compiled, sentences_of
 
+Signs = dict[str, re.Match[str]]
 Kind = Literal["rule", "correction", "remember"]
 STANDING = 0.5  # from here on a directive holds beyond the task at hand
 _BASE = {
@@ -21,7 +22,8 @@ _BASE = {
     "dont": 0.5,
 }
 _BASE |= {"correction": 0.4, "do": 0.35}
-_USUALLY = {"always", "never"}  # also in descriptions of what happens
+# These words also stand in descriptions of what happens.
+_USUAL_SIGNS = {"always", "never"}
 _STOP_KINDS = (
     "determiners prepositions pronouns modals auxiliaries relatives conjunctions"
     " coordinators adverbs".split()
@@ -31,9 +33,14 @@ _STOP_KINDS = (
 class Directive(NamedTuple):
     """A sentence in which a person tells an agent what to do.
 
-    polarity: "do" or "dont".  standing: 0 (for this moment) to 1 (for ever).  subject:
-    stems of what it is about. replaces: stems of what it puts something in the place
-    of.  renews: whether it says that it was otherwise before.
+    Attributes:
+        span: The sentence.
+        kind: "rule", "correction" or "remember".
+        polarity: "do" or "dont".
+        standing: From 0 (for this moment) to 1 (for ever).
+        subject: Stems of what it is about.
+        replaces: Stems of what it puts something in the place of.
+        renews: Whether it says that it was otherwise before.
     """
 
     span: Span
@@ -46,63 +53,80 @@ class Directive(NamedTuple):
 
     @property
     def stands(self) -> bool:
-        """Whether it holds beyond the task at hand."""
+        """Return whether it holds beyond the task at hand."""
         return self.standing >= STANDING
 
 
 def directives(text: str) -> list[Directive]:
-    """The directives of a person's prompt, in their order; see `sentences_of` for what
-    is not their own word.
+    """Return the directives of a person's prompt, in their order.
+
+    See `sentences_of` for what is not the person's own word.
 
     >>> [
-    ...     (found.kind, found.polarity, found.stands)
-    ...     for found in directives("Never commit secrets. Don't commit yet.")
+    ...     (directive.kind, directive.polarity, directive.stands)
+    ...     for directive in directives("Never commit secrets. Don't commit yet.")
     ... ]
     [('rule', 'dont', True), ('rule', 'dont', False)]
     """
+    sentences = sentences_of(text, by="user")
     return [
-        found for span in sentences_of(text, by="user") if (found := directive_of(span))
+        directive for directive in map(directive_of, sentences) if directive is not None
     ]
 
 
 def directive_of(span: Span) -> Directive | None:
-    """The directive that a sentence is, or None: questions, reports of others and
-    descriptions are none.
+    """Return the directive that a sentence is, or None.
+
+    Questions, reports of what others want and descriptions are no directives.
     """
-    said = _blanked(span.text)
-    signs = {
-        name: found
-        for name in _BASE
-        if (found := _pattern(name, said.isascii()).search(said))
-    }
-    if signs.keys() & _USUALLY and _pattern("describes", said.isascii()).search(said):
-        signs = {name: found for name, found in signs.items() if name not in _USUALLY}
-    if not signs or is_asked(said) or _is_reported(said, signs):
+    sentence = _blanked(span.text)
+    signs = _directive_signs(sentence)
+    if not signs or is_asked(sentence) or _is_reported(sentence, signs):
         return None
-    kind: Kind = (
-        "remember"
-        if "remember" in signs
-        else "correction"
-        if _is_correction(signs)
-        else "rule"
-    )
     polarity: Literal["do", "dont"] = "dont" if _is_negative(signs) else "do"
     subject = stems(span.text)
     replaces = frozenset[str]()
-    text = span.text
-    if polarity == "do" and (
-        found := _pattern("replaces", said.isascii()).search(said)
-    ):
-        subject = stems(text[: found.start()] + text[found.end() :])
-        replaces = stems(text[slice(*found.span(found.lastindex or 0))])
-    renews = bool(_pattern("renews", said.isascii()).search(said))
+    replacement = _search("replaces", sentence) if polarity == "do" else None
+    if replacement is not None:
+        subject = stems(
+            span.text[: replacement.start()] + span.text[replacement.end() :]
+        )
+        start, end = replacement.span(replacement.lastindex or 0)
+        replaces = stems(span.text[start:end])
     return Directive(
-        span, kind, polarity, _standing(said, signs), subject, replaces, renews
+        span,
+        _kind_of(signs),
+        polarity,
+        _standing(sentence, signs),
+        subject,
+        replaces,
+        renews=_search("renews", sentence) is not None,
     )
 
 
+def _directive_signs(sentence: str) -> Signs:
+    """Return the signs of a directive in a sentence, by their names."""
+    signs: Signs = {}
+    for name in _BASE:
+        sign = _search(name, sentence)
+        if sign is not None:
+            signs[name] = sign
+    is_usual = not signs.keys().isdisjoint(_USUAL_SIGNS)
+    if is_usual and _search("describes", sentence):
+        for name in _USUAL_SIGNS:
+            signs.pop(name, None)
+    return signs
+
+
+def _kind_of(signs: Signs) -> Kind:
+    """Return the kind of the directive that has these signs."""
+    if "remember" in signs:
+        return "remember"
+    return "correction" if _is_correction(signs) else "rule"
+
+
 def same_rule(a: Directive, b: Directive) -> bool:
-    """Whether two directives say the same, in other words perhaps."""
+    """Return whether two directives say the same, perhaps in other words."""
     return (
         a.polarity == b.polarity
         and _overlap(a.subject | a.replaces, b.subject | b.replaces) >= 0.6
@@ -110,8 +134,10 @@ def same_rule(a: Directive, b: Directive) -> bool:
 
 
 def reverses(new: Directive, old: Directive) -> bool:
-    """Whether `new` takes back `old`: the same subject with the other polarity, or
-    something else put in its place.
+    """Return whether `new` takes back `old`.
+
+    It does where it has the same subject and the other polarity, or puts something else
+    in the place of the old subject.
 
     >>> old, new = directives(
     ...     "Always use tabs for indentation. From now on use spaces instead of tabs."
@@ -133,7 +159,7 @@ def reverses(new: Directive, old: Directive) -> bool:
 
 
 def stems(text: str) -> frozenset[str]:
-    """The informative words of a text without their endings, in lower case.
+    """Return the informative words of a text without their endings, in lower case.
 
     >>> sorted(stems("Always use the named exports"))
     ['export', 'nam']
@@ -145,20 +171,23 @@ def stems(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
+    """Return a word without its ending, and without the letter doubled before it."""
     if len(word) < 4 or not word.isalpha():
         return word
     root = compiled(patterns.ENDINGS).sub("", word)
-    return root[:-1] if len(root) > 3 and root[-1] in root[-2] + "e" else root
+    is_last_dropped = len(root) > 3 and root[-1] in root[-2] + "e"
+    return root[:-1] if is_last_dropped else root
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    """The share of both sets together that is in both."""
+    """Return the share of both sets together that is in both."""
     return len(a & b) / max(1, len(a | b))
 
 
-def is_asked(said: str) -> bool:
-    """Whether a sentence is a question, and neither a request nor a statement that asks
-    for a yes.
+def is_asked(sentence: str) -> bool:
+    """Return whether a sentence is a question.
+
+    A request is none, nor is a statement that asks for a yes.
 
     >>> (
     ...     is_asked("Is it done?"),
@@ -167,79 +196,89 @@ def is_asked(said: str) -> bool:
     ... )
     (True, False, False)
     """
-    asks, requests = (
-        _pattern(name, said.isascii()).search(said) for name in ("asks", "requests")
-    )
-    return said.rstrip().endswith("?") and (asks is not None or requests is None)
-
-
-def _is_reported(said: str, signs: dict[str, re.Match[str]]) -> bool:
-    reported = _pattern("reported", said.isascii()).search(said)
-    return reported is not None and reported.start() <= min(
-        found.start() for found in signs.values()
-    )
-
-
-def _is_correction(signs: dict[str, re.Match[str]]) -> bool:
-    return "correction" in signs and not signs.keys() & (_USUALLY | {"must"})
-
-
-def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
-    first = {name: found.start() for name, found in signs.items()}
-    if "never" in first:
-        return first["never"] <= first.get("always", first["never"])
-    if "dont" in first:
-        return first["dont"] <= min(
-            first.get(name, first["dont"]) for name in ("always", "must", "do")
-        )
-    if "correction" not in first or first.keys() & {"do", "always", "must"}:
+    if not sentence.rstrip().endswith("?"):
         return False
-    found = signs["correction"]
-    return bool(
-        compiled(r"(?i)n['o]?t\b|\bне\b").search(
-            found.string, found.start(), found.end() + 8
+    if _search("asks", sentence):
+        return True
+    return _search("requests", sentence) is None
+
+
+def _is_reported(sentence: str, signs: Signs) -> bool:
+    """Return whether a sentence reports what others want, before the first sign."""
+    report = _search("reported", sentence)
+    if report is None:
+        return False
+    return report.start() <= min(sign.start() for sign in signs.values())
+
+
+def _is_correction(signs: Signs) -> bool:
+    """Return whether signs are of a correction alone, and of no rule."""
+    return "correction" in signs and not signs.keys() & (_USUAL_SIGNS | {"must"})
+
+
+def _is_negative(signs: Signs) -> bool:
+    """Return whether a directive says what is not to be done."""
+    starts = {name: sign.start() for name, sign in signs.items()}
+    if "never" in starts:
+        return starts["never"] <= starts.get("always", starts["never"])
+    if "dont" in starts:
+        start = starts["dont"]
+        return start <= min(
+            starts.get(name, start) for name in ("always", "must", "do")
         )
+    if "correction" not in starts or starts.keys() & {"do", "always", "must"}:
+        return False
+    correction = signs["correction"]
+    negation = compiled(r"(?i)n['o]?t\b|\bне\b")
+    return bool(
+        negation.search(correction.string, correction.start(), correction.end() + 8)
     )
 
 
-def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:
+def _standing(sentence: str, signs: Signs) -> float:
+    """Return how far a directive holds beyond the task at hand, from 0.05 to 1."""
     score = max(_BASE[name] for name in signs)
-    found = {
-        name
-        for name in ("general", "particular", "for now")
-        if _pattern(name, said.isascii()).search(said)
-    }
-    score = score + 0.1 * ("general" in found) - 0.1 * ("particular" in found)
-    return round(min(1.0, max(0.05, score * (0.3 if "for now" in found else 1.0))), 3)
+    if _search("general", sentence):
+        score = score + 0.1
+    if _search("particular", sentence):
+        score = score - 0.1
+    if _search("for now", sentence):
+        score = score * 0.3
+    return round(min(1.0, max(0.05, score)), 3)
 
 
 def _blanked(text: str) -> str:
-    """The sentence, as long as it was, with quotes and code blanked, in which no word
-    tells the agent anything.
+    """Return the sentence with quotes and code blanked, as long as it was.
+
+    No word in quotes or code tells the agent anything.
     """
     quotes = compiled(
         r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']{3,}'(?!\w)|https?://\S+"
     )
-    return quotes.sub(lambda found: "_" * len(found[0]), text.replace("’", "'"))
+    return quotes.sub(lambda quote: "_" * len(quote[0]), text.replace("’", "'"))
+
+
+def _search(section: str, sentence: str) -> re.Match[str] | None:
+    """Return the first sign of a section in a sentence."""
+    return _pattern(section, sentence.isascii()).search(sentence)
 
 
 @cache
 def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
-    """The signs of a section; of a text in ASCII without those in Russian, which cannot
-    stand in it.
+    """Return the pattern of a section's signs.
+
+    A text in ASCII is searched without the Russian signs, which cannot stand in it.
     """
-    lines = [
-        line for line in patterns.PATTERNS[section] if line.isascii() or not ascii_only
-    ]
-    return re.compile(
-        "|".join(f"(?:{line.replace('^^', patterns.CLAUSE)})" for line in lines),
-        re.IGNORECASE,
-    )
+    signs: list[str] = []
+    for line in patterns.PATTERNS[section]:
+        if line.isascii() or not ascii_only:
+            signs.append(f"(?:{line.replace('^^', patterns.CLAUSE)})")
+    return re.compile("|".join(signs), re.IGNORECASE)
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    """Words that tell nothing of a subject, English and Russian, in lower case."""
+    """Return words that tell nothing of a subject, English and Russian, in lower case."""
     sections = read_sections(__file__, "lexicon.txt")
     listed = " ".join(sections[kind] for kind in _STOP_KINDS)
     return patterns.STOP_WORDS | frozenset(listed.split())

@@ -1,9 +1,9 @@
-"""What a shell command does to the names of files: which it moves, removes, brings
-back, and which folders it makes.
+"""Read from a shell command which files it moves, removes or brings back, and which
+folders it makes.
 
-It is read from the command alone, as an event keeps it: cut, and without paths that
-lead out of the project. What cannot be told from it (variables, substitutions, loops)
-is no step. Linear in the command's length.
+The command is all that is read, as an event keeps it: cut, and without paths that lead
+out of the project. What the command alone does not say (variables, substitutions,
+loops) is no step. Takes time linear in the command's length.
 """
 
 import posixpath
@@ -12,15 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-ELSEWHERE = (
-    "\0"  # stands for a path outside of the project, and for one that is not known
-)
+# Stands for a path outside of the project, and for one that is not known.
+ELSEWHERE = "\0"
 PATTERN = "\1"  # begins a path that is a pattern, with * and ?
 MOVE = "move"
 REMOVE = "remove"
 RESTORE = "restore"
 FOLDER = "folder"
-_TELLING = re.compile(
+_STEP_WORDS = re.compile(
     r"(?i)\b(?:mv|rm|unlink|rimraf|trash|trash-put|mkdir|restore|checkout|move|ren|del|erase|rd"
     r"|move-item|rename-item|remove-item|mi|rni|ri)\b"
 )
@@ -39,7 +38,7 @@ _WINDOWS_VERBS = {
 }
 _WINDOWS = re.compile(rf"(?i)(?:^|[;&|\n])\s*(?:{'|'.join(_WINDOWS_VERBS)})\s")
 _REMOVERS = frozenset(("rm", "unlink", "rimraf", "trash", "trash-put"))
-_BEFORE = frozenset(
+_WORDS_BEFORE_VERB = frozenset(
     (
         "sudo",
         "command",
@@ -59,26 +58,35 @@ _WITH_VALUE = {
     "mv": ("-t", "--target-directory", "-S", "--suffix"),
     "mkdir": ("-m", "--mode"),
 }
+_CHANGE_FOLDER = ("cd", "pushd", "chdir", "Set-Location")
+_GIT_OPTIONS_WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree")
+_UNREAD_WINDOWS_OPTIONS = ("-whatif", "-filter", "-include", "-exclude")
 _PATH_OPTIONS = ("-path", "-literalpath")
 _TARGET_OPTIONS = ("-destination", "-newname")
-_DRY = ("-n", "--dry-run")
-_ENDS = frozenset(("&&", "||", "|", ";", "&", "(", ")", "\n", "|&", ";;"))
-_LONGEST = 4_000
+_DRY_RUN_OPTIONS = ("-n", "--dry-run")
+_COMMAND_ENDS = frozenset(("&&", "||", "|", ";", "&", "(", ")", "\n", "|&", ";;"))
+_LONGEST_CHARACTERS = 4_000
 _MOST_STEPS = 200
 _MOST_WORDS = 200
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh"))
 _MOST_NESTED = 3  # shells that start shells
 _ASSIGNMENT = re.compile(r"\w+=")
 _COMMAND_OPTION = re.compile(r"-[a-z]*c")
+_LONG_SIGNS = ("&&", "||", "|&", ";;")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_HERE = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
+_HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 
 
 class FileStep(NamedTuple):
-    """What is done: MOVE, REMOVE, RESTORE or FOLDER, with operands; `into`: its target
-    is a folder, None for unknown.
+    """One thing that a command does to names of files.
 
-    folders: in which the operands may be, from the project's root, the likeliest first.
+    Attributes:
+        verb: MOVE, REMOVE, RESTORE or FOLDER.
+        folders: The folders in which the paths may be, from the project's root, the
+            likeliest first.
+        paths: The paths that it is done to.
+        target: Where they are moved to.
+        into: Whether the target is a folder; None where that is unknown.
     """
 
     verb: str
@@ -89,8 +97,12 @@ class FileStep(NamedTuple):
 
 
 def steps_of(command: str, folder: str | None = None) -> list[FileStep]:
-    """The steps of a command, in order. folder: where it began, from the root; None
-    where nobody noted that.
+    """Return the steps of a command, in order.
+
+    Args:
+        command: The command, as an event keeps it.
+        folder: The folder in which it began, from the project's root; None where nobody
+            noted that.
 
     >>> for step in steps_of(
     ...     "cd web && git mv 'my a.py' b.py || rm c.py; rm -rf old $x"
@@ -99,12 +111,12 @@ def steps_of(command: str, folder: str | None = None) -> list[FileStep]:
     b.py move ('web',) ('my a.py',)
      remove ('web',) ('old',)
     """
-    if not _TELLING.search(command):
+    if not _STEP_WORDS.search(command):
         return []
     is_windows = _WINDOWS.search(command) is not None
     reading = _CommandReading(folder)
-    for end, words in _commands(command[:_LONGEST], is_windows):
-        reading.take(end, words)
+    for sign, words in _commands(command[:_LONGEST_CHARACTERS], is_windows):
+        reading.take(sign, words)
         if len(reading.steps) >= _MOST_STEPS:
             break
     return reading.steps
@@ -112,7 +124,7 @@ def steps_of(command: str, folder: str | None = None) -> list[FileStep]:
 
 @dataclass
 class _CommandReading:
-    """Where a command stands while its parts are read, and the steps so far."""
+    """The state of a command while its parts are read, and the steps so far."""
 
     folder: str | None
     steps: list[FileStep] = field(default_factory=list)
@@ -121,172 +133,255 @@ class _CommandReading:
     _nested: int = 0
 
     def __post_init__(self) -> None:
-        started = self.folder or ""
-        self.folders = (started, "") if started else ("",)
+        start_folder = self.folder or ""
+        self.folders = (start_folder, "") if start_folder else ("",)
 
-    def take(self, before: str, words: list[str]) -> None:
-        """Read one part of the command; before: the sign that stands before it."""
-        if before == "(":
+    def take(self, sign_before: str, words: list[str]) -> None:
+        """Read one part of the command.
+
+        Args:
+            sign_before: The sign that stands before the part.
+            words: The words of the part.
+        """
+        if sign_before == "(":
             self._outer.append(self.folders)
-        if before == ")" and self._outer:
+        if sign_before == ")" and self._outer:
             self.folders = self._outer.pop()
-        while words and (words[0] in _BEFORE or _ASSIGNMENT.match(words[0])):
-            words = words[1:]
-        if not words or before == "||":
+        words = _from_verb(words)
+        if not words or sign_before == "||":
             return
         verb = words[0].removeprefix("\\").rpartition("/")[2]
-        rest = words[1:]
-        if verb in ("cd", "pushd", "chdir", "Set-Location"):
-            self._enter(rest)
+        arguments = words[1:]
+        if verb in _CHANGE_FOLDER:
+            self._enter(arguments)
         elif verb in _SHELLS:
-            self._run(rest)
-        elif self.folders is not None:
-            step = _step_of(verb, rest, self.folders)
-            if step is not None:
-                self.steps.append(step)
+            self._run(arguments)
+        else:
+            self._add_step(verb, arguments)
 
-    def _run(self, rest: list[str]) -> None:
-        """Read the command that another shell is given; where that one ends is nothing
-        to this one.
+    def _add_step(self, verb: str, arguments: list[str]) -> None:
+        """Note the step of one simple command, where it is one."""
+        if self.folders is None:
+            return
+        step = _step_of(verb, arguments, self.folders)
+        if step is not None:
+            self.steps.append(step)
+
+    def _run(self, arguments: list[str]) -> None:
+        """Read the command that another shell is given.
+
+        The folder in which that shell ends is not the folder of this one.
         """
-        place = next(
-            (
-                place
-                for place, word in enumerate(rest)
-                if _COMMAND_OPTION.fullmatch(word)
-            ),
-            None,
-        )
-        if place is None or place + 1 >= len(rest) or self._nested >= _MOST_NESTED:
+        index = _command_index(arguments)
+        if index is None or self._nested >= _MOST_NESTED:
             return
         folders = self.folders
         self._nested += 1
-        for end, words in _commands(rest[place + 1], is_windows=False):
-            self.take(end, words)
+        for sign, words in _commands(arguments[index], is_windows=False):
+            self.take(sign, words)
         self._nested -= 1
         self.folders = folders
 
-    def _enter(self, rest: list[str]) -> None:
-        words = [word for word in rest if word not in ("--", "-P", "-L", "/d")]
+    def _enter(self, arguments: list[str]) -> None:
+        """Follow a change of folder."""
+        words = [word for word in arguments if word not in ("--", "-P", "-L", "/d")]
         target = words[0] if words else ELSEWHERE
         if target == ELSEWHERE and self.folder is None:
-            self.folders = (
-                "",
-            )  # the root was left out with the paths that lead elsewhere
-        elif target == ELSEWHERE or target == "-":
+            # The root was left out of the command with the paths that lead elsewhere.
+            self.folders = ("",)
+        elif target in (ELSEWHERE, "-"):
             self.folders = None
-        elif target == ".":
-            self.folders = tuple(dict.fromkeys(["", *(self.folders or ())]))
         else:
-            inside = [joined_path(folder, target) for folder in self.folders or ("",)]
-            known = tuple(
-                dict.fromkeys(folder for folder in inside if folder is not None)
-            )
-            self.folders = known or None
+            self.folders = _entered_folders(self.folders or (), target)
+
+
+def _entered_folders(folders: tuple[str, ...], target: str) -> tuple[str, ...] | None:
+    """Return the folders after a change to `target`; None outside of the project."""
+    if target == ".":
+        return tuple(dict.fromkeys(["", *folders]))
+    inner_folders = _inner_folders(folders or ("",), target)
+    return tuple(dict.fromkeys(inner_folders)) or None
+
+
+def _from_verb(words: list[str]) -> list[str]:
+    """Return the words from the verb on: without assignments, `sudo` and the like."""
+    for index, word in enumerate(words):
+        if word not in _WORDS_BEFORE_VERB and not _ASSIGNMENT.match(word):
+            return words[index:]
+    return []
+
+
+def _command_index(arguments: list[str]) -> int | None:
+    """Return the index of the command in a shell's arguments; None for no command."""
+    for index, word in enumerate(arguments):
+        if _COMMAND_OPTION.fullmatch(word):
+            return index + 1 if index + 1 < len(arguments) else None
+    return None
 
 
 def joined_path(folder: str, path: str) -> str | None:
-    """A path from a folder of the project, from its root; '' is the root, and None is
-    outside.
+    """Return a path that stands in a folder of the project, from the project's root.
+
+    Returns:
+        The path; '' is the root, and None is outside of the project.
 
     >>> joined_path("web", "../a.py"), joined_path("", "../a.py"), joined_path("web", "..")
     ('a.py', None, '')
     """
     if path == ELSEWHERE or path.startswith(("/", "~")):
         return None
-    found = posixpath.normpath(posixpath.join(folder, path))
-    if found == ".." or found.startswith("../"):
+    whole_path = posixpath.normpath(posixpath.join(folder, path))
+    if whole_path == ".." or whole_path.startswith("../"):
         return None
-    return "" if found == "." else found
+    return "" if whole_path == "." else whole_path
 
 
-def _step_of(verb: str, rest: list[str], folders: tuple[str, ...]) -> FileStep | None:
+def _inner_folders(folders: Sequence[str], path: str) -> tuple[str, ...]:
+    """Return the path from each of the folders, without those outside the project."""
+    paths = [joined_path(folder, path) for folder in folders]
+    return tuple(inner for inner in paths if inner is not None)
+
+
+def _step_of(
+    verb: str, arguments: list[str], folders: tuple[str, ...]
+) -> FileStep | None:
+    """Return the step of one simple command; None where it is none."""
     if verb == "git":
-        return _git_step(rest, folders)
+        return _git_step(arguments, folders)
     if verb == "mv":
-        return _move(rest, folders)
+        return _move(arguments, folders)
     if verb in _REMOVERS:
-        return _on(REMOVE, _operands(rest, verb)[0], folders)
+        return _step_on(REMOVE, _operands(arguments, verb)[0], folders)
     if verb == "mkdir":
-        return _on(FOLDER, _operands(rest, verb)[0], folders)
-    windows = _WINDOWS_VERBS.get(verb.lower())
-    return _windows_step(windows, rest, folders) if windows else None
+        return _step_on(FOLDER, _operands(arguments, verb)[0], folders)
+    windows_verb = _WINDOWS_VERBS.get(verb.lower())
+    if windows_verb is None:
+        return None
+    return _windows_step(windows_verb, arguments, folders)
 
 
-def _on(
+def _inside_project(paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(path for path in paths if path != ELSEWHERE)
+
+
+def _step_on(
     verb: str, operands: Sequence[str], folders: tuple[str, ...]
 ) -> FileStep | None:
-    paths = tuple(path for path in operands if path != ELSEWHERE)
+    """Return a step that has no target; None where no operand is in the project."""
+    paths = _inside_project(operands)
     return FileStep(verb, folders, paths) if paths else None
 
 
-def _operands(rest: Sequence[str], verb: str) -> tuple[list[str], dict[str, str]]:
-    """The operands of a command, and its options, each with its value."""
+def _operands(arguments: Sequence[str], verb: str) -> tuple[list[str], dict[str, str]]:
+    """Return the operands of a command, and its options, each with its value."""
     operands: list[str] = []
     options: dict[str, str] = {}
-    words = iter(rest)
+    words = iter(arguments)
     for word in words:
         if word == "--":
             operands += words
         elif word.startswith("-") and len(word) > 1:
-            name, sign, value = word.partition("=")
-            if not sign and name in _WITH_VALUE.get(verb, ()):
-                value = next(words, ELSEWHERE)
-            options[name] = value
-            if not name.startswith("--"):
-                options.update({f"-{letter}": value for letter in name[1:]})
+            options |= _option(word, words, _WITH_VALUE.get(verb, ()))
         else:
             operands.append(word)
     return operands, options
 
 
-def _git_step(rest: list[str], folders: tuple[str, ...]) -> FileStep | None:
-    while rest and rest[0].startswith("-"):
-        if rest[0] == "-C" and len(rest) > 1:
-            inside = [joined_path(folder, rest[1]) for folder in folders]
-            folders = tuple(folder for folder in inside if folder is not None)
-        rest = (
-            rest[2:]
-            if rest[0] in ("-C", "-c", "--git-dir", "--work-tree")
-            else rest[1:]
-        )
-    if not rest or not folders:
+def _option(
+    word: str, words_after: Iterator[str], names_with_value: Sequence[str]
+) -> dict[str, str]:
+    """Return an option with its value, and each of its letters where it is short.
+
+    Args:
+        word: The option.
+        words_after: The words after it, of which it takes its value where it has one.
+        names_with_value: The options whose value is the next word.
+    """
+    name, sign, value = word.partition("=")
+    if not sign and name in names_with_value:
+        value = next(words_after, ELSEWHERE)
+    options = {name: value}
+    if not name.startswith("--"):
+        for letter in name[1:]:
+            options[f"-{letter}"] = value
+    return options
+
+
+def _git_step(arguments: list[str], folders: tuple[str, ...]) -> FileStep | None:
+    """Return the step of a git command; None where it is none."""
+    arguments, folders = _from_git_verb(arguments, folders)
+    if not arguments or not folders:
         return None
-    verb = rest[0]
-    rest = rest[1:]
-    operands, options = _operands(rest, verb)
-    if verb in ("mv", "rm") and not options.keys().isdisjoint(_DRY):
-        return None
+    verb = arguments[0]
+    arguments = arguments[1:]
     if verb == "mv":
-        return _move(rest, folders)
+        return _git_move(arguments, folders)
     if verb == "rm":
-        return None if "--cached" in options else _on(REMOVE, operands, folders)
+        return _git_remove(arguments, folders)
     if verb == "restore":
-        is_staged_alone = "--staged" in options and "--worktree" not in options
-        return None if is_staged_alone else _on(RESTORE, operands, folders)
-    if verb == "checkout" and "--" in rest:
-        return _on(RESTORE, rest[rest.index("--") + 1 :], folders)
+        return _git_restore(arguments, folders)
+    if verb == "checkout" and "--" in arguments:
+        paths = arguments[arguments.index("--") + 1 :]
+        return _step_on(RESTORE, paths, folders)
     return None
 
 
-def _move(rest: list[str], folders: tuple[str, ...]) -> FileStep | None:
-    operands, options = _operands(rest, "mv")
+def _from_git_verb(
+    arguments: list[str], folders: tuple[str, ...]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return the arguments from git's verb on, and the folders in which it runs."""
+    while arguments and arguments[0].startswith("-"):
+        option = arguments[0]
+        if option == "-C" and len(arguments) > 1:
+            folders = _inner_folders(folders, arguments[1])
+        n_words = 2 if option in _GIT_OPTIONS_WITH_VALUE else 1
+        arguments = arguments[n_words:]
+    return arguments, folders
+
+
+def _is_dry_run(options: dict[str, str]) -> bool:
+    return not options.keys().isdisjoint(_DRY_RUN_OPTIONS)
+
+
+def _git_move(arguments: list[str], folders: tuple[str, ...]) -> FileStep | None:
+    options = _operands(arguments, "mv")[1]
+    return None if _is_dry_run(options) else _move(arguments, folders)
+
+
+def _git_remove(arguments: list[str], folders: tuple[str, ...]) -> FileStep | None:
+    operands, options = _operands(arguments, "rm")
+    if _is_dry_run(options) or "--cached" in options:
+        return None
+    return _step_on(REMOVE, operands, folders)
+
+
+def _git_restore(arguments: list[str], folders: tuple[str, ...]) -> FileStep | None:
+    operands, options = _operands(arguments, "restore")
+    if "--staged" in options and "--worktree" not in options:
+        return None  # the file itself stays as it is
+    return _step_on(RESTORE, operands, folders)
+
+
+def _move(arguments: list[str], folders: tuple[str, ...]) -> FileStep | None:
+    """Return the step of an `mv`; None where nothing in the project is moved."""
+    operands, options = _operands(arguments, "mv")
     target = options.get("--target-directory") or options.get("-t", "")
     if target:
-        return _moved(operands, target, folders, into=True)
+        return _move_step(operands, target, folders, into=True)
     if not operands:
         return None
     *sources, target = operands
-    if target == ELSEWHERE and len([path for path in sources if path != ELSEWHERE]) > 1:
-        return _moved(sources, target, folders, into=True)
+    if target == ELSEWHERE and len(_inside_project(sources)) > 1:
+        return _move_step(sources, target, folders, into=True)
     into = False if "-T" in options or "--no-target-directory" in options else None
-    return _moved(sources, target, folders, into)
+    return _move_step(sources, target, folders, into)
 
 
-def _moved(
+def _move_step(
     sources: Sequence[str], target: str, folders: tuple[str, ...], into: bool | None
 ) -> FileStep | None:
-    paths = tuple(path for path in sources if path != ELSEWHERE)
+    """Return the step that moves the sources; None where none is in the project."""
+    paths = _inside_project(sources)
     if not paths:
         return None
     is_folder = True if len(paths) > 1 else into
@@ -294,23 +389,15 @@ def _moved(
 
 
 def _windows_step(
-    verb: str, rest: list[str], folders: tuple[str, ...]
+    verb: str, arguments: list[str], folders: tuple[str, ...]
 ) -> FileStep | None:
-    operands: list[str] = []
-    target = ""
-    words = iter(rest)
-    for word in words:
-        name = word.lower()
-        if name in _PATH_OPTIONS:
-            operands.insert(0, next(words, ELSEWHERE))
-        elif name in _TARGET_OPTIONS:
-            target = next(words, ELSEWHERE)
-        elif name in ("-whatif", "-filter", "-include", "-exclude"):
-            return None
-        elif not name.startswith("-") and not re.fullmatch(r"/[a-z]", name):
-            operands += [path for path in word.split(",") if path]
+    """Return the step of a command of cmd or PowerShell; None where it is none."""
+    paths = _windows_paths(arguments)
+    if paths is None:
+        return None
+    operands, target = paths
     if verb == "remove":
-        return _on(REMOVE, operands, folders)
+        return _step_on(REMOVE, operands, folders)
     if not target and len(operands) > 1:
         target = operands.pop()
     if not operands or not target:
@@ -318,191 +405,303 @@ def _windows_step(
     if verb == "rename" and operands[0] != ELSEWHERE:
         target = posixpath.join(posixpath.dirname(operands[0]), target)
         return FileStep(MOVE, folders, tuple(operands[:1]), target, into=False)
-    return _moved(operands, target, folders, into=None)
+    return _move_step(operands, target, folders, into=None)
+
+
+def _windows_paths(arguments: list[str]) -> tuple[list[str], str] | None:
+    """Return the operands and the target that an option names, '' for none.
+
+    Returns:
+        None where an option chooses among the files, or nothing is done.
+    """
+    operands: list[str] = []
+    target = ""
+    words = iter(arguments)
+    for word in words:
+        name = word.lower()
+        if name in _PATH_OPTIONS:
+            operands.insert(0, next(words, ELSEWHERE))
+        elif name in _TARGET_OPTIONS:
+            target = next(words, ELSEWHERE)
+        elif name in _UNREAD_WINDOWS_OPTIONS:
+            return None
+        elif not name.startswith("-") and not re.fullmatch(r"/[a-z]", name):
+            operands += filter(None, word.split(","))
+    return operands, target
 
 
 def _commands(text: str, is_windows: bool) -> Iterator[tuple[str, list[str]]]:
-    """Each simple command as its words, with the sign before it; one whose words are
-    not all known is cut there.
+    """Yield each simple command as the sign before it and its words.
+
+    A command of which a word cannot be read is cut there.
     """
-    before = ""
-    words = list[str]()
-    for token in _tokens(text, is_windows):
-        if token in _ENDS:
-            yield before, _filled(words)
-            before = token
+    sign_before = ""
+    words: list[str] = []
+    for token in _TokenReader(text, is_windows).read():
+        if token in _COMMAND_ENDS:
+            yield sign_before, _without_gaps(words)
+            sign_before = token
             words = []
         elif len(words) < _MOST_WORDS:
             words.append(token)
-    # The last words of a command that was cut say something else than they said.
+    # The last words of a command that was cut may be the starts of other words.
     if not text.endswith("…"):
-        yield before, _filled(words)
+        yield sign_before, _without_gaps(words)
 
 
-def _filled(words: list[str]) -> list[str]:
-    """Words without those in the midst or at the start that stand for a run of blanks
-    alone.
+def _without_gaps(words: list[str]) -> list[str]:
+    """Return the words without each ELSEWHERE that only stands for a run of blanks.
+
+    The verb stays, and so does an ELSEWHERE at the end, which may be the target.
     """
-    known = [word for word in words[1:] if word != ELSEWHERE]
-    if len(known) < 2:
+    paths = [word for word in words[1:] if word != ELSEWHERE]
+    if len(paths) < 2:
         return words
     last = [ELSEWHERE] if words[-1] == ELSEWHERE else []
-    return [words[0], *known, *last]
+    return [words[0], *paths, *last]
 
 
 class _Word:
-    """A word that grows sign by sign. is_known: whether it holds no variable and no
-    substitution.
+    """A word that grows character by character.
+
+    Attributes:
+        chars: The characters so far.
+        is_open: Whether the word has begun.
+        is_readable: Whether it holds no variable and no substitution.
+        is_pattern: Whether it holds `*` or `?`.
     """
 
     def __init__(self) -> None:
-        self.signs: list[str] = []
+        self.chars: list[str] = []
         self.is_open = False
-        self.is_known = True
+        self.is_readable = True
         self.is_pattern = False
 
-    def add(self, sign: str, *, is_literal: bool = False) -> None:
-        """A sign of the word; is_literal: it stands in quotes and means itself."""
+    def add(self, char: str, *, is_literal: bool = False) -> None:
+        """Add a character.
+
+        Args:
+            char: The character.
+            is_literal: Whether it stands in quotes and means itself.
+        """
         self.is_open = True
-        self.signs.append(sign)
-        if sign in ("*", "?") and not is_literal:
+        self.chars.append(char)
+        if char in ("*", "?") and not is_literal:
             self.is_pattern = True
 
+    def is_number(self) -> bool:
+        """Return whether it is a number, as that of a stream before `>`."""
+        return "".join(self.chars).isdigit()
+
     def expanded(self) -> list[str]:
-        """The words that it stands for."""
-        if not self.is_known:
+        """Return the words that it stands for."""
+        if not self.is_readable:
             return [ELSEWHERE]
         start = PATTERN if self.is_pattern else ""
-        return [start + word for word in _with_braces("".join(self.signs))]
+        return [start + word for word in _with_braces("".join(self.chars))]
 
 
 def _with_braces(word: str) -> list[str]:
-    found = _BRACES.search(word)
-    if found is None or word.count("{") > 3:
+    """Return the words that a word with braces stands for: `{a,b}.py` for two."""
+    braces = _BRACES.search(word)
+    if braces is None or word.count("{") > 3:
         return [word]
-    start = word[: found.start()]
-    end = word[found.end() :]
-    return [
-        each
-        for part in found[1].split(",")
-        for each in _with_braces(f"{start}{part}{end}")
-    ]
+    start = word[: braces.start()]
+    end = word[braces.end() :]
+    words: list[str] = []
+    for part in braces[1].split(","):
+        words += _with_braces(f"{start}{part}{end}")
+    return words
 
 
-def _tokens(text: str, is_windows: bool) -> Iterator[str]:
-    """Words and signs between commands; ELSEWHERE for a word that is not known or was
-    left out.
+class _TokenReader:
+    """Cuts a command into words and the signs between commands.
+
+    ELSEWHERE stands for a word that cannot be read or was left out.
     """
-    place = 0
-    word = _Word()
-    blanks = 0
-    skips = False
-    heres: list[str] = []
-    while place < len(text):
-        char = text[place]
-        if char in " \t" or text.startswith("\\\n", place):
-            if word.is_open:
-                if not skips:
-                    yield from word.expanded()
-                word = _Word()
-                blanks = 0
-                skips = False
-            blanks += 1
-            # A path that was left out leaves two blanks, or one before the end.
-            has_gap = text[place + 1 : place + 2] in ("", " ", ";", ")", "\n")
-            if char == " " and has_gap and blanks == 1 and not skips:
-                yield ELSEWHERE
-            place += 2 if char == "\\" else 1
+
+    def __init__(self, text: str, is_windows: bool) -> None:
+        self._text = text
+        self._is_windows = is_windows
+        self._tokens: list[str] = []
+        self._index = 0
+        self._word = _Word()
+        self._n_blanks = 0
+        # Whether the word is the file of a redirection, which is no operand.
+        self._is_redirection = False
+        self._end_lines: list[str] = []  # of the here-documents that follow the line
+
+    def read(self) -> list[str]:
+        """Return the tokens, up to a quote that nobody closes."""
+        while self._index < len(self._text):
+            if not self._read_part(self._text[self._index]):
+                return self._tokens
+        self._end_word()
+        return self._tokens
+
+    def _read_part(self, char: str) -> bool:
+        """Read the part of the text that begins with the next character.
+
+        Returns:
+            False where a quote begins that nobody closes.
+        """
+        if char in " \t" or self._text.startswith("\\\n", self._index):
+            self._read_blank(char)
         elif char in "\n;&|()":
-            if char == "&" and text[place + 1 : place + 2] == ">":
-                place += 1
-                continue
-            if word.is_open and not skips:
-                yield from word.expanded()
-            word = _Word()
-            blanks = 0
-            skips = False
-            sign = (
-                text[place : place + 2]
-                if text[place : place + 2] in ("&&", "||", "|&", ";;")
-                else char
-            )
-            yield sign
-            place += len(sign)
-            if char == "\n" and heres:
-                place = _after_here(text, place, heres)
-                heres = []
+            self._read_command_end(char)
         elif char in "<>":
-            here = _HERE.match(text, place)
-            if here:
-                heres.append(here[2])
-                place = here.end()
-                continue
-            if word.is_open and not "".join(word.signs).isdigit() and not skips:
-                yield from word.expanded()
-            word = _Word()
-            blanks = 0
-            place += 1
-            while place < len(text) and text[place] in "<>&|":
-                place += 1
-            while place < len(text) and text[place] == " ":
-                place += 1
-            skips = place < len(text) and text[place] not in "\n;&|()"
-        elif char == "'" or (char == '"' and is_windows):
-            end = text.find(char, place + 1)
-            if end < 0:
-                return
-            word.is_open = True
-            for sign in text[place + 1 : end]:
-                word.add("/" if sign == "\\" and is_windows else sign, is_literal=True)
-            place = end + 1
-        elif char == '"':
-            place = _quoted(text, place + 1, word)
-            if place < 0:
-                return
-        elif char == "\\" and not is_windows:
-            word.add(text[place + 1 : place + 2], is_literal=True)
-            place += 2
-        elif char == "#" and not word.is_open:
-            end = text.find("\n", place)
-            place = len(text) if end < 0 else end
+            self._read_redirection()
+        elif char in "'\"":
+            return self._read_quotes(char)
+        elif char == "#" and not self._word.is_open:
+            self._index = _line_end(self._text, self._index)
         else:
-            if char in "$`":
-                word.is_known = False
-            word.add("/" if char == "\\" else char)
-            place += 1
-    if word.is_open and not skips:
-        yield from word.expanded()
+            self._read_plain(char)
+        return True
 
+    def _read_quotes(self, quote: str) -> bool:
+        """Read a text in quotes; False where they are not closed."""
+        if quote == "'" or self._is_windows:
+            return self._read_literal(quote)
+        return self._read_quoted()
 
-def _quoted(text: str, place: int, word: _Word) -> int:
-    """Take what stands in double quotes; the place after them, -1 where they are not
-    closed.
-    """
-    word.is_open = True
-    while place < len(text):
-        char = text[place]
-        if char == '"':
-            return place + 1
-        if char == "\\" and text[place + 1 : place + 2] in ("$", "`", '"', "\\", "\n"):
-            word.add(text[place + 1], is_literal=True)
-            place += 2
-            continue
+    def _next_chars(self, number: int) -> str:
+        """Return the characters after the present one."""
+        return self._text[self._index + 1 : self._index + 1 + number]
+
+    def _end_word(self) -> None:
+        """Note the word where one has begun, and begin another."""
+        if self._word.is_open and not self._is_redirection:
+            self._tokens += self._word.expanded()
+        self._word = _Word()
+        self._n_blanks = 0
+        self._is_redirection = False
+
+    def _read_blank(self, char: str) -> None:
+        """Read a blank, or a line break that a backslash hides."""
+        if self._word.is_open:
+            self._end_word()
+        self._n_blanks += 1
+        # A path that was left out leaves two blanks, or one before the end.
+        is_gap = char == " " and self._next_chars(1) in ("", " ", ";", ")", "\n")
+        if is_gap and self._n_blanks == 1 and not self._is_redirection:
+            self._tokens.append(ELSEWHERE)
+        self._index += 2 if char == "\\" else 1
+
+    def _read_command_end(self, char: str) -> None:
+        """Read a sign that ends a command, and the here-documents after its line."""
+        if char == "&" and self._next_chars(1) == ">":
+            self._index += 1  # the redirection of both streams
+            return
+        self._end_word()
+        long_sign = self._text[self._index : self._index + 2]
+        sign = long_sign if long_sign in _LONG_SIGNS else char
+        self._tokens.append(sign)
+        self._index += len(sign)
+        if char == "\n" and self._end_lines:
+            self._index = _after_here_documents(
+                self._text, self._index, self._end_lines
+            )
+            self._end_lines = []
+
+    def _read_redirection(self) -> None:
+        """Read the sign of a redirection, or the beginning of a here-document."""
+        here_document = _HERE_DOCUMENT.match(self._text, self._index)
+        if here_document:
+            self._end_lines.append(here_document[2])
+            self._index = here_document.end()
+            return
+        if self._word.is_number():
+            self._word = _Word()
+        self._end_word()
+        self._index += 1
+        self._skip("<>&|")
+        self._skip(" ")
+        next_char = self._text[self._index : self._index + 1]
+        self._is_redirection = bool(next_char) and next_char not in "\n;&|()"
+
+    def _skip(self, chars: str) -> None:
+        """Skip a run of these characters."""
+        while self._index < len(self._text) and self._text[self._index] in chars:
+            self._index += 1
+
+    def _read_literal(self, quote: str) -> bool:
+        """Read a text in quotes in which each character means itself.
+
+        Returns:
+            False where the quotes are not closed.
+        """
+        end = self._text.find(quote, self._index + 1)
+        if end < 0:
+            return False
+        self._word.is_open = True
+        for char in self._text[self._index + 1 : end]:
+            self._word.add(self._with_slash(char), is_literal=True)
+        self._index = end + 1
+        return True
+
+    def _with_slash(self, char: str) -> str:
+        """Return the slash for the backslash of a Windows path."""
+        return "/" if char == "\\" and self._is_windows else char
+
+    def _read_quoted(self) -> bool:
+        """Read a text in double quotes, in which a shell looks for variables.
+
+        Returns:
+            False where the quotes are not closed.
+        """
+        self._word.is_open = True
+        self._index += 1
+        while self._index < len(self._text):
+            char = self._text[self._index]
+            if char == '"':
+                self._index += 1
+                return True
+            escaped_char = self._next_chars(1)
+            if char == "\\" and escaped_char in ("$", "`", '"', "\\", "\n"):
+                self._word.add(escaped_char, is_literal=True)
+                self._index += 2
+            else:
+                self._note_variable(char)
+                self._word.add(char, is_literal=True)
+                self._index += 1
+        return False
+
+    def _read_plain(self, char: str) -> None:
+        """Read a character outside of quotes, or one that a backslash escapes."""
+        if char == "\\" and not self._is_windows:
+            self._word.add(self._next_chars(1), is_literal=True)
+            self._index += 2
+            return
+        self._note_variable(char)
+        self._word.add(self._with_slash(char))
+        self._index += 1
+
+    def _note_variable(self, char: str) -> None:
+        """Note that the word cannot be read where a variable or a command is in it."""
         if char in "$`":
-            word.is_known = False
-        word.add(char, is_literal=True)
-        place += 1
-    return -1
+            self._word.is_readable = False
 
 
-def _after_here(text: str, place: int, marks: Sequence[str]) -> int:
-    """The place after the lines that a command is given in it."""
-    for mark in marks:
-        while place < len(text):
-            end = text.find("\n", place)
-            end = len(text) if end < 0 else end
-            line = text[place:end].strip()
-            place = end + 1
-            if line == mark:
+def _line_end(text: str, index: int) -> int:
+    """Return the index of the end of the line in which `index` lies."""
+    end = text.find("\n", index)
+    return len(text) if end < 0 else end
+
+
+def _after_here_documents(text: str, index: int, end_lines: Sequence[str]) -> int:
+    """Return the index after the here-documents that begin at `index`.
+
+    Args:
+        text: The whole command.
+        index: The start of the line after the command's.
+        end_lines: The line that ends each of the here-documents.
+    """
+    for end_line in end_lines:
+        while index < len(text):
+            end = _line_end(text, index)
+            line = text[index:end].strip()
+            index = end + 1
+            if line == end_line:
                 break
-    return min(place, len(text))
+    return min(index, len(text))

@@ -1,13 +1,19 @@
-"""Paths of a project: as data in events, whatever their characters, and as they are
-shown.
+"""Keep paths of a project in events, whatever their characters, and show them.
 
 A path is the text of somebody: its name may be a sentence, break a line or hide
-characters. An event keeps it whole; what is shown is one token on one line. Standard
-library only, since the hook asks it of every tool call.
+characters. An event keeps it whole. What is shown is one token on one line. Standard
+library only, since each tool call waits for it.
 """
+
+from __future__ import annotations
 
 import os
 import re
+
+# what type checkers take for true
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PATH_BYTES = 4_096  # of a path from the project's root, as git takes them
 SHOWN_CHARACTERS = 120
@@ -42,10 +48,11 @@ _FAR_QUOTED = r"""(?<!c )(["'])(?:(?:file:)?/|~/|[A-Za-z]:[\\/]|\.\./)[^"'\n]*\1
 
 
 def project_path(path: object, folder: object = "") -> str:
-    """The path relative to `folder`, as an event keeps it, where it lies in the
-    project; else ''.
+    """Return the path relative to `folder`, as an event keeps it.
 
-    It is kept character by character, after ./ where it would read like a path of a
+    A path outside of the project is ''.
+
+    The path is kept character by character, after ./ where it would read like a path of a
     home or a drive. One that is no text in UTF-8 is kept as a JSON string, in quotes,
     with each byte that is none as the surrogate that Python has for it; `named_path`
     gives it back.
@@ -66,13 +73,7 @@ def project_path(path: object, folder: object = "") -> str:
     if not isinstance(path, str) or not path or len(path) > _LONGEST or "\0" in path:
         return ""
     if path.startswith("/") and isinstance(folder, str) and folder.startswith("/"):
-        inside = os.path.normpath(folder).rstrip("/") + "/"
-        path = os.path.normpath(path)
-        path = path[len(inside) :] if path.startswith(inside) else ""
-        if leads_elsewhere(path):
-            path = (
-                f"./{path}"  # a name of the project that reads like a home or a drive
-            )
+        path = _relative_path(path, folder)
     if not path or leads_elsewhere(path) or ".." in path.replace("\\", "/").split("/"):
         return ""
     if len(path.encode("utf-8", "replace")) > PATH_BYTES:
@@ -80,9 +81,23 @@ def project_path(path: object, folder: object = "") -> str:
     return kept_path(path)
 
 
+def _relative_path(path: str, folder: str) -> str:
+    """Return an absolute path relative to an absolute folder, '' where it is outside.
+
+    A name of the project that reads like a home or a drive comes after ./.
+    """
+    folder_start = os.path.normpath(folder).rstrip("/") + "/"
+    path = os.path.normpath(path)
+    if not path.startswith(folder_start):
+        return ""
+    path = path[len(folder_start) :]
+    return f"./{path}" if leads_elsewhere(path) else path
+
+
 def leads_elsewhere(path: str) -> bool:
-    """Whether a path is of a home, a drive or a host, or absolute: none of them is in a
-    project.
+    """Return whether a path is absolute, or of a home, a drive or a host.
+
+    None of them is in a project.
 
     >>> (
     ...     leads_elsewhere("~/.ssh/key"),
@@ -92,12 +107,13 @@ def leads_elsewhere(path: str) -> bool:
     (True, True, False)
     """
     has_drive = path[1:2] == ":" and path[2:3] in ("/", "\\") and path[:1].isalpha()
-    starts = path.startswith(("/", "~/", "~\\", "\\\\", "file:/"))
-    return starts or path == "~" or (has_drive and path[:1].isascii())
+    if path == "~" or path.startswith(("/", "~/", "~\\", "\\\\", "file:/")):
+        return True
+    return has_drive and path[:1].isascii()
 
 
 def kept_path(path: str) -> str:
-    """A path, or an end of one, as an event keeps it; see `project_path`."""
+    """Return a path, or an end of one, as an event keeps it; see `project_path`."""
     if not (_is_quoted(path) or _has_surrogate(path)):
         return path
     import json
@@ -106,11 +122,9 @@ def kept_path(path: str) -> str:
 
 
 def _has_surrogate(path: str) -> bool:
-    return (
-        any("\ud800" <= char <= "\udfff" for char in path)
-        if not path.isascii()
-        else False
-    )
+    if path.isascii():
+        return False
+    return any("\ud800" <= char <= "\udfff" for char in path)
 
 
 def _is_quoted(path: str) -> bool:
@@ -119,8 +133,9 @@ def _is_quoted(path: str) -> bool:
 
 
 def named_path(path: str) -> str:
-    """The path as its file system has it, by what an event keeps: `os.fsencode` gives
-    its bytes.
+    """Return the path as its file system has it, by what an event keeps.
+
+    `os.fsencode` gives its bytes.
 
     >>> (
     ...     named_path('"caf\\\\udce9.txt"') == "caf" + chr(0xDCE9) + ".txt",
@@ -139,23 +154,25 @@ def named_path(path: str) -> str:
 
 
 def is_project_path(path: object) -> bool:
-    """Whether a value is a path of a project as an event keeps it.
+    """Return whether a value is a path of a project as an event keeps it.
 
     >>> is_project_path("my notes/b.md"), is_project_path("../b.md"), is_project_path(3)
     (True, False, False)
     """
-    return (
-        isinstance(path, str) and path != "" and project_path(named_path(path)) == path
-    )
+    if not isinstance(path, str) or not path:
+        return False
+    return project_path(named_path(path)) == path
 
 
 def shown_path(path: object, folder: object = "") -> str:
-    """A path of an event, or another of the project in `folder`, as one token on one
-    line; '' outside of the project.
+    """Return a path of an event, or another of the project in `folder`, as one token.
+
+    The token is on one line; '' stands for a path outside of the project.
 
     Plain signs stay as they are. Any other path is a JSON string in which what nobody
-    sees is escaped, and blanks are where there are so many that it could be a sentence.
-    Of more than 120 characters the middle is left out, with … in its place.
+    sees is escaped. Blanks are escaped too where there are so many that the path could
+    be a sentence. Of more than 120 characters the middle is left out, with … in its
+    place.
 
     >>> (
     ...     shown_path("src/cache.py:12"),
@@ -169,16 +186,16 @@ def shown_path(path: object, folder: object = "") -> str:
     ... )
     "my notes/plan b.md" "a\\n\\u202eb"
     """
-    if not isinstance(path, str) or not (
-        found := project_path(named_path(path), folder)
-    ):
+    if not isinstance(path, str):
         return ""
-    return quoted_path(found)
+    event_path = project_path(named_path(path), folder)
+    return quoted_path(event_path) if event_path else ""
 
 
 def quoted_path(path: str) -> str:
-    """A path of an event, or an end of one, as one token on one line of at most 120
-    characters; see `shown_path`.
+    """Return a path of an event, or an end of one, as one token on one line.
+
+    The token has at most 120 characters; see `shown_path`.
 
     >>> quoted_path("it's.md"), quoted_path("a" * 50 + "/" + "b" * 100)[36:44]
     ('"it\\'s.md"', 'aaaa…bbb')
@@ -189,23 +206,22 @@ def quoted_path(path: str) -> str:
         and "](" not in path
         and _UNSEEN.isdisjoint(path)
     )
-    signs = list(path) if is_plain else _escaped_signs(path)
-    around = "" if is_plain else '"'
-    room = SHOWN_CHARACTERS - 2 * len(around)
-    if sum(map(len, signs)) > room:
-        signs = _without_middle(signs, room)
-    return around + "".join(signs) + around
+    if is_plain:
+        return "".join(_shortened(list(path), SHOWN_CHARACTERS))
+    signs = _shortened(_escaped_signs(path), SHOWN_CHARACTERS - 2)
+    return f'"{"".join(signs)}"'
 
 
 def _escaped_signs(path: str) -> list[str]:
-    """The signs of a path as a JSON string has them; of blanks those after a blank are
-    escaped, or all where they are many.
+    """Return the signs of a path as a JSON string has them.
+
+    A blank after a blank is escaped, or each blank where there are many.
     """
     has_many_blanks = path.count(" ") > _MOST_BLANKS
     signs: list[str] = []
-    before = ""
+    last_char = ""
     for char in path:
-        if char == " " and (has_many_blanks or before == " "):
+        if char == " " and (has_many_blanks or last_char == " "):
             signs.append(_BLANK)
         elif char in _ESCAPED_SIGNS:
             signs.append(_ESCAPED_SIGNS[char])
@@ -215,11 +231,12 @@ def _escaped_signs(path: str) -> list[str]:
             import json
 
             signs.append(json.dumps(char)[1:-1])
-        before = char
+        last_char = char
     return signs
 
 
 def _is_seen(char: str) -> bool:
+    """Return whether a person sees a character."""
     if char.isascii():
         return char.isprintable()
     from theorex_lab.text.visible import visible
@@ -227,29 +244,33 @@ def _is_seen(char: str) -> bool:
     return char.isprintable() and char not in _UNSEEN and visible(char) == char
 
 
-def _without_middle(signs: list[str], room: int) -> list[str]:
-    """The first third and the last signs that have room with the mark of a cut between
-    them.
+def _shortened(signs: list[str], room: int) -> list[str]:
+    """Return the signs, with the mark of a cut for their middle where they are too long.
+
+    Args:
+        signs: The signs of a path.
+        room: How many characters they may have.
     """
-    head: list[str] = []
-    left = room // 3
-    for sign in signs:
-        if len(sign) > left:
-            break
-        head.append(sign)
-        left -= len(sign)
-    tail: list[str] = []
-    left = room - room // 3 - len(_CUT)
-    for sign in reversed(signs):
-        if len(sign) > left:
-            break
-        tail.append(sign)
-        left -= len(sign)
+    if sum(map(len, signs)) <= room:
+        return signs
+    head = _first_signs(signs, room // 3)
+    tail = _first_signs(reversed(signs), room - room // 3 - len(_CUT))
     return [*head, _CUT, *reversed(tail)]
 
 
+def _first_signs(signs: Iterable[str], room: int) -> list[str]:
+    """Return the first signs, as many as have room."""
+    first_signs: list[str] = []
+    for sign in signs:
+        if len(sign) > room:
+            break
+        first_signs.append(sign)
+        room -= len(sign)
+    return first_signs
+
+
 def read_shown_path(shown: str) -> str | None:
-    """The path that was shown as this; None where its middle was left out.
+    """Return the path that was shown as this; None where its middle was left out.
 
     >>> (
     ...     read_shown_path('"my notes/plan b.md"'),
@@ -268,8 +289,9 @@ def read_shown_path(shown: str) -> str | None:
 
 
 def without_far_paths(text: str) -> str:
-    """The text without the paths in it that lead out of the project, or may: absolute
-    ones, of a home, or upward.
+    """Return the text without the paths that lead out of the project, or may.
+
+    Those are absolute paths, paths of a home and paths that lead upward.
 
     >>> without_far_paths(
     ...     "cat src/a.py /etc/passwd ~/.ssh/key ../b.py and/or app/(shop)/[slug]/page.tsx"

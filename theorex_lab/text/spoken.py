@@ -1,7 +1,6 @@
-"""Sentences of what a person or an agent said, without what they only pasted, quoted or
-were handed by a program.
+"""Find the sentences that a person or an agent wrote, and how far each is worth keeping.
 
-And how far a sentence is worth keeping.
+What they only pasted or quoted, and what a program handed to them, is left out.
 """
 
 import math
@@ -15,20 +14,26 @@ from theorex_lab.text import spoken_patterns as patterns
 from theorex_lab.text import worth_signs
 
 Speaker = Literal["user", "agent"]
-SHORTEST, LONGEST = 15, 400  # characters of a sentence
+SHORTEST = 15  # characters of a sentence
+LONGEST = 400
 WRAPPED_CHARACTERS = 60  # a line this long that ends in no stop goes on in the next
 _ABBREVIATIONS = frozenset(
     "e.g i.e eg ie etc vs cf approx resp incl no fig mr mrs dr st т.е т.д т.п напр см".split()
 )
 _Interval = tuple[int, int]
-_TOLD = ("decision", "discovery", "feature", "change")  # what is worth keeping
+_WORTH_KINDS = ("decision", "discovery", "feature", "change")  # what is worth keeping
 KEPT = 0.4  # the score from which a sentence is worth keeping
 _BIAS: dict[Speaker, float] = {"user": -1.8, "agent": -2.5}
 
 
 class Span(NamedTuple):
-    """A sentence: text[start:end] of what it was found in, with its white space folded;
-    own: surely its speaker's word.
+    """A sentence of a text.
+
+    Attributes:
+        start: Where it begins in the text.
+        end: Where it ends in the text.
+        text: The sentence, with its white space folded.
+        own: Whether it is surely its speaker's word.
     """
 
     start: int
@@ -40,16 +45,23 @@ class Span(NamedTuple):
 def sentences_of(
     text: str, by: Speaker = "agent", *, doubtful: bool = False, short: bool = False
 ) -> list[Span]:
-    """Whole, readable sentences and list items of 15 to 400 characters, in their order.
-    Linear in the text.
+    """Return the whole, readable sentences and list items of a text, in their order.
+
+    Each has 15 to 400 characters. Takes time linear in the text.
 
     Left out whoever speaks: fenced code (closed or not), quoted lines, tables, logs,
     diffs, code, bare paths and addresses, tagged blocks, and the memory that was given
-    to an agent. by: "user" also leaves out pasted logs, pages and answers, expansions
-    of commands, summaries of earlier conversations and prompts made for other agents.
-    doubtful: with what follows something that looks pasted, which may be the user's own
-    again.  short: also those that are shorter or have fewer words, down to one, and
-    those of which more is numbers.
+    to an agent.
+
+    Args:
+        text: The whole message.
+        by: Who speaks. "user" also leaves out pasted logs, pages and answers,
+            expansions of commands, summaries of earlier conversations and prompts made
+            for other agents.
+        doubtful: Also return what follows something that looks pasted, which may be the
+            user's own again.
+        short: Also return sentences that are shorter or have fewer words, down to one,
+            and those of which more is numbers.
 
     >>> [
     ...     span.text
@@ -61,93 +73,122 @@ def sentences_of(
     """
     if by == "user" and _pattern(patterns.WHOLE_MESSAGE).match(text.lstrip()[:LONGEST]):
         return []
-    comments = compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)").finditer(
-        text
-    )
-    hidden = sorted(
-        [*_fenced(text), *_tagged(text), *(comment.span() for comment in comments)]
-    )
+    # Where the user's own words seem to end.
     ends = [len(text)]
-    units = _units(text, _lines(text, hidden, by, ends if doubtful else []))
-    spans = [
-        span for start, end in units for span in _sentences(text, start, end, short)
-    ]
+    lines = _LineReader(text, _hidden_spans(text), by, ends if doubtful else [])
+    spans: list[Span] = []
+    for start, end in _units(text, lines.read()):
+        spans += _sentences(text, start, end, short)
+    own_end = min(ends)
     return [
-        span if span.start < min(ends) else span._replace(own=False) for span in spans
+        span if span.start < own_end else span._replace(own=False) for span in spans
     ]
+
+
+def _hidden_spans(text: str) -> list[_Interval]:
+    """Return where fenced code, tagged blocks and comments lie, in order."""
+    comments = compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)")
+    spans = [comment.span() for comment in comments.finditer(text)]
+    return sorted([*_fenced(text), *_tagged(text), *spans])
 
 
 @cache
 def _pattern(lines: tuple[str, ...], *, ignore_case: bool = True) -> re.Pattern[str]:
-    """What any of the lines fits; compiled when it is first used."""
+    """Return the pattern that any of the lines fits, compiled at its first use."""
     flags = re.IGNORECASE if ignore_case else 0
     return re.compile("|".join(f"(?:{line})" for line in lines), flags)
 
 
 @cache
-def compiled(written: str) -> re.Pattern[str]:
-    """A pattern, compiled when it is first used."""
-    return re.compile(written)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern, compiled at its first use."""
+    return re.compile(pattern)
 
 
 def _fenced(text: str) -> Iterator[_Interval]:
-    """Fenced code. A fence within a fence, which names its language, is closed before
-    the outer one; unclosed, to the end.
+    """Yield where fenced code lies.
+
+    A fence within a fence names its language, and is closed before the outer one. A
+    fence that is never closed reaches to the end.
     """
     opened: list[tuple[str, int]] = []
-    for run in compiled(r"`{3,}|(?m:^[ \t]{0,12}~{3,})").finditer(text):
-        ticks = run[0].strip()
-        line_end = text.find("\n", run.end())
-        rest = text[
-            run.end() : (
-                len(text) if line_end < 0 else min(line_end, run.end() + LONGEST)
-            )
-        ].strip()
-        fits = (
-            opened and ticks[0] == opened[-1][0][0] and len(ticks) >= len(opened[-1][0])
-        )
-        if fits and (not rest or rest[0] in ".,;:)" or " " in rest):
+    for fence in compiled(r"`{3,}|(?m:^[ \t]{0,12}~{3,})").finditer(text):
+        ticks = fence[0].strip()
+        info = _info_after(text, fence.end())
+        if _closes_fence(ticks, info, opened):
             _, start = opened.pop()
             if not opened:
-                yield start, run.end()
-        elif not opened or (rest and "`" not in rest):
-            opened.append((ticks, run.start()))
+                yield start, fence.end()
+        elif not opened or (info and "`" not in info):
+            opened.append((ticks, fence.start()))
     if opened:
         yield opened[0][1], len(text)
 
 
+def _info_after(text: str, start: int) -> str:
+    """Return what stands on the line after a fence, such as its language."""
+    line_end = text.find("\n", start)
+    if line_end < 0:
+        return text[start:].strip()
+    return text[start : min(line_end, start + LONGEST)].strip()
+
+
+def _closes_fence(ticks: str, info: str, opened: list[tuple[str, int]]) -> bool:
+    """Return whether a fence closes the last that was opened."""
+    if not opened:
+        return False
+    opening = opened[-1][0]
+    if ticks[0] != opening[0] or len(ticks) < len(opening):
+        return False
+    return not info or info[0] in ".,;:)" or " " in info
+
+
 def _tagged(text: str) -> Iterator[_Interval]:
-    """Blocks between a tag and its end; of the tags that programs write also those that
-    are never closed.
+    """Yield the blocks between a tag and its end.
+
+    A tag that is never closed reaches to the end where a program writes such tags.
     """
     opened: list[tuple[str, int]] = []
-    waiting: Counter[str] = Counter()
-    mentioned = {element.start() for element in _mentions(text)}
-    for tag in compiled(r"<(/?)([A-Za-z][\w:-]{0,60}+)([^<>\n]{0,300}+)>").finditer(
-        text
-    ):
+    n_opened: Counter[str] = Counter()
+    mention_starts = {element.start() for element in _mentions(text)}
+    tags = compiled(r"<(/?)([A-Za-z][\w:-]{0,60}+)([^<>\n]{0,300}+)>")
+    for tag in tags.finditer(text):
         name = tag[2].lower()
-        if not tag[1] and not tag[3].endswith("/"):
+        is_end = bool(tag[1])
+        if not is_end and not tag[3].endswith("/"):
             opened.append((name, tag.start()))
-            waiting[name] += 1
-        elif tag[1] and waiting[name]:
-            while opened[-1][0] != name:
-                waiting[opened.pop()[0]] -= 1
-            waiting[name] -= 1
-            beginning = opened.pop()[1]
-            if beginning not in mentioned:
-                yield beginning, tag.end()
-    alone = compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
-    start = next(
-        (start for name, start in opened if _hides_rest(text, name, start, alone)), None
-    )
-    if start is not None:
-        yield start, len(text)
+            n_opened[name] += 1
+        elif is_end and n_opened[name]:
+            start = _close_tag(name, opened, n_opened)
+            if start not in mention_starts:
+                yield start, tag.end()
+    rest_start = _hidden_rest(text, opened)
+    if rest_start is not None:
+        yield rest_start, len(text)
+
+
+def _close_tag(name: str, opened: list[tuple[str, int]], n_opened: Counter[str]) -> int:
+    """Take out the last tag of this name and those within it; return its start."""
+    while opened[-1][0] != name:
+        inner_name, _ = opened.pop()
+        n_opened[inner_name] -= 1
+    n_opened[name] -= 1
+    return opened.pop()[1]
+
+
+def _hidden_rest(text: str, opened: list[tuple[str, int]]) -> int | None:
+    """Return where the first tag stands that hides the rest of the text, if any."""
+    alone_on_line = compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
+    for name, start in opened:
+        if _hides_rest(text, name, start, alone_on_line):
+            return start
+    return None
 
 
 def _mentions(text: str) -> Iterator[re.Match[str]]:
-    """The elements of programs that a sentence is about: words stand before them on
-    their line.
+    """Yield the elements of programs that a sentence is about.
+
+    Words stand before such an element on its line.
     """
     if "</" not in text:
         return
@@ -158,13 +199,15 @@ def _mentions(text: str) -> Iterator[re.Match[str]]:
             yield element
 
 
-def _hides_rest(text: str, name: str, start: int, alone: re.Pattern[str]) -> bool:
-    """Whether a tag that is never closed hides what follows: alone on its line, or a
-    program's tag that starts one.
+def _hides_rest(
+    text: str, name: str, start: int, alone_on_line: re.Pattern[str]
+) -> bool:
+    """Return whether a tag that is never closed hides what follows.
 
-    Within a sentence a tag is a word that the sentence is about.
+    It does where it is alone on its line, or a program's tag that starts a line. Within
+    a sentence a tag is a word that the sentence is about.
     """
-    if alone.match(text, start):
+    if alone_on_line.match(text, start):
         return True
     before = text[max(0, start - LONGEST) : start].rstrip(" \t")
     starts_line = before.endswith("\n") or (not before and start <= LONGEST)
@@ -172,68 +215,109 @@ def _hides_rest(text: str, name: str, start: int, alone: re.Pattern[str]) -> boo
     return name.startswith(patterns.MACHINE_TAGS) and starts_line and not is_word
 
 
-def _lines(
-    text: str, hidden: list[_Interval], by: Speaker, ends: list[int]
-) -> Iterator[_Interval | None]:
-    """The lines in which someone speaks; None where the lines before and after do not
-    belong together.
+class _LineReader:
+    """Finds the lines of a text in which someone speaks."""
 
-    ends: where a user's own words seem to end, to which each such place is added;
-    empty: there they do end.
-    """
-    hidden_to = 0
-    place = 0
-    start = 0
-    in_log = False
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        while place < len(hidden) and hidden[place][0] < end:
-            hidden_to = max(hidden_to, hidden[place][1])
-            place = place + 1
-        line = text[start : min(end, start + 4 * LONGEST)]
-        bare = line.strip()
-        if by == "user" and bare:
-            following = compiled(r"\s*").match(text, end)
-            delimited = (
-                place < len(hidden)
-                and following is not None
-                and hidden[place][0] == following.end()
-            )
-            if _pattern(patterns.TO_THE_END).match(bare[:LONGEST]) or (
-                _introduces(bare) and not delimited
-            ):
-                if not ends or _pattern(patterns.GIVEN_BACK).match(bare[:LONGEST]):
+    def __init__(
+        self, text: str, hidden: list[_Interval], by: Speaker, ends: list[int]
+    ) -> None:
+        """Begin at the start of a text.
+
+        Args:
+            text: The whole message.
+            hidden: Where code, tags and comments lie, in order.
+            by: Who speaks.
+            ends: Where a user's own words seem to end. Each such index is added; where
+                it is empty, the reading ends there.
+        """
+        self._text = text
+        self._hidden = hidden
+        self._is_user = by == "user"
+        self._ends = ends
+        self._n_passed = 0  # of the hidden spans
+        self._hidden_to = 0
+        self._in_log = False
+
+    def read(self) -> Iterator[_Interval | None]:
+        """Yield the lines; None where those before and after do not belong together."""
+        start = 0
+        while start < len(self._text):
+            end = self._text.find("\n", start)
+            if end < 0:
+                end = len(self._text)
+            self._pass_hidden(end)
+            line = self._text[start : min(end, start + 4 * LONGEST)]
+            if self._is_user and self._begins_pasted(line.strip(), end):
+                if self._is_end(line.strip()):
                     return
-                ends.append(start)
-        machine = bool(bare) and (
-            bare[0] in ">|"
-            or bare.count("|") > 2
-            or bool(_pattern(patterns.MACHINE_LINE, ignore_case=False).match(line))
-        )
-        follows = (
-            in_log and by == "user"
-        )  # what stands right below a line of a log is its next line
-        in_log = bool(bare) and (
-            follows or (machine and " " in bare and bare[0] != ">")
-        )
-        aside = (
-            machine
-            or follows
-            or (by == "user" and _pattern(patterns.NOT_OWN).match(line))
-        )
-        yield None if not bare or aside or hidden_to > start else (start, end)
-        start = end + 1
+                self._ends.append(start)
+            is_spoken = self._is_spoken(line) and self._hidden_to <= start
+            yield (start, end) if is_spoken else None
+            start = end + 1
+
+    def _pass_hidden(self, line_end: int) -> None:
+        """Pass the hidden spans that begin before the end of the line."""
+        hidden = self._hidden
+        while self._n_passed < len(hidden) and hidden[self._n_passed][0] < line_end:
+            self._hidden_to = max(self._hidden_to, hidden[self._n_passed][1])
+            self._n_passed += 1
+
+    def _begins_pasted(self, bare: str, line_end: int) -> bool:
+        """Return whether what follows the line looks pasted."""
+        if not bare:
+            return False
+        if _pattern(patterns.TO_THE_END).match(bare[:LONGEST]):
+            return True
+        return _introduces(bare) and not self._is_before_hidden(line_end)
+
+    def _is_before_hidden(self, line_end: int) -> bool:
+        """Return whether a hidden span follows the line, with white space between."""
+        if self._n_passed >= len(self._hidden):
+            return False
+        blanks = compiled(r"\s*").match(self._text, line_end)
+        return blanks is not None and self._hidden[self._n_passed][0] == blanks.end()
+
+    def _is_end(self, bare: str) -> bool:
+        """Return whether nothing after a line that begins something pasted is read."""
+        if not self._ends:
+            return True
+        return _pattern(patterns.GIVEN_BACK).match(bare[:LONGEST]) is not None
+
+    def _is_spoken(self, line: str) -> bool:
+        """Return whether a line is no log, table, quote or other text of a machine.
+
+        What stands right below a line of a log is the log's next line.
+        """
+        bare = line.strip()
+        if not bare:
+            self._in_log = False
+            return False
+        is_machine = _is_machine_line(line, bare)
+        continues_log = self._in_log and self._is_user
+        is_log = is_machine and " " in bare and bare[0] != ">"
+        self._in_log = continues_log or is_log
+        if is_machine or continues_log:
+            return False
+        return not (self._is_user and _pattern(patterns.NOT_OWN).match(line))
+
+
+def _is_machine_line(line: str, bare: str) -> bool:
+    """Return whether a line is a quote, a row of a table, or written by a program."""
+    if bare[0] in ">|" or bare.count("|") > 2:
+        return True
+    machine_line = _pattern(patterns.MACHINE_LINE, ignore_case=False)
+    return machine_line.match(line) is not None
 
 
 def _introduces(bare: str) -> bool:
+    """Return whether a line says that something pasted follows."""
     return bare[-1] == ":" and bool(
         _pattern(patterns.INTRODUCTION).search(bare[-LONGEST // 2 : -1])
     )
 
 
 def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
-    """The lines, those put together that were wrapped."""
+    """Yield the lines, those put together that were wrapped."""
     unit: _Interval | None = None
     for line in [*lines, None]:
         is_wrapped = (
@@ -250,82 +334,106 @@ def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
 
 
 def _sentences(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
+    """Yield the sentences of one line or item."""
     marker = _pattern(patterns.LIST_MARKER).match(text, start, end)
-    begun = marker.end() if marker else start
-    for stop in compiled(
-        r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))"
-    ).finditer(text, begun, end):
-        word = text[max(begun, stop.start() - 12) : stop.start()].split()
-        goes_on = (
-            stop[0].startswith(("..", "…"))
-            and text[stop.end() : stop.end() + 2].strip().islower()
-        )
-        if goes_on or (
-            stop[0] == "." and word and _is_abbreviated(word[-1], stop.start() - begun)
-        ):
+    sentence_start = marker.end() if marker else start
+    stops = compiled(r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))")
+    for stop in stops.finditer(text, sentence_start, end):
+        if _goes_on(text, sentence_start, stop):
             continue
-        yield from _whole(text, begun, stop.end(), short)
-        begun = stop.end()
-    yield from _whole(text, begun, end, short)
+        yield from _whole(text, sentence_start, stop.end(), short)
+        sentence_start = stop.end()
+    yield from _whole(text, sentence_start, end, short)
+
+
+def _goes_on(text: str, start: int, stop: re.Match[str]) -> bool:
+    """Return whether a stop is within the sentence that begins at `start`."""
+    next_chars = text[stop.end() : stop.end() + 2]
+    if stop[0].startswith(("..", "…")) and next_chars.strip().islower():
+        return True
+    if stop[0] != ".":
+        return False
+    words = text[max(start, stop.start() - 12) : stop.start()].split()
+    return bool(words) and _is_abbreviated(words[-1], stop.start() - start)
 
 
 def _is_abbreviated(word: str, length: int) -> bool:
-    return word.lstrip("(").lower() in _ABBREVIATIONS or (word.isdigit() and length < 5)
+    """Return whether the stop after a word is that of an abbreviation or a number.
+
+    Args:
+        word: The word before the stop.
+        length: How many characters the sentence has before it.
+    """
+    if word.lstrip("(").lower() in _ABBREVIATIONS:
+        return True
+    return word.isdigit() and length < 5
 
 
 def _whole(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
-    """The sentence in text[start:end] where it is one that can be read."""
-    found = text[start:end]
-    start += len(found) - len(found.lstrip())
-    said = found.strip()
-    if (1 if short else SHORTEST) <= len(said) <= LONGEST and _is_readable(said, short):
-        yield Span(start, start + len(said), " ".join(said.split()))
+    """Yield the sentence in text[start:end] where it is one that can be read."""
+    part = text[start:end]
+    sentence = part.strip()
+    sentence_start = start + len(part) - len(part.lstrip())
+    shortest = 1 if short else SHORTEST
+    if shortest <= len(sentence) <= LONGEST and _is_readable(sentence, short):
+        sentence_end = sentence_start + len(sentence)
+        yield Span(sentence_start, sentence_end, " ".join(sentence.split()))
 
 
-def _is_readable(said: str, short: bool) -> bool:
-    words = compiled(r"`[^`\n]*`|https?://\S+").sub("x", said)
-    letters = sum(map(str.isalpha, words))
-    spoken = sum(map(str.isalnum, words)) + sum(map(str.isspace, words))
-    unspaced = len(compiled("[\u3040-\u9fff\u0e00-\u0eff]").findall(words))
-    is_plain = said[0] != "#" and said[-1] != ":" and said.count("`") % 2 == 0
-    is_worded = letters >= (0.4 if short else 0.6) * len(words) and spoken >= 0.8 * len(
-        words
-    )
-    is_long = short or len(words.split()) >= 3 or unspaced >= SHORTEST // 2
-    if "</" in said:
-        said = compiled(
-            f"(?i){patterns.MENTIONED_ELEMENT}|{patterns.MENTIONED_TAG}"
-        ).sub("x", said)
-    return (
-        is_plain
-        and is_worded
-        and is_long
-        and not _pattern(patterns.UNREADABLE).search(said)
-    )
+def _is_readable(sentence: str, short: bool) -> bool:
+    """Return whether a sentence is made of words."""
+    if sentence[0] == "#" or sentence[-1] == ":" or sentence.count("`") % 2:
+        return False
+    if not _is_worded(sentence, short):
+        return False
+    if "</" in sentence:
+        mentions = f"(?i){patterns.MENTIONED_ELEMENT}|{patterns.MENTIONED_TAG}"
+        sentence = compiled(mentions).sub("x", sentence)
+    return not _pattern(patterns.UNREADABLE).search(sentence)
+
+
+def _is_worded(sentence: str, short: bool) -> bool:
+    """Return whether enough of a sentence is letters, and it has enough words."""
+    words = compiled(r"`[^`\n]*`|https?://\S+").sub("x", sentence)
+    n_letters = sum(map(str.isalpha, words))
+    n_spoken = sum(map(str.isalnum, words)) + sum(map(str.isspace, words))
+    least_letters = 0.4 if short else 0.6
+    if n_letters < least_letters * len(words) or n_spoken < 0.8 * len(words):
+        return False
+    if short or len(words.split()) >= 3:
+        return True
+    unspaced_letters = compiled("[\u3040-\u9fff\u0e00-\u0eff]").findall(words)
+    return len(unspaced_letters) >= SHORTEST // 2
 
 
 def worth(sentence: str, by: Speaker = "agent") -> float:
-    """How much a sentence is worth keeping, 0 to 1: whether it tells of a decision,
-    discovery, feature or change.
+    """Return how much a sentence is worth keeping, from 0 to 1.
+
+    It is worth much where it tells of a decision, discovery, feature or change.
 
     >>> worth(
-    ...     "The root cause is that `parse` reads only the first line, because the cursor is never reset."
+    ...     "The root cause is that `parse` reads only the first line,"
+    ...     " because the cursor is never reset."
     ... ) >= KEPT
     True
     >>> worth("All tests pass.") >= KEPT
     False
     """
     shared = _BIAS[by] + _weight("any", sentence)
-    odds = (math.exp(min(50.0, shared + _weight(kind, sentence))) for kind in _TOLD)
+    odds = [
+        math.exp(min(50.0, shared + _weight(kind, sentence))) for kind in _WORTH_KINDS
+    ]
     return round(1 - 1 / (1 + sum(odds)), 3)
 
 
 def _weight(section: str, sentence: str) -> float:
+    """Return the sum of the weights of a section's signs in a sentence."""
     return sum(weight for weight, sign in _signs(section) if sign.search(sentence))
 
 
 @cache
 def _signs(section: str) -> list[tuple[float, re.Pattern[str]]]:
+    """Return the signs of a section with their weights, compiled at the first use."""
     return [
         (weight, re.compile(sign, re.IGNORECASE))
         for weight, sign in worth_signs.SIGNS[section]

@@ -64,11 +64,11 @@ class Group(command_line.CommandGroup):
         super().__init__(name, help=GROUPS[name], params=[*command_line.COMMON_OPTIONS])
         self._members = members(name)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Their names in the group, in the order of the table."""
         return [*self._members]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command's module and return the command."""
         return load(self._members[cmd_name]) if cmd_name in self._members else None
 
@@ -83,7 +83,9 @@ class Group(command_line.CommandGroup):
         self.format_commands(ctx, formatter)
 
     def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
     ) -> None:
         """List the commands from the table, without importing any of them."""
         with formatter.section("Commands"):
@@ -97,11 +99,11 @@ class Root(command_line.CommandGroup):
     designs that bring commands.
     """
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The groups, the flat names, the designs."""
         return [*dict.fromkeys([*GROUPS, *COMMANDS, *designs()])]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command of this flat name, else the group."""
         if cmd_name in COMMANDS:
             return load(cmd_name)
@@ -123,7 +125,9 @@ class Root(command_line.CommandGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
     ) -> None:
         """List the groups and what is used every day."""
         with formatter.section("Groups (theorex GROUP --help lists its commands)"):

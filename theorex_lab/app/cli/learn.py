@@ -412,10 +412,13 @@ def gate() -> None:
     JSON: {gated: [{part, decision, before, after, n, proposed, policy}]}
     """
     from theorex_lab.evolution.acceptance import gate as judge
-    from theorex_lab.evolution.maintenance import told
+    from theorex_lab.evolution.maintenance import describe_acceptance
 
     said = judge(open_lab().home)
-    emit({"gated": [result.to_dict() for result in said]}, "\n".join(map(told, said)))
+    emit(
+        {"gated": [result.to_dict() for result in said]},
+        "\n".join(map(describe_acceptance, said)),
+    )
 
 
 @command("nightly")

@@ -266,7 +266,7 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         type: Annotated[str, _TYPE] = "discovery",
         tags: Annotated[
             list[Tag], Field(description="Labels to find it by.", max_length=32)
-        ] = [],
+        ] = [],  # noqa: B006
         session: Annotated[str, _SESSION] = "",
         source: Annotated[
             Literal["agent", "model", "tool", "import"], Field(description=_SOURCE)

@@ -78,7 +78,7 @@ def tell_owner(problem: object) -> str:
     """Say in the server's own output what is wrong with the memory; returns what its
     callers are told of it.
     """
-    print(f"theorex: {problem}", file=sys.stderr)
+    print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - for who runs the server
     return "the memory cannot be read or written now; the server's own output says why"
 
 

@@ -84,10 +84,10 @@ def _views() -> Sequence[type[View]]:
 
 DESIGN = Design(
     name="causal",
-    face=_face,
+    api=_face,
     kinds=KINDS,
     settings=CausalSettings,
-    leads=False,
+    default=False,
     views=_views,
     items=(OBSERVATION, GENE, CAPSULE, ATTEMPT),
     evidence={"attempt_closed": runs_of},

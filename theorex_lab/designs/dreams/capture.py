@@ -1,5 +1,7 @@
-"""Trajectories captured by hand: each action is in the journal when the call returns,
-so that a killed process loses none.
+"""Capture trajectories by hand.
+
+Each action is in the journal when the call returns, so that a killed process loses
+none.
 """
 
 from __future__ import annotations
@@ -32,8 +34,11 @@ _DOMAIN_CHARACTERS = 64
 
 
 class TraceLog:
-    """A trajectory that goes on. id: its id.  outcome: how it came out, None until that
-    is said.
+    """A trajectory that goes on.
+
+    Attributes:
+        id: Its id.
+        outcome: How it came out, None until that is noted.
     """
 
     def __init__(self, log: SessionLog, trajectory_id: str) -> None:
@@ -51,32 +56,39 @@ class TraceLog:
         *,
         ok: bool | None = None,
     ) -> str:
-        """Note what was done, why, and what came of it, at once; returns the id of the
-        event.
+        """Note what was done, why, and what came of it, at once.
 
-        Long texts are cut (2,000, 8,000 and 4,000 characters); bytes that are no UTF-8
-        are replaced. Raises InvalidInput for an action without words, or an `ok` other
-        than True, False and None.
+        Long texts are cut (2,000, 8,000 and 4,000 characters); bytes that are no UTF-8 are
+        replaced.
+
+        Returns:
+            The id of the event.
+
+        Raises:
+            InvalidInput: The action has no words, or `ok` is none of True, False and None.
         """
-        if ok not in (True, False, None) or (
-            isinstance(ok, int) and not isinstance(ok, bool)
-        ):
+        # 1 and 0 equal True and False, but are none of them.
+        if not (ok is None or ok is True or ok is False):
             raise InvalidInput(
-                f"got ok={ok!r}; allowed are True, False, and None where it is not"
-                " known"
+                f"got ok={ok!r}; allowed are True, False, and None where it is not known"
             )
-        texts = {"reasoning": reasoning, "action": action, "result": result}
-        kept = {name: _text(text)[: _CHARACTERS[name]] for name, text in texts.items()}
-        if not kept["action"].strip():
+        values = {"reasoning": reasoning, "action": action, "result": result}
+        texts = {
+            name: _text(value)[: _CHARACTERS[name]] for name, value in values.items()
+        }
+        if not texts["action"].strip():
             raise InvalidInput(
                 "got an action without words; say what was done, such as"
                 " search(query='…')"
             )
-        return self.log.append("acted", {"trajectory_id": self.id, **kept, "ok": ok})
+        body = {"trajectory_id": self.id, **texts, "ok": ok}
+        return self.log.append("acted", body)
 
     def end(self, outcome: str, confidence: float = 1.0, *, fault: str = "") -> None:
-        """Say how it came out, how sure that is (0..1), and for a failure its class,
-        one of `Fault`. Raises InvalidInput for another.
+        """Note how it came out, how sure that is (0..1), and for a failure its class.
+
+        Raises:
+            InvalidInput: The class is none of `Fault`, or another value is not allowed.
         """
         self.outcome = member_of(Ended, "outcome", outcome)
         self.fault = member_of(Fault, "fault", fault).value if fault else ""
@@ -111,11 +123,9 @@ class SessionLog(AbstractContextManager["SessionLog"]):
                 f"got the domain {domain!r}; allowed is a name of 1 to"
                 f" {_DOMAIN_CHARACTERS} characters"
             )
-        self.home, self.agent, self.session = (
-            home,
-            check_agent(agent),
-            new_event_id(home.clock.now()),
-        )
+        self.home = home
+        self.agent = check_agent(agent)
+        self.session = new_event_id(home.clock.now())
         self.about = {
             "from": origin,
             "domain": domain,
@@ -123,41 +133,37 @@ class SessionLog(AbstractContextManager["SessionLog"]):
             "source": source,
         }
         self.root_goal = checked_goal(goal)
-        self._around: list[
-            str
-        ] = []  # ids of the traces that are open, the innermost last
+        # Ids of the traces that are open, the innermost last.
+        self._around: list[str] = []
 
     def __exit__(self, *_: object) -> None:
         """The traces end by themselves."""
 
     def append(self, kind: str, body: dict[str, Any]) -> str:
-        """Append an event of this session; returns its id."""
-        return (
-            DesignApi(self.home)
-            .append(kind, body, agent=self.agent, session=self.session)
-            .id
+        """Append an event of this session; return its id."""
+        event = DesignApi(self.home).append(
+            kind, body, agent=self.agent, session=self.session
         )
+        return event.id
 
     @contextmanager
     def trace(
         self, level: Level | int = Level.TACTICAL, goal: str = ""
     ) -> Iterator[TraceLog]:
-        """Trace work for a goal, by default the session's; it is part of the trace
-        around it.
+        """Trace work for a goal, by default the session's.
 
-        It ends as a success unless it says otherwise. One that raises is a failure with
-        its error, which goes on. Raises InvalidInput for a level outside 1..4.
+        It is part of the trace around it. It ends as a success unless it says otherwise.
+        One that raises is a failure with its error, which goes on.
+
+        Raises:
+            InvalidInput: The level is outside 1..4.
         """
         trace = TraceLog(self, new_event_id(self.home.clock.now()))
         body: dict[str, Any] = {
             "trajectory_id": trace.id,
             "parent_id": self._around[-1] if self._around else "",
-        }
-        body |= {
             "goal": checked_goal(goal) if goal else self.root_goal,
             "root_goal": self.root_goal,
-        }
-        body |= {
             "level": int(member_of(Level, "level", level)),
             "isa_version": ISA_VERSION,
             **self.about,
@@ -167,12 +173,11 @@ class SessionLog(AbstractContextManager["SessionLog"]):
         try:
             yield trace
         except BaseException as error:
-            fault = (
-                Fault.TIMEOUT if isinstance(error, TimeoutError) else Fault.LOGIC_ERROR
-            )
+            is_timeout = isinstance(error, TimeoutError)
+            is_failure = isinstance(error, Exception)
             trace.end(
-                Ended.FAILURE if isinstance(error, Exception) else Ended.ABORTED,
-                fault=fault,
+                Ended.FAILURE if is_failure else Ended.ABORTED,
+                fault=Fault.TIMEOUT if is_timeout else Fault.LOGIC_ERROR,
             )
             self._close(trace, f"{type(error).__name__}: {error}")
             raise
@@ -180,16 +185,14 @@ class SessionLog(AbstractContextManager["SessionLog"]):
 
     def _close(self, trace: TraceLog, error: str = "") -> None:
         self._around.remove(trace.id)
-        told = {
+        body = {
             "trajectory_id": trace.id,
             "confidence": trace.confidence,
             "fault": trace.fault,
-        }
-        told |= {
             "outcome": (trace.outcome or Ended.SUCCESS).value,
             "error": _text(error)[:_ERROR_CHARACTERS],
         }
-        self.append("trajectory_ended", told)
+        self.append("trajectory_ended", body)
 
 
 def capture(
@@ -203,66 +206,78 @@ def capture(
     fault: str = "",
     **about: Any,
 ) -> tuple[str, str]:
-    """Capture what is over: actions of {reasoning, action, result, ok}; returns the ids
-    of the trajectory and of its session.
+    """Capture what is over.
 
-    about: what `SessionLog` takes. Raises InvalidInput for what is outside the rules,
-    before anything is written.
+    Args:
+        home: Where it is captured.
+        goal: What it was for.
+        actions: What was done, of {reasoning, action, result, ok}.
+        level: How much the goal is about, 1..4.
+        outcome: How it came out.
+        confidence: How sure that is, 0..1.
+        fault: The class of a failure.
+        about: What `SessionLog` takes.
+
+    Returns:
+        The ids of the trajectory and of its session.
+
+    Raises:
+        InvalidInput: Something is outside the rules; nothing is written then.
     """
-    known = {"reasoning", "action", "result", "ok"}
-    done = list(actions)
-    for number, given in enumerate(done, start=1):
-        if (
-            not isinstance(given, Mapping)
-            or given.keys() - known
-            or not str(given.get("action", "")).strip()
-        ):
+    actions = list(actions)
+    for number, action in enumerate(actions, start=1):
+        if not _is_action(action):
             raise InvalidInput(
-                f"got {given!r:.200} for action {number}; allowed are reasoning,"
+                f"got {action!r:.200} for action {number}; allowed are reasoning,"
                 " action, result and ok"
             )
-    ended = (
-        member_of(Ended, "outcome", outcome),
-        checked_share("confidence", confidence),
-    )
+    ended = member_of(Ended, "outcome", outcome)
+    share = checked_share("confidence", confidence)
     with (
         SessionLog(home, goal, **about) as log,
         log.trace(member_of(Level, "level", level)) as trace,
     ):
-        for given in done:
+        for action in actions:
             trace.action(
-                given.get("reasoning", ""),
-                given["action"],
-                given.get("result", ""),
-                ok=given.get("ok"),
+                action.get("reasoning", ""),
+                action["action"],
+                action.get("result", ""),
+                ok=action.get("ok"),
             )
-        trace.end(*ended, fault=fault)
+        trace.end(ended, share, fault=fault)
     return trace.id, log.session
+
+
+def _is_action(action: object) -> bool:
+    """Return whether a mapping has an action, and no member that no action has."""
+    if not isinstance(action, Mapping):
+        return False
+    if action.keys() - {"reasoning", "action", "result", "ok"}:
+        return False
+    return bool(str(action.get("action", "")).strip())
 
 
 def traced(
     home: Home, goal: str = "", **about: Any
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Trace each call of a function, its arguments and what it returns; by default its
-    name is the goal.
+    """Trace each call of a function, its arguments and what it returns.
+
+    By default its name is the goal.
     """
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
-        def call(*given: P.args, **named: P.kwargs) -> R:
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
             with (
                 SessionLog(home, goal or function.__name__, **about) as log,
                 log.trace() as trace,
             ):
-                told = [
-                    *map(repr, given),
-                    *(f"{name}={value!r}" for name, value in named.items()),
-                ]
-                found = function(*given, **named)
-                trace.action(
-                    "", f"{function.__name__}({', '.join(told)})", repr(found), ok=True
-                )
-                return found
+                arguments = [repr(value) for value in args]
+                arguments += [f"{name}={value!r}" for name, value in kwargs.items()]
+                result = function(*args, **kwargs)
+                action = f"{function.__name__}({', '.join(arguments)})"
+                trace.action("", action, repr(result), ok=True)
+                return result
 
         return call
 
@@ -270,48 +285,54 @@ def traced(
 
 
 def checked_goal(goal: str) -> str:
-    """A goal, cut to 2,000 characters. Raises InvalidInput for one without words."""
-    if not isinstance(goal, str) or not (kept := _text(goal).strip()):
+    """Return a goal, cut to 2,000 characters.
+
+    Raises:
+        InvalidInput: It has no words.
+    """
+    text = _text(goal).strip() if isinstance(goal, str) else ""
+    if not text:
         raise InvalidInput(
             f"got the goal {goal!r:.100}; allowed is a text that says what is wanted"
         )
-    return kept[:_GOAL_CHARACTERS]
+    return text[:_GOAL_CHARACTERS]
 
 
-def member_of(kind: Callable[[Any], R], name: str, given: object) -> R:
-    """The member of an enumeration. Raises InvalidInput for none, naming those that are
-    allowed.
+def member_of(kind: Callable[[Any], R], name: str, value: object) -> R:
+    """Return the member of an enumeration.
+
+    Raises:
+        InvalidInput: There is none; it names those that are allowed.
     """
     try:
-        if isinstance(given, bool):
+        if isinstance(value, bool):
             raise ValueError
-        return kind(given)
+        return kind(value)
     except ValueError as error:
         allowed = ", ".join(str(member.value) for member in kind)  # type: ignore[attr-defined]
         raise InvalidInput(
-            f"got the {name} {given!r:.100}; allowed are {allowed}"
+            f"got the {name} {value!r:.100}; allowed are {allowed}"
         ) from error
 
 
-def checked_share(name: str, given: float) -> float:
-    """A number from 0 to 1. Raises InvalidInput for another."""
-    if (
-        isinstance(given, bool)
-        or not isinstance(given, int | float)
-        or not 0 <= given <= 1
-    ):
+def checked_share(name: str, value: float) -> float:
+    """Return a number from 0 to 1.
+
+    Raises:
+        InvalidInput: It is another.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 1:
         raise InvalidInput(
-            f"got the {name} {given!r:.100}; allowed are numbers from 0 to 1"
+            f"got the {name} {value!r:.100}; allowed are numbers from 0 to 1"
         )
-    return float(given)
+    return float(value)
 
 
-def _text(given: object) -> str:
-    """A text that a journal can hold; bytes are read as UTF-8, and None is ''."""
-    return clean(
-        given.decode(errors="replace")
-        if isinstance(given, bytes)
-        else ""
-        if given is None
-        else str(given)
-    )
+def _text(value: object) -> str:
+    """Return a text that a journal can hold; bytes are read as UTF-8, None is ''."""
+    if value is None:
+        return clean("")
+    if isinstance(value, bytes):
+        return clean(value.decode(errors="replace"))
+    return clean(str(value))

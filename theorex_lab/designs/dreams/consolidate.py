@@ -1,9 +1,10 @@
-"""Consolidation: a trajectory becomes a strategy or is taken into one, in one
+"""Consolidate: a trajectory becomes a strategy or is taken into one, in one
 transaction, where memory gets no worse by it.
 
-The gate: the past goals of the strategies that are touched find them among the first
-three after it, as they did before. What two strategies make together is the same
-whichever comes first, but for its id, and does not grow with what is repeated.
+Memory gets no worse where the past goals of the strategies that are touched find them
+among the first three afterwards, as they did before. What two strategies make together
+is the same whichever comes first, but for its id, and does not grow with what is
+repeated.
 """
 
 import re
@@ -12,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -58,82 +58,80 @@ _MERGED: Body = {
 }
 Link = tuple[str, str, str]  # from, to, and a type of `Edge`
 Done = tuple[str, str, Mapping[str, int]]
-Append = Callable[
-    ..., None
-]  # appends an event, and takes over the strategy that it tells
-Asked = tuple[
-    str,
-    str,
-    str,
-    # the strategy that a goal found ('' for none), the one that it must find, and the goal
-]
+# Appends an event, and takes over the strategy that it tells.
+Append = Callable[..., None]
+# The strategy that a goal found ('' for none), the one that it must find, and the goal.
+GoalCheck = tuple[str, str, str]
 
 
 class StrategyVectorsOfScope:
     """The vectors of the active strategies of one project and domain, as one matrix."""
 
     def __init__(self, dimensions: int) -> None:
-        self.places: dict[str, int] = {}
+        self.row_by_id: dict[str, int] = {}
         self.rows = Table(vector=("f4", dimensions), awake="?")
 
     def put(self, strategy_id: str, vector: Matrix | None) -> None:
-        """The vector that a strategy has from now on, None where it is put to sleep."""
-        if (place := self.places.setdefault(strategy_id, len(self.places))) == len(
-            self.rows
-        ):
+        """Take in the vector of a strategy; None where it is put to sleep."""
+        row = self.row_by_id.setdefault(strategy_id, len(self.row_by_id))
+        if row == len(self.rows):
             self.rows.grow(1)
         self.rows.put(
-            place, vector=0.0 if vector is None else vector, awake=vector is not None
+            row, vector=0.0 if vector is None else vector, awake=vector is not None
         )
 
     def near(self, vector: Matrix, most: int = _NEIGHBOURS) -> list[tuple[str, float]]:
-        """Ids and cosines of the strategies nearest to a vector, best first."""
+        """Return ids and cosines of the strategies nearest to a vector, best first."""
         scores = self._scores(vector[None])[:, 0]
-        ids = [*self.places]
-        best = np.argsort(-scores, kind="stable")[:most].tolist()
+        ids = list(self.row_by_id)
+        best_rows = np.argsort(-scores, kind="stable")[:most].tolist()
         return [
-            (ids[place], float(scores[place]))
-            for place in best
-            if scores[place] > _ASLEEP
+            (ids[row], float(scores[row])) for row in best_rows if scores[row] > _ASLEEP
         ]
 
     def loses(
         self,
-        asked: Sequence[Asked],
+        checks: Sequence[GoalCheck],
         goals: Matrix,
         changed: Mapping[str, Matrix | None],
     ) -> bool:
-        """Whether one of the goals, (n, dimensions), would find its strategy no more
-        once these have other vectors, or None.
+        """Return whether one of the goals would find its strategy no more.
+
+        Args:
+            checks: What each goal found, and what it must find.
+            goals: The vectors of the goals, (n, dimensions).
+            changed: The vectors that strategies would have, None for those that would
+                be put to sleep.
         """
-        places = {**self.places}
-        for name in changed:
-            places.setdefault(name, len(places))
-        before = np.full((len(places), len(goals)), _ASLEEP, np.float32)
-        before[: len(self.places)] = self._scores(goals)
+        row_by_id = dict(self.row_by_id)
+        for strategy_id in changed:
+            row_by_id.setdefault(strategy_id, len(row_by_id))
+        before = np.full((len(row_by_id), len(goals)), _ASLEEP, np.float32)
+        before[: len(self.row_by_id)] = self._scores(goals)
         after = before.copy()
-        for name, vector in changed.items():
-            after[places[name]] = _ASLEEP if vector is None else goals @ vector
-        olds, ones = np.array(
-            [(places.get(old, -1), places[one]) for old, one, _ in asked]
-        ).T
-        return bool((~_lead(after, ones) & ((olds < 0) | _lead(before, olds))).any())
+        for strategy_id, vector in changed.items():
+            scores = _ASLEEP if vector is None else goals @ vector
+            after[row_by_id[strategy_id]] = scores
+        old_rows = np.array([row_by_id.get(old_id, -1) for old_id, _, _ in checks])
+        new_rows = np.array([row_by_id[new_id] for _, new_id, _ in checks])
+        must_lead = (old_rows < 0) | _lead(before, old_rows)
+        return bool((~_lead(after, new_rows) & must_lead).any())
 
     def _scores(self, vectors: Matrix) -> Matrix:
-        found: Matrix = np.where(
+        """Return the cosine of each strategy with each vector."""
+        scores: Matrix = np.where(
             self.rows["awake"][:, None],
             self.rows["vector"] @ vectors.T,
             np.float32(_ASLEEP),
         )
-        return found
+        return scores
 
 
-def _lead(scores: Matrix, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the strategy in each place is among the first three of its column."""
-    own = scores[places, np.arange(len(places))]
-    leads: NDArray[np.bool_] = (own > _ASLEEP) & (
-        (scores > own + _NOISE).sum(axis=0) < _FIRST
-    )
+def _lead(scores: Matrix, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether the strategy in each row is among the first three of its column."""
+    row_scores = scores[rows, np.arange(len(rows))]
+    n_better = (scores > row_scores + _NOISE).sum(axis=0)
+    leads: NDArray[np.bool_] = (row_scores > _ASLEEP) & (n_better < _FIRST)
     return leads
 
 
@@ -143,83 +141,96 @@ class ActiveStrategies:
     """
 
     def __init__(self, home: Home) -> None:
-        self.home, self.settings, self.erased = home, dream_settings(home), False
+        self.home = home
+        self.settings = dream_settings(home)
+        self.erased = False
         self._vectors: dict[str, Matrix] = {}
-        self.taken: set[str] = (
-            set()
-        )  # trajectories that others dreamt since this was made
+        # Trajectories that others dreamt since this was made.
+        self.taken: set[str] = set()
         self._load()
 
     def _load(self) -> None:
+        """Read the active strategies, and the vectors of their texts and goals."""
         seq = self.home.journal.last_seq()
-        found = made.strategies_of(self.home)
-        self.vectors(*(text for one in found for text in (one.text, *one.goals)))
+        strategies = made.strategies_of(self.home)
+        texts = list[str]()
+        for strategy in strategies:
+            texts += [strategy.text, *strategy.goals]
+        self.vectors(*texts)
         self.seq = seq
-        self.known = {one.id: one for one in found}
-        self.said = {
-            one.id: [constraint.text for constraint in one.constraints] for one in found
-        }
+        self.strategies = {strategy.id: strategy for strategy in strategies}
+        self.constraint_texts: dict[str, list[str]] = {}
         dimensions = self.home.embedder.dimensions
         self.scopes: dict[tuple[str, str], StrategyVectorsOfScope] = defaultdict(
             lambda: StrategyVectorsOfScope(dimensions)
         )
-        for one in found:
-            self.scope(one).put(one.id, self._vectors[one.text])
+        for strategy in strategies:
+            self.constraint_texts[strategy.id] = [
+                constraint.text for constraint in strategy.constraints
+            ]
+            self.scope(strategy).put(strategy.id, self._vectors[strategy.text])
 
-    def scope(self, one: Strategy) -> StrategyVectorsOfScope:
-        """The strategies that one is compared with: of the same project and domain."""
-        return self.scopes[one.project, one.domain]
+    def scope(self, strategy: Strategy) -> StrategyVectorsOfScope:
+        """Return the strategies that one is compared with.
+
+        They are of the same project and domain.
+        """
+        return self.scopes[strategy.project, strategy.domain]
 
     def vectors(self, *texts: str) -> Matrix:
-        """Vectors of texts, (n, dimensions); what is not known is computed at once.
-        Raises ModelUnavailable.
+        """Return the vectors of texts, (n, dimensions).
+
+        Those that are not held are computed at once.
+
+        Raises:
+            ModelUnavailable: The embedder does not answer.
         """
-        if lacking := [
-            text for text in dict.fromkeys(texts) if text not in self._vectors
-        ]:
-            self._vectors |= zip(
-                lacking, made.vectors_of(self.home, lacking), strict=True
-            )
+        lacking = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if lacking:
+            computed = made.vectors_of(self.home, lacking)
+            self._vectors.update(zip(lacking, computed, strict=True))
         return np.array([self._vectors[text] for text in texts], np.float32)
 
     def near(self, new: Strategy) -> list[tuple[str, float]]:
-        """The nearest strategies of the same project and domain, with their cosines."""
+        """Return the nearest strategies of the same project and domain, with cosines."""
         return self.scope(new).near(self.vectors(new.text)[0])
 
-    def may_change(self, found: Strategy) -> bool:
-        """Whether a strategy is neither used often nor pinned."""
+    def may_change(self, strategy: Strategy) -> bool:
+        """Return whether a strategy is neither used often nor pinned."""
         pinned = self.home.views.get(Marks).pinned
-        return (
-            found.accesses < self.settings.compaction_max_uses
-            and found.id not in pinned
-        )
+        is_settled = strategy.accesses >= self.settings.compaction_max_uses
+        return not is_settled and strategy.id not in pinned
 
     @contextmanager
     def writing(self) -> Iterator[Append]:
-        """A transaction that begins with what others decided meanwhile; no vector is
-        computed in it.
+        """Begin a transaction with what others decided meanwhile.
+
+        No vector is computed in it.
         """
         with self.home.journal.exclusive() as append:
-            later = [*self.home.journal.tail(self.seq, kinds=_DECIDED)]
-            self.taken |= {
-                event.body["trajectory"]
-                for event in later
-                if event.body.get("trajectory")
-            }
-            self.taken |= {
-                passed[0] for event in later for passed in event.body.get("passed", ())
-            }
-            self.erased |= any(event.kind == "erasure" for event in later)
+            later = list(self.home.journal.tail(self.seq, kinds=_DECIDED))
+            for event in later:
+                self._note_decision(event)
             if later:
                 self._load()
 
-            def put(event: Event, one: Strategy | None = None) -> None:
+            def put(event: Event, strategy: Strategy | None = None) -> None:
                 self.seq = append(event)
-                if one is not None:
-                    self.known[one.id] = replace(one, event=event.id)
-                    self.scope(one).put(one.id, self._vectors[one.text])
+                if strategy is not None:
+                    self.strategies[strategy.id] = replace(strategy, event=event.id)
+                    self.scope(strategy).put(strategy.id, self._vectors[strategy.text])
 
             yield put
+
+    def _note_decision(self, event: Event) -> None:
+        """Note the trajectories that another dream took in or passed over."""
+        trajectory_id = event.body.get("trajectory")
+        if trajectory_id:
+            self.taken.add(trajectory_id)
+        for passed in event.body.get("passed", ()):
+            self.taken.add(passed[0])
+        if event.kind == "erasure":
+            self.erased = True
 
     def consolidate(
         self,
@@ -228,268 +239,312 @@ class ActiveStrategies:
         new: Strategy,
         links: Sequence[Link],
     ) -> Done:
-        """Take a trajectory in, with all that the dream said, or nothing of it: created
-        or merged, the strategy's id and what there is to count; or held, or elsewhere
-        where another dream took it, and why. `vectors` knows the strategy's.
+        """Take a trajectory in, with all that the dream said, or nothing of it.
+
+        `vectors` knows the strategy's.
+
+        Returns:
+            created or merged, the strategy's id and what there is to count; or held, or
+            elsewhere where another dream took it, and why.
         """
-        lineage = [trajectory.goal_event, *(done.event for done in trajectory.actions)]
+        lineage = [trajectory.goal_event]
+        lineage += [action.event for action in trajectory.actions]
         with self.writing() as append:
             if trajectory.id in self.taken:
                 return "elsewhere", "another dream has taken it in", {}
-            if self.erased or (way := self._through_the_gate(new)) is None:
-                lost = "past goals would no longer find their strategies"
-                return (
-                    "held",
-                    "something was erased meanwhile" if self.erased else lost,
-                    {},
-                )
-            old, one = way
-            did, body = ("merged", _MERGED) if old else ("created", {})
-            body = body | {"trajectory": trajectory.id, "upto": trajectory.upto}
-            kind, lineage = (
-                ("strategy_merged", [old.event, *lineage])
-                if old
-                else ("strategy", lineage)
-            )
-            append(_event(self.home, kind, one, body, lineage), one)
-            counts = {"traces_processed": 1, f"nodes_{did}": 1}
-            counts["edges_created"] = 0 if old else max(0, 3 * len(one.steps) - 2)
+            if self.erased:
+                return "held", "something was erased meanwhile", {}
+            way = self._through_the_gate(new)
+            if way is None:
+                return "held", "past goals would no longer find their strategies", {}
+            old, strategy = way
+            body = {"trajectory": trajectory.id, "upto": trajectory.upto}
+            if old is None:
+                action = "created"
+                event = _event(self.home, "strategy", strategy, body, lineage)
+            else:
+                action = "merged"
+                body = _MERGED | body
+                lineage = [old.event, *lineage]
+                event = _event(self.home, "strategy_merged", strategy, body, lineage)
+            append(event, strategy)
+            counts = {"traces_processed": 1, f"nodes_{action}": 1}
+            counts["edges_created"] = 0
             counts["constraints_extracted"] = self._warn(
-                one, curated.constraints, trajectory.id, append
+                strategy, curated.constraints, trajectory.id, append
             )
-            counts["cross_edges_created"] = 0 if old else self._link(one, links, append)
-            self._tidy(one, curated, append)
-        return did, one.id, counts
+            counts["cross_edges_created"] = 0
+            if old is None:
+                counts["edges_created"] = max(0, 3 * len(strategy.steps) - 2)
+                counts["cross_edges_created"] = self._link(strategy, links, append)
+            self._tidy(strategy, curated, append)
+        return action, strategy.id, counts
 
     def _through_the_gate(
         self, new: Strategy
     ) -> tuple[Strategy | None, Strategy] | None:
-        """What to write, and in whose place (None for a new one): the first way that
-        leaves memory no worse.
+        """Return what to write, and in whose place (None for a new one).
+
+        It is the first way that leaves memory no worse, or None.
         """
-        alike = self.near(new)
-        least = self.settings.merge_similarity
-        near, same = (
-            [self.known[found] for found, cosine in alike if cosine >= limit]
-            for limit in (_ASLEEP, least)
-        )
-        ways = (
-            (old, joined_strategies(old, new, reworded=words))
-            for old in same or near[:1]
-            for words in (True, False)
-        )
-        for old, one in (
-            chain(ways, [(None, new)]) if same else chain([(None, new)], ways)
-        ):
-            asked = [
-                (found.id, found.id, goal)
-                for found in ([old] if old else near)
-                for goal in found.goals
-            ]
-            asked += [("", one.id, new.goal)] if old else []
-            if not self._loses(one, asked, {one.id: one.text}):
-                return old, one
+        near = list[Strategy]()
+        same = list[Strategy]()
+        for strategy_id, cosine in self.near(new):
+            strategy = self.strategies[strategy_id]
+            near.append(strategy)
+            if cosine >= self.settings.merge_similarity:
+                same.append(strategy)
+        for old, strategy in _ways(new, near, same):
+            touched = near if old is None else [old]
+            checks = _checks(touched)
+            if old is not None:
+                checks.append(("", strategy.id, new.goal))
+            if not self._loses(strategy, checks, {strategy.id: strategy.text}):
+                return old, strategy
         return None
 
     def _loses(
-        self, one: Strategy, asked: Sequence[Asked], changed: Mapping[str, str | None]
+        self,
+        strategy: Strategy,
+        checks: Sequence[GoalCheck],
+        changed: Mapping[str, str | None],
     ) -> bool:
-        """Whether a goal loses its strategy once these of the scope have other texts,
-        or none.
+        """Return whether a goal loses its strategy by what is `changed`.
+
+        It maps strategies of the scope to other texts, or to None.
         """
         vectors = {
             name: None if text is None else self._vectors[text]
             for name, text in changed.items()
         }
-        goals = self.vectors(*(goal for _, _, goal in asked))
-        return bool(asked) and self.scope(one).loses(asked, goals, vectors)
+        goals = self.vectors(*(goal for _, _, goal in checks))
+        return bool(checks) and self.scope(strategy).loses(checks, goals, vectors)
 
     def _warn(
         self,
-        one: Strategy,
-        said: Iterable[tuple[str, str, str]],
+        strategy: Strategy,
+        constraints: Iterable[tuple[str, str, str]],
         trajectory: str,
         append: Append,
     ) -> int:
-        """Append the constraints that a strategy does not have yet; returns how many."""
-        known, lineage = self.said.setdefault(one.id, []), [self.known[one.id].event]
-        before = len(known)
-        for text, fault, source in new_constraints(known, said):
-            named = f"co-{derived_event_id('constraint', one.id, text)[-12:]}"
+        """Append the constraints that a strategy does not have yet; return how many."""
+        texts = self.constraint_texts.setdefault(strategy.id, [])
+        lineage = [self.strategies[strategy.id].event]
+        n_before = len(texts)
+        for text, fault, source in new_constraints(texts, constraints):
+            digest = derived_event_id("constraint", strategy.id, text)
             body = {
-                "constraint_id": named,
+                "constraint_id": f"co-{digest[-12:]}",
                 "text": text,
                 "fault": fault,
                 "trajectory": trajectory,
                 "source": source,
             }
-            append(_event(self.home, "constraint", one, body, lineage))
-        return len(known) - before
+            append(_event(self.home, "constraint", strategy, body, lineage))
+        return len(texts) - n_before
 
-    def _link(self, one: Strategy, links: Sequence[Link], append: Append) -> int:
-        """Append the links of a new strategy to others that are there; returns how
-        many.
-        """
-        known = (
-            link
-            for link in dict.fromkeys(links)
-            if len({*link[:2]} & self.known.keys()) == 2
-        )
-        kept = [link for link in known if one.id in link[:2] and link[2] in _LINKS][
-            : self.settings.most_links
-        ]
-        for source, target, kind in kept:
-            one_end, other = self.vectors(
-                self.known[source].text, self.known[target].text
-            )
-            weight = round(min(1.0, max(0.0, float(one_end @ other))), 6)
+    def _link(self, strategy: Strategy, links: Sequence[Link], append: Append) -> int:
+        """Append the links of a new strategy to others that exist; return how many."""
+        sound = list[Link]()
+        for link in dict.fromkeys(links):
+            source, target, kind = link
+            exist = source in self.strategies and target in self.strategies
+            if not exist or source == target or kind not in _LINKS:
+                continue
+            if strategy.id in (source, target):
+                sound.append(link)
+        sound = sound[: self.settings.most_links]
+        for source, target, kind in sound:
+            ends = [self.strategies[source], self.strategies[target]]
+            source_vector, target_vector = self.vectors(ends[0].text, ends[1].text)
+            cosine = float(source_vector @ target_vector)
             body = {
                 "from_id": source,
                 "to_id": target,
                 "type": str(kind),
-                "weight": weight,
+                "weight": round(min(1.0, max(0.0, cosine)), 6),
             }
-            append(
-                _event(
-                    self.home,
-                    "strategy_linked",
-                    one,
-                    body,
-                    [self.known[end].event for end in (source, target)],
-                )
-            )
-        return len(kept)
+            lineage = [end.event for end in ends]
+            append(_event(self.home, "strategy_linked", strategy, body, lineage))
+        return len(sound)
 
-    def _tidy(self, one: Strategy, curated: CuratedTrajectory, append: Append) -> None:
-        """Take strategies into others, and put to sleep what another says too, as the
-        dream asked, where nothing is lost by it.
-        """
-        scope = self.scope(one)
-        same = self.settings.merge_similarity
-        for into, gone in [*curated.groups, *(("", gone) for gone in curated.prunes)]:
-            old = self.known.get(gone)
-            if (
-                old is None
-                or gone in (one.id, into)
-                or self.scope(old) is not scope
-                or not self.may_change(old)
-            ):
-                continue
-            near = [
-                other
-                for other, alike in self.near(old)
-                if other != gone and alike >= same
-            ]
-            heir = self.known.get(into or next(iter(near), ""), old)
-            whole = joined_strategies(heir, old) if into else heir
-            asked = [
-                (found.id, heir.id, goal)
-                for found in (old, heir)
-                for goal in found.goals
-            ]
-            changed = {heir.id: whole.text, gone: None}
-            if (
-                heir is old
-                or self.scope(heir) is not scope
-                or self._loses(one, asked, changed)
-            ):
-                continue
-            if into:
-                body = _MERGED | {"absorbed": gone, "why": "a dream took them for one"}
-                append(
-                    _event(
-                        self.home,
-                        "strategy_merged",
-                        whole,
-                        body,
-                        [heir.event, old.event],
-                    ),
-                    whole,
-                )
-                self._warn(
-                    whole,
-                    [(said.text, said.fault, said.source) for said in old.constraints],
-                    "",
-                    append,
-                )
-            else:
-                append(
-                    _event(
-                        self.home,
-                        "strategy_compacted",
-                        old,
-                        {"pruned": True, "undo": False},
-                        [old.event],
-                    )
-                )
-            scope.put(gone, None)
-            del self.known[gone]
+    def _tidy(
+        self, strategy: Strategy, curated: CuratedTrajectory, append: Append
+    ) -> None:
+        """Merge and prune strategies as the dream asked, where nothing is lost by it."""
+        for into, absorbed in curated.groups:
+            if self._may_tidy(strategy, absorbed, into):
+                self._absorb(strategy, into, absorbed, append)
+        for pruned in curated.prunes:
+            if self._may_tidy(strategy, pruned):
+                self._prune(strategy, pruned, append)
 
-    def rewrite(self, kind: str, old: Strategy, one: Strategy, **body: Any) -> str:
-        """Put a strategy in other words, where goals still find it and its neighbours;
-        returns why not, or ''.
+    def _may_tidy(self, strategy: Strategy, removed_id: str, into: str = "") -> bool:
+        """Return whether a strategy may give way to another of the same scope."""
+        old = self.strategies.get(removed_id)
+        if old is None or removed_id in (strategy.id, into):
+            return False
+        return self.scope(old) is self.scope(strategy) and self.may_change(old)
+
+    def _absorb(
+        self, strategy: Strategy, into: str, absorbed: str, append: Append
+    ) -> None:
+        """Take a strategy into the one that the dream named."""
+        old = self.strategies[absorbed]
+        heir = self.strategies.get(into, old)
+        if heir is old or self.scope(heir) is not self.scope(strategy):
+            return
+        whole = joined_strategies(heir, old)
+        if self._loses_to(strategy, old, heir, whole):
+            return
+        body = _MERGED | {"absorbed": absorbed, "why": "a dream took them for one"}
+        lineage = [heir.event, old.event]
+        append(_event(self.home, "strategy_merged", whole, body, lineage), whole)
+        constraints = [
+            (constraint.text, constraint.fault, constraint.source)
+            for constraint in old.constraints
+        ]
+        self._warn(whole, constraints, "", append)
+        self._remove(old)
+
+    def _prune(self, strategy: Strategy, pruned: str, append: Append) -> None:
+        """Put a strategy to sleep that another one says too."""
+        old = self.strategies[pruned]
+        for heir_id, cosine in self.near(old):
+            if heir_id != pruned and cosine >= self.settings.merge_similarity:
+                heir = self.strategies[heir_id]
+                break
+        else:
+            return
+        if self._loses_to(strategy, old, heir, heir):
+            return
+        body = {"pruned": True, "undo": False}
+        append(_event(self.home, "strategy_compacted", old, body, [old.event]))
+        self._remove(old)
+
+    def _loses_to(
+        self, strategy: Strategy, old: Strategy, heir: Strategy, whole: Strategy
+    ) -> bool:
+        """Return whether a goal is lost where the heir, as a whole, stands for both."""
+        checks = [(old.id, heir.id, goal) for goal in old.goals]
+        checks += [(heir.id, heir.id, goal) for goal in heir.goals]
+        return self._loses(strategy, checks, {heir.id: whole.text, old.id: None})
+
+    def _remove(self, old: Strategy) -> None:
+        self.scope(old).put(old.id, None)
+        del self.strategies[old.id]
+
+    def rewrite(self, kind: str, old: Strategy, new: Strategy, **body: Any) -> str:
+        """Put a strategy in other words; return why not, or ''.
+
+        Goals still find it and its neighbours afterwards.
         """
-        self.vectors(one.text, *one.goals)
+        self.vectors(new.text, *new.goals)
         with self.writing() as append:
-            if old.id not in self.known or self.known[old.id].event != old.event:
+            current = self.strategies.get(old.id)
+            if current is None or current.event != old.event:
                 return "it was changed meanwhile"
-            near = [self.known[found] for found, _ in self.near(one) if found != old.id]
-            asked = [
-                (found.id, found.id, goal)
-                for found in (old, *near)
-                for goal in found.goals
+            near = [
+                self.strategies[strategy_id]
+                for strategy_id, _ in self.near(new)
+                if strategy_id != old.id
             ]
-            if one.text != old.text and self._loses(old, asked, {old.id: one.text}):
+            checks = _checks([old, *near])
+            if new.text != old.text and self._loses(old, checks, {old.id: new.text}):
                 return "past goals would no longer find their strategies"
-            append(_event(self.home, kind, one, body, [old.event]), one)
+            append(_event(self.home, kind, new, body, [old.event]), new)
         return ""
 
 
-def _event(
-    home: Home, kind: str, one: Strategy, body: Body, lineage: Sequence[str]
-) -> Event:
-    """An event of a strategy; those of kinds that tell what it is as a whole do so."""
-    told = {"state": one.state(), "source": one.source} if kind in STATED else {}
-    body = {"strategy_id": one.id, "project": one.project, **told, **body}
-    return new_event(kind, body, agent=one.agent, at=home.clock.now(), lineage=lineage)
+def _checks(strategies: Iterable[Strategy]) -> list[GoalCheck]:
+    """Return that each goal of these strategies is to find its own."""
+    checks = list[GoalCheck]()
+    for strategy in strategies:
+        checks += [(strategy.id, strategy.id, goal) for goal in strategy.goals]
+    return checks
 
 
-def undo_merge(home: Home, given: str) -> Strategy:
-    """Give up the last merge of a strategy, or that it was told shorter or put to
-    sleep; returns it as it was before.
+def _ways(
+    new: Strategy, near: Sequence[Strategy], same: Sequence[Strategy]
+) -> Iterator[tuple[Strategy | None, Strategy]]:
+    """Yield the ways to write a strategy, the preferred first: old one, and result.
 
-    given: the strategy's id, or the id of that event. Raises InvalidInput where nothing
-    can be given up, or later changes stand on it.
+    It is taken into one that is the same, else stands by itself, else is taken into the
+    nearest.
     """
-    named = home.journal.read(ids=[given])
-    one = made.strategy_by_id(
-        home, named[0].body.get("strategy_id", given) if named else given
+    if not same:
+        yield None, new
+    for old in same or near[:1]:
+        yield old, joined_strategies(old, new)
+        yield old, joined_strategies(old, new, reworded=False)
+    if same:
+        yield None, new
+
+
+def _event(
+    home: Home, kind: str, strategy: Strategy, body: Body, lineage: Sequence[str]
+) -> Event:
+    """Return an event of a strategy; some kinds tell what it is as a whole."""
+    whole: Body = {"strategy_id": strategy.id, "project": strategy.project}
+    if kind in STATED:
+        whole |= {"state": strategy.state(), "source": strategy.source}
+    return new_event(
+        kind,
+        whole | body,
+        agent=strategy.agent,
+        at=home.clock.now(),
+        lineage=lineage,
     )
+
+
+def undo_merge(home: Home, target: str) -> Strategy:
+    """Undo the last merge of a strategy, or that it was told shorter or put to sleep.
+
+    Args:
+        home: Where it is.
+        target: The strategy's id, or the id of that event.
+
+    Returns:
+        The strategy as it was before.
+
+    Raises:
+        InvalidInput: Nothing can be undone, or later changes stand on it.
+    """
+    named = home.journal.read(ids=[target])
+    strategy_id = named[0].body.get("strategy_id", target) if named else target
+    strategy = made.strategy_by_id(home, strategy_id)
     with home.journal.exclusive() as append:
-        told = list[Event]()
-        for event in home.journal.tail(0, kinds=STATED):
-            if event.body["strategy_id"] == one.id:
-                told = told[:-1] if event.body.get("undo") else [*told, event]
-        last = told[-1]
-        if last.kind not in ("strategy_merged", "strategy_compacted") or (
-            named and last.id != given
-        ):
-            allowed = (
-                "what was merged, told shorter or put to sleep, and no later change"
-                " stands on"
-            )
+        changes = _standing_changes(home, strategy.id)
+        last = changes[-1]
+        can_undo = last.kind in ("strategy_merged", "strategy_compacted")
+        if not can_undo or (named and last.id != target):
             raise InvalidInput(
-                f"got {given!r:.100}; allowed is {allowed}; {one.id} ends with"
-                f" {last.kind} {last.id}"
+                f"got {target!r:.100}; allowed is what was merged, told shorter or put"
+                " to sleep, and no later change stands on;"
+                f" {strategy.id} ends with {last.kind} {last.id}"
             )
+        before = changes[-2]
         body = last.body | {
             "undo": True,
             "pruned": False,
             "trajectory": "",
-            "state": told[-2].body["state"],
+            "state": before.body["state"],
         }
-        append(_event(home, last.kind, one, body, [told[-2].id, last.id]))
-    return made.strategy_by_id(home, one.id)
+        append(_event(home, last.kind, strategy, body, [before.id, last.id]))
+    return made.strategy_by_id(home, strategy.id)
+
+
+def _standing_changes(home: Home, strategy_id: str) -> list[Event]:
+    """Return the events that tell what a strategy is, without those undone."""
+    changes = list[Event]()
+    for event in home.journal.tail(0, kinds=STATED):
+        if event.body["strategy_id"] != strategy_id:
+            continue
+        if not event.body.get("undo"):
+            changes.append(event)
+        elif changes:
+            changes.pop()
+    return changes
 
 
 MOST_STEPS = 100
@@ -497,19 +552,20 @@ MOST_BRANCHES = 16
 MOST_GOALS = 32
 MOST_CONSTRAINTS = 32
 _LEARNT = 0.1  # of its fidelity, what another trajectory adds to the confidence
-_SAID_AGAIN = (
-    0.8  # share of words in common from which a constraint is one that is there
-)
+# Share of words in common from which a constraint repeats another.
+_SAID_AGAIN = 0.8
 _READ_CHARACTERS = 2_000
 _CONSTRAINT_CHARACTERS = 400
 _READ_STEPS = 12
-Kind = tuple[str, int]  # what a step is in kind, and the how manieth of its kind it is
+# What a step is in kind, and how many of its kind came before it.
+Kind = tuple[str, int]
 
 
 @lru_cache(16_384)
 def kind_of(action: str) -> str:
-    """What an action is in kind: its tool, the names of what it was given, and paths,
-    without other values.
+    """Return what an action is in kind.
+
+    It is its tool, the names of its arguments, and paths, without other values.
 
     >>> kind_of('get_user({"id": "mia_3"})') == kind_of('get_user({"id": "raj_1"})')
     True
@@ -517,48 +573,36 @@ def kind_of(action: str) -> str:
     False
     """
     text = action[:_READ_CHARACTERS]
-    if called := patterns.NAMED.match(text):
-        places = {
-            quoted
-            for _, quoted in patterns.QUOTED.findall(text)
-            if patterns.PLACE.search(quoted)
-        }
-        return " ".join(
-            [
-                called[1],
-                *sorted(
-                    places | {one or other for one, other in patterns.KEY.findall(text)}
-                ),
-            ]
-        )
-    plain = patterns.QUOTED.sub(
-        lambda found: found[0] if patterns.PLACE.search(found[2]) else '""', text
-    )
-    return one_line(re.sub(r"\d+", "0", plain).lower(), _READ_CHARACTERS)
+    call = patterns.NAMED.match(text)
+    if call is None:
+        plain = patterns.QUOTED.sub(_quoted_path, text)
+        return one_line(re.sub(r"\d+", "0", plain).lower(), _READ_CHARACTERS)
+    words = {key or option for key, option in patterns.KEY.findall(text)}
+    for _, value in patterns.QUOTED.findall(text):
+        if patterns.PLACE.search(value):
+            words.add(value)
+    return " ".join([call[1], *sorted(words)])
+
+
+def _quoted_path(quoted: re.Match[str]) -> str:
+    """Return a quoted path as it is, any other value as an empty one."""
+    return quoted[0] if patterns.PLACE.search(quoted[2]) else '""'
 
 
 def strategy_from(trajectory: Trajectory, curated: CuratedTrajectory) -> Strategy:
-    """What a trajectory says by itself, as a dream has read it; its steps are the
-    recorded actions.
+    """Return what a trajectory says by itself, as a dream has read it.
+
+    Its steps are the recorded actions.
     """
-    chosen = [trajectory.actions[place] for place in curated.critical]
-    kinds = enumerate(_kinds(chosen))
-    # Where there are too many, the first of each kind come before those that repeat
-    # one.
-    kept = sorted(sorted(kinds, key=lambda found: found[1][1])[:MOST_STEPS])
-    whys = [curated.whys.get(place, "") for place in curated.critical]
-    steps = [
-        StrategyStep(*chosen[at][2:5], whys[at], 1, chosen[at].event, chosen[at].ok)
-        for at, _ in kept
-    ]
     source = min(trajectory.source, curated.source, key=TRUST.__getitem__)
+    fidelity = FIDELITY.get(trajectory.origin, 0.5)
     return Strategy(
         new_strategy_id(trajectory.id, trajectory.upto),
         trajectory.goal,
         curated.summary,
-        tuple(steps),
+        _steps_from(trajectory, curated),
         goals=(trajectory.goal,),
-        confidence=round(curated.confidence * FIDELITY.get(trajectory.origin, 0.5), 6),
+        confidence=round(curated.confidence * fidelity, 6),
         outcome=trajectory.outcome.value,
         level=int(trajectory.level),
         domain=trajectory.domain,
@@ -573,47 +617,79 @@ def strategy_from(trajectory: Trajectory, curated: CuratedTrajectory) -> Strateg
     )
 
 
-def joined_strategies(
-    one: Strategy, other: Strategy, *, reworded: bool = True
-) -> Strategy:
-    """The first with what the second adds to it. It has the better one's steps, and its
-    words unless it is not `reworded`.
+def _steps_from(
+    trajectory: Trajectory, curated: CuratedTrajectory
+) -> tuple[StrategyStep, ...]:
+    """Return the critical actions of a trajectory as steps.
 
-    A failure adds to its count and to nothing else.
+    Where there are too many, the first of each kind come before those that repeat one.
     """
-    best, rest = sorted((one, other), key=_rank, reverse=True)
-    said = best if reworded else one
-    steps, branches = (
-        (best.steps, best.branches) if _failed(rest) else _aligned(best, rest)
-    )
-    goals = [said.goal, *sorted({*one.goals, *other.goals} - {said.goal})]
+    actions = [trajectory.actions[index] for index in curated.critical]
+    kinds = _kinds(actions)
+    by_repetition = sorted(range(len(actions)), key=lambda number: kinds[number][1])
+    steps = list[StrategyStep]()
+    for number in sorted(by_repetition[:MOST_STEPS]):
+        action = actions[number]
+        step = StrategyStep(
+            action.reasoning,
+            action.action,
+            action.result,
+            curated.whys.get(curated.critical[number], ""),
+            1,
+            action.event,
+            action.ok,
+        )
+        steps.append(step)
+    return tuple(steps)
+
+
+def joined_strategies(
+    first: Strategy, second: Strategy, *, reworded: bool = True
+) -> Strategy:
+    """Return the first with what the second adds to it.
+
+    It has the better one's steps, and its words unless it is not `reworded`. A failure
+    adds to its count and to nothing else.
+    """
+    best, rest = sorted((first, second), key=_rank, reverse=True)
+    worded = best if reworded else first
+    if _failed(rest):
+        steps = best.steps
+        branches = best.branches
+    else:
+        steps, branches = _aligned(best, rest)
+    other_goals = {*first.goals, *second.goals} - {worded.goal}
+    goals = [worded.goal, *sorted(other_goals)]
+    confidence = max(_confidence_with(first, second), _confidence_with(second, first))
     return replace(
-        one,
-        goal=said.goal,
-        summary=said.summary,
+        first,
+        goal=worded.goal,
+        summary=worded.summary,
         steps=steps,
         branches=branches,
         goals=tuple(goals[:MOST_GOALS]),
-        confidence=round(min(1.0, max(_sure(one, other), _sure(other, one))), 6),
+        confidence=round(min(1.0, confidence), 6),
         outcome=best.outcome,
         origin=best.origin,
-        level=min(one.level, other.level),
-        success=one.success + other.success,
-        failure=one.failure + other.failure,
-        version=one.version + 1,
+        level=min(first.level, second.level),
+        success=first.success + second.success,
+        failure=first.failure + second.failure,
+        version=first.version + 1,
         isa_version=best.isa_version,
         content=best.content or rest.content,
-        tags=tuple(sorted({*one.tags, *other.tags})),
-        source=min(one.source, other.source, key=TRUST.__getitem__),
+        tags=tuple(sorted({*first.tags, *second.tags})),
+        source=min(first.source, second.source, key=TRUST.__getitem__),
     )
 
 
-def _sure(one: Strategy, other: Strategy) -> float:
-    """The confidence in the one with what each trajectory of the other adds that did
-    not fail.
+def _confidence_with(strategy: Strategy, other: Strategy) -> float:
+    """Return the confidence in a strategy with what another adds.
+
+    Each trajectory of the other that did not fail adds to it.
     """
-    adds = 0 if _failed(other) else max(1, other.version - other.failure)
-    return one.confidence + _LEARNT * FIDELITY.get(other.origin, 0.5) * adds
+    n_adding = 0 if _failed(other) else max(1, other.version - other.failure)
+    fidelity = FIDELITY.get(other.origin, 0.5)
+    return strategy.confidence + _LEARNT * fidelity * n_adding
 
 
 def _failed(strategy: Strategy) -> bool:
@@ -621,9 +697,11 @@ def _failed(strategy: Strategy) -> bool:
 
 
 def _rank(strategy: Strategy) -> tuple[object, ...]:
-    """By what the better way is told: success, how real it was, then the fewest steps,
-    of two at least beside those that hand the work over; where it is not known to have
-    succeeded, as many steps as are read at once.
+    """Return by what the better way is told, greater for the better.
+
+    It is success, how real it was, then the fewest steps, of two at least beside those
+    that hand the work over; where it is not known to have succeeded, as many steps as
+    are read at once.
     """
     length = sum(not patterns.HANDED.match(step.action) for step in strategy.steps)
     succeeded = strategy.outcome == Ended.SUCCESS
@@ -643,71 +721,97 @@ def _rank(strategy: Strategy) -> tuple[object, ...]:
 def _aligned(
     best: Strategy, rest: Strategy
 ) -> tuple[tuple[StrategyStep, ...], tuple[StrategyBranch, ...]]:
-    """The better one's steps with how often each was seen in both, and what only the
-    other did, after the step before it.
+    """Return the better one's steps and branches with what the other one adds.
+
+    Each step has how often both did it. What only the other did becomes a branch after
+    the step before it.
     """
-    mine, others = (
-        _kinds([*one.steps, *(branch.step for branch in one.branches)])
-        for one in (best, rest)
-    )
-    steps, places = (
-        [*best.steps],
-        {-1: -1},
-    )  # where the other's steps are among the better one's
-    main = {kind: place for place, kind in enumerate(mine[: len(steps)])}
-    aside = dict(zip(mine[len(steps) :], best.branches, strict=True))
-    done = [
-        *(StrategyBranch(place - 1, step) for place, step in enumerate(rest.steps)),
-        *rest.branches,
+    steps = list(best.steps)
+    n_steps = len(steps)
+    best_kinds = _kinds_of(best)
+    index_by_kind = {kind: index for index, kind in enumerate(best_kinds[:n_steps])}
+    branches = dict(zip(best_kinds[n_steps:], best.branches, strict=True))
+    other_branches = [
+        StrategyBranch(index - 1, step) for index, step in enumerate(rest.steps)
     ]
-    for number, (kind, (after, step)) in enumerate(zip(others, done, strict=True)):
-        before = places[min(after, len(rest.steps) - 1)]
-        if number < len(rest.steps):
-            places[number] = main.get(kind, before)
-        if kind in main:
-            known = steps[main[kind]]
-            steps[main[kind]] = known._replace(
-                seen=known.seen + step.seen, why=known.why or step.why
-            )
+    other_branches += rest.branches
+    last_other = len(rest.steps) - 1
+    # Where the other's steps are among the better one's; -1 is before the first.
+    aligned_index = {-1: -1}
+    kinds = _kinds_of(rest)
+    for number, (after, step) in enumerate(other_branches):
+        kind = kinds[number]
+        before = aligned_index[min(after, last_other)]
+        index = index_by_kind.get(kind)
+        if number <= last_other:
+            aligned_index[number] = before if index is None else index
+        if index is None:
+            branch = branches.get(kind)
+            branches[kind] = _branch_with(branch, before, step)
         else:
-            known_at, known = aside.get(
-                kind, StrategyBranch(before, step._replace(seen=0))
-            )
-            chosen = min(
-                known, step, key=lambda found: (found.ok is not True, found[:3])
-            )
-            aside[kind] = StrategyBranch(
-                known_at, chosen._replace(seen=known.seen + step.seen)
+            best_step = steps[index]
+            steps[index] = best_step._replace(
+                seen=best_step.seen + step.seen, why=best_step.why or step.why
             )
     ordered = sorted(
-        aside.values(), key=lambda branch: (-branch.step.seen, branch.step[:3])
+        branches.values(), key=lambda branch: (-branch.step.seen, branch.step[:3])
     )
     return tuple(steps), tuple(ordered[:MOST_BRANCHES])
 
 
-def _kinds(done: Iterable[StrategyStep | CapturedAction]) -> list[Kind]:
-    before = Counter[str]()
-    found = list[Kind]()
-    for kind in (kind_of(step.action) for step in done):
-        found.append((kind, before[kind]))
-        before[kind] += 1
-    return found
+def _branch_with(
+    branch: StrategyBranch | None, before: int, step: StrategyStep
+) -> StrategyBranch:
+    """Return a branch with another step of its kind; a new one where there is none.
+
+    It has the step that did its work, else the first in order of their words.
+    """
+    if branch is None:
+        return StrategyBranch(before, step)
+    best = min(branch.step, step, key=lambda step: (step.ok is not True, step[:3]))
+    n_seen = branch.step.seen + step.seen
+    return StrategyBranch(branch.after, best._replace(seen=n_seen))
+
+
+def _kinds_of(strategy: Strategy) -> list[Kind]:
+    """Return the kinds of the steps, then of the branches."""
+    return _kinds([*strategy.steps, *(branch.step for branch in strategy.branches)])
+
+
+def _kinds(steps: Iterable[StrategyStep | CapturedAction]) -> list[Kind]:
+    """Return the kind of each step, with how many of its kind came before."""
+    counts = Counter[str]()
+    kinds = list[Kind]()
+    for step in steps:
+        kind = kind_of(step.action)
+        kinds.append((kind, counts[kind]))
+        counts[kind] += 1
+    return kinds
 
 
 def new_constraints(
-    known: list[str], said: Iterable[tuple[str, str, str]]
+    texts: list[str], constraints: Iterable[tuple[str, str, str]]
 ) -> Iterator[tuple[str, str, str]]:
-    """Text, fault and source of those that no known one says already in nearly the same
-    words; they are known from then on.
+    """Yield text, fault and source of the constraints that repeat none of the texts.
+
+    One repeats another that says it in nearly the same words. What is yielded is added
+    to the texts.
     """
-    for text, fault, source in said:
+    for text, fault, source in constraints:
         line = one_line(text, _CONSTRAINT_CHARACTERS)
-        own = {*tokenize(line)}
-        others = ({*tokenize(old)} for old in known)
-        is_known = any(
-            len(own & other) >= _SAID_AGAIN * len(own | other) for other in others
-        )
-        if line and len(known) < MOST_CONSTRAINTS and not is_known:
-            known.append(line)
-            fault = fault if fault in [*Fault] else Fault.UNKNOWN_FAILURE.value
-            yield line, fault, source if source in TRUST else "tool"
+        if not line or len(texts) >= MOST_CONSTRAINTS or _is_repeated(line, texts):
+            continue
+        texts.append(line)
+        if fault not in [*Fault]:
+            fault = Fault.UNKNOWN_FAILURE.value
+        yield line, fault, source if source in TRUST else "tool"
+
+
+def _is_repeated(line: str, texts: Iterable[str]) -> bool:
+    """Return whether a line shares most of its words with one of the texts."""
+    words = set(tokenize(line))
+    for text in texts:
+        others = set(tokenize(text))
+        if len(words & others) >= _SAID_AGAIN * len(words | others):
+            return True
+    return False

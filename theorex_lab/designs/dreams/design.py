@@ -98,10 +98,10 @@ def _views() -> Sequence[type[View]]:
 
 DESIGN = Design(
     name="dreams",
-    face=_face,
+    api=_face,
     kinds=KINDS,
     settings=DreamSettings,
-    leads=False,
+    default=False,
     views=_views,
     items=(OBSERVATION, STRATEGY, CONSTRAINT),
     sections=(Section(_strategy_lines, _TITLES, lambda _: 0.6),),
@@ -122,7 +122,7 @@ DESIGN = Design(
         ),
     ),
     agents=_agents_of,
-    needs=_undreamt,
+    pending_from=_undreamt,
     status=_status,
     routes=_routes,
 )

@@ -1,5 +1,5 @@
-"""The dream cycle: each trajectory curated and read, then consolidated one by one, then
-compaction: long strategies are told shorter.
+"""Run dream cycles: each trajectory is curated and read, then consolidated one by one,
+then long strategies are told shorter.
 
 What a cycle cannot take waits for the next. A process that is killed anywhere leaves
 each trajectory untouched, or wholly consolidated. Dreamers are rules without a model,
@@ -27,6 +27,7 @@ from theorex_lab.designs.dreams.isa import MOST_INSTRUCTIONS, ProgramEffects, pa
 from theorex_lab.designs.dreams.lessons import (
     CONFIDENCE,
     MOST_LESSONS,
+    Lesson,
     critical_of,
     lessons_of,
     summary_of,
@@ -74,24 +75,31 @@ class HeuristicDreamer:
     name: str = "heuristic"
 
     def curate(self, trajectory: Trajectory) -> CuratedTrajectory:
-        """The actions that changed something, a sentence of what was done, and one for
-        each kind of failure.
+        """Return what counts in a trajectory.
+
+        It is the actions that changed something, a sentence of what was done, and one
+        for each kind of failure.
         """
-        kept = (
+        certainty = CONFIDENCE[trajectory.outcome] * trajectory.confidence
+        return CuratedTrajectory(
             critical_of(trajectory.actions, trajectory.goal),
             lessons_of(trajectory),
             summary_of(trajectory),
-        )
-        return CuratedTrajectory(
-            *kept, CONFIDENCE[trajectory.outcome] * trajectory.confidence, {}, "agent"
+            certainty,
+            {},
+            "agent",
         )
 
-    def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:
-        """None: what leads to what is not told by rules."""
+    def links(
+        self,
+        new: Strategy,  # noqa: ARG002
+        near: Sequence[Strategy],  # noqa: ARG002
+    ) -> list[Link]:
+        """Return none: what leads to what is not told by rules."""
         return []
 
-    def shorten(self, strategy: Strategy) -> str:
-        """'': a summary stays."""
+    def shorten(self, strategy: Strategy) -> str:  # noqa: ARG002
+        """Return '': a summary stays."""
         return ""
 
 
@@ -113,8 +121,10 @@ ADAPTERS = {
 
 @dataclass(frozen=True)
 class DreamPromptBuilder:
-    """What a model is asked; everything that was recorded is fenced. adapters: by
-    domain, `default` for all others.
+    """What a model is asked; everything that was recorded is fenced.
+
+    Attributes:
+        adapters: What each domain adds; `default` is for all others.
 
     >>> DreamPromptBuilder().adapters["robotics"].faults.split()[0]
     'physical_slip'
@@ -123,77 +133,83 @@ class DreamPromptBuilder:
     adapters: Mapping[str, DreamDomainAdapter] = field(default_factory=lambda: ADAPTERS)
 
     def curate(self, trajectory: Trajectory, near: Sequence[Strategy] = ()) -> str:
-        """Which actions counted, what not to do again, and the strategy; `near`:
-        strategies that may be the same.
+        """Return the question which actions counted, what not to do again, and which
+        strategy it makes.
+
+        `near` are strategies that may be the same.
         """
-        shown = [*enumerate(trajectory.actions)]
+        actions = list(enumerate(trajectory.actions))
+        n_actions = len(actions)
         half = _SHOWN_ACTIONS // 2
-        shown[half : max(half, len(shown) - half)] = []
-        ended = (
-            f"It took {len(trajectory.actions)} actions;"
-            f" {TEXTS[trajectory.outcome.value]}. {trajectory.error}"
-        )
-        told = fence([trajectory.goal], "goal") + fence(
-            [*map(_told, shown), ended], "actions"
-        )
-        return self._asked("curate", trajectory.domain, told, near)
+        del actions[half : max(half, n_actions - half)]
+        lines = [_action_line(index, action) for index, action in actions]
+        outcome = TEXTS[trajectory.outcome.value]
+        lines.append(f"It took {n_actions} actions; {outcome}. {trajectory.error}")
+        data = fence([trajectory.goal], "goal") + fence(lines, "actions")
+        return self._prompt("curate", trajectory.domain, data, near)
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> str:
-        """Which of the strategies near a new one lead to it, or it to them."""
-        return self._asked("links", new.domain, ["The new one:", *_listed([new])], near)
+        """Return the question which strategies near a new one lead to it, or it to
+        them.
+        """
+        data = ["The new one:", *_listed([new])]
+        return self._prompt("links", new.domain, data, near)
 
     def shorten(self, strategy: Strategy) -> str:
-        """The summary in fewer words."""
-        return self._asked(
-            "shorten", strategy.domain, fence([strategy.summary], "summary")
-        )
+        """Return the question for the summary in fewer words."""
+        data = fence([strategy.summary], "summary")
+        return self._prompt("shorten", strategy.domain, data)
 
-    def _asked(
-        self, what: str, domain: str, data: Iterable[str], near: Sequence[Strategy] = ()
+    def _prompt(
+        self,
+        question: str,
+        domain: str,
+        data: Iterable[str],
+        near: Sequence[Strategy] = (),
     ) -> str:
         adapter = self.adapters.get(domain, self.adapters["default"])
-        known = ["Strategies that are there:", *_listed(near)] if near else []
-        return "\n".join(
-            [
-                adapter.role,
-                TEXTS["data"],
-                *data,
-                *known,
-                TEXTS[what].format(**adapter._asdict()),
-            ]
-        )
+        lines = [adapter.role, TEXTS["data"], *data]
+        if near:
+            lines += ["Strategies that are there:", *_listed(near)]
+        lines.append(TEXTS[question].format(**adapter._asdict()))
+        return "\n".join(lines)
 
 
-def _told(numbered: tuple[int, CapturedAction]) -> str:
-    index, action = numbered
-    words = {
+def _action_line(index: int, action: CapturedAction) -> str:
+    """Return an action as a model is shown it: why, what was done, what came of it."""
+    result_name = "failed" if action.ok is False else "came"
+    texts = {
         "why": action.reasoning,
         "did": action.action,
-        "failed" if action.ok is False else "came": action.result,
+        result_name: action.result,
     }
-    parts = [
-        f"{name}: {one_line(text, _SHOWN_CHARACTERS)}"
-        for name, text in words.items()
-        if text
-    ]
-    return " | ".join([str(index), *parts])
+    parts = [str(index)]
+    for name, text in texts.items():
+        if text:
+            parts.append(f"{name}: {one_line(text, _SHOWN_CHARACTERS)}")
+    return " | ".join(parts)
 
 
 def _listed(strategies: Iterable[Strategy]) -> list[str]:
-    return fence(
-        [f"{one.id}: {one_line(f'{one.goal}. {one.summary}')}" for one in strategies],
-        "strategies",
-    )
+    lines = list[str]()
+    for strategy in strategies:
+        text = one_line(f"{strategy.goal}. {strategy.summary}")
+        lines.append(f"{strategy.id}: {text}")
+    return fence(lines, "strategies")
 
 
 @dataclass
 class ModelDreamer(HeuristicDreamer):
-    """A language model that answers with programs; what it says of actions counts by
-    their index alone.
+    """A language model that answers with programs.
 
-    complete: a prompt to a completion.  near: strategies that a trajectory may belong
-    to, which the model may group or prune.  most_tokens: what it may spend, None
-    without a limit.  tokens: what it has spent.
+    What it says of actions counts by their index alone.
+
+    Attributes:
+        complete: A prompt to a completion.
+        near: Strategies that a trajectory may belong to, which the model may group or
+            prune.
+        most_tokens: What it may spend; None is without a limit.
+        tokens: What it has spent.
     """
 
     complete: Callable[[str], Completion]
@@ -205,155 +221,162 @@ class ModelDreamer(HeuristicDreamer):
     tokens: int = 0
 
     def curate(self, trajectory: Trajectory) -> CuratedTrajectory:
-        """What the model's program asks for, as far as it is sound; the summary is the
-        rules' where it has none.
+        """Return what the model's program asks for, as far as it is sound.
 
-        Raises UnusableAnswer for a program that did not end within the limit, or that
-        keeps nothing.
+        The summary is the rules' where the program has none.
+
+        Raises:
+            UnusableAnswer: The program did not end within the limit, or keeps nothing.
         """
         near = self.near(trajectory)
-        before = self.tokens
+        tokens_before = self.tokens
         rules = super().curate(trajectory)
-        program, found = self._run(
-            self.prompts.curate(trajectory, near), len(trajectory.actions), near
-        )
+        prompt = self.prompts.curate(trajectory, near)
+        program, effects = self._run(prompt, len(trajectory.actions), near)
         whys = {
             index: one_line(why, _WHY_CHARACTERS)
-            for _, index, why, *_ in found.children
+            for _, index, why, *_ in effects.children
         }
-        critical = {*found.critical, *whys} - {*found.noise}
-        told = [
-            (one_line(text), fault.value, "model")
-            for text, fault in found.constraints
-            if text.strip()
-        ]
-        if not critical and not told:
+        critical = {*effects.critical, *whys} - {*effects.noise}
+        constraints = _model_constraints(effects)
+        if not critical and not constraints:
             raise UnusableAnswer(
                 f"{self.name} answered {one_line(program, 120)!r}, which keeps nothing"
             )
-        _, summary, confidence = (
-            found.parents[0] if found.parents else ("", "", rules.confidence)
-        )
+        summary = ""
+        confidence = rules.confidence
+        if effects.parents:
+            _, summary, confidence = effects.parents[0]
         summary = one_line(summary, _SUMMARY_CHARACTERS)
         return CuratedTrajectory(
             tuple(sorted(critical)),
-            tuple(told[:MOST_LESSONS]),
+            tuple(constraints[:MOST_LESSONS]),
             summary or rules.summary,
             min(confidence, CONFIDENCE[trajectory.outcome]),
             {index: why for index, why in whys.items() if why != _KEPT},
             "model" if summary else rules.source,
-            tuple(found.groups),
-            tuple(found.prunes),
+            tuple(effects.groups),
+            tuple(effects.prunes),
             program,
-            self.tokens - before,
+            self.tokens - tokens_before,
         )
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:
-        """The causal edges and context jumps between the new strategy and those near it
-        that the model names.
+        """Return the links between the new strategy and those near it.
+
+        They are the causal edges and context jumps that the model names.
         """
-        found = dict.fromkeys(
-            self._run(self.prompts.links(new, near), 0, [new, *near])[1].links
-        )
-        kept = [
-            link
-            for link in found
-            if link[2] in (Edge.CAUSAL, Edge.CONTEXT_JUMP) and link[0] != link[1]
-        ]
-        return [
-            (first, second, edge.value)
-            for first, second, edge in kept
-            if new.id in (first, second)
-        ]
+        _, effects = self._run(self.prompts.links(new, near), 0, [new, *near])
+        links = list[Link]()
+        for source, target, edge in dict.fromkeys(effects.links):
+            if edge not in (Edge.CAUSAL, Edge.CONTEXT_JUMP) or source == target:
+                continue
+            if new.id in (source, target):
+                links.append((source, target, edge.value))
+        return links
 
     def shorten(self, strategy: Strategy) -> str:
-        """The model's summary where it is shorter and has words, else ''."""
-        text = one_line(
-            self._ask(self.prompts.shorten(strategy)), len(strategy.summary) + 1
-        )
-        return (
-            text
-            if any(letter.isalnum() for letter in text)
-            and len(text) < len(strategy.summary)
-            else ""
-        )
+        """Return the model's summary where it is shorter and has words, else ''."""
+        answer = self._ask(self.prompts.shorten(strategy))
+        text = one_line(answer, len(strategy.summary) + 1)
+        if len(text) >= len(strategy.summary):
+            return ""
+        return text if any(letter.isalnum() for letter in text) else ""
 
     def _ask(self, prompt: str) -> str:
-        if (
-            self.most_tokens is not None
-            and self.tokens + count_tokens(prompt) + _ANSWER_TOKENS > self.most_tokens
-        ):
-            told = (
-                f"{self.name} has spent {self.tokens} of the {self.most_tokens} tokens"
-                " that it may spend"
-            )
-            raise ModelUnavailable(f"{told}; set dreams.nightTokens for more")
-        done = self.complete(prompt)
-        text = encodable(done.text[:_READ_CHARACTERS])
-        self.tokens += (
-            count_tokens(prompt + text) if done.tokens is None else done.tokens
-        )
+        """Return the model's answer, and count its tokens.
+
+        Raises:
+            ModelUnavailable: The model has spent what it may.
+        """
+        if self.most_tokens is not None:
+            needed = self.tokens + count_tokens(prompt) + _ANSWER_TOKENS
+            if needed > self.most_tokens:
+                raise ModelUnavailable(
+                    f"{self.name} has spent {self.tokens} of the"
+                    f" {self.most_tokens} tokens that it may spend; set"
+                    " dreams.nightTokens for more"
+                )
+        completion = self.complete(prompt)
+        text = encodable(completion.text[:_READ_CHARACTERS])
+        if completion.tokens is None:
+            self.tokens += count_tokens(prompt + text)
+        else:
+            self.tokens += completion.tokens
         return text
 
     def _run(
-        self, prompt: str, actions: int, near: Iterable[Strategy]
+        self, prompt: str, n_actions: int, near: Iterable[Strategy]
     ) -> tuple[str, ProgramEffects]:
+        """Return the program that answers a prompt, and what it asks for."""
         nodes = {strategy.id for strategy in near}
         program = self._ask(prompt)
-        done = run(
+        result = run(
             parse(program),
-            actions=actions,
+            actions=n_actions,
             nodes=nodes,
             max_instructions=self.max_instructions,
         )
-        if not done.success:
+        if not result.success:
             raise UnusableAnswer(
-                f"{self.name} answered {one_line(program, 120)!r}: {done.errors[-1]}"
+                f"{self.name} answered {one_line(program, 120)!r}: {result.errors[-1]}"
             )
-        return program, done.effects
+        return program, result.effects
+
+
+def _model_constraints(effects: ProgramEffects) -> list[Lesson]:
+    """Return the constraints of a program that have words."""
+    constraints = list[Lesson]()
+    for text, fault in effects.constraints:
+        if text.strip():
+            constraints.append((one_line(text), fault.value, "model"))
+    return constraints
 
 
 def dreamer_for(home: Home, *, night: bool = False) -> HeuristicDreamer:
-    """Who dreams in a home by its setting dreamingModel; at night a model that costs
-    has nightTokens for all that it does.
+    """Return the dreamer of a home by its setting dreamingModel.
 
-    Any model of `models` does that has an OpenAI-compatible url; Anthropic's are
-    reached by the one of theirs.
+    At night a model that costs has nightTokens for all that it does. Any model of
+    `models` does that has an OpenAI-compatible url; Anthropic's are reached by the one
+    of theirs.
 
-    Raises ConfigError for an unknown model.
+    Raises:
+        ConfigError: The model is unknown.
     """
-    settings, every = dream_settings(home), home.settings
+    settings = dream_settings(home)
+    models = home.settings.models
+    name = settings.dreaming_model
     vectors = StrategyVectors(home)
-    most = settings.isa_max_instructions
-    if not (name := settings.dreaming_model):
+    if not name:
         return HeuristicDreamer()
-    if name not in every.models:
+    if name not in models:
         raise ConfigError(
             f"dreams.dreamingModel is {name!r}; allowed are '' and the models"
-            f" {', '.join(every.models)}"
+            f" {', '.join(models)}"
         )
 
     def complete(prompt: str) -> Completion:
-        with client_for(name, every) as client:
+        with client_for(name, home.settings) as client:
             return client.complete(prompt, temperature=0.0, max_tokens=_ANSWER_TOKENS)
 
     def near(trajectory: Trajectory) -> list[Strategy]:
-        found = vectors.nearest(
-            vectors_of(home, [trajectory.goal])[0], _NEAR, trajectory.domain
-        )
+        goal_vector = vectors_of(home, [trajectory.goal])[0]
+        nearest = vectors.nearest(goal_vector, _NEAR, trajectory.domain)
         return [
-            strategy_by_id(home, one)
-            for one, cosine in found
+            strategy_by_id(home, strategy_id)
+            for strategy_id, cosine in nearest
             if cosine >= settings.link_similarity
         ]
 
-    limit = (
-        settings.night_tokens
-        if night and every.models[name].cost_per_million_tokens
-        else None
-    )
+    limit = None
+    if night and models[name].cost_per_million_tokens:
+        limit = settings.night_tokens
     return ModelDreamer(
-        complete, name=name, most_tokens=limit, max_instructions=most, near=near
+        complete,
+        name=name,
+        most_tokens=limit,
+        max_instructions=settings.isa_max_instructions,
+        near=near,
     )
 
 
@@ -366,11 +389,14 @@ COUNTED = (
 ).split()
 _MOST_CYCLES = 20  # a night
 Done = tuple[int, list[str]]  # how many, and what went wrong
+Reading = tuple[Trajectory, CuratedTrajectory, Strategy]
 
 
 class DreamReport(SimpleNamespace):
-    """What one cycle did. ran: False where another process tends the home, the
-    `holder`.
+    """What one cycle did.
+
+    Attributes:
+        ran: False where another process tends the home, the `holder`.
 
     Its other members: journal_id, started_at and ended_at (µs UTC), domain, dreamer,
     each of COUNTED, phase_log (lines), passed [trajectory, seq up to which, why there
@@ -378,22 +404,19 @@ class DreamReport(SimpleNamespace):
     """
 
     def __init__(
-        self, ran: bool = True, holder: LeaseHolder | None = None, **told: Any
+        self, ran: bool = True, holder: LeaseHolder | None = None, **members: Any
     ) -> None:
-        super().__init__(
-            ran=ran,
-            holder=holder,
-            **dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()} | told,
-        )
+        defaults = dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()}
+        super().__init__(ran=ran, holder=holder, **defaults | members)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON holds it, times as ISO."""
-        told: Body = {
+        """Return the report as JSON holds it, times as ISO."""
+        report: Body = {
             name: to_iso(value) if name.endswith("_at") else value
             for name, value in vars(self).items()
         }
-        holder: LeaseHolder | None = told.pop("holder")
-        return told | (holder.to_dict() if holder else {})
+        holder: LeaseHolder | None = report.pop("holder")
+        return report | (holder.to_dict() if holder else {})
 
 
 def dream(
@@ -404,14 +427,19 @@ def dream(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> DreamReport:
-    """One cycle over what waits, under the home's lease: `limit` trajectories at most,
-    by default maxTracesPerCycle.
+    """Run one cycle over what waits, under the home's lease.
 
-    dreamer: by default the one of the settings.  progress: is told {"event": started,
-    phase, trace or completed, …}.  Raises InvalidInput for a limit below 1,
-    ModelUnavailable where the embedder is silent, LeaseLost where another process has
-    taken over.
+    Args:
+        home: Whose trajectories are dreamt.
+        dreamer: By default the one of the settings.
+        domain: Only of this domain.
+        limit: Trajectories at most, by default maxTracesPerCycle.
+        progress: Is given {"event": started, phase, trace or completed, …}.
 
+    Raises:
+        InvalidInput: The limit is below 1.
+        ModelUnavailable: The embedder is silent.
+        LeaseLost: Another process has taken over.
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
     ...     _ = lab.dreams.capture(
@@ -428,34 +456,45 @@ def dream(
     with leased(home, "dream") as lease:
         if not lease.held:
             return DreamReport(False, lease.holder)
-        return _Cycle(
-            ActiveStrategies(home), chosen, domain, limit, progress, lease.renew
-        ).run()
+        cycle = _Cycle(
+            ActiveStrategies(home),
+            chosen,
+            domain=domain,
+            limit=limit,
+            tell=progress,
+            keep=lease.renew,
+        )
+        return cycle.run()
 
 
-def dream_at_night(home: Home, agent: str | None) -> str:
-    """Dream inside the night's lease, cycle by cycle, until nothing waits that a cycle
-    can take.
+def dream_at_night(home: Home, _agent: str | None) -> str:
+    """Dream inside the night's lease, cycle by cycle.
+
+    It ends where nothing waits that a cycle can take.
     """
     whole = home.in_project("")
-    done = Counter[str]()
+    counts = Counter[str]()
     report = DreamReport()
-    if not trajectories_of(whole, waiting=True, limit=1):
+    if not _waits(whole):
         return "nothing waits"
     mind = ActiveStrategies(whole)
     dreamer = dreamer_for(whole, night=True)
     for _ in range(_MOST_CYCLES):
-        report = _Cycle(mind, dreamer, None, None, None, lambda: None).run(always=False)
-        done.update({name: getattr(report, name) for name in COUNTED})
-        if not (report.traces_processed or report.passed) or not trajectories_of(
-            whole, waiting=True, limit=1
-        ):
+        report = _Cycle(mind, dreamer).run(always=False)
+        counts.update({name: getattr(report, name) for name in COUNTED})
+        did_nothing = not (report.traces_processed or report.passed)
+        if did_nothing or not _waits(whole):
             break
-    waits = "".join(f"; {name} waits on: {why}" for name, why in report.held[:3])
+    reasons = "".join(f"; {name} waits on: {why}" for name, why in report.held[:3])
     return (
-        f"{done['nodes_created']} strategies made, {done['nodes_merged']} trajectories"
-        f" taken into one{waits}"
+        f"{counts['nodes_created']} strategies made, {counts['nodes_merged']}"
+        f" trajectories taken into one{reasons}"
     )
+
+
+def _waits(home: Home) -> bool:
+    """Return whether a trajectory waits to be dreamt."""
+    return bool(trajectories_of(home, waiting=True, limit=1))
 
 
 class _Cycle:
@@ -465,18 +504,17 @@ class _Cycle:
         self,
         mind: ActiveStrategies,
         dreamer: HeuristicDreamer,
-        domain: str | None,
-        limit: int | None,
-        tell: Progress | None,
-        keep: Callable[[], object],
+        *,
+        domain: str | None = None,
+        limit: int | None = None,
+        tell: Progress | None = None,
+        keep: Callable[[], object] = lambda: None,
     ) -> None:
-        self.mind, self.home, self.dreamer, self.domain = (
-            mind,
-            mind.home,
-            dreamer,
-            domain,
-        )
-        self.tell = tell or (lambda _told: None)
+        self.mind = mind
+        self.home = mind.home
+        self.dreamer = dreamer
+        self.domain = domain
+        self.tell = tell or (lambda _event: None)
         self.keep = keep
         self.most = limit or mind.settings.max_traces_per_cycle
         self.done = Counter(dict.fromkeys(COUNTED, 0))
@@ -485,20 +523,10 @@ class _Cycle:
         self.held = list[tuple[str, str]]()
 
     def run(self, *, always: bool = True) -> DreamReport:
-        """The phases; unless `always`, a cycle that changed nothing is not noted."""
+        """Run the phases; unless `always`, a cycle that changed nothing is not noted."""
         started = self.home.clock.now()
-        last = self.home.views.get(Strategies).cycles["seq"][-1:].tolist()
-        before = {
-            name
-            for event in self.home.journal.read(seqs=last)
-            for name, _ in event.body["held"]
-        }
-        found = trajectories_of(
-            self.home, waiting=True, domain=self.domain, limit=self.most + len(before)
-        )
-        waiting = sorted(found, key=lambda one: one.id in before)[
-            : self.most
-        ]  # what was held keeps nobody waiting
+        held_before = self._held_before()
+        waiting = self._waiting(held_before)
         self.tell({"event": "started", "waiting": len(waiting)})
         # A model's answers cost: what it said of one trajectory is kept before it is
         # asked about the next.
@@ -516,145 +544,185 @@ class _Cycle:
             f"{self.done['nodes_created']} made, {self.done['nodes_merged']} merged",
         )
         self.keep()
-        self.done["nodes_compacted"], problems = shorten_summaries(
-            self.mind, self.dreamer, self.domain
-        )
-        self._phase(
-            "compaction", f"{self.done['nodes_compacted']} strategies", *problems
-        )
-        body: Body = {
-            "dream_id": new_event_id(started),
-            "started_at": started,
-            "ended_at": self.home.clock.now(),
-        }
-        body |= {
-            **self.done,
-            "domain": self.domain or "",
-            "dreamer": self.dreamer.name,
-            "phase_log": self.log,
-        }
-        body |= {"passed": self.passed, "held": self.held}
-        if (
-            always
-            or any(self.done.values())
-            or self.passed
-            or {name for name, _ in self.held} != before
-        ):
-            self.home.journal.append(
-                [new_event("dream", body, agent=SCANNER, at=body["ended_at"])]
-            )
+        n_shortened, problems = shorten_summaries(self.mind, self.dreamer, self.domain)
+        self.done["nodes_compacted"] = n_shortened
+        self._phase("compaction", f"{n_shortened} strategies", *problems)
+        body = self._body(started)
+        if always or self._has_changed(held_before):
+            event = new_event("dream", body, agent=SCANNER, at=body["ended_at"])
+            self.home.journal.append([event])
         report = DreamReport(**body, journal_id=body["dream_id"])
         self.tell({"event": "completed", **report.to_dict()})
         return report
 
-    def _phase(self, name: str, told: str, *problems: str) -> None:
-        self.log += [f"{name}: {told}", *problems]
-        self.tell({"event": "phase", "phase": name, "told": told})
+    def _held_before(self) -> set[str]:
+        """Return the trajectories that the last cycle held."""
+        last = self.home.views.get(Strategies).cycles["seq"][-1:].tolist()
+        held = set[str]()
+        for event in self.home.journal.read(seqs=last):
+            held.update(name for name, _ in event.body["held"])
+        return held
+
+    def _waiting(self, held_before: set[str]) -> list[Trajectory]:
+        """Return the trajectories to take; what was held keeps nobody waiting."""
+        trajectories = trajectories_of(
+            self.home,
+            waiting=True,
+            domain=self.domain,
+            limit=self.most + len(held_before),
+        )
+        trajectories.sort(key=lambda trajectory: trajectory.id in held_before)
+        return trajectories[: self.most]
+
+    def _body(self, started: int) -> Body:
+        """Return the body of the cycle's event."""
+        return {
+            "dream_id": new_event_id(started),
+            "started_at": started,
+            "ended_at": self.home.clock.now(),
+            **self.done,
+            "domain": self.domain or "",
+            "dreamer": self.dreamer.name,
+            "phase_log": self.log,
+            "passed": self.passed,
+            "held": self.held,
+        }
+
+    def _has_changed(self, held_before: set[str]) -> bool:
+        """Return whether the cycle did anything, or holds others than the last one."""
+        if any(self.done.values()) or self.passed:
+            return True
+        return {name for name, _ in self.held} != held_before
+
+    def _phase(self, name: str, summary: str, *problems: str) -> None:
+        self.log += [f"{name}: {summary}", *problems]
+        self.tell({"event": "phase", "phase": name, "told": summary})
 
     def _take(self, waiting: Sequence[Trajectory]) -> None:
         """Read trajectories, then consolidate one after the other."""
-        read = list[tuple[Trajectory, CuratedTrajectory, Strategy]]()
-        for one in waiting:
-            with self._waits_where_silent(one):
-                read += self._read(one)
-        with self._waits_where_silent(*(one for one, _, _ in read)):
-            self.mind.vectors(
-                *(text for _, _, new in read for text in (new.text, new.goal))
-            )
-            for one, curated, new in read:
-                with self._waits_where_silent(one):
-                    self._consolidate(one, curated, new)
+        readings = list[Reading]()
+        for trajectory in waiting:
+            with self._waits_where_silent(trajectory):
+                reading = self._read(trajectory)
+                if reading is not None:
+                    readings.append(reading)
+        with self._waits_where_silent(*(trajectory for trajectory, _, _ in readings)):
+            texts = list[str]()
+            for _, _, new in readings:
+                texts += [new.text, new.goal]
+            self.mind.vectors(*texts)
+            for trajectory, curated, new in readings:
+                with self._waits_where_silent(trajectory):
+                    self._consolidate(trajectory, curated, new)
 
     @contextmanager
     def _waits_where_silent(self, *trajectories: Trajectory) -> Iterator[None]:
+        """Hold trajectories until the next cycle where a model does not answer."""
         try:
             yield
         except ModelUnavailable as error:
-            for one in trajectories:
-                self._aside(one, "held", str(error))
+            for trajectory in trajectories:
+                self._note(trajectory, "held", str(error))
 
-    def _aside(self, one: Trajectory, did: str, why: str) -> None:
-        """Note what is passed over for good, or held until the next cycle."""
-        if did == "passed":
-            self.passed.append((one.id, one.upto, why))
-        elif did == "held":
-            self.held.append((one.id, one_line(why)))
-        self.tell({"event": "trace", "trajectory": one.id, "did": did, "told": why})
+    def _note(self, trajectory: Trajectory, outcome: str, text: str) -> None:
+        """Note what became of a trajectory.
 
-    def _read(
-        self, one: Trajectory
-    ) -> Iterator[tuple[Trajectory, CuratedTrajectory, Strategy]]:
-        """What the dreamer sees in a trajectory; nothing where there is nothing to
-        learn.
+        It is passed over for good, held until the next cycle, or taken in.
         """
-        if len(one.actions) < (least := self.mind.settings.min_actions):
-            return self._aside(
-                one, "passed", f"{len(one.actions)} actions; {least} are needed"
-            )
-        curated = self.dreamer.curate(one)
+        if outcome == "passed":
+            self.passed.append((trajectory.id, trajectory.upto, text))
+        elif outcome == "held":
+            self.held.append((trajectory.id, one_line(text)))
+        self.tell(
+            {
+                "event": "trace",
+                "trajectory": trajectory.id,
+                "did": outcome,
+                "told": text,
+            }
+        )
+
+    def _read(self, trajectory: Trajectory) -> Reading | None:
+        """Return what the dreamer sees in a trajectory; None where it teaches nothing."""
+        n_actions = len(trajectory.actions)
+        n_needed = self.mind.settings.min_actions
+        if n_actions < n_needed:
+            why = f"{n_actions} actions; {n_needed} are needed"
+            self._note(trajectory, "passed", why)
+            return None
+        curated = self.dreamer.curate(trajectory)
         self.done["tokens"] += curated.tokens
         if not curated.critical and not curated.constraints:
-            return self._aside(one, "passed", "nothing in it is worth keeping")
-        yield one, curated, strategy_from(one, curated)
+            self._note(trajectory, "passed", "nothing in it is worth keeping")
+            return None
+        return trajectory, curated, strategy_from(trajectory, curated)
 
     def _consolidate(
-        self, one: Trajectory, curated: CuratedTrajectory, new: Strategy
+        self, trajectory: Trajectory, curated: CuratedTrajectory, new: Strategy
     ) -> None:
-        settings = self.mind.settings
-        links = list[Link]()
-        near = self.mind.near(new)
-        if near and near[0][1] < settings.merge_similarity:
-            alike = [
-                self.mind.known[found]
-                for found, cosine in near
-                if cosine >= settings.link_similarity
-            ]
-            try:
-                links = (
-                    list(self.dreamer.links(new, alike[: settings.most_links]))
-                    if alike
-                    else []
-                )
-            except ModelUnavailable as error:
-                self.log.append(f"{new.id} is not linked: {error}")
-        did, what, counts = self.mind.consolidate(one, curated, new, links)
+        """Take a trajectory in, with the links of its strategy."""
+        links = self._links(new)
+        outcome, text, counts = self.mind.consolidate(trajectory, curated, new, links)
         self.done.update(counts)
-        self._aside(one, did, what)
+        self._note(trajectory, outcome, text)
+
+    def _links(self, new: Strategy) -> list[Link]:
+        """Return the links that the dreamer sees for a strategy that stands by itself."""
+        settings = self.mind.settings
+        near = self.mind.near(new)
+        if not near or near[0][1] >= settings.merge_similarity:
+            return []
+        alike = [
+            self.mind.strategies[strategy_id]
+            for strategy_id, cosine in near
+            if cosine >= settings.link_similarity
+        ]
+        if not alike:
+            return []
+        try:
+            return list(self.dreamer.links(new, alike[: settings.most_links]))
+        except ModelUnavailable as error:
+            self.log.append(f"{new.id} is not linked: {error}")
+            return []
 
 
 def shorten_summaries(
     mind: ActiveStrategies, dreamer: HeuristicDreamer, domain: str | None
 ) -> Done:
-    """Tell strategies shorter that are told at length, little used and not yet settled;
-    how many, and what went wrong.
+    """Tell strategies shorter that are long, little used and not yet settled.
+
+    Returns:
+        How many were told shorter, and what went wrong.
     """
-    done = 0
+    n_shortened = 0
     problems = list[str]()
-    settings = mind.settings
-    chosen = (
-        one
-        for one in [*mind.known.values()]
-        if settings.compaction and domain in (None, one.domain)
-    )
-    for old in chosen:
-        long = (
-            len(old.summary) > settings.compaction_min_characters
-            and old.version < settings.compaction_max_version
-        )
+    if not mind.settings.compaction:
+        return n_shortened, problems
+    for old in list(mind.strategies.values()):
+        if domain not in (None, old.domain) or not _is_long(mind, old):
+            continue
         try:
-            shorter = dreamer.shorten(old) if long and mind.may_change(old) else ""
+            shorter = dreamer.shorten(old)
         except ModelUnavailable as error:
-            return done, [*problems, str(error)]
-        if 0 < len(shorter) < len(old.summary):
-            source = (
-                old.source
-                if dreamer.name == "heuristic"
-                else min(old.source, "model", key=TRUST.__getitem__)
-            )
-            one = replace(old, summary=shorter, version=old.version + 1, source=source)
-            problem = mind.rewrite(
-                "strategy_compacted", old, one, pruned=False, undo=False
-            )
-            problems += [f"{old.id} stays as it is: {problem}"] * bool(problem)
-            done += not problem
-    return done, problems
+            return n_shortened, [*problems, str(error)]
+        if not 0 < len(shorter) < len(old.summary):
+            continue
+        source = old.source
+        if dreamer.name != "heuristic":
+            source = min(old.source, "model", key=TRUST.__getitem__)
+        new = replace(old, summary=shorter, version=old.version + 1, source=source)
+        problem = mind.rewrite("strategy_compacted", old, new, pruned=False, undo=False)
+        if problem:
+            problems.append(f"{old.id} stays as it is: {problem}")
+        else:
+            n_shortened += 1
+    return n_shortened, problems
+
+
+def _is_long(mind: ActiveStrategies, strategy: Strategy) -> bool:
+    """Return whether a strategy is told at length, and may be told shorter."""
+    if len(strategy.summary) <= mind.settings.compaction_min_characters:
+        return False
+    if strategy.version >= mind.settings.compaction_max_version:
+        return False
+    return mind.may_change(strategy)

@@ -49,7 +49,7 @@ def domains(dreams: Dreams) -> Told:
     return {"domains": dreams.domains()}
 
 
-def isa_version(dreams: Dreams) -> Told:
+def isa_version(dreams: Dreams) -> Told:  # noqa: ARG001 - as every route's function takes it
     """The version of the instruction set that is written, and those that can be read."""
     return {"current": ISA_VERSION, "supported": [ISA_VERSION]}
 
@@ -61,8 +61,8 @@ def add_trace(
     outcome: Ended = Ended.UNKNOWN,
     confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0,
     source: _Origin = "unknown_source",
-    actions: Annotated[list[ActionBody], Field(max_length=10_000)] = [],
-    tags: list[str] = [],
+    actions: Annotated[list[ActionBody], Field(max_length=10_000)] = [],  # noqa: B006
+    tags: list[str] = [],  # noqa: B006
     domain: _Domain = DEFAULT_DOMAIN,
     agent_id: str = "",
 ) -> Told:

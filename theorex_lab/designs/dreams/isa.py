@@ -1,5 +1,6 @@
-"""The instruction set in which a model says what of a trajectory is worth keeping: 17
-opcodes, one a line, as text.
+"""Read and run the instruction set in which a model says what is worth keeping.
+
+It has 17 opcodes, and a program has one a line, as text.
 
 A program is read line by line. Opcodes may be written in any case; blank lines and
 those that begin with `#` or `//` are skipped. Words are split as a POSIX shell does;
@@ -32,13 +33,11 @@ class Opcode(IntEnum):
     adds_to: str  # a list of `ProgramEffects`
 
     def __new__(cls, code: int, kinds: str = "", adds_to: str = "") -> Self:
-        """A member of the value `code`."""
+        """Return a member of the value `code`."""
         member = int.__new__(cls, code)
-        member._value_, member.kinds, member.adds_to = (
-            code,
-            tuple(kinds.split()),
-            adds_to,
-        )
+        member._value_ = code
+        member.kinds = tuple(kinds.split())
+        member.adds_to = adds_to
         return member
 
     MEM_PTR = 0x10, "words", "reads"
@@ -92,11 +91,12 @@ class Instruction:
                 f" {' '.join(kinds)}"
             )
         for kind, operand in zip(kinds, self.operands, strict=False):
-            if kind in _FORMS and not re.fullmatch(_FORMS[kind][0], operand):
-                return (
-                    f"got the {kind} {one_line(operand, 40)!r}; allowed is"
-                    f" {_FORMS[kind][1]}"
-                )
+            if kind not in _FORMS:
+                continue
+            form, allowed = _FORMS[kind]
+            if not re.fullmatch(form, operand):
+                value = one_line(operand, 40)
+                return f"got the {kind} {value!r}; allowed is {allowed}"
         return ""
 
     def __str__(self) -> str:
@@ -114,14 +114,14 @@ class Program:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Instructions that will be rejected whatever the program is run on, with their
-        lines.
-        """
-        return tuple(
-            f"L{one.line}: {one.opcode.name}: {one.problem}"
-            for one in self.instructions
-            if one.problem
-        )
+        """Instructions that will be rejected whatever the program is run on, with lines."""
+        errors: list[str] = []
+        for instruction in self.instructions:
+            problem = instruction.problem
+            if problem:
+                name = instruction.opcode.name
+                errors.append(f"L{instruction.line}: {name}: {problem}")
+        return tuple(errors)
 
 
 # What a word is made of: $'…', "…", '…', an escaped sign, plain signs. A quote without
@@ -137,64 +137,69 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f'\\]")
 
 
 def parse(text: str) -> Program:
-    """The program in a text; what is no instruction becomes a warning, and the rest
-    stands.
+    """Return the program in a text.
 
-    Markdown fences, list marks before and a semicolon after an instruction are passed
-    over, with a warning.
+    What is no instruction becomes a warning, and the rest stands. Markdown fences, list
+    marks before and a semicolon after an instruction are passed over, with a warning.
 
-    >>> found = parse(
+    >>> program = parse(
     ...     '1. mark_critical trace_001 0\\nDELETE everything\\nYIELD "all done"'
     ... )
-    >>> found.instructions[1].operands, found.warnings[1]
+    >>> program.instructions[1].operands, program.warnings[1]
     (('all done',), "L2: unknown opcode 'DELETE'")
     """
-    found = list[Instruction]()
+    instructions = list[Instruction]()
     warnings = list[str]()
     for number, line in enumerate(text.split("\n"), 1):
-        if not (bare := line.strip()) or bare.startswith(("#", "//")):
+        bare = line.strip()
+        if not bare or bare.startswith(("#", "//")):
             continue
-        read, said = _read_line(bare)
-        name = read[0].upper() if read else ""
+        words, line_warnings = _read_line(bare)
+        name = words[0].upper() if words else ""
         if name in Opcode.__members__:
-            found.append(Instruction(Opcode[name], tuple(read[1:]), number))
-        elif read:
-            said.append(f"unknown opcode {one_line(read[0], 40)!r}")
-        warnings += [f"L{number}: {one}" for one in said]
-    return Program(tuple(found), tuple(warnings))
+            instruction = Instruction(Opcode[name], tuple(words[1:]), number)
+            instructions.append(instruction)
+        elif words:
+            line_warnings.append(f"unknown opcode {one_line(words[0], 40)!r}")
+        warnings += [f"L{number}: {warning}" for warning in line_warnings]
+    return Program(tuple(instructions), tuple(warnings))
 
 
 def _read_line(line: str) -> tuple[list[str], list[str]]:
-    """The words of a line, none where it is to be skipped, and what was passed over."""
+    """Return the words of a line, none where it is to be skipped, and warnings."""
     if line.startswith(("```", "~~~")):
         return [], ["a Markdown fence was passed over"]
-    said = []
-    if mark := _LIST_MARK.match(line):
+    warnings: list[str] = []
+    mark = _LIST_MARK.match(line)
+    if mark:
         line = line[mark.end() :]
-        said.append("a list mark was passed over")
+        warnings.append("a list mark was passed over")
     if line.endswith(";"):
         line = line.rstrip("; \t")
-        said.append("a semicolon was passed over")
-    words = [*_WORD.finditer(line)]
-    if any(word["open"] for word in words):
-        return [quoted or plain for quoted, plain in _LENIENT.findall(line)], [
-            *said,
-            "a quote has no end",
-        ]
-    return [_PART.sub(_unquoted, word[0]) for word in words], said
+        warnings.append("a semicolon was passed over")
+    matches = list(_WORD.finditer(line))
+    if any(match["open"] for match in matches):
+        words = [quoted or plain for quoted, plain in _LENIENT.findall(line)]
+        warnings.append("a quote has no end")
+    else:
+        words = [_PART.sub(_unquoted, match[0]) for match in matches]
+    return words, warnings
 
 
 def _unquoted(match: re.Match[str]) -> str:
+    """Return a part of a word without its quotes."""
     part = match[0]
     if part.startswith("$'"):
-        return re.sub(
-            r"\\(?:x([0-9a-f]{2})|(.))",
-            lambda hit: chr(int(hit[1], 16)) if hit[1] else hit[2],
-            part[2:-1],
-        )
+        return re.sub(r"\\(?:x([0-9a-f]{2})|(.))", _unescaped, part[2:-1])
     if part.startswith('"'):
         return re.sub(r'\\(["\\])', r"\1", part[1:-1])
-    return part[1:-1] if part.startswith("'") else part.removeprefix("\\")
+    if part.startswith("'"):
+        return part[1:-1]
+    return part.removeprefix("\\")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else match[2]
 
 
 def _quoted(operand: str) -> str:
@@ -216,14 +221,21 @@ _MADE: dict[str, Callable[[str], Any]] = {
 
 
 class ProgramEffects(SimpleNamespace):
-    """What a program asks for, a list for each that an opcode adds to, in the program's
-    order.
+    """What a program asks for: lists that opcodes add to, in the program's order.
 
-    critical, noise: indices of actions.  constraints: (text, fault class).  parents:
-    (goal, summary, confidence).  children: (node, index, reasoning, action, result).
-    links: (node, node, edge).  groups: (node, node).  prunes: nodes.  reads: (opcode,
-    query or node).  yields: messages.  A node that the program built is `$0`, `$1` and
-    so on.
+    A node that the program built is `$0`, `$1` and so on.
+
+    Attributes:
+        critical: Indices of actions.
+        noise: Indices of actions.
+        constraints: (text, fault class).
+        parents: (goal, summary, confidence).
+        children: (node, index, reasoning, action, result).
+        links: (node, node, edge).
+        groups: (node, node).
+        prunes: Nodes.
+        reads: (opcode, query or node).
+        yields: Messages.
     """
 
     def __init__(self) -> None:
@@ -231,13 +243,16 @@ class ProgramEffects(SimpleNamespace):
 
 
 class ProgramRun(NamedTuple):
-    """What came of a program. success: it came to its end within the limit; without it
-    `effects` are empty.
+    """What came of a program.
 
-    instructions_executed: instructions that were looked at, a HALT and those that were
-    rejected among them.  warnings: of the parser. errors: instructions that were
-    rejected, with their lines, and a limit that was hit.  side_effects: a log of what
-    was gathered.
+    Attributes:
+        success: Whether it came to its end within the limit; else `effects` are empty.
+        instructions_executed: Instructions that were looked at, a HALT and those that
+            were rejected among them.
+        warnings: Of the parser.
+        errors: Instructions that were rejected, with their lines, and a limit that was
+            hit.
+        side_effects: A log of what was gathered.
     """
 
     success: bool
@@ -248,10 +263,10 @@ class ProgramRun(NamedTuple):
     effects: ProgramEffects
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it, without the effects."""
-        return {
-            name: told for name, told in self._asdict().items() if name != "effects"
-        }
+        """Return the run as JSON holds it, without the effects."""
+        members = self._asdict()
+        del members["effects"]
+        return members
 
 
 def run(
@@ -261,33 +276,39 @@ def run(
     nodes: Container[str] | None = None,
     max_instructions: int = MOST_INSTRUCTIONS,
 ) -> ProgramRun:
-    """Run a program. actions, nodes: how many actions and which nodes there are; None:
-    any index or name will do.
+    """Run a program.
+
+    Args:
+        program: The instructions.
+        actions: How many actions there are; None lets any index do.
+        nodes: Which nodes there are; None lets any name do.
+        max_instructions: How many instructions may be run.
 
     >>> from theorex_lab.designs.dreams.isa import parse
-    >>> done = run(
+    >>> result = run(
     ...     parse("MARK_CRITICAL t 0\\nMARK_CRITICAL t 7\\nHALT\\nMARK_NOISE t 1"),
     ...     actions=2,
     ... )
-    >>> done.effects.critical, done.instructions_executed, done.errors
+    >>> result.effects.critical, result.instructions_executed, result.errors
     ([0], 3, ["L2: MARK_CRITICAL: got the index '7'; allowed is 0 to 1"])
     """
     effects = ProgramEffects()
-    executed = 0
+    n_executed = 0
     success = True
     errors = list[str]()
     log = list[str]()
     for instruction in program.instructions:
         opcode = instruction.opcode
         where = f"L{instruction.line}:"
-        if not (success := executed < max_instructions):
+        if n_executed >= max_instructions:
             errors.append(
                 f"{where} got more instructions than max_instructions allows,"
                 f" {max_instructions}"
             )
             effects = ProgramEffects()
+            success = False
             break
-        executed += 1
+        n_executed += 1
         if opcode is Opcode.HALT:
             break
         try:
@@ -296,58 +317,78 @@ def run(
             errors.append(f"{where} {opcode.name}: {error}")
             continue
         if opcode.adds_to:
-            getattr(effects, opcode.adds_to).append(
-                tuple(values) if len(values) > 1 else values[0]
-            )
+            effect = tuple(values) if len(values) > 1 else values[0]
+            getattr(effects, opcode.adds_to).append(effect)
             log.append(f"{where} {instruction}"[:_LOG_CHARACTERS])
-    return ProgramRun(success, executed, [*program.warnings], errors, log, effects)
+    return ProgramRun(success, n_executed, [*program.warnings], errors, log, effects)
 
 
 def _values(
     instruction: Instruction,
-    parents: int,
-    actions: int | None,
+    n_parents: int,
+    n_actions: int | None,
     nodes: Container[str] | None,
 ) -> list[Any]:
-    """The operands as what they stand for, without that of the trace. Raises
-    InvalidInput for one that is wrong or not there.
+    """Return the operands as what they stand for, without that of the trace.
+
+    Raises:
+        InvalidInput: One is wrong or does not exist.
     """
-    if problem := instruction.problem:
+    problem = instruction.problem
+    if problem:
         raise InvalidInput(problem)
-    given = instruction.operands
     opcode = instruction.opcode
+    operands = instruction.operands
     values: list[Any] = [opcode] if opcode.adds_to == "reads" else []
-    for place, (kind, operand) in enumerate(zip(opcode.kinds, given, strict=False)):
-        if kind == "index" and actions is not None and int(operand) >= actions:
-            raise InvalidInput(
-                f"got the index {operand!r}; allowed is"
-                f" {f'0 to {actions - 1}' if actions else 'none'}"
-            )
-        built = operand == LAST_PARENT and parents > 0
-        if (
-            kind == "node"
-            and not built
-            and (operand == LAST_PARENT or (nodes is not None and operand not in nodes))
-        ):
-            allowed = "those that were offered, or built before"
-            raise InvalidInput(
-                f"got the node {one_line(operand, 40)!r}; allowed are {allowed}"
-            )
+    for position, kind in enumerate(opcode.kinds):
+        operand = operands[position]
+        if kind == "index":
+            _check_index(operand, n_actions)
+        elif kind == "node":
+            _check_node(operand, n_parents, nodes)
         if kind != "trace":
-            values.append(_value(kind, given[place:], parents))
+            values.append(_value(kind, operands[position:], n_parents))
     return values
 
 
-def _value(kind: str, left: Sequence[str], parents: int) -> Any:
-    if kind == "constraint":
-        classed = len(left) > 1 and left[-1] in _CLASSES
-        return " ".join(left[: -1 if classed else None]), Fault(
-            left[-1] if classed else "unknown_failure"
+def _check_index(operand: str, n_actions: int | None) -> None:
+    """Raise InvalidInput where there is no action of an index."""
+    if n_actions is not None and int(operand) >= n_actions:
+        allowed = f"0 to {n_actions - 1}" if n_actions else "none"
+        raise InvalidInput(f"got the index {operand!r}; allowed is {allowed}")
+
+
+def _check_node(operand: str, n_parents: int, nodes: Container[str] | None) -> None:
+    """Raise InvalidInput for a node that was neither offered nor built."""
+    if operand == LAST_PARENT:
+        is_missing = n_parents == 0
+    elif nodes is None:
+        is_missing = False
+    else:
+        is_missing = operand not in nodes
+    if is_missing:
+        allowed = "those that were offered, or built before"
+        raise InvalidInput(
+            f"got the node {one_line(operand, 40)!r}; allowed are {allowed}"
         )
+
+
+def _value(kind: str, operands: Sequence[str], n_parents: int) -> Any:
+    """Return what the first of the operands stands for, by its kind.
+
+    Words and constraints are all that are left.
+    """
+    if kind == "constraint":
+        return _constraint(operands)
     if kind == "words":
-        return " ".join(left)
-    return (
-        f"${parents - 1}"
-        if kind == "node" and left[0] == LAST_PARENT
-        else _MADE.get(kind, str)(left[0])
-    )
+        return " ".join(operands)
+    if kind == "node" and operands[0] == LAST_PARENT:
+        return f"${n_parents - 1}"
+    return _MADE.get(kind, str)(operands[0])
+
+
+def _constraint(operands: Sequence[str]) -> tuple[str, Fault]:
+    """Return the words of a constraint and its fault class, which may end it."""
+    if len(operands) > 1 and operands[-1] in _CLASSES:
+        return " ".join(operands[:-1]), Fault(operands[-1])
+    return " ".join(operands), Fault.UNKNOWN_FAILURE

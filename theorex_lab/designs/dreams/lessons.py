@@ -1,10 +1,10 @@
-"""What a trajectory says by rules alone: which of its actions counted, what failed and
-what worked instead, in sentences.
+"""Say by rules alone which actions of a trajectory counted, what failed, and what
+worked instead.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from theorex_lab.designs.dreams import Ended, Fault, patterns
 from theorex_lab.designs.dreams.trajectories import TEXTS, CapturedAction, Trajectory
@@ -33,9 +33,8 @@ _READ_CHARACTERS = 2_000
 _ALIKE = 0.6
 _TALK = "talking"
 Values = Mapping[tuple[str, int], str]  # by name, and how many of the name came before
-Lesson = tuple[
-    str, str, str
-]  # a sentence, its fault class, and whose words it is told in
+# A sentence, its fault class, and whose words it is told in.
+Lesson = tuple[str, str, str]
 # Words of a fault class; the first that fits.
 _FAULTS = {
     "timeout": re.compile(r"time(?:d )?[- ]?out|deadline|took too long", re.I),
@@ -59,232 +58,286 @@ _FAULTS = {
 
 
 def went_wrong(action: CapturedAction) -> bool:
-    """Whether an action failed: it is recorded so, its result states an exit code or,
-    where nothing is known, an error.
+    """Return whether an action failed.
 
-    A change that the user refused is one too; a question or a plan that they refused
-    still tells what was meant.
+    It is recorded so, its result states an exit code or, where nothing is known, an
+    error. A change that the user refused is one too; a question or a plan that they
+    refused still tells what was meant.
     """
-    refused = action.changed and patterns.REFUSED.match(action.result)
-    if action.ok is False or refused or patterns.STATED.match(action.result):
+    if action.ok is False or patterns.STATED.match(action.result):
         return True
-    return action.ok is None and says_failed(
-        action.result[:_SHOWN_CHARACTERS].strip().partition("\n")[0]
-    )
+    if action.changed and patterns.REFUSED.match(action.result):
+        return True
+    first_line = action.result[:_SHOWN_CHARACTERS].strip().partition("\n")[0]
+    return action.ok is None and says_failed(first_line)
 
 
 def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int, ...]:
-    """Indices of the actions that did their work and changed something, the last of
-    those that are the same.
+    """Return the indices of the actions that did their work and changed something.
 
-    A call that only looked is among them where it tells or asks with an id that a later
-    change was given, and the goal does not name. Where none changed anything, those
-    that did their work, the first of the same. Of many, the first and the last 20.
+    Of actions that are the same the last one counts. A call that only looked is among
+    them where it tells or asks with an id that a later change was given, and the goal
+    does not name. Where none changed anything, they are those that did their work, the
+    first of the same. Of many, they are the first and the last 20.
     """
-    sound = [place for place, action in enumerate(actions) if not went_wrong(action)]
-    order = list[int]()
-    needed = set[str]()
-    for place in sound[::-1]:
-        name, values = call_of(actions[place].action)
-        given = {value for value in values.values() if patterns.ID.fullmatch(value)}
-        if actions[place].changed:
-            needed |= given - _ids(goal)
-        elif not (name and needed & (given | _ids(actions[place].result))):
-            continue
-        order.insert(0, place)
-    order = order if any(actions[place].changed for place in order) else sound[::-1]
-    kept = sorted({actions[place].action: place for place in order}.values())
+    sound = [index for index, action in enumerate(actions) if not went_wrong(action)]
+    sound.reverse()
+    order = _changes_and_lookups(actions, sound, goal)
+    if not any(actions[index].changed for index in order):
+        order = sound
+    # A later entry takes the place of an earlier one of the same action.
+    index_by_action = {actions[index].action: index for index in order}
+    indices = sorted(index_by_action.values())
+    if len(indices) <= MOST_STEPS:
+        return tuple(indices)
     half = MOST_STEPS // 2
-    return tuple(kept if len(kept) <= MOST_STEPS else kept[:half] + kept[-half:])
+    return tuple(indices[:half] + indices[-half:])
+
+
+def _changes_and_lookups(
+    actions: Sequence[CapturedAction], sound_backwards: Iterable[int], goal: str
+) -> list[int]:
+    """Return, in order, the indices of changes and of lookups that a change needed."""
+    order = list[int]()
+    needed_ids = set[str]()
+    for index in sound_backwards:
+        action = actions[index]
+        name, values = call_of(action.action)
+        call_ids = {value for value in values.values() if patterns.ID.fullmatch(value)}
+        if action.changed:
+            needed_ids |= call_ids - _ids(goal)
+        elif not (name and needed_ids & (call_ids | _ids(action.result))):
+            continue
+        order.insert(0, index)
+    return order
 
 
 def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
-    """What is not to be done again, at most eight: a sentence, its fault class, and
-    whose words it is told in.
+    """Return what is not to be done again, at most eight lessons.
 
-    Of each tool and error the last failure, with what worked instead. Of a failed
-    trajectory without any, the decisive step.
+    A lesson is a sentence, its fault class, and whose words it is told in. The last
+    failure of each tool and error gives one, with what worked instead. A failed
+    trajectory without any failure gives the decisive step.
     """
-    failed: dict[tuple[str, str], list[int]] = {}
-    for place, action in enumerate(trajectory.actions):
-        if went_wrong(action) and (quote := _quote(action)):
-            failed.setdefault((action.tool, re.sub(r"\d+", "0", quote)), []).append(
-                place
-            )
-    latest = list(failed.values())[-_MOST_KINDS:]
-    told = [
-        found for places in latest if (found := _lesson(trajectory.actions, places))
-    ][-MOST_LESSONS:]
-    if not failed and trajectory.outcome is Ended.FAILURE and trajectory.actions:
-        told = [_decisive(trajectory)]
-    return tuple(dict.fromkeys(told))
+    failures: dict[tuple[str, str], list[int]] = {}
+    for index, action in enumerate(trajectory.actions):
+        if not went_wrong(action):
+            continue
+        quote = _quote(action)
+        if quote:
+            kind = (action.tool, re.sub(r"\d+", "0", quote))
+            failures.setdefault(kind, []).append(index)
+    if not failures and trajectory.outcome is Ended.FAILURE and trajectory.actions:
+        return (_decisive(trajectory),)
+    lessons = list[Lesson]()
+    for failure_indices in list(failures.values())[-_MOST_KINDS:]:
+        lesson = _lesson(trajectory.actions, failure_indices)
+        if lesson is not None:
+            lessons.append(lesson)
+    return tuple(dict.fromkeys(lessons[-MOST_LESSONS:]))
 
 
 def summary_of(trajectory: Trajectory) -> str:
-    """What was done for the goal in plain words: the tools in their order, the files,
-    and how it came out.
+    """Return what was done for the goal in plain words.
+
+    It names the tools in their order, the files, and how the trajectory came out.
     """
-    sound = [action for action in trajectory.actions if not went_wrong(action)]
-    acts, looks = (
-        [action for action in sound if action.changed is changed]
-        for changed in (True, False)
-    )
-    did, looked = (
-        _named(_label(action, trajectory.agent) for action in found)
-        for found in (acts, looks)
-    )
-    values = (
-        value
-        for action in acts
-        for value in (*call_of(action.action)[1].values(), *action.action.split()[1:])
-    )
-    files = _named(value for value in values if patterns.FILE.fullmatch(value))
-    sought = looked and f"{'after' if did else 'Looked up with'} {looked}"
-    done = (
-        ", ".join(
-            filter(None, [did and f"Done by {did}", sought, files and f"in {files}"])
-        )
-        or "Nothing worked"
-    )
-    return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {TEXTS[trajectory.outcome.value]}."
+    changes = list[CapturedAction]()
+    lookups = list[CapturedAction]()
+    for action in trajectory.actions:
+        if went_wrong(action):
+            continue
+        if action.changed:
+            changes.append(action)
+        else:
+            lookups.append(action)
+    tools = _named(_label(action, trajectory.agent) for action in changes)
+    lookup_tools = _named(_label(action, trajectory.agent) for action in lookups)
+    files = _named(value for value in _values_of(changes) if _is_file(value))
+    parts = list[str]()
+    if tools:
+        parts.append(f"Done by {tools}")
+    if lookup_tools:
+        lead = "after" if tools else "Looked up with"
+        parts.append(f"{lead} {lookup_tools}")
+    if files:
+        parts.append(f"in {files}")
+    done = ", ".join(parts) or "Nothing worked"
+    outcome = TEXTS[trajectory.outcome.value]
+    return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {outcome}."
 
 
-def _lesson(actions: Sequence[CapturedAction], places: Sequence[int]) -> Lesson | None:
-    """What one kind of failure teaches, which was met at `places`; None where work in
-    between mended it.
+def _values_of(actions: Iterable[CapturedAction]) -> Iterator[str]:
+    """Yield the values of each call, and the words after the first."""
+    for action in actions:
+        yield from call_of(action.action)[1].values()
+        yield from action.action.split()[1:]
+
+
+def _is_file(value: str) -> bool:
+    return patterns.FILE.fullmatch(value) is not None
+
+
+def _lesson(
+    actions: Sequence[CapturedAction], failure_indices: Sequence[int]
+) -> Lesson | None:
+    """Return what one kind of failure teaches; None where it teaches nothing.
+
+    A failure that work in between mended teaches nothing, nor does one that tells
+    nothing of the task.
     """
-    failed = actions[places[-1]]
-    later = places[-1] + 1
-    quote = _quote(actions[places[-1]])
-    after = range(later, min(len(actions), later + _INSTEAD_WITHIN))
-    at = next((place for place in after if _replaces(actions[place], failed)), None)
-    if at is not None and any(
-        action.changed and not went_wrong(action) for action in actions[later:at]
-    ):
+    last = failure_indices[-1]
+    failed = actions[last]
+    quote = _quote(failed)
+    remedy_index = _remedy_index(actions, last)
+    if remedy_index is not None and _is_mended(actions[last + 1 : remedy_index]):
         return None
-    (name, given), other = call_of(failed.action), failed if at is None else actions[at]
-    right = {} if at is None else call_of(other.action)[1]
-    shown = _shown(name, _apart(given, right) or given, failed)
-    worked = _shown("", _apart(right, given), other)
-    if patterns.FRICTION.search(quote) or (
-        shown == name and (at is None or worked[0] == "`")
-    ):
-        return None  # it teaches nothing of the task
-    same = other.action == failed.action and not failed.action.endswith(
-        "…)"
-    )  # what is cut may differ in the rest
-    text = TEXTS["repeat" if at is None else "again" if same else "instead"].format(
+    name, values = call_of(failed.action)
+    if remedy_index is None:
+        remedy = failed
+        remedy_values: Values = {}
+    else:
+        remedy = actions[remedy_index]
+        remedy_values = call_of(remedy.action)[1]
+    shown = _shown(name, _apart(values, remedy_values) or values, failed)
+    worked = _shown("", _apart(remedy_values, values), remedy)
+    only_quoted = worked[0] == "`"
+    if patterns.FRICTION.search(quote):
+        return None
+    if shown == name and (remedy_index is None or only_quoted):
+        return None
+    if remedy_index is None:
+        form = "repeat"
+    elif remedy.action == failed.action and not failed.action.endswith("…)"):
+        # What is cut may differ in the rest.
+        form = "again"
+    else:
+        form = "instead"
+    n_failures = len(failure_indices)
+    text = TEXTS[form].format(
         shown=f"{shown} as it was called" if shown == name else shown,
         quote=quote,
-        times=f" {len(places)} times" if len(places) > 1 else "",
-        worked="other values" if name and worked[0] == "`" else worked,
+        times=f" {n_failures} times" if n_failures > 1 else "",
+        worked="other values" if name and only_quoted else worked,
     )
-    fault = next(
-        (kind for kind, words in _FAULTS.items() if words.search(quote)),
-        Fault.LOGIC_ERROR,
-    )
-    return one_line(text, _LESSON_CHARACTERS), str(fault), "tool"
+    return one_line(text, _LESSON_CHARACTERS), _fault_of(quote), "tool"
+
+
+def _remedy_index(actions: Sequence[CapturedAction], failure: int) -> int | None:
+    """Return the index of the action that worked in place of a failed one, or None."""
+    end = min(len(actions), failure + 1 + _INSTEAD_WITHIN)
+    for index in range(failure + 1, end):
+        if _replaces(actions[index], actions[failure]):
+            return index
+    return None
+
+
+def _is_mended(actions: Iterable[CapturedAction]) -> bool:
+    """Return whether one of the actions changed something and did its work."""
+    return any(action.changed and not went_wrong(action) for action in actions)
+
+
+def _fault_of(quote: str) -> str:
+    """Return the first fault class whose words an error has."""
+    for fault, words in _FAULTS.items():
+        if words.search(quote):
+            return fault
+    return str(Fault.LOGIC_ERROR)
 
 
 def _replaces(action: CapturedAction, failed: CapturedAction) -> bool:
-    """Whether an action that worked is a failed one done otherwise: of the same tool,
-    with most of its words.
+    """Return whether an action that worked is a failed one done otherwise.
+
+    It is of the same tool, and has most of its words.
     """
-    words, wanted = (
-        set(patterns.WORD.findall(text[:_READ_CHARACTERS]))
-        for text in (action.action, failed.action)
-    )
-    alike = len(words & wanted) >= _ALIKE * len(words | wanted)
+    words = set(patterns.WORD.findall(action.action[:_READ_CHARACTERS]))
+    failed_words = set(patterns.WORD.findall(failed.action[:_READ_CHARACTERS]))
+    alike = len(words & failed_words) >= _ALIKE * len(words | failed_words)
     return alike and action.tool == failed.tool and not went_wrong(action)
 
 
 def _decisive(trajectory: Trajectory) -> Lesson:
-    """What a failed run teaches in which nothing failed by itself: of what it changed,
-    the step that most likely decided it.
+    """Return what a failed run teaches in which nothing failed by itself.
+
+    It is the step, of those that changed something, that most likely decided the run.
     """
-    steps = list[RunStep]()
     error = trajectory.error
-    for place, action in [
-        (k, one) for k, one in enumerate(trajectory.actions) if one.changed
-    ][-_DECISIVE_AMONG:]:
-        steps.append(
-            RunStep(
-                place,
-                "agent",
-                f"{action.reasoning}\n{action.action}"[:_READ_CHARACTERS],
-            )
-        )
-        steps.append(
-            RunStep(
-                place,
-                "tool",
-                action.result[:_READ_CHARACTERS],
-                action.tool or "tool",
-                is_error=False,
-            )
-        )
-    action = trajectory.actions[
-        find_decisive(steps, task=trajectory.goal).step if steps else -1
-    ]
-    talked = _label(action, trajectory.agent) == _TALK
-    kind = (
-        "raised"
-        if error
-        else "looked up"
-        if not steps
-        else "talked"
-        if talked
-        else "decided"
-    )
-    shown = (
-        _label(action, trajectory.agent)
-        if kind == "decided"
-        else _shown(*call_of(action.action), action)
-    )
+    steps = _run_steps(trajectory.actions)
+    index = find_decisive(steps, task=trajectory.goal).step if steps else -1
+    action = trajectory.actions[index]
+    label = _label(action, trajectory.agent)
+    if error:
+        kind = "raised"
+    elif not steps:
+        kind = "looked up"
+    elif label == _TALK:
+        kind = "talked"
+    else:
+        kind = "decided"
+    shown = label if kind == "decided" else _shown(*call_of(action.action), action)
     text = TEXTS[kind].format(shown=shown, error=error)
-    fault = trajectory.fault or (Fault.LOGIC_ERROR if error else Fault.UNKNOWN_FAILURE)
+    fault = trajectory.fault
+    if not fault:
+        fault = Fault.LOGIC_ERROR if error else Fault.UNKNOWN_FAILURE
     # What an action says may be copied from a tool's answer.
-    return (
-        one_line(text, _LESSON_CHARACTERS),
-        str(fault),
-        "agent" if kind in ("looked up", "talked") else "tool",
-    )
+    source = "agent" if kind in ("looked up", "talked") else "tool"
+    return one_line(text, _LESSON_CHARACTERS), str(fault), source
+
+
+def _run_steps(actions: Iterable[CapturedAction]) -> list[RunStep]:
+    """Return the last changes as steps of a run: what the agent did, what came of it."""
+    changes = [
+        (index, action) for index, action in enumerate(actions) if action.changed
+    ]
+    steps = list[RunStep]()
+    for index, action in changes[-_DECISIVE_AMONG:]:
+        text = f"{action.reasoning}\n{action.action}"[:_READ_CHARACTERS]
+        result = action.result[:_READ_CHARACTERS]
+        tool = action.tool or "tool"
+        steps.append(RunStep(index, "agent", text))
+        steps.append(RunStep(index, "tool", result, tool, is_error=False))
+    return steps
 
 
 def _quote(action: CapturedAction) -> str:
-    """The line that says what failed, without tags; '' where a check ran and failed, or
-    nothing is said.
+    """Return the line that says what failed, without tags.
+
+    It is '' where a check ran and failed, or nothing is said.
     """
     stated = patterns.STATED.match(action.result)
-    said = action.result[stated.end() if stated else 0 :][:_READ_CHARACTERS]
-    told = (
-        message[1]
-        if (message := patterns.MESSAGE.search(said))
-        else failure_quote(said)
-    )
-    quote = one_line(patterns.FURNITURE.sub("", told), _SHOWN_CHARACTERS).rstrip(".")
-    is_check = not patterns.CALL.match(action.action) and patterns.CHECK.search(
-        action.action
-    )
-    needed = (
-        (patterns.MISUSE if is_check else patterns.TELLING)
-        if stated and stated[1]
-        else patterns.WORD
-    )
-    return quote if needed.search(quote) and not patterns.EMPTY.fullmatch(quote) else ""
+    start = stated.end() if stated else 0
+    result = action.result[start:][:_READ_CHARACTERS]
+    message = patterns.MESSAGE.search(result)
+    line = message[1] if message else failure_quote(result)
+    quote = one_line(patterns.FURNITURE.sub("", line), _SHOWN_CHARACTERS).rstrip(".")
+    if patterns.EMPTY.fullmatch(quote):
+        return ""
+    needed = patterns.WORD
+    if stated and stated[1]:
+        needed = patterns.MISUSE if _is_check(action.action) else patterns.TELLING
+    return quote if needed.search(quote) else ""
+
+
+def _is_check(action: str) -> bool:
+    """Return whether a command checks something, and so may fail and be called well."""
+    if patterns.CALL.match(action):
+        return False
+    return patterns.CHECK.search(action) is not None
 
 
 def call_of(action: str) -> tuple[str, Values]:
-    """A call's name and its plain values; '' for what is no call."""
-    if not (found := patterns.CALL.match(action)):
+    """Return a call's name and its plain values; '' for what is no call."""
+    call = patterns.CALL.match(action)
+    if not call:
         return "", {}
-    met = Counter[str]()
+    name_counts = Counter[str]()
     values = dict[tuple[str, int], str]()
-    for name, text, plain in patterns.VALUE.findall(action, found.end()):
-        if text or plain:
-            values[name, met[name]] = text or plain
-            met[name] += 1
-    return found[1], values
+    for name, text, plain in patterns.VALUE.findall(action, call.end()):
+        value = text or plain
+        if value:
+            values[name, name_counts[name]] = value
+            name_counts[name] += 1
+    return call[1], values
 
 
 def _ids(text: str) -> set[str]:
@@ -296,29 +349,38 @@ def _apart(values: Values, others: Values) -> Values:
 
 
 def _shown(name: str, values: Values, action: CapturedAction) -> str:
-    """A call by its name and values, anything else as it was recorded; short."""
+    """Return a call by its name and values, anything else as it was recorded; short."""
     if not name and not values:
         return f"`{one_line(action.action, _SHOWN_CHARACTERS)}`"
-    told = ", ".join(
+    pairs = [
         f"{key}={one_line(value, _VALUE_CHARACTERS)}"
         for (key, _), value in values.items()
-    )
-    return f"{name}{' with ' * bool(name and told)}{one_line(told, _SHOWN_CHARACTERS)}"
+    ]
+    listing = ", ".join(pairs)
+    joint = " with " if name and listing else ""
+    return f"{name}{joint}{one_line(listing, _SHOWN_CHARACTERS)}"
 
 
 def _label(action: CapturedAction, agent: str) -> str:
-    """What an action is called in a summary: its tool, a command by its program."""
-    if not action.tool or action.action.startswith(
-        (f"{action.tool}(", f"{action.tool} ")
-    ):
-        return action.tool or "a step"
+    """Return what an action is called in a summary: its tool, a command by its program."""
+    if not action.tool:
+        return "a step"
+    if action.action.startswith((f"{action.tool}(", f"{action.tool} ")):
+        return action.tool
+    if action.tool == agent:
+        return _TALK
     program = patterns.PROGRAM.search(action.action[:_READ_CHARACTERS])
-    return _TALK if action.tool == agent else program[1] if program else "a script"
+    return program[1] if program else "a script"
 
 
 def _named(labels: Iterable[str]) -> str:
-    """Names in the order in which they first came, and how many more there are."""
-    found = [*dict.fromkeys(labels)]
-    names = [one_line(name, _SHOWN_CHARACTERS) for name in found[:_MOST_NAMED]]
-    names += [f"{len(found) - _MOST_NAMED} more"] * (len(found) > _MOST_NAMED)
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    """Return names in the order in which they first came, and how many more there are."""
+    distinct = list(dict.fromkeys(labels))
+    if not distinct:
+        return ""
+    names = [one_line(name, _SHOWN_CHARACTERS) for name in distinct[:_MOST_NAMED]]
+    n_more = len(distinct) - _MOST_NAMED
+    if n_more > 0:
+        names.append(f"{n_more} more")
+    leading = ", ".join(names[:-1])
+    return " and ".join(filter(None, [leading, names[-1]]))

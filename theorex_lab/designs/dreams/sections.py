@@ -1,20 +1,22 @@
-"""What comes back of dreams: the procedure that worked for a task like this, and what
-is not to be done again.
+"""Show what dreams made: the procedure that worked for a task like this, and what is
+not to be done again.
 
 Any agent loop may use it: a run becomes a trajectory, and a strategy that answers
 becomes a section of a prompt.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.strategies import (
+    Constraint,
     RecallResult,
     Strategy,
+    StrategyStep,
     floor_of,
     ranking,
     recall,
@@ -31,7 +33,9 @@ from theorex_lab.memory.retrieval_log import note_recalled
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import fence, one_line
 
-WORKED, AVOID = "strategy", "avoid"  # kinds of lines
+# Kinds of lines.
+WORKED = "strategy"
+AVOID = "avoid"
 _ACTION_CHARACTERS = 240
 _LINE_CHARACTERS = 700
 _MOST_SHOWN = 20
@@ -39,97 +43,92 @@ _MOST_CONSTRAINTS = 5
 _MOST_HITS = 100
 
 
-def strategy_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
-    """For a query the strategies alike and their constraints, best first; at a
-    session's start those of late that worked.
+def strategy_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
+    """Yield the strategies alike a query and their constraints, best first.
+
+    Without a query, as at a session's start, they are the recent ones that worked.
     """
-    if not wanted.query:
-        found = sorted(strategies_of(home), key=lambda one: (-one.updated_at, one.id))
-        for strategy in found[:_MOST_SHOWN]:
-            yield from _lines(strategy, wanted.now, "the last that was dreamt")
+    if not request.query:
+        recent = sorted(
+            strategies_of(home),
+            key=lambda strategy: (-strategy.updated_at, strategy.id),
+        )
+        for strategy in recent[:_MOST_SHOWN]:
+            yield from _lines(strategy, request.now, "the last that was dreamt")
         return
     try:
         floor = floor_of(home)
-        near = ranking(home, wanted.query, top=_MOST_SHOWN)
+        results = ranking(home, request.query, top=_MOST_SHOWN)
     except ModelUnavailable:  # words alone find what they find
         return
-    for one in near:
-        if one.entry_point is not None and (one.similarity or 0.0) >= floor:
-            yield from _lines(
-                one.entry_point, wanted.now, f"alike {one.similarity:.2f}"
-            )
+    for result in results:
+        similarity = result.similarity or 0.0
+        if result.entry_point is not None and similarity >= floor:
+            why = f"alike {result.similarity:.2f}"
+            yield from _lines(result.entry_point, request.now, why)
 
 
 def _lines(strategy: Strategy, now: int, why: str) -> Iterator[ContextLine]:
-    for found in strategy.constraints[:_MOST_CONSTRAINTS]:
-        text = one_line(
-            f"{found.text} (for: {one_line(strategy.goal, 80)})", _LINE_CHARACTERS
-        )
+    """Yield the constraints of a strategy, then its steps where it worked."""
+    goal = one_line(strategy.goal, 80)
+    for constraint in strategy.constraints[:_MOST_CONSTRAINTS]:
         yield ContextLine(
             AVOID,
             strategy.agent,
-            text,
-            _heard(strategy.agent, found.source),
-            (found.id,),
-            (found.event,),
+            one_line(f"{constraint.text} (for: {goal})", _LINE_CHARACTERS),
+            _unverified(strategy.agent, constraint.source),
+            (constraint.id,),
+            (constraint.event,),
             why,
         )
     if strategy.steps and (strategy.success or not strategy.failure):
         age = age_in_words((now - strategy.updated_at) / MICROSECONDS_PER_DAY)
-        text = one_line(f"{told(strategy)} ({age})", _LINE_CHARACTERS)
-        events = tuple(
-            dict.fromkeys(step.event for step in strategy.steps if step.event)
-        )
+        events = dict.fromkeys(step.event for step in strategy.steps if step.event)
         yield ContextLine(
             WORKED,
             strategy.agent,
-            text,
-            _heard(strategy.agent, strategy.source),
+            one_line(f"{strategy_line(strategy)} ({age})", _LINE_CHARACTERS),
+            _unverified(strategy.agent, strategy.source),
             (strategy.id,),
-            events,
+            tuple(events),
             why,
         )
 
 
-def _heard(agent: str, source: str) -> tuple[str, int] | None:
+def _unverified(agent: str, source: str) -> tuple[str, int] | None:
+    """Return whose unverified words these are, and their trust; None for verified."""
     return None if TRUST[source] >= TRUST["agent"] else (agent, TRUST[source])
 
 
-def told(strategy: Strategy) -> str:
-    """A strategy in a line: what it is for, its steps in order, and how often it came
-    out well.
+def strategy_line(strategy: Strategy) -> str:
+    """Return a strategy in a line: what it is for, its steps, how often it succeeded.
 
     What tools answered is no part of it.
     """
     actions = [one_line(step.action, _ACTION_CHARACTERS) for step in strategy.steps]
     steps = "; ".join(f"{number}. {action}" for number, action in enumerate(actions, 1))
-    return (
-        f"{one_line(strategy.goal, 200)}:"
-        f" {steps}.{f' Worked {strategy.worked}.' if strategy.worked else ''}"
-    )
+    worked = f" Worked {strategy.worked}." if strategy.worked else ""
+    return f"{one_line(strategy.goal, 200)}: {steps}.{worked}"
 
 
 def retrieve_strategies(
     home: Home, searcher: Searcher, query: str, now: int, tokens: int
 ) -> list[Item]:
-    """What a query gets within `tokens`, best first: strategies alike and what they
-    warn of, then what search finds.
+    """Return what a query gets within `tokens`, best first.
+
+    It gets the strategies alike and what they warn of, then what search finds.
     """
-    found = (
-        strategy_lines(home, ContextRequest(now, tokens, query))
-        if query.strip()
-        else ()
-    )
     hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
-    heard = (
-        Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True)
-    )
-    return items_within(
-        [*(Item(line.text, line.events) for line in found), *heard], tokens
-    )
+    items: list[Item] = []
+    if query.strip():
+        for line in strategy_lines(home, ContextRequest(now, tokens, query)):
+            items.append(Item(line.text, line.events))
+    for hit, event in zip(hits, hits.events, strict=True):
+        items.append(Item(hit.text, (event,)))
+    return items_within(items, tokens)
 
 
-_KNOWN = {"thought", "tool", "input", "output", "error"}
+_TURN_MEMBERS = {"thought", "tool", "input", "output", "error"}
 _FINISHED = 0.9  # confidence in a run that answered, and that nobody checked
 _MOST_STEPS = 20
 _MOST_WARNINGS = 10
@@ -149,15 +148,20 @@ def capture_run(
     outcome: str = "",
     **about: Any,
 ) -> str:
-    """Capture an agent's run, turns of {thought, tool, input, output, error}; returns
-    the trajectory's id.
+    """Capture an agent's run; return the trajectory's id.
 
-    answer: what the run ended with, None where it ended without.  outcome: as whoever
-    checked the answer says.  Where nobody did, a run without an answer, or whose last
-    call failed, is a failure, and another a success with a confidence of .9. about: as
-    in `capture.SessionLog`. Raises InvalidInput for other members, and as
-    `capture.capture` does.
+    Args:
+        home: Where it is captured.
+        goal: What it was for.
+        turns: Of {thought, tool, input, output, error}.
+        answer: What the run ended with, None where it ended without.
+        outcome: As whoever checked the answer says. Where nobody did, a run without an
+            answer, or whose last call failed, is a failure, and another a success with
+            a confidence of .9.
+        about: As in `capture.SessionLog`.
 
+    Raises:
+        InvalidInput: A turn has other members, and as `capture.capture` does.
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
     ...     run = [
@@ -174,87 +178,102 @@ def capture_run(
     >>> captured.outcome.value, captured.actions[0].action
     ('failure', 'get_user({"id": 1})')
     """
-    home.designs
-    done = []
-    failed = False
+    home.designs  # noqa: B018  # the designs bring the kinds of events
+    actions: list[dict[str, Any]] = []
     for number, turn in enumerate(turns, start=1):
-        if turn.keys() - _KNOWN or not turn.get("tool"):
+        if turn.keys() - _TURN_MEMBERS or not turn.get("tool"):
             raise InvalidInput(
                 f"got {dict(turn)!r:.200} for turn {number}; allowed are"
-                f" {', '.join(sorted(_KNOWN))}"
+                f" {', '.join(sorted(_TURN_MEMBERS))}"
             )
-        failed = bool(turn.get("error"))
-        given = turn.get("input", "")
-        action = f"{turn['tool']}({given if given == '' else json.dumps(given, ensure_ascii=False, default=str)})"
-        result = str(turn.get("output") or turn.get("error") or "")
-        done.append(
-            {
-                "reasoning": turn.get("thought", ""),
-                "action": action,
-                "result": result,
-                "ok": not failed,
-            }
-        )
-    ended = outcome or ("failure" if answer is None or failed else "success")
-    sure = 1.0 if outcome or ended == "failure" else _FINISHED
-    return capture(home, goal, done, outcome=ended, confidence=sure, **about)[0]
+        actions.append(_turn_action(turn))
+    failed = bool(actions) and not actions[-1]["ok"]
+    confidence = 1.0
+    if not outcome and (answer is None or failed):
+        outcome = "failure"
+    elif not outcome:
+        outcome = "success"
+        confidence = _FINISHED
+    trajectory_id, _ = capture(
+        home, goal, actions, outcome=outcome, confidence=confidence, **about
+    )
+    return trajectory_id
+
+
+def _turn_action(turn: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a turn of a run as an action of a trajectory."""
+    arguments = turn.get("input", "")
+    if arguments != "":
+        arguments = json.dumps(arguments, ensure_ascii=False, default=str)
+    return {
+        "reasoning": turn.get("thought", ""),
+        "action": f"{turn['tool']}({arguments})",
+        "result": str(turn.get("output") or turn.get("error") or ""),
+        "ok": not turn.get("error"),
+    }
 
 
 def memory_section(
     home: Home, goal: str, *, domain: str | None = None, agent: str = "main"
 ) -> str:
-    """What a prompt gets before the task: the strategy that answers to a goal, its
-    steps and constraints; '' where none does.
+    """Return what a prompt gets before the task.
 
-    That it was given is noted, for `agent`. Raises as `recall.recall`.
+    It is the strategy that answers to a goal, its steps and constraints; '' where none
+    does. That it was recalled is noted, for `agent`. It raises as
+    `strategies.recall`.
     """
-    found = recall(home, goal, domain=domain)
-    text = section_of(found)
-    if found.entry_point is not None:
+    result = recall(home, goal, domain=domain)
+    text = section_of(result)
+    if result.entry_point is not None:
         note_recalled(
             home,
             "prompt",
             query=goal,
-            items=[found.entry_point.id],
+            items=[result.entry_point.id],
             tokens=count_tokens(text),
             agent=agent,
         )
     return text
 
 
-def section_of(found: RecallResult) -> str:
-    """A recalled strategy as a section of a prompt: advice of our own, and what was
-    recorded in fences that name whose words it is.
+def section_of(result: RecallResult) -> str:
+    """Return a recalled strategy as a section of a prompt.
+
+    It has advice in words of this project, and what was recorded in fences that name
+    whose words it is.
     """
-    if (strategy := found.entry_point) is None:
+    strategy = result.entry_point
+    if strategy is None:
         return ""
-    how = (
-        f"and succeeded {strategy.worked}"
-        if strategy.worked
-        else "how it came out is not known"
-    )
-    lines = [
-        f"Strategy: {strategy.summary}",
-        *(f"Noted: {line}" for line in strategy.content.splitlines() if line),
-    ]
+    how = "how it came out is not known"
+    if strategy.worked:
+        how = f"and succeeded {strategy.worked}"
+    lines = [f"Strategy: {strategy.summary}"]
+    lines += [f"Noted: {line}" for line in strategy.content.splitlines() if line]
     for number, step in enumerate(strategy.steps[:_MOST_STEPS], start=1):
-        texts = zip(
-            (step.why or step.reasoning, step.action, step.result),
-            _CHARACTERS,
-            strict=True,
-        )
-        lines.append(
-            f"{number}."
-            f" {' → '.join(filter(None, (one_line(text, most) for text, most in texts)))}"
-        )
-    told = [_ADVICE.format(how=how), *fence(lines, f"{strategy.source},tools")]
-    avoided = strategy.constraints[-_MOST_WARNINGS:]
-    for source in dict.fromkeys(constraint.source for constraint in avoided):
-        said = [
-            constraint.text for constraint in avoided if constraint.source == source
-        ]
-        shown = [
-            text if text.startswith("Do not") else f"DO NOT: {text}" for text in said
-        ]
-        told += ["CONSTRAINTS, from what failed:", *fence(shown, source)]
-    return "\n".join(told)
+        lines.append(f"{number}. {_step_line(step)}")
+    section = [_ADVICE.format(how=how), *fence(lines, f"{strategy.source},tools")]
+    section += _constraint_lines(strategy.constraints[-_MOST_WARNINGS:])
+    return "\n".join(section)
+
+
+def _step_line(step: StrategyStep) -> str:
+    """Return a step as why it is done, what is done, and what came of it."""
+    texts = (step.why or step.reasoning, step.action, step.result)
+    parts = [
+        one_line(text, most) for text, most in zip(texts, _CHARACTERS, strict=True)
+    ]
+    return " → ".join(filter(None, parts))
+
+
+def _constraint_lines(constraints: Sequence[Constraint]) -> Iterator[str]:
+    """Yield constraints, fenced by whose words they are told in."""
+    for source in dict.fromkeys(constraint.source for constraint in constraints):
+        lines: list[str] = []
+        for constraint in constraints:
+            if constraint.source != source:
+                continue
+            is_order = constraint.text.startswith("Do not")
+            lines.append(constraint.text if is_order else f"DO NOT: {constraint.text}")
+        yield "CONSTRAINTS, from what failed:"
+        yield from fence(lines, source)

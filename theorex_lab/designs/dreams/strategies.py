@@ -1,9 +1,9 @@
-"""Strategies: what trajectories became, with their steps, constraints and links, their
-vectors in one matrix, and recall.
+"""Hold strategies, which trajectories became, and recall them.
 
-Recall is which strategy answers a task, step by step, and when it no longer fits. A
-strategy has to be alike before it counts how far it is trusted, so that a trusted one
-about something else never answers.
+Strategies have steps, constraints and links, and their vectors stand in one matrix.
+Recall finds the strategy that answers a task, gives it step by step, and notices when
+it no longer fits. A strategy has to be alike before it counts how far it is trusted, so
+that a trusted one about something else never answers.
 """
 
 import json
@@ -43,10 +43,13 @@ Matrix = NDArray[np.float32]
 
 
 class StrategyStep(NamedTuple):
-    """A step as it was recorded. why: what a dream said it is for.  seen: how often.
-    event: what recorded it.
+    """A step as it was recorded.
 
-    ok: whether it did its work, None where that is not known.
+    Attributes:
+        why: What a dream said it is for.
+        seen: How often it was done.
+        event: What recorded it.
+        ok: Whether it did its work, None where that is not known.
     """
 
     reasoning: str
@@ -66,8 +69,12 @@ class StrategyBranch(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """What is not to be done again. source: whose words they are, a key of `TRUST`.
-    event: what said it.  at: µs UTC.
+    """What is not to be done again.
+
+    Attributes:
+        source: Whose words they are, a key of `TRUST`.
+        event: The event that has it.
+        at: In µs UTC.
     """
 
     id: str
@@ -93,11 +100,17 @@ class EdgeRow(NamedTuple):
 class Strategy:
     """What was made of trajectories. Times in µs UTC.
 
-    goals: the goals that it was made of, `goal` first.  confidence: 0..1.  origin:
-    where it was lived, a key of `FIDELITY`.  success, failure: trajectories that came
-    out so.  content: what migrations added.  source: whose words it is told in, a key
-    of `TRUST`.  accesses: how often it was given.  event: the last that told it.
-    absorbed_by: the strategy that it was taken into, or ''.
+    Attributes:
+        goals: The goals that it was made of, `goal` first.
+        confidence: From 0 to 1.
+        origin: Where it was lived, a key of `FIDELITY`.
+        success: How many trajectories succeeded.
+        failure: How many trajectories failed.
+        content: What migrations added.
+        source: Whose words it is told in, a key of `TRUST`.
+        accesses: How often it was recalled.
+        event: The last event that has its state.
+        absorbed_by: The strategy that it was taken into, or ''.
     """
 
     id: str
@@ -130,25 +143,18 @@ class Strategy:
 
     @property
     def success_rate(self) -> float | None:
-        """The share of its trajectories that succeeded; None where none is known to
-        have succeeded or failed.
+        """The share of its trajectories that succeeded.
+
+        It is None where none is known to have succeeded or failed.
         """
-        return (
-            self.success / (self.success + self.failure)
-            if self.success or self.failure
-            else None
-        )
+        n_known = self.success + self.failure
+        return self.success / n_known if n_known else None
 
     @property
     def worked(self) -> str:
-        """How many of its trajectories succeeded, in words; '' where it is not known of
-        any.
-        """
-        return (
-            ""
-            if self.success_rate is None
-            else f"{self.success} of {self.success + self.failure} times"
-        )
+        """How many of its trajectories succeeded, in words; '' where none is known."""
+        n_known = self.success + self.failure
+        return f"{self.success} of {n_known} times" if n_known else ""
 
     @property
     def text(self) -> str:
@@ -156,19 +162,19 @@ class Strategy:
         return strategy_text(self.goal, self.summary, self.source)
 
     def state(self) -> dict[str, Any]:
-        """What an event carries of it, as JSON holds it."""
-        return {name: getattr(self, name) for name in _STATE.split()} | {
-            "steps": [step._asdict() for step in self.steps],
-            "goals": [*self.goals],
-            "tags": [*self.tags],
-            "branches": [
-                {"after": branch.after, "step": branch.step._asdict()}
-                for branch in self.branches
-            ],
-        }
+        """Return what an event carries of it, as JSON holds it."""
+        state: dict[str, Any] = {name: getattr(self, name) for name in _STATE.split()}
+        state["steps"] = [step._asdict() for step in self.steps]
+        state["goals"] = list(self.goals)
+        state["tags"] = list(self.tags)
+        state["branches"] = [
+            {"after": branch.after, "step": branch.step._asdict()}
+            for branch in self.branches
+        ]
+        return state
 
     def to_dict(self) -> dict[str, Any]:
-        """The strategy with the members of Evolving Memory's parent nodes."""
+        """Return the strategy with the members of Evolving Memory's parent nodes."""
         return {
             "node_id": self.id,
             "type": "parent",
@@ -186,7 +192,9 @@ class Strategy:
             "domain": self.domain,
             "child_count": len(self.steps),
             "trigger_goals": [*self.goals],
-            "negative_constraints": [found.text for found in self.constraints],
+            "negative_constraints": [
+                constraint.text for constraint in self.constraints
+            ],
             "access_count": self.accesses,
             "created_at": to_iso(self.created_at),
             "updated_at": to_iso(self.updated_at),
@@ -199,16 +207,18 @@ _STATE = (
 )
 
 
-def strategy_of(state: dict[str, Any], **known: Any) -> Strategy:
-    """The strategy that an event's `state` tells, with what is `known` of it beside."""
-    given: dict[str, Any] = {name: state[name] for name in _STATE.split()}
+def strategy_of(state: dict[str, Any], **members: Any) -> Strategy:
+    """Return the strategy of an event's `state`, with other `members` beside it."""
+    for name in _STATE.split():
+        members[name] = state[name]
+    for name in ("goals", "tags"):
+        members[name] = tuple(state[name])
+    steps = tuple(StrategyStep(**step) for step in state["steps"])
     branches = tuple(
         StrategyBranch(branch["after"], StrategyStep(**branch["step"]))
         for branch in state["branches"]
     )
-    steps = tuple(StrategyStep(**step) for step in state["steps"])
-    given |= {name: tuple(state[name]) for name in ("goals", "tags")}
-    return Strategy(steps=steps, branches=branches, **given, **known)
+    return Strategy(steps=steps, branches=branches, **members)
 
 
 class Strategies(View):
@@ -252,18 +262,23 @@ class Strategies(View):
         self.cycles = Table(seq="i8", traces="i8")
 
     def _strategy(self, event: Event) -> None:
-        if self.ids.find(event.body["strategy_id"]) is None:
-            self.ids.number(event.body["strategy_id"])
-            who = {
-                "agent": self.agents.number(event.agent),
-                "project": self.projects.number(event.body["project"]),
-            }
-            self.rows.add(created_at=event.at, state=-1, **who)
-            self._told(event)
+        strategy_id = event.body["strategy_id"]
+        if self.ids.find(strategy_id) is not None:
+            return
+        self.ids.number(strategy_id)
+        self.rows.add(
+            created_at=event.at,
+            state=-1,
+            agent=self.agents.number(event.agent),
+            project=self.projects.number(event.body["project"]),
+        )
+        self._put_state(event)
 
-    def _told(self, event: Event) -> int | None:
+    def _put_state(self, event: Event) -> int | None:
+        """Take in the state of an event; return the row of its strategy, if there is one."""
         row = self.ids.find(event.body["strategy_id"])
-        if row is not None and (state := event.body["state"]):
+        state = event.body["state"] if row is not None else None
+        if row is not None and state:
             self.rows.put(
                 row,
                 state=len(self.states),
@@ -274,46 +289,57 @@ class Strategies(View):
             self.events.append(event.id)
         return row
 
-    _strategy_migrated = _told
+    _strategy_migrated = _put_state
 
     def _strategy_merged(self, event: Event) -> None:
-        row = self._told(event)
+        row = self._put_state(event)
         absorbed = self.ids.find(event.body["absorbed"])
         if row is not None and absorbed is not None:
             self.rows.put(absorbed, absorbed_by=0 if event.body["undo"] else row + 1)
 
     def _strategy_compacted(self, event: Event) -> None:
-        if (row := self._told(event)) is not None and (
-            event.body["pruned"] or event.body["undo"]
-        ):
-            self.rows.put(row, asleep=event.body["pruned"] and not event.body["undo"])
+        row = self._put_state(event)
+        pruned = event.body["pruned"]
+        undo = event.body["undo"]
+        if row is not None and (pruned or undo):
+            self.rows.put(row, asleep=pruned and not undo)
 
     def _strategy_linked(self, event: Event) -> None:
-        edge = _edge(
-            *(event.body[name] for name in ("from_id", "to_id", "type", "weight"))
-        )
-        source, target = map(self.ids.find, edge[1:3])
-        if None not in (source, target) and self.link_ids.find(edge.edge_id) is None:
+        body = event.body
+        edge = _edge(body["from_id"], body["to_id"], body["type"], body["weight"])
+        source = self.ids.find(edge.source)
+        target = self.ids.find(edge.target)
+        if source is None or target is None:
+            return
+        if self.link_ids.find(edge.edge_id) is None:
             self.link_ids.number(edge.edge_id)
             self.links.add(source=source, target=target)
             self.edges.append(json.dumps(edge))
 
     def _constraint(self, event: Event) -> None:
         body = event.body
-        if (row := self.ids.find(body["strategy_id"])) is not None:
-            self.constraints.add(row=row)
-            said = [
-                body[name]
-                for name in ("constraint_id", "text", "fault", "source", "trajectory")
-            ]
-            self.told.append(json.dumps([*said, event.id, event.at]))
+        row = self.ids.find(body["strategy_id"])
+        if row is None:
+            return
+        self.constraints.add(row=row)
+        constraint = Constraint(
+            body["constraint_id"],
+            body["text"],
+            body["fault"],
+            body["source"],
+            body["trajectory"],
+            event.id,
+            event.at,
+        )
+        self.told.append(json.dumps(constraint))
 
     def _dream(self, event: Event) -> None:
         self.cycles.add(seq=event.seq, traces=event.body["traces_processed"])
 
     def _recalled(self, event: Event) -> None:
         for item in event.body["items"]:
-            if (row := self.ids.find(item)) is not None:
+            row = self.ids.find(item)
+            if row is not None:
                 self.rows["accesses"][row] += 1
 
     def chosen(
@@ -323,48 +349,50 @@ class Strategies(View):
         active: bool | None = True,
         projects: Projects = None,
     ) -> list[int]:
-        """Rows in their order; active: neither pruned nor taken into another."""
+        """Return rows in their order; active: neither pruned nor taken into another."""
         mask = np.ones(len(self.rows), np.bool_)
         if active is not None:
             mask = ((self.rows["absorbed_by"] == 0) & ~self.rows["asleep"]) == active
         return rows_in(self, mask, domain, projects)
 
     def strategy(self, row: int) -> Strategy:
-        """The strategy in a row."""
-        names = ("created_at", "updated_at", "accesses", "state", "absorbed_by")
-        cells = {name: self.rows[name][row].item() for name in names}
+        """Return the strategy in a row."""
+        cells = {name: self.rows[name][row].item() for name in _CELLS}
         number = cells.pop("state")
         absorbed = cells.pop("absorbed_by")
-        told = [
-            json.loads(self.told[at])
-            for at in np.flatnonzero(self.constraints["row"] == row).tolist()
-        ]
+        numbers = np.flatnonzero(self.constraints["row"] == row).tolist()
+        constraints = [Constraint(*json.loads(self.told[at])) for at in numbers]
         return strategy_of(
             json.loads(self.states[number]),
             id=self.ids[row],
             event=self.events[number],
             project=self.projects[int(self.rows["project"][row])],
             agent=self.agents[int(self.rows["agent"][row])],
-            constraints=tuple(Constraint(*said) for said in told),
+            constraints=tuple(constraints),
             active=not (absorbed or self.rows["asleep"][row]),
             absorbed_by=self.ids[absorbed - 1] if absorbed else "",
             **cells,
         )
 
 
+_CELLS = ("created_at", "updated_at", "accesses", "state", "absorbed_by")
+
+
 def new_strategy_id(*parts: object) -> str:
-    """The id of a strategy that is made of these: the same for the same."""
+    """Return the id of a strategy that is made of these: the same for the same."""
     return f"st-{derived_event_id('strategy', *parts).replace('-', '')[-12:]}"
 
 
 def strategies_of(
     home: Home, *, domain: str | None = None, active: bool | None = True
 ) -> list[Strategy]:
-    """The strategies of the home's project or of none, of a domain or of all, in the
-    order in which they were made.
+    """Return strategies of the home's project or of none, in the order of their making.
 
-    active: those that hold, those that were pruned or taken into others, or with None
-    both.
+    Args:
+        home: Whose strategies they are.
+        domain: Only of this domain.
+        active: Those that hold, those that were pruned or taken into others, or with
+            None both.
     """
     with home.views.reading(Strategies) as view:
         return [
@@ -374,51 +402,55 @@ def strategies_of(
 
 
 def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
-    """The strategy of this id. Raises InvalidInput where there is none in the home's
-    project, naming the nearest.
+    """Return the strategy of this id.
+
+    Raises:
+        InvalidInput: There is none in the home's project; it names the nearest.
     """
     with home.views.reading(Strategies) as view:
         row = view.ids.find(strategy_id) if isinstance(strategy_id, str) else None
-        if row is not None and (
-            (found := view.strategy(row)).project in ("", home.project)
-            or not home.project
-        ):
-            return found
-        if row is not None:
-            told = f"got the strategy {strategy_id}, of project {found.project}"
-            raise InvalidInput(f"{told}; allowed are those of this one")
-        raise unknown_id("strategy", strategy_id, view.ids)
+        if row is None:
+            raise unknown_id("strategy", strategy_id, view.ids)
+        strategy = view.strategy(row)
+    if home.project and strategy.project not in ("", home.project):
+        raise InvalidInput(
+            f"got the strategy {strategy_id}, of project {strategy.project}; allowed"
+            " are those of this one"
+        )
+    return strategy
 
 
 def edges_of(home: Home, node_id: str) -> tuple[list[EdgeRow], list[EdgeRow]]:
-    """Edges that lead out of a node and those that lead to it; a node is a strategy or
-    a step, `ID.NUMBER`.
+    """Return the edges that lead out of a node and those that lead to it.
 
-    Raises InvalidInput as `strategy_by_id`.
+    A node is a strategy or a step, `ID.NUMBER`.
+
+    Raises:
+        InvalidInput: As `strategy_by_id`.
     """
     edges = all_edges(home, [strategy_by_id(home, node_id.partition(".")[0])])
-    return [edge for edge in edges if edge.source == node_id], [
-        edge for edge in edges if edge.target == node_id
-    ]
+    out = [edge for edge in edges if edge.source == node_id]
+    into = [edge for edge in edges if edge.target == node_id]
+    return out, into
 
 
 def all_edges(home: Home, strategies: Iterable[Strategy]) -> list[EdgeRow]:
-    """Every edge of these strategies."""
-    return [
-        *dict.fromkeys(
-            edge
-            for one in strategies
-            for edge in (*_own_edges(one), *_links(home, one.id))
-        )
-    ]
+    """Return every edge of these strategies."""
+    edges: dict[EdgeRow, None] = {}
+    for strategy in strategies:
+        edges.update(dict.fromkeys(_own_edges(strategy)))
+        edges.update(dict.fromkeys(_links(home, strategy.id)))
+    return list(edges)
 
 
 def _own_edges(strategy: Strategy) -> list[EdgeRow]:
+    """Return the edges between a strategy and its steps."""
     nodes = [f"{strategy.id}.{number}" for number in range(len(strategy.steps))]
-    pairs = [(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
-    for one, after in pairwise(nodes):
-        pairs += [(one, after, Edge.NEXT_STEP), (after, one, Edge.PREVIOUS_STEP)]
-    return [_edge(*pair) for pair in pairs]
+    edges = [_edge(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
+    for node, next_node in pairwise(nodes):
+        edges.append(_edge(node, next_node, Edge.NEXT_STEP))
+        edges.append(_edge(next_node, node, Edge.PREVIOUS_STEP))
+    return edges
 
 
 def _edge(source: str, target: str, kind: str, weight: float = 1.0) -> EdgeRow:
@@ -426,34 +458,37 @@ def _edge(source: str, target: str, kind: str, weight: float = 1.0) -> EdgeRow:
 
 
 def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
+    """Return the links of a strategy to others, and of others to it."""
     with home.views.reading(Strategies) as view:
         row = view.ids.find(strategy_id)
-        links = view.links
-        found = np.flatnonzero(
-            (links["source"] == row) | (links["target"] == row)
-        ).tolist()
-        return [EdgeRow(*json.loads(view.edges[at])) for at in found]
+        touches = (view.links["source"] == row) | (view.links["target"] == row)
+        numbers = np.flatnonzero(touches).tolist()
+        return [EdgeRow(*json.loads(view.edges[at])) for at in numbers]
 
 
 def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
-    """Vectors of these texts by the home's embedder, (len(texts), dimensions), kept
-    beside those of search.
+    """Return vectors of these texts by the home's embedder, (len(texts), dimensions).
 
-    Raises ModelUnavailable where the embedder does not answer with vectors.
+    They are kept beside those of search.
+
+    Raises:
+        ModelUnavailable: The embedder does not answer with vectors.
     """
     return StrategyVectors(home).of(texts)
 
 
 class StrategyVectors:
-    """The vectors of the active strategies of a home's project, or of none; what
-    changed is looked up again.
+    """The vectors of the active strategies of a home's project, or of none.
+
+    What changed is looked up again.
     """
 
     def __init__(self, home: Home) -> None:
         self.home = home
         self._lock = RLock()
-        self._known: tuple[int, ...] = ()
-        self._asked: tuple[str, Matrix] | None = None
+        self._version: tuple[int, ...] = ()
+        self._latest_query = ""
+        self._latest_vector: Matrix | None = None
         self.ids: list[str] = []
         self._domains = self._records = np.zeros(0, np.int64)
 
@@ -470,43 +505,48 @@ class StrategyVectors:
         """As `vectors_of`."""
         with self._lock:
             keys = [text_key(text) for text in texts]
-            held, matrix = self.cache.get(keys)
+            is_cached, matrix = self.cache.get(keys)
             lacking = {
-                keys[place]: texts[place] for place in np.flatnonzero(~held).tolist()
+                keys[index]: texts[index]
+                for index in np.flatnonzero(~is_cached).tolist()
             }
             if lacking:
-                self.cache.add(list(lacking), self.made([*lacking.values()]))
+                self.cache.add(list(lacking), self.made(list(lacking.values())))
                 matrix = self.cache.get(keys)[1]
             return matrix
 
     def made(self, texts: Sequence[str]) -> Matrix:
-        """Vectors that are computed and not kept. Raises ModelUnavailable where what
-        comes is not one a text, finite.
+        """Return vectors that are computed and not kept.
+
+        Raises:
+            ModelUnavailable: What comes is not one a text, finite.
         """
-        found = np.asarray(self.home.embedder.embed(texts), np.float32)
         embedder = self.home.embedder
-        if (
-            found.shape != (len(texts), embedder.dimensions)
-            or not np.isfinite(found).all()
-        ):
-            told = f"{embedder.id} gave vectors of the shape {found.shape}"
-            raise ModelUnavailable(f"{told}; allowed is one a text, finite")
-        return found
+        vectors = np.asarray(embedder.embed(texts), np.float32)
+        shape = (len(texts), embedder.dimensions)
+        if vectors.shape != shape or not np.isfinite(vectors).all():
+            raise ModelUnavailable(
+                f"{embedder.id} gave vectors of the shape {vectors.shape}; allowed is one a"
+                " text, finite"
+            )
+        return vectors
 
     def follow(self) -> None:
-        """Take over what was made or changed meanwhile. Raises ModelUnavailable as
-        `vectors_of`.
+        """Take over what was made or changed meanwhile.
+
+        Raises:
+            ModelUnavailable: As `vectors_of`.
         """
         with self.home.views.reading(Strategies) as view:
-            gone = int(view.rows["asleep"].sum() + (view.rows["absorbed_by"] > 0).sum())
+            n_asleep = int(view.rows["asleep"].sum())
+            n_absorbed = int((view.rows["absorbed_by"] > 0).sum())
             self.cache.refresh()
-            known = (len(view.states), gone, self.cache.generation)
-            if known == self._known:
+            version = (len(view.states), n_asleep + n_absorbed, self.cache.generation)
+            if version == self._version:
                 return
             rows = view.chosen(projects=self.home.projects)
-            states = [
-                json.loads(view.states[int(view.rows["state"][row])]) for row in rows
-            ]
+            numbers = [int(view.rows["state"][row]) for row in rows]
+            states = [json.loads(view.states[number]) for number in numbers]
             self.ids = [view.ids[row] for row in rows]
             self._domains = view.rows["domain"][rows].astype(np.int64)
         texts = [
@@ -515,25 +555,21 @@ class StrategyVectors:
         ]
         self.of(texts)
         self._records = self.cache.find([text_key(text) for text in texts])
-        self._known = known
+        self._version = version
 
     def nearest(
         self, text: str | Matrix, most: int, domain: str | None = None
     ) -> list[tuple[str, float]]:
-        """Ids of the strategies nearest to a text or vector, of a domain or of all,
-        with their cosines, best first.
+        """Return the strategies nearest to a text or vector, best first.
+
+        They are of a domain or of all, and come as ids with their cosines.
         """
         with self._lock:
             self.follow()
-            if isinstance(text, str) and (
-                self._asked is None or self._asked[0] != text
-            ):
-                self._asked = text, self.made([text])[0]
-            vector = (
-                self._asked[1]
-                if isinstance(text, str) and self._asked
-                else np.asarray(text, np.float32)
-            )
+            if isinstance(text, str):
+                vector = self._query_vector(text)
+            else:
+                vector = np.asarray(text, np.float32)
             rows = np.arange(len(self.ids))
             if domain is not None:
                 number = self.home.views.get(Strategies).domains.find(domain)
@@ -541,54 +577,58 @@ class StrategyVectors:
                     self._domains == (-1 if number is None else number)
                 )
             rows = rows[self.cache.likely(self._records[rows], vector, most)]
-            found, scores = best_first(
-                rows, self.cache.read(self._records[rows])[1] @ vector, most
-            )
+            cosines = self.cache.read(self._records[rows])[1] @ vector
+            best_rows, scores = best_first(rows, cosines, most)
         return [
-            (self.ids[place], score)
-            for place, score in zip(found.tolist(), scores.tolist(), strict=True)
+            (self.ids[row], score)
+            for row, score in zip(best_rows.tolist(), scores.tolist(), strict=True)
         ]
+
+    def _query_vector(self, query: str) -> Matrix:
+        """Return the vector of a query; that of the latest one is kept."""
+        if self._latest_vector is None or query != self._latest_query:
+            self._latest_vector = self.made([query])[0]
+            self._latest_query = query
+        return self._latest_vector
 
 
 def status(home: Home, _agent: str | None) -> dict[str, Any]:
-    """How many trajectories there are, how many of them were dreamt, how many
-    strategies hold, and of how many dreams.
+    """Return how many trajectories, strategies and cycles there are.
+
+    It also says how many of the trajectories were dreamt; the strategies are those that
+    hold.
     """
-    lived = home.views.get(Trajectories).rows
+    trajectories = home.views.get(Trajectories).rows
     view = home.views.get(Strategies)
-    known = {
-        "strategies": len(view.chosen(projects=home.projects)),
-        "cycles": len(view.cycles),
-    }
     return {
         "dreams": {
-            "trajectories": len(lived),
-            "dreamt": int(lived["dreamt"].sum()),
-            **known,
+            "trajectories": len(trajectories),
+            "dreamt": int(trajectories["dreamt"].sum()),
+            "strategies": len(view.chosen(projects=home.projects)),
+            "cycles": len(view.cycles),
         }
     }
 
 
 def agents_of(home: Home) -> list[str]:
-    """Who has a strategy."""
+    """Return the agents that have a strategy."""
     with home.views.reading(Strategies) as view:
         return list(view.agents)
 
 
 def undreamt(home: Home) -> dict[tuple[str, str], int]:
-    """By agent and session, the first seq of what was not dreamt yet: nothing that
-    waits is archived.
+    """Return the first seq of what was not dreamt yet, by agent and session.
+
+    Nothing that waits is archived.
     """
     with home.views.reading(Trajectories) as view:
-        waits = np.flatnonzero(~view.rows["dreamt"])[::-1].tolist()
-        keys = (
-            (
-                view.keys[int(view.rows["key"][row])].partition("/"),
-                int(view.rows["goal"][row]),
-            )
-            for row in waits
-        )
-        return {(agent, session): seq for (agent, _, session), seq in keys}
+        first_seqs: dict[tuple[str, str], int] = {}
+        # From the latest to the earliest, so that the earliest stays.
+        for row in np.flatnonzero(~view.rows["dreamt"])[::-1].tolist():
+            key = view.keys[int(view.rows["key"][row])]
+            agent, _, session = key.partition("/")
+            first_seqs[agent, session] = int(view.rows["goal"][row])
+        return first_seqs
 
 
 Path = Literal["memory_traversal", "zero_shot", "context_jump"]
@@ -597,10 +637,13 @@ _QUERY_CHARACTERS = 2_000
 
 
 class RecallResult(NamedTuple):
-    """What a recall gave. entry_point: the strategy to begin with, None for zero_shot.
-    confidence: the weighted sum, 0..1.
+    """What a recall gave.
 
-    similarity: the cosine with the strategy.  reasoning: why, in words.
+    Attributes:
+        reasoning: Why, in words.
+        confidence: The weighted sum, 0..1.
+        entry_point: The strategy to begin with, None for zero_shot.
+        similarity: The cosine with the strategy.
     """
 
     path: Path
@@ -611,8 +654,9 @@ class RecallResult(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """What comes next on a way: a step and its number, None at the end; after a jump,
-    the strategy that it leads to.
+    """What comes next on a way: a step and its number, None at the end.
+
+    After a jump, `entry` is the strategy that it leads to.
     """
 
     path: Path
@@ -624,8 +668,13 @@ class NextStep(NamedTuple):
 
 @dataclass
 class TraversalState:
-    """Where one is on a strategy. node_id: the strategy.  index: of the step that comes
-    next.  jumps: strategies left behind.
+    """The position on a strategy that is followed.
+
+    Attributes:
+        node_id: The strategy.
+        index: The index of the step that comes next.
+        drifted: Whether the context fits the strategy no more.
+        jumps: Strategies left behind.
     """
 
     node_id: str
@@ -640,8 +689,9 @@ def weighed(
     confidence: float,
     success_rate: float | None,
 ) -> float:
-    """Likeness, confidence and success, weighted; where no success is known its weight
-    goes to the other two in proportion.
+    """Return likeness, confidence and success, weighted.
+
+    Where no success is known its weight goes to the other two in proportion.
 
     >>> (
     ...     round(weighed(DreamSettings(), 0.8, 0.6, None), 3),
@@ -660,32 +710,39 @@ def weighed(
 
 
 def recall(home: Home, query: str, **among: Any) -> RecallResult:
-    """The strategy that answers a task, of the home's project or of none: the best of
-    those alike, if good enough.
+    """Return the strategy that answers a task: the best of those alike, if good enough.
 
-    among: which, as `ranking` takes it. Raises InvalidInput for a query without words,
-    ModelUnavailable where the embedder does not answer.
+    Args:
+        home: Whose strategies they are; of its project or of none.
+        query: The task.
+        among: Which strategies, as `ranking` takes it.
+
+    Raises:
+        InvalidInput: The query has no words.
+        ModelUnavailable: The embedder does not answer.
     """
-    ranked = ranking(home, query, **among)
-    settings = dream_settings(home)
+    results = ranking(home, query, **among)
+    threshold = dream_settings(home).recall_threshold
     floor = floor_of(home)
-    if not ranked:
+    if not results:
         return RecallResult("zero_shot", "nothing was dreamt yet")
-    fitting = [found for found in ranked if (found.similarity or 0.0) >= floor]
-    if not fitting:
-        nearest = max(found.similarity or 0.0 for found in ranked)
+    alike = [result for result in results if (result.similarity or 0.0) >= floor]
+    if not alike:
+        nearest = max(result.similarity or 0.0 for result in results)
         return RecallResult(
             "zero_shot",
             f"nothing is alike: the nearest has {nearest:.2f}, the floor is"
             f" {floor:.2f}",
         )
-    best = fitting[0]
-    if best.confidence < settings.recall_threshold:
-        told = (
-            f"the best is too doubtful: {best.confidence:.2f} of"
-            f" {settings.recall_threshold:.2f}"
+    best = alike[0]
+    if best.confidence < threshold:
+        return RecallResult(
+            "zero_shot",
+            f"the best is too doubtful: {best.confidence:.2f} of {threshold:.2f}",
+            best.confidence,
+            None,
+            best.similarity,
         )
-        return RecallResult("zero_shot", told, best.confidence, None, best.similarity)
     return best
 
 
@@ -697,11 +754,20 @@ def ranking(
     top: int | None = None,
     vectors: StrategyVectors | None = None,
 ) -> list[RecallResult]:
-    """The strategies nearest to a query, weighed, best first, whether they answer it or
-    not.
+    """Return the strategies nearest to a query, weighed, best first.
 
-    domain: only its.  top: how many are compared, by default recallTop.  vectors: those
-    of the home, where they are kept. Raises as `recall`.
+    They are listed whether they answer it or not.
+
+    Args:
+        home: Whose strategies they are.
+        query: The task.
+        domain: Only of this domain.
+        top: How many are compared, by default recallTop.
+        vectors: Those of the home, where they are kept.
+
+    Raises:
+        InvalidInput: As `recall`.
+        ModelUnavailable: As `recall`.
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(
@@ -709,99 +775,106 @@ def ranking(
             " done"
         )
     settings = dream_settings(home)
-    known = vectors or StrategyVectors(home)
-    found = []
-    asked = one_line(query, _QUERY_CHARACTERS)
+    vectors = vectors or StrategyVectors(home)
+    line = one_line(query, _QUERY_CHARACTERS)
+    results = list[RecallResult]()
     with home.views.reading(Strategies) as view:
-        for strategy_id, similarity in known.nearest(
-            asked, top or settings.recall_top, domain
-        ):
+        nearest = vectors.nearest(line, top or settings.recall_top, domain)
+        for strategy_id, similarity in nearest:
             strategy = view.strategy(view.ids.number(strategy_id))
-            total = weighed(
-                settings, similarity, strategy.confidence, strategy.success_rate
-            )
-            told = (
-                f"alike {similarity:.2f}, {strategy.confidence:.0%} sure,"
-                f" {f'worked {strategy.worked}' if strategy.worked else 'no success known'}"
-            )
-            found.append(
-                RecallResult(
-                    "memory_traversal",
-                    told,
-                    round(total, 6),
-                    strategy,
-                    round(similarity, 6),
-                )
-            )
-    return sorted(found, key=lambda one: -one.confidence)
+            results.append(_weighed_result(settings, strategy, similarity))
+    return sorted(results, key=lambda result: -result.confidence)
+
+
+def _weighed_result(
+    settings: DreamSettings, strategy: Strategy, similarity: float
+) -> RecallResult:
+    """Return a strategy as the result of a recall, with the reasons in words."""
+    confidence = weighed(
+        settings, similarity, strategy.confidence, strategy.success_rate
+    )
+    success = f"worked {strategy.worked}" if strategy.worked else "no success known"
+    return RecallResult(
+        "memory_traversal",
+        f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {success}",
+        round(confidence, 6),
+        strategy,
+        round(similarity, 6),
+    )
 
 
 def begin_traversal(home: Home, strategy_id: str) -> TraversalState:
-    """Begin to follow a strategy. Raises InvalidInput for an unknown one."""
+    """Begin to follow a strategy.
+
+    Raises:
+        InvalidInput: The strategy is unknown.
+    """
     return TraversalState(strategy_by_id(home, strategy_id).id)
 
 
 def next_step(home: Home, state: TraversalState, context: str = "") -> NextStep:
-    """The next step; where the present context fits the strategy no more, the strategy
-    to jump to, or zero_shot.
+    """Return the next step, and let the state go on with it.
 
-    context: what is going on, in words; '' asks nothing. The state goes on with it.
+    Where the present context fits the strategy no more, it is the strategy to jump to,
+    or zero_shot.
+
+    Args:
+        home: Whose strategies they are.
+        state: The position.
+        context: What is going on, in words; '' asks nothing.
     """
     strategy = strategy_by_id(home, state.node_id)
     state.drifted = bool(context.strip()) and not _fits(home, strategy, context)
     if state.drifted:
-        found = recall(home, context, domain=strategy.domain)
-        if found.entry_point is None or found.entry_point.id in (
-            strategy.id,
-            *state.jumps,
-        ):
-            return NextStep(
-                "zero_shot",
-                reasoning=f"it no longer fits {strategy.id}; {found.reasoning}",
-            )
-        state.jumps.append(state.node_id)
-        state.node_id, state.index = found.entry_point.id, 0
-        return NextStep(
-            "context_jump",
-            None,
-            0,
-            found.entry_point,
-            f"it no longer fits {strategy.id}; {found.reasoning}",
-        )
+        return _jump(home, state, strategy, context)
     if state.index >= len(strategy.steps):
         return NextStep("memory_traversal", None, state.index)
     state.index += 1
-    return NextStep(
-        "memory_traversal", strategy.steps[state.index - 1], state.index - 1
-    )
+    number = state.index - 1
+    return NextStep("memory_traversal", strategy.steps[number], number)
+
+
+def _jump(
+    home: Home, state: TraversalState, strategy: Strategy, context: str
+) -> NextStep:
+    """Return the strategy that fits the context, or zero_shot; the state jumps to it."""
+    result = recall(home, context, domain=strategy.domain)
+    reasoning = f"it no longer fits {strategy.id}; {result.reasoning}"
+    entry = result.entry_point
+    if entry is None or entry.id in (strategy.id, *state.jumps):
+        return NextStep("zero_shot", reasoning=reasoning)
+    state.jumps.append(state.node_id)
+    state.node_id = entry.id
+    state.index = 0
+    return NextStep("context_jump", None, 0, entry, reasoning)
 
 
 def _fits(home: Home, strategy: Strategy, context: str) -> bool:
-    """Whether the context is as near to a strategy, or to the step that comes, as the
-    threshold asks.
-    """
-    settings = dream_settings(home)
-    limit = (
-        floor_of(home) if settings.drift_threshold is None else settings.drift_threshold
-    )
-    texts = [strategy.text, *strategy.goals, *(step.action for step in strategy.steps)]
+    """Return whether the context is near enough to a strategy, or to one of its steps."""
+    limit = dream_settings(home).drift_threshold
+    if limit is None:
+        limit = floor_of(home)
+    texts = [context, strategy.text, *strategy.goals]
+    texts += [step.action for step in strategy.steps]
     vectors = StrategyVectors(home).made(
-        [one_line(text, _QUERY_CHARACTERS) for text in (context, *texts)]
+        [one_line(text, _QUERY_CHARACTERS) for text in texts]
     )
     return float((vectors[1:] @ vectors[0]).max()) >= limit
 
 
 def floor_of(home: Home) -> float:
-    """The cosine below which nothing answers: the setting, else what unrelated tasks
-    reach with the home's embedder.
+    """Return the cosine below which nothing answers.
+
+    It is the setting, else what unrelated tasks reach with the home's embedder.
     """
-    given = dream_settings(home).recall_floor
-    return calibrated(home.embedder) if given is None else given
+    floor = dream_settings(home).recall_floor
+    return calibrated(home.embedder) if floor is None else floor
 
 
 def calibrated(embedder: Embedder) -> float:
-    """The greatest cosine of two of the packaged tasks, which have nothing to do with
-    each other; computed once an embedder.
+    """Return the greatest cosine of two of the packaged tasks.
+
+    The tasks have nothing to do with each other. It is computed once an embedder.
 
     >>> from theorex_lab.search.embed import HashedNgramEmbedder
     >>> 0 < calibrated(HashedNgramEmbedder()) < 0.6

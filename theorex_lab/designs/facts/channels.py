@@ -30,7 +30,7 @@ class Channels(View):
         self.names = Names()
         self.groups = Table(group="i1")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in channels; one that is added again is as it was said last."""
         for event in events:
             row = self.names.number(event.body["channel"])

@@ -115,9 +115,9 @@ def _views() -> Sequence[type[View]]:
 TREES = FileLayout("", _export_tree)
 DESIGN = Design(
     name="facts",
-    face=_face,
+    api=_face,
     kinds=KINDS,
-    leads=False,
+    default=False,
     settings=FactSettings,
     files=(TREES,),
     views=_views,

@@ -348,7 +348,7 @@ def facts_of(
             found = view.listed(view.rows(entity, active=active))
     else:
         view = Facts()
-        view.fold(
+        view.apply(
             [
                 event
                 for event in home.journal.tail(0, kinds=Facts.kinds)

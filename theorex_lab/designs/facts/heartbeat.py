@@ -108,7 +108,7 @@ def beat(home: Home) -> HeartbeatReport:
     return done
 
 
-def night_step(home: Home, agent: str | None) -> str:
+def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
     """The phases as a step of the night, which holds the lease, runs them in its own
     process and reports them itself.
 

@@ -77,7 +77,7 @@ class Notes(View):
         self.written = Strings()
         self.notes = Table(status="i1", reviewed_at="i8", fact="i4")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in notes, and what became of them."""
         for event in events:
             body, row = event.body, self.ids.find(event.body["note_id"])

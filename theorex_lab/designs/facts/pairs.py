@@ -1,10 +1,11 @@
-"""How alike two sentences are, whether they contradict each other, and which of many
-come into question.
+"""Measure how alike two sentences are and whether they contradict each other, and find
+the sentences that may be compared.
 
-Told by the words that one says and the other does not, by negation, and by values of
-one kind; English and Russian, no model. `theorex eval duplicates` and `theorex eval
-contradictions` measure it on public pairs. When two say exactly the same is told by
-their normal form, its SHA-256, and the tokens whose signs carry meaning.
+The measures go by the words that only one sentence has, by negation, and by values of
+one kind. They know English and Russian, and use no model. `theorex eval duplicates` and
+`theorex eval contradictions` measure them on public pairs. Exact duplicates have the
+same normal form, whose SHA-256 stands for it, and the same tokens whose signs carry
+meaning.
 """
 
 import hashlib
@@ -87,15 +88,14 @@ _NUMBER_WORDS = {
     "11": "eleven eleventh одиннадцать",
     "12": "twelve twelfth двенадцать",
 }
-_NUMBERS = {
-    word: number for number, words in _NUMBER_WORDS.items() for word in words.split()
-}
-_INDEFINITE, _PRONOUNS, _EMPTY = (
-    frozenset(_SECTIONS[name].split()) for name in ("indefinite", "pronouns", "empty")
-)
-_ROOT = (
-    4  # letters that words of one root have in common at least, and half of the longer
-)
+_NUMBERS = dict[str, str]()
+for _number, _words in _NUMBER_WORDS.items():
+    _NUMBERS.update(dict.fromkeys(_words.split(), _number))
+_INDEFINITE = frozenset(_SECTIONS["indefinite"].split())
+_PRONOUNS = frozenset(_SECTIONS["pronouns"].split())
+_EMPTY = frozenset(_SECTIONS["empty"].split())
+# Letters that words of one root have in common at least, and half of the longer.
+_ROOT = 4
 # Weights of likeness: least squares on the pairs of stsb whose SHA-256 is even, for
 # judgements from 0 to 1.
 _CONSTANT = -0.042
@@ -106,45 +106,47 @@ _SWAPPED = -0.198
 # the same (4 or more of 5).
 NEAR_DUPLICATE = 0.92
 NEAR_WARN = 0.71  # a warning costs little: the largest F1 there
-WORDS_SKIP, WORDS_WARN = (
-    0.65,
-    0.5,
-)  # Engram's, of words alone; the rules above would choose 0.82 and 0.54
-CONTRADICTS = (
-    0.42  # the largest F1, as a mean of the even pairs of sick and of fever_symmetric
-)
-_MIDDLING, _BY_COSINE, _SWAP = (
-    0.6,
-    0.3,
-    0.9,
-)  # chosen on the even pairs of fever_symmetric
+# Engram's, of words alone; the rules above would choose 0.82 and 0.54.
+WORDS_SKIP = 0.65
+WORDS_WARN = 0.5
+# The largest F1, as a mean of the even pairs of sick and of fever_symmetric.
+CONTRADICTS = 0.42
+# Chosen on the even pairs of fever_symmetric.
+_MIDDLING = 0.6
+_BY_COSINE = 0.3
+_SWAP = 0.9
 _NONE = np.zeros(0, np.int32)
-_LEAST_SHARED, _LEAST_JACCARD = 2, 0.3  # Engram's, of candidates
+# Engram's, of candidates.
+_LEAST_SHARED = 2
+_LEAST_JACCARD = 0.3
 
 
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
-    return str(
-        Stemmer.Stemmer("english" if word.isascii() else "russian", 0).stemWord(word)
-    )
+    language = "english" if word.isascii() else "russian"
+    return str(Stemmer.Stemmer(language, 0).stemWord(word))
 
 
 @cache
-def _kinds() -> dict[str, str]:
-    """The kind of each word that has one, by its stem."""
-    return {
-        _stem(word): kind
-        for kind in _SECTIONS["kinds"].splitlines()
-        for word in kind.split()
-    }
+def _kind_by_stem() -> dict[str, str]:
+    """Return the kind of each word that has one, by its stem."""
+    table = dict[str, str]()
+    for kind in _SECTIONS["kinds"].splitlines():
+        for word in kind.split():
+            table[_stem(word)] = kind
+    return table
 
 
 class SentenceFeatures(NamedTuple):
     """What is read of a sentence.
 
-    stems: of the words that say something.  subject: those of the name that it begins
-    with.  values: those that are numbers, months, opposites …, each with its kind.
-    particular: it speaks of something known before.
+    Attributes:
+        stems: The stems of the words that say something.
+        subject: Those of the name that the sentence begins with.
+        values: Those that are numbers, months, opposites …, each with its kind.
+        negative: Whether the sentence is negated.
+        pronoun: Whether a pronoun is among its first three words.
+        particular: Whether it speaks of something that is known already.
     """
 
     stems: tuple[str, ...]
@@ -157,84 +159,97 @@ class SentenceFeatures(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def sentence_words(text: str) -> SentenceFeatures:
-    """Read a sentence."""
-    rest, negations = _NEGATION.subn(" ", text)
-    said = [_ENDING.sub("", word) for word in _WORD.findall(rest)]
-    lower = [_NUMBERS.get(word.lower(), word.lower()) for word in said]
-    stems = {
-        at: _stem(word)
-        for at, word in enumerate(lower)
-        if word not in STOP_WORDS and word not in _EMPTY
-    }
-    names = [
-        at
-        for at in stems
-        if said[at][0].isupper() and (at or lower[at] not in word_kinds())
-    ]
-    kinds = (
-        (stem, "number" if stem[-1].isdigit() else _kinds().get(stem))
-        for stem in stems.values()
-    )
-    subject = frozenset(
-        stems[at]
-        for number, at in enumerate(names)
-        if at == names[0] + number and names[0] < 2
-    )
-    values = {stem: kind for stem, kind in kinds if kind}
-    pronoun = not _PRONOUNS.isdisjoint(lower[:3])
-    particular = bool(lower) and (
-        lower[0] not in _INDEFINITE or max(names, default=0) > 0
-    )
+    """Return what is read of a sentence."""
+    rest, n_negations = _NEGATION.subn(" ", text)
+    words = [_ENDING.sub("", word) for word in _WORD.findall(rest)]
+    lower = [_NUMBERS.get(word.lower(), word.lower()) for word in words]
+    stems = _stems_by_index(lower)
+    names = [index for index in stems if _is_name(words, lower, index)]
+    values = dict[str, str]()
+    for stem in stems.values():
+        kind = "number" if stem[-1].isdigit() else _kind_by_stem().get(stem)
+        if kind:
+            values[stem] = kind
+    is_definite = bool(lower) and lower[0] not in _INDEFINITE
     return SentenceFeatures(
-        tuple(dict.fromkeys(stems.values())),
-        subject,
-        values,
-        negations > 0,
-        pronoun,
-        particular,
+        stems=tuple(dict.fromkeys(stems.values())),
+        subject=frozenset(stems[index] for index in _first_name(names)),
+        values=values,
+        negative=n_negations > 0,
+        pronoun=not _PRONOUNS.isdisjoint(lower[:3]),
+        particular=is_definite or max(names, default=0) > 0,
     )
 
 
-def _left(one: SentenceFeatures, other: SentenceFeatures) -> set[str]:
-    """Stems of the one for which the other has none of the same root."""
-    return {
-        stem for stem in one.stems if not any(_akin(stem, root) for root in other.stems)
-    }
+def _stems_by_index(words: list[str]) -> dict[int, str]:
+    """Return the stems of the words that say something, by their index."""
+    stems = dict[int, str]()
+    for index, word in enumerate(words):
+        if word not in STOP_WORDS and word not in _EMPTY:
+            stems[index] = _stem(word)
+    return stems
 
 
-def _akin(one: str, other: str) -> bool:
-    """Whether two stems have so many letters in common that they are of one root;
-    digits never are.
+def _is_name(words: list[str], lower: list[str], index: int) -> bool:
+    """Return whether a word is a name; the first one is none where it is a word too."""
+    if not words[index][0].isupper():
+        return False
+    return index > 0 or lower[index] not in word_kinds()
+
+
+def _first_name(names: list[int]) -> list[int]:
+    """Return the indices of the name that a sentence begins with, side by side."""
+    if not names or names[0] > 1:
+        return []
+    first = names[0]
+    return [index for offset, index in enumerate(names) if index == first + offset]
+
+
+def _only_in(features: SentenceFeatures, other: SentenceFeatures) -> set[str]:
+    """Return the stems of a sentence for which the other has none of the same root."""
+    stems = set[str]()
+    for stem in features.stems:
+        if not any(_are_akin(stem, other_stem) for other_stem in other.stems):
+            stems.add(stem)
+    return stems
+
+
+def _are_akin(first: str, second: str) -> bool:
+    """Return whether two stems have so many letters in common that they are of one root.
+
+    Digits never are.
     """
-    letters = max(_ROOT, (max(len(one), len(other)) + 1) // 2)
-    return one == other or (one[:letters] == other[:letters] and not one[-1].isdigit())
+    if first == second:
+        return True
+    n_letters = max(_ROOT, (max(len(first), len(second)) + 1) // 2)
+    return first[:n_letters] == second[:n_letters] and not first[-1].isdigit()
 
 
-def _swapped(one: SentenceFeatures, other: SentenceFeatures) -> bool:
-    """Whether a value of the one is missing from the other, which has another of its
-    kind.
-    """
-    return any(
-        kind in other.values.values()
-        for value, kind in one.values.items()
-        if value not in other.values
-    )
+def _has_swap(features: SentenceFeatures, other: SentenceFeatures) -> bool:
+    """Return whether the other sentence has another value of a kind instead of one."""
+    other_kinds = other.values.values()
+    for value, kind in features.values.items():
+        if value not in other.values and kind in other_kinds:
+            return True
+    return False
 
 
 def likeness_signs(
     first: str, second: str, cosine: float
 ) -> tuple[float, float, float]:
-    """What likeness weighs: the cosine, the share of words in common, and the cosine
-    where a value was swapped, else 0.
+    """Return what likeness weighs.
+
+    It is the cosine, the share of words in common, and the cosine where a value was
+    swapped, else 0.
     """
-    one, other = _ordered(first, second)
-    shared = len(one.stems) - len(_left(one, other))
-    words = shared / max(1, len(one.stems) + len(_left(other, one)))
-    return cosine, words, cosine * _swapped(one, other)
+    shorter, longer = _ordered(first, second)
+    n_shared = len(shorter.stems) - len(_only_in(shorter, longer))
+    n_words = len(shorter.stems) + len(_only_in(longer, shorter))
+    return cosine, n_shared / max(1, n_words), cosine * _has_swap(shorter, longer)
 
 
 def likeness(first: str, second: str, cosine: float | None = None) -> float:
-    """How alike two sentences are, 0..1; `cosine` is that of their vectors.
+    """Return how alike two sentences are, 0..1; `cosine` is that of their vectors.
 
     With a cosine, NEAR_DUPLICATE and NEAR_WARN are its thresholds. Without one it is
     the share of words in common, words of one root counting as one; its thresholds are
@@ -250,22 +265,21 @@ def likeness(first: str, second: str, cosine: float | None = None) -> float:
     near, words, swapped = likeness_signs(first, second, cosine or 0.0)
     if cosine is None:
         return words
-    return min(
-        1.0, max(0.0, _CONSTANT + _COSINE * near + _WORDS * words + _SWAPPED * swapped)
-    )
+    weighed = _CONSTANT + _COSINE * near + _WORDS * words + _SWAPPED * swapped
+    return min(1.0, max(0.0, weighed))
 
 
 def contradiction(first: str, second: str, cosine: float | None = None) -> float:
-    """How far two sentences contradict each other, 0..1, for sentences that share
-    words; from CONTRADICTS on they do.
+    """Return how far two sentences contradict each other, 0..1.
 
-    The shorter sentence is compared with the longer. Changed is the share of its words,
-    the name it begins with aside, that the longer has not; 0.9 at least where an
-    opposite, or another value of the same kind, stands there instead. Where one of the
-    two is negated, the score is high if little is changed; else if much is, and 0 where
-    one of them speaks of something new ("A dog …"). Sentences that share no word, or
-    begin with different names, score less the less alike their vectors are, and 0
-    without a cosine.
+    It is for sentences that share words; from CONTRADICTS on they do. The shorter
+    sentence is compared with the longer. Changed is the share of its words, the name it
+    begins with aside, that the longer has not; 0.9 at least where an opposite, or
+    another value of the same kind, stands there instead. Where one of the two is
+    negated, the score is high if little is changed; else if much is, and 0 where one of
+    them speaks of something new ("A dog …"). Sentences that share no word, or begin
+    with different names, score less the less alike their vectors are, and 0 without a
+    cosine.
 
     >>> (
     ...     round(contradiction("Ann uses tabs", "Ann no longer uses tabs"), 2),
@@ -273,54 +287,59 @@ def contradiction(first: str, second: str, cosine: float | None = None) -> float
     ... )
     (0.88, 0.0)
     """
-    one, other = _ordered(first, second)
-    left = _left(one, other)
-    pronoun = one.pronoun or other.pronoun
+    shorter, longer = _ordered(first, second)
+    only_shorter = _only_in(shorter, longer)
     near = _MIDDLING if cosine is None else min(1.0, max(0.0, cosine))
-    subject = one.subject if other.pronoun or not one.subject <= left else frozenset()
-    changed = len(left - subject) / max(1, len(set(one.stems) - subject))
-    changed = max(changed, _SWAP * _swapped(one, other))
-    if one.negative != other.negative:
-        found = (1 - changed) * (1 - _BY_COSINE * (1 - near))
+    subject = shorter.subject
+    if not longer.pronoun and subject <= only_shorter:
+        subject = frozenset()
+    n_words = len(set(shorter.stems) - subject)
+    changed = len(only_shorter - subject) / max(1, n_words)
+    changed = max(changed, _SWAP * _has_swap(shorter, longer))
+    if shorter.negative != longer.negative:
+        score = (1 - changed) * (1 - _BY_COSINE * (1 - near))
+    elif shorter.particular and longer.particular:
+        score = changed * (1 - _BY_COSINE * near)
     else:
-        found = (
-            changed * (1 - _BY_COSINE * near) * (one.particular and other.particular)
-        )
-    return (
-        found
-        if pronoun or _related(one, other, left)
-        else found * near**0.5 * (cosine is not None)
-    )
+        score = 0.0
+    if shorter.pronoun or longer.pronoun or _related(shorter, longer, only_shorter):
+        return score
+    return 0.0 if cosine is None else score * near**0.5
 
 
 def _ordered(first: str, second: str) -> list[SentenceFeatures]:
-    """The one that says less, then the other."""
-    return sorted(
-        (sentence_words(first), sentence_words(second)),
-        key=lambda words: len(words.stems),
-    )
+    """Return the sentence that says less, then the other."""
+    sentences = [sentence_words(first), sentence_words(second)]
+    return sorted(sentences, key=lambda features: len(features.stems))
 
 
-def _related(one: SentenceFeatures, other: SentenceFeatures, left: set[str]) -> bool:
-    """Whether they share a word, and their names where both begin with one."""
-    apart = one.subject.isdisjoint(other.stems) and other.subject.isdisjoint(one.stems)
-    return len(left) < len(one.stems) and not (one.subject and other.subject and apart)
+def _related(
+    shorter: SentenceFeatures, longer: SentenceFeatures, only_shorter: set[str]
+) -> bool:
+    """Return whether two share a word, and their names where both begin with one."""
+    if len(only_shorter) >= len(shorter.stems):
+        return False
+    if not (shorter.subject and longer.subject):
+        return True
+    names_differ = shorter.subject.isdisjoint(longer.stems)
+    return not (names_differ and longer.subject.isdisjoint(shorter.stems))
 
 
 def marks_of(text: str) -> frozenset[str]:
-    """What candidates are to share: stems, and the kinds of values, so that one value
-    may stand in another's place.
+    """Return what candidates are to share.
+
+    It is stems, and the kinds of values, so that one value may stand in another's
+    place.
     """
     words = sentence_words(text)
     return frozenset(words.stems).union(words.values.values())
 
 
 class SharedWords:
-    """Texts by their ids, and for another text those that share marks with it; inverted
-    lists, in memory.
+    """Texts by their ids, and for another text those that share marks with it.
 
-    One query counts the entries of the lists of its marks, so that it costs what these
-    hold and no more.
+    They are inverted lists, in memory. One query counts the entries of the lists of its
+    marks, so that it costs what these hold and no more.
 
     >>> facts = SharedWords()
     >>> facts.add("a", "The parser runs on port 8080")
@@ -332,45 +351,49 @@ class SharedWords:
     def __init__(self) -> None:
         self._ids: list[str] = []
         self._sizes = array("i")  # marks of each
-        self._held: dict[str, tuple[int, frozenset[str]]] = {}
+        self._entries: dict[str, tuple[int, frozenset[str]]] = {}
         self._lists: dict[str, array[int]] = defaultdict(lambda: array("i"))
 
     def add(self, id: str, text: str) -> None:
         """Take in a text, in the place of the one of that id."""
         self.remove(id)
-        self._held[id] = len(self._ids), marks_of(text)
-        for mark in self._held[id][1]:
-            self._lists[mark].append(len(self._ids))
+        number = len(self._ids)
+        marks = marks_of(text)
+        self._entries[id] = (number, marks)
+        for mark in marks:
+            self._lists[mark].append(number)
         self._ids.append(id)
-        self._sizes.append(len(self._held[id][1]))
+        self._sizes.append(len(marks))
 
     def remove(self, id: str) -> None:
         """Leave a text out; an unknown id is let be."""
-        number, marks = self._held.pop(id, (0, ()))
+        number, marks = self._entries.pop(id, (0, ()))
         for mark in marks:
             self._lists[mark].remove(number)
 
     def near(self, text: str, limit: int = 10) -> list[tuple[str, float, int]]:
-        """(id, Jaccard, shared marks) of those that share two marks with it and a
-        Jaccard of .3, the nearest first.
+        """Return the texts that share two marks with it and a Jaccard of .3.
 
         Of equally near texts the one added last comes first. Nothing comes back for a
         limit below 1.
+
+        Returns:
+            The id, the Jaccard, and the number of shared marks of each, the nearest
+            first.
         """
-        own = marks_of(text)
-        lists = [
-            np.frombuffer(self._lists[mark], np.int32)
-            for mark in own
-            if self._lists.get(mark)
-        ]
-        counts = np.bincount(np.concatenate([_NONE, *lists]))
+        marks = marks_of(text)
+        lists = [_NONE]
+        for mark in marks:
+            if self._lists.get(mark):
+                lists.append(np.frombuffer(self._lists[mark], np.int32))
+        counts = np.bincount(np.concatenate(lists))
         numbers = np.flatnonzero(counts >= _LEAST_SHARED)
         shared = counts[numbers]
-        jaccard = shared / (
-            len(own) + np.frombuffer(self._sizes, np.int32)[numbers] - shared
-        )
-        found = np.flatnonzero(jaccard >= _LEAST_JACCARD)
-        best = found[np.lexsort((-numbers[found], -jaccard[found]))][: max(limit, 0)]
+        sizes = np.frombuffer(self._sizes, np.int32)[numbers]
+        jaccard = shared / (len(marks) + sizes - shared)
+        candidates = np.flatnonzero(jaccard >= _LEAST_JACCARD)
+        order = np.lexsort((-numbers[candidates], -jaccard[candidates]))
+        best = candidates[order][: max(limit, 0)]
         return [
             (self._ids[numbers[at]], float(jaccard[at]), int(shared[at]))
             for at in best.tolist()
@@ -386,22 +409,22 @@ _PLAIN_JOIN = re.compile(r"(?<=[^\W\d_])[-.](?=[^\W\d_])")
 
 
 def normal_form(text: str) -> str:
-    """A text in lower case, with letters, digits and single blanks alone.
+    """Return a text in lower case, with letters, digits and single blanks alone.
 
     >>> normal_form("Prefers Bun over  Node.js")
     'prefers bun over nodejs'
     """
-    folded = unicodedata.normalize("NFKC", text).lower()
-    kept = (
+    lower = unicodedata.normalize("NFKC", text).lower()
+    signs = (
         sign
-        for sign in folded
+        for sign in lower
         if sign.isalnum() or sign.isspace() or unicodedata.combining(sign)
     )
-    return " ".join("".join(kept).split())
+    return " ".join("".join(signs).split())
 
 
 def fact_hash(text: str) -> str:
-    """SHA-256 of the normal form, in hexadecimal digits.
+    """Return the SHA-256 of the normal form, in hexadecimal digits.
 
     >>> fact_hash("Prefers Bun over Node.js")[:8]
     '5c035831'
@@ -410,24 +433,25 @@ def fact_hash(text: str) -> str:
 
 
 def signed_tokens(text: str) -> tuple[str, ...]:
-    """Tokens, in order, that lose signs with a meaning in the normal form; dots and
-    hyphens between letters do not.
+    """Return the tokens, in order, that lose signs with a meaning in the normal form.
+
+    Dots and hyphens between letters have none.
 
     >>> signed_tokens("Node.js and C++ v1.2 at -5, not 5.")
     ('c++', 'v1.2', '-5')
     """
-    folded = unicodedata.normalize("NFKC", text).lower().replace("\u2212", "-")
+    lower = unicodedata.normalize("NFKC", text).lower().replace("\u2212", "-")
     tokens = (
-        _PLAIN_JOIN.sub("", token.rstrip("!")) for token in _SIGNED.findall(folded)
+        _PLAIN_JOIN.sub("", token.rstrip("!")) for token in _SIGNED.findall(lower)
     )
     return tuple(token for token in tokens if not token.replace("_", "a").isalnum())
 
 
 def same_fact(first: str, second: str) -> bool:
-    """Whether two texts are exact duplicates: the same normal form, and the same signs
-    where they carry meaning.
+    """Return whether two texts are exact duplicates.
 
-    A text without letters or digits is a duplicate of the same text alone.
+    They have the same normal form, and the same signs where these carry meaning. A text
+    without letters or digits is a duplicate of the same text alone.
 
     >>> (
     ...     same_fact("He likes tea.", "he likes tea"),
@@ -439,8 +463,6 @@ def same_fact(first: str, second: str) -> bool:
     form = normal_form(first)
     if form != normal_form(second):
         return False
-    return (
-        signed_tokens(first) == signed_tokens(second)
-        if form
-        else first.strip() == second.strip()
-    )
+    if form:
+        return signed_tokens(first) == signed_tokens(second)
+    return first.strip() == second.strip()

@@ -1,5 +1,6 @@
-"""What a message says of its speaker, by patterns alone: whether it is worth keeping at
-once, later or not at all.
+"""Tell by patterns alone whether what a message says is worth keeping.
+
+It is worth keeping at once, later, or not at all.
 """
 
 import re
@@ -44,39 +45,39 @@ class StatedFact(NamedTuple):
 
 
 def signal_of(text: str, by: Speaker = "user") -> Signal:
-    """The signal of a message, English or Russian; linear in its length; 4,000
-    characters are read.
+    """Return the signal of a message, English or Russian.
 
-    Engram's order: acknowledgements, greetings, thanks and farewells, then the six high
-    categories, work in progress, questions. What is pasted, quoted or asked signals
-    nothing. The confidence of a high one is min(.95, .85 + .03 × categories).
+    The cost is linear in its length; 4,000 characters are read. The order is Engram's:
+    acknowledgements, greetings, thanks and farewells, then the six high categories,
+    work in progress, questions. What is pasted, quoted or asked signals nothing. The
+    confidence of a high one is min(.95, .85 + .03 × categories).
 
     >>> signal_of("Actually, I prefer tabs")[:3]
     ('high', ('correction', 'preference'), 0.91)
     >>> signal_of("ok!")[:3], signal_of("not finished yet")[0]
     (('none', (), 0.95), 'none')
     """
-    said = text[:_SCANNED]
-    if _finds("none", _plain(said)):
+    beginning = text[:_SCANNED]
+    if _finds("none", _plain(beginning)):
         return Signal("none", (), 0.95)
-    spans = sentences_of(said, by, short=True)
-    words = keywords(said)
-    if found := tuple(sorted({name for span in spans for name in _categories(span)})):
-        return Signal("high", found, _confidence(found), words)
-    plain = [_plain(span.text) for span in spans]
-    if any(_finds("low", sentence) for sentence in plain if not is_asked(sentence)):
+    spans = sentences_of(beginning, by, short=True)
+    words = keywords(beginning)
+    names = set[str]().union(*map(_categories, spans))
+    if names:
+        categories = tuple(sorted(names))
+        return Signal("high", categories, _confidence(categories), words)
+    sentences = [_plain(span.text) for span in spans]
+    stated = (sentence for sentence in sentences if not is_asked(sentence))
+    if any(_finds("low", sentence) for sentence in stated):
         return Signal("low", ("context",), 0.5, words)
-    return Signal(
-        "none",
-        (),
-        0.8 if any(_finds("question", sentence) for sentence in plain) else 0.3,
-        words,
-    )
+    is_question = any(_finds("question", sentence) for sentence in sentences)
+    return Signal("none", (), 0.8 if is_question else 0.3, words)
 
 
 def facts_in(text: str, by: Speaker = "user") -> list[StatedFact]:
-    """The sentences of a message that are worth keeping as facts: those that signal a
-    high category, of three words or more.
+    """Return the sentences of a message that are worth keeping as facts.
+
+    They signal a high category, and have three words or more.
 
     >>> [
     ...     (fact.sentence, fact.categories)
@@ -84,16 +85,12 @@ def facts_in(text: str, by: Speaker = "user") -> list[StatedFact]:
     ... ]
     [('I prefer tabs.', ('preference',))]
     """
-    found = [
-        (span.text, tuple(sorted(_categories(span))))
-        for span in sentences_of(text[:_SCANNED], by, short=True)
-    ]
-    kept = [
-        (text, named)
-        for text, named in found
-        if named and len(text.split()) >= _LEAST_WORDS
-    ]
-    return [StatedFact(text, named, _confidence(named)) for text, named in kept]
+    facts: list[StatedFact] = []
+    for span in sentences_of(text[:_SCANNED], by, short=True):
+        categories = tuple(sorted(_categories(span)))
+        if categories and len(span.text.split()) >= _LEAST_WORDS:
+            facts.append(StatedFact(span.text, categories, _confidence(categories)))
+    return facts
 
 
 def _confidence(categories: tuple[str, ...]) -> float:
@@ -101,68 +98,72 @@ def _confidence(categories: tuple[str, ...]) -> float:
 
 
 def keywords(text: str) -> tuple[str, ...]:
-    """Up to ten words of four letters or more, none of them a stop word, as they are
-    written.
+    """Return up to ten words of four letters or more, as they are written.
+
+    None of them is a stop word.
 
     >>> keywords("We should use the TypeScript compiler")
     ('TypeScript', 'compiler')
     """
     words = (word for word in _WORD.findall(text) if len(word) >= _KEYWORD_CHARACTERS)
-    return tuple(
-        dict.fromkeys(word for word in words if word.lower() not in stop_words())
-    )[:_KEYWORDS]
+    distinct = dict.fromkeys(word for word in words if word.lower() not in stop_words())
+    return tuple(distinct)[:_KEYWORDS]
 
 
 def _categories(span: Span) -> set[str]:
-    said = _plain(span.text)
-    if is_asked(said):
+    """Return the high categories that a sentence signals."""
+    sentence = _plain(span.text)
+    if is_asked(sentence):
         return set()
-    found = {name for name in HIGH if name != "instruction" and _says(name, said)}
-    told = directive_of(span) if _finds("instruction", said) else None
-    if told and told.kind == "correction":
-        found.add("correction")
-    elif told and told.stands:
-        found.add("instruction")
-    return found
+    names = {name for name in HIGH if name != "instruction" and _says(name, sentence)}
+    directive = directive_of(span) if _finds("instruction", sentence) else None
+    if directive and directive.kind == "correction":
+        names.add("correction")
+    elif directive and directive.stands:
+        names.add("instruction")
+    return names
 
 
-def _says(category: str, said: str) -> bool:
-    """Whether a sentence says something of the category that its clause does not take
-    back.
+def _says(category: str, sentence: str) -> bool:
+    """Return whether a sentence says something of the category.
+
+    Its clause may take back what it says.
     """
-    starts = (
-        found.start() for found in _pattern(category, said.isascii()).finditer(said)
-    )
-    return any(
-        category not in _NEGATABLE or not _finds("negated", said[max(0, at - 60) : at])
-        for at in starts
-    )
+    for match in _pattern(category, sentence.isascii()).finditer(sentence):
+        before = sentence[max(0, match.start() - 60) : match.start()]
+        if category not in _NEGATABLE or not _finds("negated", before):
+            return True
+    return False
 
 
 def _plain(text: str) -> str:
-    """Lower case, with plain signs, and joined what transcripts of speech write apart
-    (it 's).
+    """Return a text in lower case, with plain signs.
+
+    What transcripts of speech write apart (it 's) is joined.
     """
-    return (
-        text.strip()
-        .lower()
-        .translate(_PLAIN_SIGNS)
-        .replace(" '", "'")
-        .replace(" ,", ",")
-    )
+    lower = text.strip().lower().translate(_PLAIN_SIGNS)
+    return lower.replace(" '", "'").replace(" ,", ",")
 
 
-def _finds(section: str, said: str) -> bool:
-    return _pattern(section, said.isascii()).search(said) is not None
+def _finds(section: str, sentence: str) -> bool:
+    return _pattern(section, sentence.isascii()).search(sentence) is not None
 
 
 @cache
 def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
-    """The patterns of a section; of a text in ASCII without those in Russian, which
-    cannot stand in it.
+    """Return the patterns of a section as one.
+
+    That of a text in ASCII is without those in Russian, which cannot stand in it.
     """
-    tried = [line for line in PATTERNS[section] if line.isascii() or not ascii_only]
-    # One test of where words begin for all of them.
-    words = "|".join(line[2:] for line in tried if line.startswith(r"\b"))
-    others = [line for line in tried if not line.startswith(r"\b")]
-    return re.compile("|".join([rf"\b(?:{words})"] * bool(words) + others))
+    begin_words: list[str] = []
+    others: list[str] = []
+    for line in PATTERNS[section]:
+        if ascii_only and not line.isascii():
+            continue
+        if line.startswith(r"\b"):
+            begin_words.append(line.removeprefix(r"\b"))
+        else:
+            others.append(line)
+    # The patterns that begin a word share one test of where words begin.
+    parts = [rf"\b(?:{'|'.join(begin_words)})"] if begin_words else []
+    return re.compile("|".join(parts + others))

@@ -1,5 +1,6 @@
-"""What a sentence states: its subject, the relation, the value, and a cue of change; by
-general English, no model.
+"""Read what a sentence states: its subject, the relation, the value, a cue of change.
+
+The reading goes by general English, without a model.
 """
 
 import re
@@ -19,13 +20,15 @@ _TOKEN = re.compile(r"[^\s,;:!?()\"“”„«»]+|[,;:!?()]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SECTIONS = read_sections(__file__, "statement_words.txt")
 _WORDS = {name: frozenset(text.split()) for name, text in _SECTIONS.items()}
-GENERIC, WEAK, _COPULA, _PLACE = (
-    _WORDS[name] for name in ("generic", "weak", "copula", "place")
-)
-_BEFORE_VALUE, _ENDING_VERBS, _RELATIVE = (
-    _WORDS[name] for name in ("before_value", "ending_verbs", "relative")
-)
-_ARTICLES, _SUBJECTLESS = (_WORDS[name] for name in ("articles", "subjectless"))
+GENERIC = _WORDS["generic"]
+WEAK = _WORDS["weak"]
+_COPULA = _WORDS["copula"]
+_PLACE = _WORDS["place"]
+_BEFORE_VALUE = _WORDS["before_value"]
+_ENDING_VERBS = _WORDS["ending_verbs"]
+_RELATIVE = _WORDS["relative"]
+_ARTICLES = _WORDS["articles"]
+_SUBJECTLESS = _WORDS["subjectless"]
 _MAY_BE_FIRST = re.compile(r"\b(?:I|[Mm]y|She|He|They|We)\b")
 # How a fact in the first person is told of its entity, whose name stands for {}.
 _FIRST_PERSON = (
@@ -39,10 +42,13 @@ _FIRST_PERSON = (
 class Statement(NamedTuple):
     """What a text states.
 
-    subject: in lower case, what it is about.  relation: its words, as stems, and the
-    names of known relations after "=". value: in lower case; empty where none was
-    found.  cue: whether it says that something ends, replaces, or adds. holds: how many
-    values the relation is known to hold; empty where that is not known.
+    Attributes:
+        subject: What it is about, in lower case.
+        relation: Its words, as stems, and the names of known relations after "=".
+        value: In lower case; empty where the text has none.
+        cue: Whether it says that something ends, replaces, or adds.
+        holds: How many values the relation is known to hold; empty where that is not
+            known.
     """
 
     subject: str
@@ -58,7 +64,7 @@ class _NameMention(NamedTuple):
 
 
 @cache
-def _known() -> dict[str, KnownRelation]:
+def _relation_by_word() -> dict[str, KnownRelation]:
     table: dict[str, KnownRelation] = {}
     for relation in RELATIONS:
         table.update(dict.fromkeys(relation.words.split(), relation))
@@ -67,20 +73,19 @@ def _known() -> dict[str, KnownRelation]:
 
 @cache
 def _cue_patterns() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
-    phrases = {
-        cue: sorted(map(re.escape, _SECTIONS[cue].splitlines()), key=len, reverse=True)
-        for cue in _CUES
-    }
-    forms = (
-        (cue, rf"(?<![\w-])(?:{'|'.join(said)})(?![\w-])")
-        for cue, said in phrases.items()
-    )
-    return tuple((cue, re.compile(form, re.I)) for cue, form in forms)
+    patterns: list[tuple[Cue, re.Pattern[str]]] = []
+    for cue in _CUES:
+        phrases = map(re.escape, _SECTIONS[cue].splitlines())
+        alternatives = "|".join(sorted(phrases, key=len, reverse=True))
+        form = rf"(?<![\w-])(?:{alternatives})(?![\w-])"
+        patterns.append((cue, re.compile(form, re.I)))
+    return tuple(patterns)
 
 
 def cue_of(text: str) -> tuple[Cue, str]:
-    """The first cue of change that a text has, of those that end, replace, add; and the
-    text without it.
+    """Return the first cue of change in a text, and the text without it.
+
+    Cues are those that end, replace, add, in this order.
 
     >>> cue_of("Ann no longer likes tea")
     ('ends', 'Ann likes tea')
@@ -92,24 +97,25 @@ def cue_of(text: str) -> tuple[Cue, str]:
 
 
 def _without_cue(cue: re.Match[str]) -> str:
-    """What stands for a cue: a verb stays one, and one that names the relation stays
-    itself.
+    """Return what stands for a cue.
+
+    A verb stays one, and a cue that names the relation stays itself.
     """
-    last = cue[0].lower().split()[-1]
-    if last in _known() or (
-        last.endswith("ed") and last not in ("stopped", "ceased", "dropped")
-    ):
+    words = cue[0].lower().split()
+    last = words[-1]
+    if last in _relation_by_word():
         return cue[0]
-    return (
-        " has "
-        if last in _ENDING_VERBS or cue[0].lower().split()[0] in ("has", "have")
-        else " "
-    )
+    if last.endswith("ed") and last not in ("stopped", "ceased", "dropped"):
+        return cue[0]
+    if last in _ENDING_VERBS or words[0] in ("has", "have"):
+        return " has "
+    return " "
 
 
 def as_statement(entity: str, text: str) -> str:
-    """A fact of an entity as a sentence that says whom it is about: of "I", "my", or a
-    verb without a subject.
+    """Return a fact of an entity as a sentence that says whom it is about.
+
+    The entity's name stands for "I", "my", or before a verb without a subject.
 
     >>> (
     ...     as_statement("people/ann", "Prefers Bun over Node.js"),
@@ -118,20 +124,20 @@ def as_statement(entity: str, text: str) -> str:
     ('Ann prefers Bun over Node.js', "Ann moved to Ann's house in Bath")
     """
     name = entity.partition("/")[2].replace("-", " ").title()
-    for pattern, form in _FIRST_PERSON if _MAY_BE_FIRST.search(text) else ():
-        text = pattern.sub(form.format(name), text)
+    if _MAY_BE_FIRST.search(text):
+        for pattern, form in _FIRST_PERSON:
+            text = pattern.sub(form.format(name), text)
     first = text.partition(" ")[0].strip(",.").lower()
-    begins = first in _SUBJECTLESS or word_kinds().get(first.removesuffix("s")) == VERB
-    return (
-        f"{name} {text[:1].lower()}{text[1:]}"
-        if begins and not text.startswith(name)
-        else text
-    )
+    is_verb = word_kinds().get(first.removesuffix("s")) == VERB
+    lacks_subject = first in _SUBJECTLESS or is_verb
+    if lacks_subject and not text.startswith(name):
+        return f"{name} {text[:1].lower()}{text[1:]}"
+    return text
 
 
 @lru_cache(1_024)  # who writes a fact and who folds it read the same
 def read_statement(text: str) -> Statement:
-    """Read what a text states, by its first sentence.
+    """Return what a text states, by its first sentence.
 
     The subject is what stands before the verb, or, of "the R of S is V" and "V is the R
     of S", S; of a verb such as "leads" and "wrote", its object.
@@ -145,19 +151,15 @@ def read_statement(text: str) -> Statement:
     ('bath', ('ann', frozenset({'=speaks'}), 'welsh', 'ends'))
     """
     cue, rest = cue_of(text.strip())
-    tokens = [kept for token in _TOKEN.findall(rest) if (kept := token.rstrip("."))]
+    without_dots = (token.rstrip(".") for token in _TOKEN.findall(rest))
+    tokens = [token for token in without_dots if token]
     if not tokens:
         return Statement("", frozenset(), "", cue)
     mentions = _mentions(tokens)
     verb = _main_verb(tokens, mentions)
     before = [mention for mention in mentions if mention.end <= verb]
-    return _read(
-        tokens,
-        verb,
-        before,
-        [mention for mention in mentions if mention.start > verb],
-        cue,
-    )
+    after = [mention for mention in mentions if mention.start > verb]
+    return _read(tokens, verb, before, after, cue)
 
 
 def _read(
@@ -167,196 +169,218 @@ def _read(
     after: list[_NameMention],
     cue: Cue,
 ) -> Statement:
+    """Return the statement of tokens whose verb and names are known."""
     subject = before[-1] if before else _NameMention(0, verb)
-    value = (
-        _NameMention(after[0].start, after[-1].end)
-        if after
-        else _NameMention(_tail(tokens, verb), len(tokens))
-    )
-    if after and tokens[after[-1].end - 1].lower().endswith(("'s", "’s")):
-        value = after[0]
-    first = _text(tokens[subject.start : subject.end])
-    second = _text(tokens[value.start : value.end])
+    value = _value_mention(tokens, verb, after)
+    subject_text = _text(tokens[subject.start : subject.end])
+    value_text = _text(tokens[value.start : value.end])
     inside = {*range(subject.start, subject.end), *range(value.start, value.end)}
-    outside = [token for place, token in enumerate(tokens) if place not in inside]
-    relation, known = _relation(outside, second, _preposition(tokens, verb, value))
-    if after and before and _is_object(tokens, verb, value, known):
-        first, second = second, first
-    return Statement(first, relation, second, cue, known[0].holds if known else "")
+    outside = [token for index, token in enumerate(tokens) if index not in inside]
+    preposition = _preposition(tokens, verb, value)
+    relation, relations = _relation(outside, value_text, preposition)
+    holds: Holds = relations[0].holds if relations else ""
+    if after and before and _is_object(tokens, verb, value, relations):
+        return Statement(value_text, relation, subject_text, cue, holds)
+    return Statement(subject_text, relation, value_text, cue, holds)
+
+
+def _value_mention(
+    tokens: list[str], verb: int, after: list[_NameMention]
+) -> _NameMention:
+    """Return where the value stands: the names after the verb, else the tail."""
+    if not after:
+        return _NameMention(_tail(tokens, verb), len(tokens))
+    if tokens[after[-1].end - 1].lower().endswith(("'s", "’s")):
+        return after[0]
+    return _NameMention(after[0].start, after[-1].end)
 
 
 def _is_object(
-    tokens: list[str], verb: int, value: _NameMention, known: Sequence[KnownRelation]
+    tokens: list[str],
+    verb: int,
+    value: _NameMention,
+    relations: Sequence[KnownRelation],
 ) -> bool:
-    """Whether what follows the verb is what the statement is about."""
+    """Return whether what follows the verb is what the statement is about."""
     between = [token.lower() for token in tokens[verb + 1 : value.start]]
-    if tokens[verb].lower() in _COPULA:
-        if between and between[0] in _RELATIVE:
-            return True
-        role = [token for token in between if token != "the"]
-        article = bool(role) and role[0] in {"a", "an", "one", "another"}
-        named = (
-            len(role) > 1
-            and role[-1] == "of"
-            and word_kinds().get(role[0]) != PARTICIPLE
-        )
-        return (
-            named
-            and not article
-            and role[0] not in _PLACE
-            and not (role[0].endswith("ed") or role[0] == "born")
-        )
-    active = word_kinds().get(tokens[verb].lower()) != PARTICIPLE or "by" not in between
-    theirs = (
-        len(tokens) > value.end - 1
-        and _POSSESSIVE.search(tokens[value.end - 1]) is not None
-    )
-    if (
-        theirs
-        or tokens[verb].lower().startswith("belong")
-        or tokens[value.start][0].isdigit()
-    ):
+    verb_word = tokens[verb].lower()
+    if verb_word in _COPULA:
+        return _is_role_of(between)
+    if _POSSESSIVE.search(tokens[value.end - 1]) or verb_word.startswith("belong"):
         return False
-    return active and any("object" in relation.marks for relation in known)
+    if tokens[value.start][0].isdigit():
+        return False
+    if word_kinds().get(verb_word) == PARTICIPLE and "by" in between:
+        return False
+    return any("object" in relation.marks for relation in relations)
+
+
+def _is_role_of(between: list[str]) -> bool:
+    """Return whether the words after "is" name a role of what follows: "mayor of"."""
+    if between and between[0] in _RELATIVE:
+        return True
+    role = [token for token in between if token != "the"]
+    if len(role) < 2 or role[-1] != "of":
+        return False
+    first = role[0]
+    if first in {"a", "an", "one", "another"} or first in _PLACE:
+        return False
+    if first.endswith("ed") or first == "born":
+        return False
+    return word_kinds().get(first) != PARTICIPLE
 
 
 def _relation(
     words: Sequence[str], value: str, preposition: str
 ) -> tuple[frozenset[str], list[KnownRelation]]:
-    """The words of a relation, with known relations by their names, and those."""
+    """Return the words of a relation, with known relations by their names, and those."""
     stemmer = Stemmer.Stemmer("english", 0)
-    table = _known()
+    table = _relation_by_word()
     lower = [_POSSESSIVE.sub("", word.lower()) for word in words]
-    said = [word for word in lower if word not in GENERIC and word[:1].isalnum()]
-    named = [word for word in said if word in table]
-    known = [table[word] for word in named if word not in WEAK] or [
-        table[word] for word in named
-    ]
-    if any(relation.holds != "open" for relation in known):
-        known = [relation for relation in known if relation.holds != "open"]
-    if not known and (kind := _kind_of_value(value)):
-        known = [table[kind]]
-    found = {f"={relation.name}" for relation in known} | {
-        stemmer.stemWord(word) for word in said if word not in table
-    }
-    if preposition == "as" or (
-        preposition in _PLACE
-        and not any("place" in relation.marks for relation in known)
-    ):
-        found |= {preposition} if found else {preposition, "be"}
-    return frozenset(found or lower[-1:] or {"be"}), known
+    content = [word for word in lower if word not in GENERIC and word[:1].isalnum()]
+    relations = _known_relations(content, value)
+    parts = {f"={relation.name}" for relation in relations}
+    parts |= {stemmer.stemWord(word) for word in content if word not in table}
+    if _tells_apart(preposition, relations):
+        if not parts:
+            parts.add("be")
+        parts.add(preposition)
+    return frozenset(parts or lower[-1:] or {"be"}), relations
+
+
+def _known_relations(words: list[str], value: str) -> list[KnownRelation]:
+    """Return the known relations that words name, the weak ones only by themselves.
+
+    Those that are open to any value give way to others. Where the words name none, the
+    form of the value may.
+    """
+    table = _relation_by_word()
+    named = [word for word in words if word in table]
+    strong = [word for word in named if word not in WEAK]
+    relations = [table[word] for word in strong or named]
+    closed = [relation for relation in relations if relation.holds != "open"]
+    if closed:
+        return closed
+    kind = _kind_of_value(value)
+    if not relations and kind:
+        return [table[kind]]
+    return relations
+
+
+def _tells_apart(preposition: str, relations: Sequence[KnownRelation]) -> bool:
+    """Return whether a preposition makes another relation of the same words."""
+    if preposition == "as":
+        return True
+    names_place = any("place" in relation.marks for relation in relations)
+    return preposition in _PLACE and not names_place
 
 
 def _kind_of_value(value: str) -> str:
-    """A relation that a value in such a form speaks of; empty where it says nothing."""
+    """Return the relation that a value in such a form speaks of, or ''."""
     if re.fullmatch(r"v?\d+(\.\d+)+[\w.-]*", value):
         return "version"
     return "email" if re.fullmatch(r"[\w.+-]+@[\w-]+\.[\w.]+", value) else ""
 
 
 def _preposition(tokens: list[str], verb: int, value: _NameMention) -> str:
-    """The word after the verb that tells relations apart: "as", or that of a place
-    after a participle ("was made in").
+    """Return the word after the verb that tells relations apart, or ''.
+
+    It is "as", or that of a place after a participle ("was made in").
     """
     after = [token.lower() for token in tokens[verb : min(verb + 3, value.start)]]
-    made = any(word_kinds().get(token) == PARTICIPLE for token in after)
-    return next(
-        (token for token in after if token == "as" or (made and token in _PLACE)), ""
-    )
+    has_participle = any(word_kinds().get(token) == PARTICIPLE for token in after)
+    for token in after:
+        if token == "as" or (has_participle and token in _PLACE):
+            return token
+    return ""
 
 
 def _text(tokens: Sequence[str]) -> str:
-    return _POSSESSIVE.sub(
-        "",
-        " ".join([token.lower() for token in tokens if token.lower() not in _ARTICLES]),
-    )
+    """Return tokens as a text in lower case, without articles or a last possessive."""
+    words = [token.lower() for token in tokens if token.lower() not in _ARTICLES]
+    return _POSSESSIVE.sub("", " ".join(words))
 
 
-def _is_name(token: str, place: int, previous: str = "") -> bool:
-    """Whether a token is a name, an identifier or a number; a capital at the beginning
-    says little.
+def _is_name(token: str, index: int, previous: str = "") -> bool:
+    """Return whether a token is a name, an identifier or a number.
+
+    A capital at the beginning of a sentence says little.
     """
     lower = _POSSESSIVE.sub("", token.lower())
-    joined = (
-        re.search(r"\w[-_/@.]\w", token) is not None
-        and previous not in _ARTICLES
-        and lower not in _known()
-    )
-    if joined or any(sign.isdigit() for sign in token):
+    if any(sign.isdigit() for sign in token):
+        return True
+    is_identifier = re.search(r"\w[-_/@.]\w", token) is not None
+    is_relation = lower in _relation_by_word()
+    if is_identifier and previous not in _ARTICLES and not is_relation:
         return True
     if not token[:1].isupper() or lower in _ARTICLES:
         return token[1:2].isupper()
-    return place > 0 or not (
-        lower in GENERIC or lower in word_kinds() or lower in _known()
-    )
+    if index > 0:
+        return True
+    return not (lower in GENERIC or lower in word_kinds() or is_relation)
 
 
 def _mentions(tokens: list[str]) -> list[_NameMention]:
-    """Runs of names; an abbreviation after "its", "the", "as" or "a" is an ordinary
-    word, such as CEO.
+    """Return the runs of names.
+
+    An abbreviation after "its", "the", "as" or "a" is an ordinary word, such as CEO.
     """
-    found: list[_NameMention] = []
-    for place, token in enumerate(tokens):
-        if (
-            not _is_name(token, place, tokens[place - 1].lower() if place else "")
-            or token.lower() in _known()
-        ):
-            continue
-        if (
-            found
-            and found[-1].end == place
-            and not _POSSESSIVE.search(tokens[place - 1])
-        ):
-            found[-1] = _NameMention(found[-1].start, place + 1)
-        else:
-            found.append(_NameMention(place, place + 1))
-    return found
+    mentions: list[_NameMention] = []
+    previous = ""
+    for index, token in enumerate(tokens):
+        is_relation = token.lower() in _relation_by_word()
+        if _is_name(token, index, previous.lower()) and not is_relation:
+            last = mentions[-1] if mentions else None
+            if last and last.end == index and not _POSSESSIVE.search(previous):
+                mentions[-1] = _NameMention(last.start, index + 1)
+            else:
+                mentions.append(_NameMention(index, index + 1))
+        previous = token
+    return mentions
 
 
 def _main_verb(tokens: list[str], mentions: list[_NameMention]) -> int:
-    """The place of the main verb; of what begins "the R that S does" or "what S does",
-    the last form of "to be".
+    """Return the index of the main verb.
+
+    Of what begins "the R that S does" or "what S does", it is the last form of "to be".
+    Without any verb, it is the end of the first name.
     """
-    inside = {
-        place for mention in mentions for place in range(mention.start, mention.end)
-    }
-    verbs = [
-        place
-        for place in range(1, len(tokens))
-        if place not in inside and _verbal(tokens, place)
-    ]
+    inside = set[int]()
+    for mention in mentions:
+        inside.update(range(mention.start, mention.end))
+    indices = [index for index in range(1, len(tokens)) if index not in inside]
+    verbs = [index for index in indices if _is_verb(tokens, index)]
     if not verbs:
-        return next(
-            (mention.end for mention in mentions if mention.end < len(tokens)),
-            min(1, len(tokens) - 1),
-        )
-    copulas = [place for place in verbs if tokens[place].lower() in _COPULA]
-    if copulas and any(token.lower() in _RELATIVE for token in tokens[: verbs[0]]):
-        return copulas[-1]
-    return verbs[0]
+        ends = [mention.end for mention in mentions if mention.end < len(tokens)]
+        return ends[0] if ends else min(1, len(tokens) - 1)
+    copulas = [index for index in verbs if tokens[index].lower() in _COPULA]
+    has_relative = any(token.lower() in _RELATIVE for token in tokens[: verbs[0]])
+    return copulas[-1] if copulas and has_relative else verbs[0]
 
 
-def _verbal(tokens: list[str], place: int) -> bool:
-    lower = tokens[place].lower()
-    before = tokens[place - 1]
+def _is_verb(tokens: list[str], index: int) -> bool:
+    """Return whether a token stands as a verb."""
+    lower = tokens[index].lower()
+    previous = tokens[index - 1]
     if lower in _COPULA and lower != "'s":
         return True
-    if before.lower() in _ARTICLES or _POSSESSIVE.search(before):
+    if previous.lower() in _ARTICLES or _POSSESSIVE.search(previous):
         return False
     kind = word_kinds().get(lower)
     if kind in (VERB, AUXILIARY, MODAL, PARTICIPLE):
         return True
-    formed = lower.endswith(("s", "ed")) or lower in ("wrote", "left", "led")
-    return formed and before[:1].isalnum() and (kind is not None or lower in _known())
+    if not previous[:1].isalnum():
+        return False
+    has_verb_form = lower.endswith(("s", "ed")) or lower in ("wrote", "left", "led")
+    return has_verb_form and (kind is not None or lower in _relation_by_word())
 
 
 def _tail(tokens: list[str], verb: int) -> int:
-    """Where the value begins after a verb without a name: after the last "of", "in",
-    "to" …, else after the verb.
+    """Return where the value begins after a verb without a name.
+
+    It begins after the last "of", "in", "to" …, else after the verb.
     """
-    places = [
-        place
-        for place in range(verb + 1, len(tokens) - 1)
-        if tokens[place].lower() in _BEFORE_VALUE
-    ]
-    return (places[-1] + 1) if places else min(verb + 1, len(tokens))
+    for index in reversed(range(verb + 1, len(tokens) - 1)):
+        if tokens[index].lower() in _BEFORE_VALUE:
+            return index + 1
+    return min(verb + 1, len(tokens))

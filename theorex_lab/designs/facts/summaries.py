@@ -1,5 +1,5 @@
-"""Tiers of facts, what is shown of an entity, and what facts tell of themselves: in the
-status, the audit log, at a prompt.
+"""Sort facts into tiers, and show them: the page of an entity, the lines of a context,
+the status, the reminders.
 """
 
 import os
@@ -39,8 +39,10 @@ _WEIGHT = 1.5  # of a reminder of a fact that is sure
 
 
 def zone_of(settings: FactSettings) -> tzinfo:
-    """The time zone of days and weeks: the setting, else $ENGRAM_TZ, $TZ, UTC. Raises
-    ConfigError for an unknown one.
+    """Return the time zone of days and weeks: the setting, else $ENGRAM_TZ, $TZ, UTC.
+
+    Raises:
+        ConfigError: The time zone is unknown.
     """
     name = (
         settings.timezone
@@ -57,38 +59,41 @@ def zone_of(settings: FactSettings) -> tzinfo:
         ) from error
 
 
-def moment(given: int | str | None, settings: FactSettings) -> int | None:
-    """A time in µs UTC; an ISO text without an offset is one in the time zone of the
-    settings. Raises InvalidInput for no time.
+def moment(time: int | str | None, settings: FactSettings) -> int | None:
+    """Return a time in µs UTC.
+
+    An ISO text without an offset is one in the time zone of the settings.
+
+    Raises:
+        InvalidInput: It is no time.
     """
-    if given is None or isinstance(given, int):
-        return given
+    if time is None or isinstance(time, int):
+        return time
     try:
-        read = datetime.fromisoformat(given)
+        local_time = datetime.fromisoformat(time)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"got the time {given!r}; allowed is one such as 2026-03-01T09:00:00Z"
+            f"got the time {time!r}; allowed is one such as 2026-03-01T09:00:00Z"
         ) from error
-    return to_microseconds(
-        read if read.tzinfo else read.replace(tzinfo=zone_of(settings))
-    )
+    if not local_time.tzinfo:
+        local_time = local_time.replace(tzinfo=zone_of(settings))
+    return to_microseconds(local_time)
 
 
 def local_day(at: int, settings: FactSettings) -> datetime:
-    """The moment (µs UTC) in the time zone of the settings."""
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).astimezone(
-        zone_of(settings)
-    )
+    """Return the moment (µs UTC) in the time zone of the settings."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
+    return moment.astimezone(zone_of(settings))
 
 
 def tier(fact: Fact, now: int, settings: FactSettings) -> Tier:
-    """How near a fact is: hot, warm or cold by the days since its last use, else since
-    it was written (Engram's tiers).
+    """Return how near a fact is: hot, warm or cold (Engram's tiers).
 
-    A doubtful one is cold sooner; one that was used often is warm at least. What is
-    dated ahead counts as of now.
+    It goes by the days since its last use, else since it was written. A doubtful one is
+    cold sooner; one that was used often is warm at least. What is dated ahead counts as
+    of now.
     """
-    days = (now - max(fact.at, fact.last_accessed or 0)) / MICROSECONDS_PER_DAY
+    days = (now - _last_used(fact)) / MICROSECONDS_PER_DAY
     if days <= settings.hot_days:
         return "hot"
     doubtful = fact.confidence < settings.doubtful_below
@@ -97,40 +102,48 @@ def tier(fact: Fact, now: int, settings: FactSettings) -> Tier:
     return "warm" if fact.access_count >= settings.warm_accesses else "cold"
 
 
+def _last_used(fact: Fact) -> int:
+    return max(fact.at, fact.last_accessed or 0)
+
+
 def by_tier(
     facts: Iterable[Fact], now: int, settings: FactSettings
 ) -> dict[Tier, list[Fact]]:
-    """Facts by tier, each with what was used last first."""
-    found: dict[Tier, list[Fact]] = {name: [] for name in _TIERS}
-    for fact in sorted(
-        facts, key=lambda fact: (-max(fact.at, fact.last_accessed or 0), fact.id)
-    ):
-        found[tier(fact, now, settings)].append(fact)
-    return found
+    """Return facts by tier, each with what was used last first."""
+    tiers: dict[Tier, list[Fact]] = {name: [] for name in _TIERS}
+    for fact in sorted(facts, key=lambda fact: (-_last_used(fact), fact.id)):
+        tiers[tier(fact, now, settings)].append(fact)
+    return tiers
 
 
 def summary(
     entity: str, facts: Iterable[Fact], now: int, settings: FactSettings
 ) -> str:
-    """The page of an entity, as Markdown: what is hot, warm, and of what is cold the
-    principles; and how many there are.
+    """Return the page of an entity, as Markdown.
+
+    It has what is hot, warm, and of what is cold the principles; and how many there
+    are.
     """
     tiers = by_tier(facts, now, settings)
-    principles = [fact for fact in tiers["cold"] if fact.abstraction == "principle"]
     parts = [f"# {entity.partition('/')[2]}", ""]
     if tiers["hot"]:
-        parts += [
-            " ".join(_sentence(fact.text) for fact in tiers["hot"][:_OVERVIEW]),
-            "",
-        ]
-    titles = ("Current (Hot)", "Background (Warm)", "Enduring (Principles)")
-    for title, shown in zip(
-        titles, (tiers["hot"], tiers["warm"], principles), strict=True
-    ):
-        if shown:
-            parts += [f"## {title}", "", *map(_line, shown), ""]
+        sentences = [_sentence(fact.text) for fact in tiers["hot"][:_OVERVIEW]]
+        parts += [" ".join(sentences), ""]
+    sections = {
+        "Current (Hot)": tiers["hot"],
+        "Background (Warm)": tiers["warm"],
+        "Enduring (Principles)": _principles(tiers),
+    }
+    for title, section in sections.items():
+        if section:
+            parts += [f"## {title}", "", *map(_line, section), ""]
     counts = ", ".join(f"{len(tiers[name])} {name}" for name in _TIERS)
     return "\n".join([*parts, f"_{counts}; {entity}_", ""])
+
+
+def _principles(tiers: dict[Tier, list[Fact]]) -> list[Fact]:
+    """Return the principles of what is cold."""
+    return [fact for fact in tiers["cold"] if fact.abstraction == "principle"]
 
 
 def _sentence(text: str) -> str:
@@ -146,119 +159,122 @@ def _line(fact: Fact) -> str:
     )
 
 
-def fact_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
-    """What is known, for a context: with a query what fits it first, then by tier; of
-    the home's project and of none.
+def fact_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
+    """Yield the facts for a context, of the home's project and of none.
+
+    With a query what fits it comes first, then the others by tier.
     """
     facts = {
         fact.id: fact
         for fact in facts_of(home)
-        if fact.at <= wanted.now and fact.holds_at(wanted.now)
+        if fact.at <= request.now and fact.holds_at(request.now)
     }
-    search: dict[str, Any] = {
-        "kinds": ["fact"],
-        "limit": _MOST_HITS,
-        "projects": home.projects,
+    reasons = dict[str, str]()
+    if request.query:
+        hits = Searcher(home).search(
+            request.query, kinds=["fact"], limit=_MOST_HITS, projects=home.projects
+        )
+        reasons = {hit.id: "fits the query" for hit in hits if hit.id in facts}
+    tiers = by_tier(facts.values(), request.now, fact_settings(home))
+    sections = {
+        "hot": tiers["hot"],
+        "principle": _principles(tiers),
+        "warm": tiers["warm"],
     }
-    found = Searcher(home).search(wanted.query, **search) if wanted.query else ()
-    tiers = by_tier(facts.values(), wanted.now, fact_settings(home))
-    principles = [fact for fact in tiers["cold"] if fact.abstraction == "principle"]
-    shown = {hit.id: "fits the query" for hit in found if hit.id in facts}
-    for name, listed in (
-        ("hot", tiers["hot"]),
-        ("principle", principles),
-        ("warm", tiers["warm"]),
-    ):
-        shown = {**shown, **{fact.id: name for fact in listed if fact.id not in shown}}
-    for fact_id, why in islice(shown.items(), _MOST_LINES):
-        fact = facts[fact_id]
-        heard = (
-            None
-            if TRUST[fact.source] >= TRUST["agent"]
-            else (fact.agent, TRUST[fact.source])
-        )
-        text = one_line(
-            f"{told_of(fact.entity, fact.text)} ({fact.category},"
-            f" {to_iso(fact.at)[:10]})",
-            400,
-        )
-        why = f"a {fact.category}, {why}, {fact.confidence:.0%} sure"
-        yield ContextLine(
-            KNOWN, fact.agent, text, heard, (fact.id,), (fact.event_id,), why
-        )
+    for name, section in sections.items():
+        for fact in section:
+            reasons.setdefault(fact.id, name)
+    for fact_id, reason in islice(reasons.items(), _MOST_LINES):
+        yield _context_line(facts[fact_id], reason)
+
+
+def _context_line(fact: Fact, reason: str) -> ContextLine:
+    """Return a fact as a line of a context."""
+    day = to_iso(fact.at)[:10]
+    sentence = told_of(fact.entity, fact.text)
+    unverified = None
+    if TRUST[fact.source] < TRUST["agent"]:
+        unverified = (fact.agent, TRUST[fact.source])
+    return ContextLine(
+        KNOWN,
+        fact.agent,
+        one_line(f"{sentence} ({fact.category}, {day})", 400),
+        unverified,
+        (fact.id,),
+        (fact.event_id,),
+        f"a {fact.category}, {reason}, {fact.confidence:.0%} sure",
+    )
 
 
 def retrieve_facts(
     home: Home, searcher: Searcher, query: str, now: int, tokens: int
 ) -> list[Item]:
-    """What a query gets within `tokens`, best first: daily notes and the facts that no
-    note says, then what is known anyway, as a context tells it. What is too long for
-    the room that is left is passed over.
+    """Return what a query gets within `tokens`, best first.
+
+    It gets daily notes and the facts that no note says, then the other facts, as a
+    context tells them. What is too long for the room that is left is passed over.
     """
-    return items_within(
-        _fitting(home, searcher, query, ContextRequest(now, tokens)), tokens
-    )
+    request = ContextRequest(now, tokens)
+    return items_within(_fitting(home, searcher, query, request), tokens)
 
 
 def _fitting(
-    home: Home, searcher: Searcher, query: str, wanted: ContextRequest
+    home: Home, searcher: Searcher, query: str, request: ContextRequest
 ) -> Iterator[Item]:
+    """Yield the hits of a query, then the facts that none of them says."""
     hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
-    yield from (
-        Item(hit.text, (event_id,))
-        for hit, event_id in zip(hits, hits.events, strict=True)
-    )
-    given = set(hits.events)
-    yield from (
-        Item(line.text, line.events)
-        for line in fact_lines(home, wanted)
-        if given.isdisjoint(line.events)
-    )
+    for hit, event_id in zip(hits, hits.events, strict=True):
+        yield Item(hit.text, (event_id,))
+    hit_events = set(hits.events)
+    for line in fact_lines(home, request):
+        if hit_events.isdisjoint(line.events):
+            yield Item(line.text, line.events)
 
 
 def status(home: Home, agent: str | None) -> dict[str, Any]:
-    """How many facts hold and how many were superseded, of how many entities; how many
-    channels.
+    """Return how many facts hold, how many were superseded, of how many entities.
+
+    It also says how many channels there are.
     """
     with home.views.reading(facts.Facts) as view:
-        own = np.array([agent in (None, name) for name in view.agents], np.bool_)
-        near = np.array(
-            [home.project in ("", name) or not name for name in view.projects], np.bool_
-        )
-        kept = own[view.facts["agent"]] & near[view.facts["project"]]
+        of_agent = [agent in (None, name) for name in view.agents]
+        in_project = [home.project in ("", name) or not name for name in view.projects]
+        has_agent = np.array(of_agent, np.bool_)[view.facts["agent"]]
+        has_project = np.array(in_project, np.bool_)[view.facts["project"]]
+        counted = has_agent & has_project
         holds = view.facts["superseded_at"] == 0
-        active = int((kept & holds).sum())
-        entities = len(np.unique(view.facts["entity"][kept]))
-    told = {
-        "active": active,
-        "superseded": int(kept.sum()) - active,
-        "entities": entities,
+        n_active = int((counted & holds).sum())
+        n_entities = len(np.unique(view.facts["entity"][counted]))
+    counts = {
+        "active": n_active,
+        "superseded": int(counted.sum()) - n_active,
+        "entities": n_entities,
+        "channels": len(channels.silos(home)),
     }
-    return {"facts": {**told, "channels": len(channels.silos(home))}}
+    return {"facts": counts}
 
 
 def agents_of(home: Home) -> list[str]:
-    """Who wrote facts."""
+    """Return the agents that wrote facts."""
     with home.views.reading(facts.Facts) as view:
         return list(view.agents)
 
 
 def fact_reminders(home: Home) -> Iterator[Reminder]:
-    """The facts that hold and were written on purpose: what was made of a capture comes
-    back in its own words.
+    """Yield the facts that hold and were written on purpose.
+
+    What was made of a capture comes back in its own words.
     """
     for fact in facts.facts_of(home.in_project("")):
-        if fact.origin not in ("prompt", "observation") and fact.holds_at(
-            home.clock.now()
-        ):
-            text = items.told_of(fact.entity, fact.text)
-            weight = _WEIGHT * fact.confidence
+        if fact.origin in ("prompt", "observation"):
+            continue
+        if fact.holds_at(home.clock.now()):
             yield Reminder(
                 fact.id,
                 fact.project,
                 "fact",
-                text,
-                weight,
+                items.told_of(fact.entity, fact.text),
+                _WEIGHT * fact.confidence,
                 TRUST[fact.source],
                 (fact.event_id,),
             )

@@ -1,5 +1,5 @@
-"""Which of the statements that hold a new one replaces, ends, repeats, contradicts or
-adds to.
+"""Judge which of the statements that hold a new one replaces, ends, repeats,
+contradicts or adds to.
 
 Statements are compared where they are about the same subject; what a subject has is
 found by its relation, so that one statement costs the same among a hundred and among a
@@ -7,15 +7,14 @@ hundred thousand.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from theorex_lab.designs.facts.statements import Statement, read_statement
 
-_LOOKED_AT = (
-    64  # statements of one subject that share a relation, or a word of it: the newest
-)
+# Statements of one subject that share a relation, or a word of it: the newest.
+_LOOKED_AT = 64
 _SIMILAR = 0.5
 # statements that must say so before a relation is held to be of one value, or of many
 _LEARNED = 2
@@ -24,9 +23,12 @@ _LEARNED = 2
 class Judgement(NamedTuple):
     """What a statement means for those that hold, by their ids.
 
-    supersedes: it stands in their place.  ends: it says that they hold no more.
-    duplicates: it says the same. contradicts: they may not both be true.  adds_to:
-    values of the same relation that hold beside it.
+    Attributes:
+        supersedes: Those in whose place it stands.
+        ends: Those that hold no more, as it says.
+        duplicates: Those that say the same.
+        contradicts: Those that may not be true beside it.
+        adds_to: Values of the same relation that hold beside it.
     """
 
     statement: Statement
@@ -66,9 +68,8 @@ class Superseding:
         )
         self._words: dict[tuple[str, str], dict[str, Statement]] = defaultdict(dict)
         self._valued: dict[tuple[str, str], dict[str, Statement]] = defaultdict(dict)
-        self._kinds: dict[str, set[str]] = defaultdict(
-            set
-        )  # of a value: words of relations that it was stated with
+        # Of a value: words of relations that it was stated with.
+        self._kinds: dict[str, set[str]] = defaultdict(set)
         self._many: Counter[frozenset[str]] = Counter()
         self._one: Counter[frozenset[str]] = Counter()
 
@@ -81,13 +82,15 @@ class Superseding:
         return self.hold(id, text, replacing=True)
 
     def hold(self, id: str, text: str, *, replacing: bool = False) -> Judgement:
-        """Take in a statement that holds whatever it means for the others, which stay
-        unless it is `replacing` them.
+        """Take in a statement that holds whatever it means for the others.
+
+        The others stay unless it is `replacing` them.
         """
         judged = self.judge(text)
         self._learn(judged)
-        for old in judged.replaced if replacing else ():
-            self.remove(old)
+        if replacing:
+            for old_id in judged.replaced:
+                self.remove(old_id)
         if not self._is_spent(judged):
             for entry in self._entries(judged.statement):
                 entry[id] = judged.statement
@@ -95,104 +98,114 @@ class Superseding:
 
     def remove(self, id: str) -> None:
         """Take a statement out of those that hold; one that does not hold is let be."""
-        for entry in [*self._entries(self._held[id])] if id in self._held else ():
+        statement = self._held.get(id)
+        if statement is None:
+            return
+        for entry in list(self._entries(statement)):
             entry.pop(id, None)
 
     def judge(self, text: str) -> Judgement:
-        """What a statement would mean for those that hold; nothing changes."""
+        """Return what a statement would mean for those that hold; nothing changes."""
         new = read_statement(text)
         if not (new.subject and new.value):
             return Judgement(new)
         if new.cue == "ends":
             return Judgement(new, ends=tuple(self._ended(new)))
         group = self._groups.get((new.subject, _group(new.relation)), {})
-        valued = self._valued.get((new.subject, new.value), {})
-        near = dict.fromkeys(
-            [
-                *(id for id in valued if id in group),
-                *islice(reversed(group), _LOOKED_AT),
-            ]
-        )
-        duplicates = tuple(
-            id
-            for id in near
-            if group[id].value == new.value and group[id].cue != "ends"
-        )
-        others = [id for id in near if id not in duplicates]
         many = self.holds_many(new)
-        ended = tuple(
-            id
-            for id in others
-            if (group[id].cue == "ends" if many else self._gives_way(group[id], new))
-        )
-        beside = tuple(id for id in others if id not in ended)
+        superseded: list[str] = []
+        duplicates: list[str] = []
+        beside: list[str] = []
+        for id in self._compared_ids(new, group):
+            old = group[id]
+            if old.value == new.value and old.cue != "ends":
+                duplicates.append(id)
+            elif old.cue == "ends" or (not many and self._gives_way(old, new)):
+                superseded.append(id)
+            else:
+                beside.append(id)
         return Judgement(
             new,
-            ended,
-            (),
-            duplicates,
-            () if many else tuple(self._doubtful(new)),
-            beside,
+            supersedes=tuple(superseded),
+            duplicates=tuple(duplicates),
+            contradicts=() if many else tuple(self._doubtful(new)),
+            adds_to=tuple(beside),
         )
 
+    def _compared_ids(
+        self, new: Statement, group: dict[str, Statement]
+    ) -> Iterable[str]:
+        """Return the statements of a group with the same value, then the newest ones."""
+        same_value = self._valued.get((new.subject, new.value), {})
+        ids = [id for id in same_value if id in group]
+        ids += islice(reversed(group), _LOOKED_AT)
+        return dict.fromkeys(ids)
+
     def holds_many(self, statement: Statement) -> bool:
-        """Whether a subject may have several values of a relation at once: as
-        statements showed, else as English has it.
+        """Return whether a subject may have several values of a relation at once.
+
+        Statements may have shown it; else it is as English has it.
         """
         group = _group(statement.relation)
-        many = self._many[group]
-        one = self._one[group]
-        if max(many, one) >= _LEARNED and many != one:
-            return many > one
+        n_many = self._many[group]
+        n_one = self._one[group]
+        if max(n_many, n_one) >= _LEARNED and n_many != n_one:
+            return n_many > n_one
         return statement.holds == "many" or statement.cue == "adds"
 
     def _gives_way(self, old: Statement, new: Statement) -> bool:
-        """Of relations that are open to any kind of thing, only a value of the same
-        kind gives way.
+        """Return whether an old value gives way to a new one.
+
+        Of relations that are open to any kind of thing, only a value of the same kind
+        does.
         """
         if new.holds != "open" or new.cue == "replaces" or old.cue == "ends":
             return True
-        return bool(
-            self._kinds[old.value] & self._kinds[new.value]
-            or _kinds_of(old) & _kinds_of(new)
-        )
+        if self._kinds[old.value] & self._kinds[new.value]:
+            return True
+        return not _kinds_of(old).isdisjoint(_kinds_of(new))
 
     def _ended(self, new: Statement) -> list[str]:
-        """What holds of the subject with that value: of the same relation, or of any
-        where the words name no known one.
+        """Return what holds of the subject with that value.
+
+        It is what holds by the same relation, or by any where the words name no known one.
         """
-        at = {
-            id: self._held[id] for id in self._valued.get((new.subject, new.value), ())
-        }
+        same_value = self._valued.get((new.subject, new.value), ())
         group = _group(new.relation)
-        same = [id for id, old in at.items() if _group(old.relation) == group]
-        named = any(word.startswith("=") for word in new.relation)
-        return same or [
-            id
-            for id, old in at.items()
-            if old.cue != "ends" and not (named and old.holds)
+        same_relation = [
+            id for id in same_value if _group(self._held[id].relation) == group
         ]
+        if same_relation:
+            return same_relation
+        names_relation = any(word.startswith("=") for word in new.relation)
+        ids: list[str] = []
+        for id in same_value:
+            old = self._held[id]
+            if old.cue != "ends" and not (names_relation and old.holds):
+                ids.append(id)
+        return ids
 
     def _doubtful(self, new: Statement) -> Iterator[str]:
-        """Statements with another value whose relation is called alike, though not the
-        same.
+        """Yield statements with another value whose relation is called alike.
+
+        Their relation is not the same.
         """
-        named = (self._words.get((new.subject, word), {}) for word in new.relation)
-        for id in sorted(
-            {id for ids in named for id in islice(reversed(ids), _LOOKED_AT)}
-        ):
+        candidates = set[str]()
+        for word in new.relation:
+            named_so = self._words.get((new.subject, word), {})
+            candidates.update(islice(reversed(named_so), _LOOKED_AT))
+        for id in sorted(candidates):
             old = self._held[id]
-            shared = len(old.relation & new.relation) / len(old.relation | new.relation)
-            if (
-                shared >= _SIMILAR
-                and _group(old.relation) != _group(new.relation)
-                and old.value != new.value
-            ):
+            if old.value == new.value or _group(old.relation) == _group(new.relation):
+                continue
+            n_shared = len(old.relation & new.relation)
+            if n_shared / len(old.relation | new.relation) >= _SIMILAR:
                 yield id
 
     def _learn(self, judged: Judgement) -> None:
-        """Several values at once, or one in another's place, where the statement itself
-        says so.
+        """Learn of a relation whether it holds several values at once, or one.
+
+        It is learnt where the statement itself says so.
         """
         new = judged.statement
         if new.holds == "open":
@@ -205,45 +218,44 @@ class Superseding:
         elif new.cue == "ends":
             # What was not stated last held on beside what was stated after it.
             for id in judged.ends:
-                of = _group(self._held[id].relation)
-                self._many[of] += (
-                    next(reversed(self._groups[new.subject, of]), id) != id
-                )
+                ended_group = _group(self._held[id].relation)
+                latest = next(reversed(self._groups[new.subject, ended_group]), id)
+                self._many[ended_group] += latest != id
 
     def _is_spent(self, judged: Judgement) -> bool:
-        """Whether it says only that something ended while other values of the relation
-        still hold.
+        """Return whether a statement says only that something ended.
+
+        Other values of the relation still hold then.
         """
         new = judged.statement
-        left = self._groups.get((new.subject, _group(new.relation)), {}).values()
-        return (
-            new.cue == "ends"
-            and bool(judged.ends)
-            and any(old.cue != "ends" for old in left)
-        )
+        if new.cue != "ends" or not judged.ends:
+            return False
+        group = self._groups.get((new.subject, _group(new.relation)), {})
+        return any(old.cue != "ends" for old in group.values())
 
     def _entries(self, statement: Statement) -> Iterator[dict[str, Statement]]:
-        """Where a statement is found."""
+        """Yield the tables that a statement stands in."""
         yield self._held
         if statement.subject and statement.value:
             yield self._groups[statement.subject, _group(statement.relation)]
             yield self._valued[statement.subject, statement.value]
-            yield from (
-                self._words[statement.subject, word] for word in statement.relation
-            )
+            for word in statement.relation:
+                yield self._words[statement.subject, word]
 
 
 def _group(relation: frozenset[str]) -> frozenset[str]:
-    """What two relations share that are the same: the known ones and how they are told
-    apart, else all their words.
+    """Return what two relations share that are the same.
+
+    It is the known relations and how they are told apart, else all their words.
     """
-    known = frozenset(word for word in relation if word.startswith("="))
-    return known | relation & {"as", "in", "on", "at"} if known else relation
+    names = frozenset(word for word in relation if word.startswith("="))
+    return names | relation & {"as", "in", "on", "at"} if names else relation
 
 
 def _kinds_of(statement: Statement) -> set[str]:
-    """The words of a relation that tell which kind of thing its value is: "editor" and
-    "editing" are one.
+    """Return the words of a relation that tell which kind of thing its value is.
+
+    "editor" and "editing" are one.
     """
     words = {
         word

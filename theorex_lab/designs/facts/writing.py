@@ -1,13 +1,13 @@
-"""Writing facts: duplicates are not kept twice, what a fact replaces gives way, and
-what contradicts becomes a tension.
+"""Write facts: a duplicate is not kept twice, what a fact replaces gives way, and what
+contradicts becomes a tension.
 
-What is asked of words that are handed in, entities among them, and which way content
-may flow, is checked first.
+The words that are handed in, entities among them, and the way in which content may flow
+are checked first.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,13 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import SCANNER, check_agent
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, statements, superseding
-from theorex_lab.designs.facts.facts import Facts, fact_by_id, form_number
+from theorex_lab.designs.facts.facts import (
+    Fact,
+    Facts,
+    Scope,
+    fact_by_id,
+    form_number,
+)
 from theorex_lab.designs.facts.note_view import tension_event
 from theorex_lab.designs.facts.pairs import (
     CONTRADICTS,
@@ -41,9 +47,8 @@ _DIRECTIVE = re.compile(
     r" not)\b",
     re.I,
 )
-_LIMITED = re.compile(
-    r"\b(?:without|unless|before|only|until)\b", re.I
-)  # negates half of what a directive negates
+# What negates half of what a directive negates.
+_LIMITED = re.compile(r"\b(?:without|unless|before|only|until)\b", re.I)
 _PRONOUNS = frozenset("it this that they these those there he she what".split())
 _KIND_NAMED = re.compile(
     r"\b(?:favou?rite|preferred|as (?:an?|the|his|her|my|their|our)|for"
@@ -56,11 +61,14 @@ _KIND_NAMED = re.compile(
 class NewFact:
     """A fact to be written. Times: µs UTC, or None.
 
-    abstraction: episode, pattern or principle.  source: who it is from, a key of
-    `TRUST`.  origin: where it is from. supersedes: ids of the facts that it replaces,
-    beside those that are found.  at: when it was learnt, None is now. event_id: of a
-    fact that may be written again without being there twice.  noted: the id of the note
-    that says it in these words.
+    Attributes:
+        abstraction: episode, pattern or principle.
+        source: Who it is from, a key of `TRUST`.
+        origin: Where it is from.
+        supersedes: Ids of the facts that it replaces, beside those that the rules find.
+        at: When it was learnt; None is now.
+        event_id: Of a fact that may be written again without being there twice.
+        noted: The id of the note that says it in these words.
     """
 
     entity: str
@@ -83,11 +91,14 @@ class NewFact:
 
 
 class FactWriteResult(NamedTuple):
-    """What became of a fact. id: its own, or of the fact that says the same already.
+    """What became of a fact.
 
-    action: written, duplicate, near_duplicate, superseded (it stands in the place of
-    `of`), or tension (it was written, and may not hold beside `of`).  tension: the id
-    of that note.  likeness: 0..1, to the near duplicate.
+    Attributes:
+        id: Its own, or of the fact that says the same already.
+        action: written, duplicate, near_duplicate, superseded (it stands in the place
+            of `of`), or tension (it was written, and may not hold beside `of`).
+        tension: The id of that note.
+        likeness: To the near duplicate, 0..1.
     """
 
     id: str
@@ -99,24 +110,32 @@ class FactWriteResult(NamedTuple):
 
 
 def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> FactWriteResult:
-    """Write a fact in one transaction: exact duplicate → what it replaces or
-    contradicts → near duplicate → written.
+    """Write a fact in one transaction.
 
-    semantic: whether a fact that is nearly the same is left out. What an agent or a
-    user said is never replaced by what a model, a tool or an import says: that becomes
-    a tension. Raises InvalidInput for what is outside the rules.
+    An exact duplicate is looked for first, then what it replaces or contradicts, then a
+    near duplicate. What an agent or a user said is never replaced by what a model, a
+    tool or an import says: that becomes a tension.
+
+    Args:
+        home: Where it is written.
+        new: The fact.
+        semantic: Whether a fact that is nearly the same is left out.
+
+    Raises:
+        InvalidInput: Something is outside the rules.
     """
     body = _body(home, new)
     check_flow(home, new.lineage, "notes")
     home.views.get(Facts)  # what can be read before others wait
     with home.journal.exclusive() as append, home.views.reading(Facts) as view:
-        found = _decide(
+        result = _decide(
             view, fact_settings(home), body, semantic=semantic, explicit=new.supersedes
         )
-        if found.action in ("duplicate", "near_duplicate"):
-            return found
-        body["fact_id"] = fact_id = view.next_id(body["entity"])
-        body["supersedes"] = [*found.of] if found.action == "superseded" else []
+        if result.action in ("duplicate", "near_duplicate"):
+            return result
+        fact_id = view.next_id(body["entity"])
+        body["fact_id"] = fact_id
+        body["supersedes"] = list(result.of) if result.action == "superseded" else []
         at = home.clock.now() if new.at is None else new.at
         fact = new_event(
             "fact",
@@ -127,41 +146,34 @@ def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> FactWriteR
             event_id=new.event_id,
         )
         append(fact)
-        tension = None
-        if found.action == "superseded":
-            _replace(
-                view,
-                append,
-                found.of,
-                fact_id,
-                "it was written in their place",
-                at,
-                fact.id,
-            )
-        elif found.action == "tension":
-            place = home.in_project(new.project)
-            facts = [*found.of, fact_id]
-            noted = tension_event(
-                place,
-                facts,
+        tension_id = None
+        if result.action == "superseded":
+            why = "it was written in their place"
+            _replace(view, append, result.of, fact_id, why, at, fact.id)
+        elif result.action == "tension":
+            tension = tension_event(
+                home.in_project(new.project),
+                [*result.of, fact_id],
                 at=at,
                 agent=new.agent,
                 source=body["source"],
                 lineage=[fact.id],
             )
-            append(noted)
-            tension = noted.body["note_id"]
-    return found._replace(id=fact_id, tension=tension, event_id=fact.id)
+            append(tension)
+            tension_id = tension.body["note_id"]
+    return result._replace(id=fact_id, tension=tension_id, event_id=fact.id)
 
 
 def supersede(
     home: Home, old: str, by: str = "", *, why: str = "", vouched: bool = False
 ) -> None:
-    """Let a fact stand in the place of another, or with '' let that one end. Raises
-    InvalidInput where that cannot be.
+    """Let a fact stand in the place of another, or with '' let that one end.
 
     What a model, a tool or an import says never replaces what an agent or a user said,
     unless someone has `vouched` for it.
+
+    Raises:
+        InvalidInput: That cannot be.
     """
     with home.journal.exclusive() as append, home.views.reading(Facts) as view:
         fact = fact_by_id(home, old)
@@ -171,32 +183,32 @@ def supersede(
                 f"got {old}, which {fact.superseded_by or 'nothing'} replaced; allowed"
                 " is an active one"
             )
-        if successor is not None and (successor.id == old or not successor.active):
-            raise InvalidInput(
-                f"got {by} for {old}; allowed is another fact, an active one: chains"
-                " have no circle"
-            )
-        source = successor.source if successor else "agent"
-        if not vouched and TRUST[source] < TRUST["agent"] <= TRUST[fact.source]:
-            told = f"{by}, from a source {source}, against {old}, from {fact.source}"
-            raise InvalidInput(
-                f"got {told}; allowed is an agent's or a user's word: note a tension,"
-                " and accept it"
-            )
-        _replace(
-            view,
-            append,
-            [old],
-            by,
-            why,
-            home.clock.now(),
-            successor.event_id if successor else fact.event_id,
+        if successor is not None:
+            _check_successor(fact, successor, vouched=vouched)
+        event_id = successor.event_id if successor else fact.event_id
+        _replace(view, append, [old], by, why, home.clock.now(), event_id)
+
+
+def _check_successor(fact: Fact, successor: Fact, *, vouched: bool) -> None:
+    """Raise InvalidInput where a fact cannot stand in the place of another."""
+    if successor.id == fact.id or not successor.active:
+        raise InvalidInput(
+            f"got {successor.id} for {fact.id}; allowed is another fact, an active one:"
+            " chains have no circle"
+        )
+    if not vouched and TRUST[successor.source] < TRUST["agent"] <= TRUST[fact.source]:
+        raise InvalidInput(
+            f"got {successor.id}, from a source {successor.source}, against {fact.id},"
+            f" from {fact.source}; allowed is an agent's or a user's word: note a"
+            " tension, and accept it"
         )
 
 
 def undo_supersede(home: Home, old: str) -> None:
-    """Let a fact hold again that another stood in the place of. Raises InvalidInput for
-    one that is active.
+    """Let a fact hold again that another stood in the place of.
+
+    Raises:
+        InvalidInput: The fact is active.
     """
     fact = fact_by_id(home, old)
     if fact.active:
@@ -216,8 +228,10 @@ def undo_supersede(home: Home, old: str) -> None:
 
 
 def archive_entity(home: Home, entity: str) -> str:
-    """Move what is known of an entity to archives/; returns its new path. Raises
-    InvalidInput where there is nothing, or all is there.
+    """Move the facts of an entity to archives/; return its new path.
+
+    Raises:
+        InvalidInput: There is nothing, or all is there.
     """
     old = check_entity(entity)
     new = f"archives/{old.partition('/')[2]}"
@@ -227,22 +241,22 @@ def archive_entity(home: Home, entity: str) -> str:
                 f"got the entity {entity!r}; allowed is one with facts, outside"
                 " archives/"
             )
-    DesignApi(home).append(
-        "entity_archived", {"entity": old, "to": new, "project": ""}, agent=SCANNER
-    )
+    body = {"entity": old, "to": new, "project": ""}
+    DesignApi(home).append("entity_archived", body, agent=SCANNER)
     return new
 
 
 def note_access(home: Home, *fact_ids: str) -> int:
-    """Count a use of these facts; returns of how many. Raises InvalidInput for an
-    unknown id, and counts none.
+    """Count a use of these facts; return of how many.
+
+    Raises:
+        InvalidInput: An id is unknown; none is counted then.
     """
-    known = [fact_by_id(home, fact_id).id for fact_id in dict.fromkeys(fact_ids)]
-    if known:
-        DesignApi(home).append(
-            "facts_accessed", {"facts": known, "project": home.project}, agent=SCANNER
-        )
-    return len(known)
+    ids = [fact_by_id(home, fact_id).id for fact_id in dict.fromkeys(fact_ids)]
+    if ids:
+        body = {"facts": ids, "project": home.project}
+        DesignApi(home).append("facts_accessed", body, agent=SCANNER)
+    return len(ids)
 
 
 def _replace(
@@ -254,25 +268,27 @@ def _replace(
     at: int,
     lineage: str,
 ) -> None:
-    """Say that facts hold no more: an event for each agent who wrote some of them,
-    since it is theirs that search puts to sleep.
+    """Append that facts hold no more.
+
+    There is an event for each agent who wrote some of them, since it is theirs that
+    search puts to sleep.
     """
     by_agent: dict[str, list[str]] = {}
     for fact_id in old:
         row = view.ids.find(fact_id)
         assert row is not None
-        by_agent.setdefault(view.agents[int(view.facts["agent"][row])], []).append(
-            fact_id
-        )
+        agent = view.agents[int(view.facts["agent"][row])]
+        by_agent.setdefault(agent, []).append(fact_id)
     for agent, ids in by_agent.items():
         body = {"facts": ids, "by": by, "why": why, "undo": False}
-        append(
-            new_event("fact_superseded", body, agent=agent, lineage=[lineage], at=at)
+        event = new_event(
+            "fact_superseded", body, agent=agent, lineage=[lineage], at=at
         )
+        append(event)
 
 
 def _body(home: Home, new: NewFact) -> Body:
-    """The body of a fact's event, all of it checked."""
+    """Return the body of a fact's event, all of it checked."""
     check_agent(new.agent)
     text = kept_text(check_text(new.text, home.settings.max_text_bytes))
     if len(text) > DESCRIPTION_CHARACTERS:
@@ -280,17 +296,10 @@ def _body(home: Home, new: NewFact) -> Body:
             f"got {len(text)} characters; allowed are up to {DESCRIPTION_CHARACTERS}:"
             " write its parts"
         )
-    for name, allowed in {
-        "category": CATEGORIES,
-        "abstraction": ABSTRACTIONS,
-        "source": (*TRUST,),
-    }.items():
-        check_word(name, getattr(new, name), allowed)
-    if (
-        isinstance(new.confidence, bool)
-        or not isinstance(new.confidence, int | float)
-        or not 0 <= new.confidence <= 1
-    ):
+    check_word("category", new.category, CATEGORIES)
+    check_word("abstraction", new.abstraction, ABSTRACTIONS)
+    check_word("source", new.source, tuple(TRUST))
+    if not _is_share(new.confidence):
         raise InvalidInput(f"got the confidence {new.confidence!r}; allowed are 0 to 1")
     begins = new.valid_from
     ends = new.valid_to
@@ -315,6 +324,13 @@ def _body(home: Home, new: NewFact) -> Body:
     }
 
 
+def _is_share(value: object) -> bool:
+    """Return whether a value is a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= 1
+
+
 def _decide(
     view: Facts,
     settings: FactSettings,
@@ -323,56 +339,82 @@ def _decide(
     semantic: bool,
     explicit: Sequence[str],
 ) -> FactWriteResult:
-    """What is to become of a fact, by the active facts of its entity."""
+    """Return what is to become of a fact, by the active facts of its entity."""
     scope = (body["entity"], body["project"])
     text = body["text"]
-    rows = view.active_in(scope)
-    for row in rows[view.facts["digest"][rows] == form_number(text)].tolist():
-        if same_fact(view.texts[row], text):
-            return FactWriteResult(
-                view.ids[row], "duplicate", (view.ids[row],), likeness=1.0
-            )
-    asked = [_known(view, fact_id) for fact_id in explicit]
-    judged = view.comparing(scope)[0].judge(statements.as_statement(scope[0], text))
-    # By subject and relation; what is said to replace another replaces also what says
-    # the same.
-    found = [
-        *judged.supersedes,
-        *judged.ends,
-        *(judged.duplicates if judged.statement.cue else ()),
-    ]
-    replaced = dict.fromkeys([*asked, *(() if _is_loose(judged, body) else found)])
-    guarded = [
-        old
-        for old in replaced
-        if TRUST[body["source"]] < TRUST["agent"] <= view.trust_of(old)
-    ]
+    duplicate = _exact_duplicate(view, scope, text)
+    if duplicate:
+        return FactWriteResult(duplicate, "duplicate", (duplicate,), likeness=1.0)
+    explicit_ids = [_active_id(view, fact_id) for fact_id in explicit]
+    statement = statements.as_statement(scope[0], text)
+    judged = view.comparing(scope)[0].judge(statement)
+    is_loose = _is_loose(judged, body)
+    replaced = dict.fromkeys(explicit_ids)
+    if not is_loose:
+        replaced.update(dict.fromkeys(_replaced_ids(judged)))
+    guarded = [old for old in replaced if _is_guarded(view, old, body["source"])]
     if guarded:
         return FactWriteResult("", "tension", tuple(guarded))
     if replaced:
         return FactWriteResult("", "superseded", tuple(replaced))
     near = view.near(scope, text) if semantic else []
-    doubtful = [fact_id for fact_id, other in near if _clash(other, text)]
     # What one may have many of, or what is plainly said of the same, stands side by
     # side.
-    near_by = () if _is_loose(judged, body) else judged.contradicts
-    doubtful = [
-        *dict.fromkeys([*near_by, *(id for id in doubtful if id not in judged.adds_to)])
-    ]
+    doubtful = dict.fromkeys(() if is_loose else judged.contradicts)
+    for fact_id, other in near:
+        if _clash(other, text) and fact_id not in judged.adds_to:
+            doubtful[fact_id] = None
     if doubtful:
         return FactWriteResult("", "tension", tuple(doubtful))
+    return _near_duplicate(near, text, settings) or FactWriteResult("", "written")
+
+
+def _exact_duplicate(view: Facts, scope: Scope, text: str) -> str:
+    """Return the id of the active fact that says exactly the same, or ''."""
+    rows = view.active_in(scope)
+    same_digest = rows[view.facts["digest"][rows] == form_number(text)]
+    for row in same_digest.tolist():
+        if same_fact(view.texts[row], text):
+            return view.ids[row]
+    return ""
+
+
+def _replaced_ids(judged: superseding.Judgement) -> list[str]:
+    """Return what a fact replaces by its subject and relation.
+
+    What is said to replace another replaces also what says the same.
+    """
+    ids = [*judged.supersedes, *judged.ends]
+    if judged.statement.cue:
+        ids += judged.duplicates
+    return ids
+
+
+def _is_guarded(view: Facts, fact_id: str, source: str) -> bool:
+    """Return whether a fact is an agent's or a user's, and the new one's source is not."""
+    return TRUST[source] < TRUST["agent"] <= view.trust_of(fact_id)
+
+
+def _near_duplicate(
+    near: Iterable[tuple[str, str]], text: str, settings: FactSettings
+) -> FactWriteResult | None:
+    """Return the result for a text that says nearly the same as a fact, or None."""
     for fact_id, other in near:
         alike = likeness(other, text)
-        if alike >= settings.near_duplicate_threshold and _signs(other) == _signs(text):
+        if alike < settings.near_duplicate_threshold:
+            continue
+        if _signs(other) == _signs(text):
             return FactWriteResult(
                 fact_id, "near_duplicate", (fact_id,), likeness=round(alike, 3)
             )
-    return FactWriteResult("", "written")
+    return None
 
 
-def _known(view: Facts, fact_id: str) -> str:
-    """The id of an active fact that is to be replaced. Raises InvalidInput for any
-    other.
+def _active_id(view: Facts, fact_id: str) -> str:
+    """Return the id of an active fact that is to be replaced.
+
+    Raises:
+        InvalidInput: There is no such active fact.
     """
     row = view.ids.find(fact_id)
     if row is None or view.facts["superseded_at"][row]:
@@ -383,57 +425,63 @@ def _known(view: Facts, fact_id: str) -> str:
 
 
 def _is_loose(judged: superseding.Judgement, body: Body) -> bool:
-    """Whether a fact is no ground to think that another ended: of its entity, or of
-    "it", something that one may have many of.
+    """Return whether a fact is no ground to think that another ended.
 
-    "Ann is a nurse" and "Ann loves art" hold beside "Ann is tired" and "Ann loves tea".
-    Only of what one is known to have once, or of a kind that is named ("favourite
-    editor"), something gives way unasked; and never to a long or a proposing sentence,
-    which the rules read badly.
+    It states of its entity, or of "it", something that one may have many of. "Ann is a
+    nurse" and "Ann loves art" hold beside "Ann is tired" and "Ann loves tea". Only of
+    what one is known to have once, or of a kind that is named ("favourite editor"),
+    something gives way unasked; and never to a long or a proposing sentence, which the
+    rules read badly.
     """
-    new = judged.statement
-    own = new.subject in _PRONOUNS or new.subject in body["entity"].replace("-", " ")
-    many = not new.holds or (
-        new.holds == "open" and not _KIND_NAMED.search(body["text"])
-    )
-    rambles = len(body["text"].split()) > _PLAIN_WORDS or _DIRECTIVE.search(
-        body["text"]
-    )
-    return bool(rambles) or (own and many and new.cue not in ("ends", "replaces"))
+    statement = judged.statement
+    text = body["text"]
+    if len(text.split()) > _PLAIN_WORDS or _DIRECTIVE.search(text):
+        return True
+    if statement.cue in ("ends", "replaces"):
+        return False
+    if not _is_about_entity(statement.subject, body["entity"]):
+        return False
+    if not statement.holds:
+        return True
+    return statement.holds == "open" and not _KIND_NAMED.search(text)
+
+
+def _is_about_entity(subject: str, entity: str) -> bool:
+    return subject in _PRONOUNS or subject in entity.replace("-", " ")
 
 
 def _clash(old: str, new: str) -> bool:
-    """Whether two facts may not both hold; two directives only where one takes the
-    other back, plainly.
+    """Return whether two facts may not both hold.
+
+    Two directives clash only where one takes the other back, plainly.
     """
     if not (_DIRECTIVE.search(old) and _DIRECTIVE.search(new)):
         return contradiction(old, new) >= CONTRADICTS
-    one, other = (directive_of(Span(0, len(text), text)) for text in (old, new))
-    plain = not any(_LIMITED.search(text) for text in (old, new))
-    return plain and one is not None and other is not None and reverses(other, one)
+    if _LIMITED.search(old) or _LIMITED.search(new):
+        return False
+    old_directive = directive_of(Span(0, len(old), old))
+    new_directive = directive_of(Span(0, len(new), new))
+    if old_directive is None or new_directive is None:
+        return False
+    return reverses(new_directive, old_directive)
 
 
 def _signs(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Its signed tokens; its numbers, and its capitalized words after the first. Two
-    facts differ where these do.
+    """Return what two facts that are the same have in common.
+
+    It is the signed tokens; the numbers, and the capitalized words after the first.
     """
-    named = (
-        word
-        for at, word in enumerate(text.split())
-        if word[:1].isdigit() or (at and word[:1].isupper())
-    )
-    return signed_tokens(text), frozenset(word.strip(".,;:!?") for word in named)
+    words = set[str]()
+    for index, word in enumerate(text.split()):
+        if word[:1].isdigit() or (index and word[:1].isupper()):
+            words.add(word.strip(".,;:!?"))
+    return signed_tokens(text), frozenset(words)
 
 
-SPACES = (
-    "ops",
-    "notes",
-    "self",
-)  # daily notes and notes of the work; facts; MEMORY.md and SOUL.md
-_SPACE_OF = {
-    "self_added": "self",
-    "fact": "notes",
-}  # by kind of event; any other is of ops
+# Daily notes and notes of the work; facts; MEMORY.md and SOUL.md.
+SPACES = ("ops", "notes", "self")
+# By kind of event; any other is of ops.
+_SPACE_OF = {"self_added": "self", "fact": "notes"}
 _LATIN = "a b v g d e e zh z i y k l m n o p r s t u f kh ts ch sh shch  y  e yu ya"
 _CYRILLIC = dict(
     zip("абвгдеёжзийклмнопрстуфхцчшщъыьэюя", _LATIN.split(" "), strict=True)
@@ -441,24 +489,26 @@ _CYRILLIC = dict(
 _PATH = re.compile(r"(?:life/)?(people|projects|archives)/([a-z0-9][a-z0-9-]{0,63})/?")
 
 
-def check_word(what: str, given: str, allowed: Collection[str]) -> str:
-    """Return what was given, or raise InvalidInput where it is none of these.
+def check_word(name: str, value: str, allowed: Collection[str]) -> str:
+    """Return a value, or raise InvalidInput where it is none of those allowed.
 
     >>> check_word("type", "cron-task", ["cron-task", "dev-project"])
     'cron-task'
     """
-    if given not in allowed:
+    if value not in allowed:
         raise InvalidInput(
-            f"got the {what} {given!r:.100}; allowed: {', '.join(allowed) or 'none'}"
+            f"got the {name} {value!r:.100}; allowed: {', '.join(allowed) or 'none'}"
         )
-    return given
+    return value
 
 
 def check_line(
     home: Home, text: str, source: str, most_characters: int | None = None
 ) -> str:
-    """A text on one line, without secrets. Raises InvalidInput for one that is empty or
-    too long, or an unknown source.
+    """Return a text on one line, without secrets.
+
+    Raises:
+        InvalidInput: The text is empty or too long, or the source is unknown.
     """
     check_word("source", source, TRUST)
     text = kept_text(folded(check_text(text, home.settings.max_text_bytes)))
@@ -471,11 +521,10 @@ def check_line(
 
 
 def check_flow(home: Home, lineage: Sequence[str], into: str) -> None:
-    """Raise InvalidInput where what is written into a space (of `SPACES`) rests on an
-    event of a later one.
+    """Raise InvalidInput where a text rests on an event of a later space than its own.
 
     Content flows one way: from notes of the work to facts, and from facts to MEMORY.md
-    and SOUL.md.
+    and SOUL.md. `into` is the space, of `SPACES`, that is written into.
     """
     for event in home.journal.read(ids=list(lineage)):
         space = _SPACE_OF.get(event.kind, "ops")
@@ -487,35 +536,36 @@ def check_flow(home: Home, lineage: Sequence[str], into: str) -> None:
 
 
 def check_entity(path: str) -> str:
-    """An entity's path in its one form, slashes of Windows turned. Raises InvalidInput
-    for any other path.
+    """Return an entity's path in its one form, slashes of Windows turned.
+
+    Raises:
+        InvalidInput: It is no path of an entity.
 
     >>> check_entity("people\\\\ann")
     'people/ann'
     """
-    found = (
-        _PATH.fullmatch(path.replace("\\", "/").lower())
-        if isinstance(path, str)
-        else None
-    )
-    if found is None:
+    match = None
+    if isinstance(path, str):
+        match = _PATH.fullmatch(path.replace("\\", "/").lower())
+    if match is None:
         allowed = (
             "people/NAME, projects/NAME and archives/NAME, a NAME of 1 to 64 of a-z 0-9"
             " -, the first no -"
         )
         raise InvalidInput(f"got the entity {path!r}; allowed are {allowed}")
-    return f"{found[1]}/{found[2]}"
+    return f"{match[1]}/{match[2]}"
 
 
 def slug_of(name: str) -> str:
-    """A name as an entity's last part; 'unnamed' where no Latin or Russian letter and
-    no digit is in it.
+    """Return a name as an entity's last part.
+
+    It is 'unnamed' where no Latin or Russian letter and no digit is in it.
 
     >>> slug_of("Ann O'Neil"), slug_of("Zoë"), slug_of("Женя Щукин")
     ('ann-o-neil', 'zoe', 'zhenya-shchukin')
     """
-    latin = "".join(
-        _CYRILLIC.get(sign, sign) for sign in unicodedata.normalize("NFC", name).lower()
-    )
+    lower = unicodedata.normalize("NFC", name).lower()
+    latin = "".join(_CYRILLIC.get(sign, sign) for sign in lower)
     plain = unicodedata.normalize("NFKD", latin).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64].strip("-") or "unnamed"
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    return slug[:64].strip("-") or "unnamed"

@@ -148,10 +148,10 @@ FILES = FileLayout(
 )
 DESIGN = Design(
     name="research",
-    face=_face,
+    api=_face,
     kinds=KINDS,
     settings=ResearchSettings,
-    leads=False,
+    default=False,
     views=_views,
     items=(OBSERVATION, INSIGHT, THEOREM, RECORD, SKILL),
     evidence={"skill_outcome": skill_runs},

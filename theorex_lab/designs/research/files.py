@@ -426,8 +426,10 @@ class _Reading:
                 f"got {record!r:.100}; allowed is a record with key and value"
             )
         home, about = self._about(record)
+        tags = _texts(record.get("tags"))
+        # A key that is no text is refused there.
         key: Any = record.get("key")
-        body = record_body(home, key, record["value"], _texts(record.get("tags")))
+        body = record_body(home, key, record["value"], tags)
         created = _time(record.get("created_at"))
         updated = _time(record.get("updated_at") or record.get("created_at"))
         there = record_of(home, body["key"])

@@ -1,5 +1,5 @@
-"""Insights: what sessions taught, by domain; each is an event, and a session is given
-those that fit what it is about.
+"""Hold what sessions taught as insights, by domain: each is an event, and a session is
+given those that fit what it is about.
 
 What says the same is kept once; what says much of the same is linked, or merged where a
 model is set. What was replaced is not given any more, and stays in the journal.
@@ -20,9 +20,9 @@ from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_datetime
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.sections import read_sections
-from theorex_lab.designs.research import CATEGORIES, GENERAL
-from theorex_lab.designs.research.items import checked_domain, domain_slug, insight_text
-from theorex_lab.designs.research.records import checked_source, domain_of
+from theorex_lab.designs.research import CATEGORIES
+from theorex_lab.designs.research.items import domain_slug, insight_text
+from theorex_lab.designs.research.records import checked_source, chosen_domain
 from theorex_lab.designs.research.settings import research_settings
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
@@ -37,7 +37,7 @@ from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import NOTICE, fence, folded, one_line
 from theorex_lab.text.redact.redaction_scope import kept_text
 
-_ASKED = read_sections(__file__, "prompts.txt")
+_PROMPTS = read_sections(__file__, "prompts.txt")
 _TITLE_CHARACTERS = 200
 _CONTENT_CHARACTERS = 8_000
 _ANSWER_TOKENS = 1_024
@@ -46,6 +46,16 @@ _MOST_HITS = 100
 _SECONDS = 5.0
 _TAG = re.compile(r"<(/?memories)")
 _OPENED = r"< \1"
+_MEMBERS = (
+    "category",
+    "title",
+    "content",
+    "confidence",
+    "domain",
+    "session_id",
+    "fingerprint",
+    "source",
+)
 
 
 Rows = NDArray[np.int64]
@@ -53,8 +63,21 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Insight:
-    """What a session taught. fingerprint: of its words.  like: ids of insights that say
-    much of the same.
+    """Hold what a session taught.
+
+    Attributes:
+        insight_id: The id of its event.
+        category: One of CATEGORIES.
+        title: What it is about; '' without one.
+        content: The insight in words.
+        confidence: From 0 to 1.
+        domain: The domain that it belongs to.
+        session_id: The session that taught it.
+        fingerprint: Of its words.
+        source: Whose word it is.
+        agent: Who left it.
+        created_at: When.
+        like: Ids of insights that say much of the same.
     """
 
     insight_id: str
@@ -72,20 +95,23 @@ class Insight:
 
     @property
     def text(self) -> str:
-        """Title and content in one."""
+        """Return title and content in one."""
         return insight_text(self.title, self.content)
 
     @property
     def trusted(self) -> bool:
-        """Whether it is an agent's or a person's own word."""
+        """Return whether it is an agent's or a person's own word."""
         return TRUST[self.source] >= TRUST["agent"]
 
 
 class Insights(View):
-    """Insights, a row each: seq, domain (its folder's name) and project (numbers of
-    names), confidence, own; gone: another stands for it.
+    """Hold insights, a row each.
 
-    words: (row, word) of every word of each, by which those alike are found.
+    Attributes:
+        rows: seq; the numbers of its domain (the name of a folder), project, agent and
+            category; confidence; words: how many distinct ones; gone: whether another
+            stands for it.
+        words: (row, word) of every word of each, by which those alike are found.
     """
 
     name = "research_insights"
@@ -113,63 +139,74 @@ class Insights(View):
     def _insight(self, event: Event) -> None:
         body = event.body
         row = self.ids.number(event.id)
-        found = distinct_words(insight_text(body["title"], body["content"]))
+        words = distinct_words(insight_text(body["title"], body["content"]))
         self.rows.add(
             seq=event.seq,
             domain=self.domains.number(domain_slug(body["domain"])),
             confidence=body["confidence"],
-            words=len(found),
+            words=len(words),
             project=self.projects.number(body.get("project", "")),
             agent=self.agents.number(event.agent),
             category=self.categories.number(body["category"]),
         )
         self.words.extend(
-            ("row", "word"), [(row, self.vocabulary.number(word)) for word in found]
+            ("row", "word"), [(row, self.vocabulary.number(word)) for word in words]
         )
-        for old in body.get("replaces", ()):
-            if (number := self.ids.find(old)) is not None:
+        for replaced_id in body.get("replaces", ()):
+            number = self.ids.find(replaced_id)
+            if number is not None:
                 self.rows.put(number, gone=True)
 
     def chosen(
         self, home: Home, domain: str | None = None, category: str | None = None
     ) -> Rows:
-        """The rows that are there, of the home's projects or of none, of a domain and a
-        category or of any, the oldest first.
+        """Return the rows that stand, the oldest first.
+
+        They are of the home's projects or of none.
+
+        Args:
+            home: Whose projects count.
+            domain: Only of this domain; default: of any.
+            category: Only of this category; default: of any.
         """
-        kept = ~self.rows["gone"]
+        is_chosen = ~self.rows["gone"]
         if home.projects is not None:
-            kept &= np.isin(
+            is_chosen &= np.isin(
                 self.rows["project"], self.projects.numbers("", *home.projects)
             )
         if domain is not None:
-            kept &= np.isin(
+            is_chosen &= np.isin(
                 self.rows["domain"], self.domains.numbers(domain_slug(domain))
             )
         if category is not None:
-            kept &= np.isin(self.rows["category"], self.categories.numbers(category))
-        return np.flatnonzero(kept)
+            is_chosen &= np.isin(
+                self.rows["category"], self.categories.numbers(category)
+            )
+        return np.flatnonzero(is_chosen)
 
     def overlap(self, words: Sequence[str], rows: Rows) -> dict[str, float]:
-        """By id, the share of these words that an insight among the rows holds: |old ∩
-        new| / |new|.
+        """Return, by id, the share of these words that each insight in the rows holds.
+
+        It is |old ∩ new| / |new|; nothing is alike without words.
         """
-        held = np.isin(self.words["word"], self.vocabulary.numbers(*words))
-        shared = np.bincount(self.words["row"][held], minlength=len(self.rows))
-        return (
-            {self.ids[row]: float(shared[row] / len(words)) for row in rows.tolist()}
-            if words
-            else {}
-        )
+        if not words:
+            return {}
+        is_shared = np.isin(self.words["word"], self.vocabulary.numbers(*words))
+        n_shared = np.bincount(self.words["row"][is_shared], minlength=len(self.rows))
+        return {
+            self.ids[row]: float(n_shared[row] / len(words)) for row in rows.tolist()
+        }
 
 
 def distinct_words(text: str) -> list[str]:
-    """The stems of a text's words, each once, without stop words."""
+    """Return the stems of a text's words, each once, without stop words."""
     return list(dict.fromkeys(tokenize(text)))
 
 
 def fingerprint_of(title: str, content: str) -> str:
-    """The first 16 hexadecimal digits of SHA-256 over title and content in lower case,
-    trimmed.
+    """Return the first 16 hexadecimal digits of SHA-256 over title and content.
+
+    They are taken in lower case, trimmed.
 
     >>> fingerprint_of("Use Hoeffding", "It gives the rate.") == fingerprint_of(
     ...     "use hoeffding", "IT GIVES THE RATE. "
@@ -182,26 +219,35 @@ def fingerprint_of(title: str, content: str) -> str:
 def add_insight(
     home: Home, category: str, title: str, content: str, **about: Any
 ) -> Insight | None:
-    """Keep an insight; returns it as it is known then, None where its confidence is
-    below the setting insightConfidence.
+    """Keep an insight; return it as it is known then.
 
-    about: confidence (.8), domain, session_id, agent, source, lineage, replaces. What
-    says the same is there already; what says much of the same is linked with it, or
-    merged with it by the setting's model. Raises InvalidInput as `insight_events`.
+    What says the same is there already. What says much of the same is linked with it,
+    or merged with it by the setting's model.
+
+    Args:
+        home: Where it is kept.
+        category: One of CATEGORIES.
+        title: What it is about; '' without one.
+        content: The insight in words.
+        about: confidence (.8), domain, session_id, agent, source, lineage, replaces.
+
+    Returns:
+        The insight, or None where its confidence is below the setting
+        insightConfidence.
+
+    Raises:
+        InvalidInput: As `insight_events` raises it.
     """
-    known, events = insight_events(home, category, title, content, **about)
-    if events and not append_once(
-        home.journal, events
-    ):  # another process said the same just now
-        known, _ = insight_events(home, category, title, content, **about)
-    return (
-        next(
-            (insight for insight in insights_of(home) if insight.insight_id == known),
-            None,
-        )
-        if known
-        else None
-    )
+    insight_id, events = insight_events(home, category, title, content, **about)
+    if events and not append_once(home.journal, events):
+        # Another process said the same just now.
+        insight_id, _ = insight_events(home, category, title, content, **about)
+    if not insight_id:
+        return None
+    for insight in insights_of(home):
+        if insight.insight_id == insight_id:
+            return insight
+    return None
 
 
 def insight_events(
@@ -219,138 +265,155 @@ def insight_events(
     replaces: Sequence[str] = (),
     at: int | None = None,
 ) -> tuple[str, list[Event]]:
-    """The id under which an insight is known, and what is to be appended for it:
-    nothing where it is there already.
+    """Return the id under which an insight is known, and the events that tell it.
 
-    ('', []) where its confidence is too low to be kept. domain: '' is the session's,
-    else `general`.  at: µs UTC, now. Raises InvalidInput for another category, a
-    confidence outside 0..1, and texts outside the rules.
+    There are no events where the insight is there already.
+
+    Args:
+        home: Where it is kept.
+        category: One of CATEGORIES.
+        title: What it is about; '' without one.
+        content: The insight in words.
+        confidence: From 0 to 1.
+        domain: What it belongs to; '' is the session's domain, else `general`.
+        session_id: The session that taught it.
+        agent: Who leaves it.
+        source: Whose word it is.
+        lineage: Ids of the events that it rests on.
+        replaces: Ids of insights that it stands for from now on.
+        at: When, in µs UTC; default: now.
+
+    Returns:
+        The id and the events; ('', []) where the confidence is too low to be kept.
+
+    Raises:
+        InvalidInput: The category, the confidence or a text is outside the rules.
     """
     if category not in CATEGORIES:
         raise InvalidInput(
             f"got the category {category!r:.60}; allowed are {', '.join(CATEGORIES)}"
         )
-    sure = checked_confidence(confidence)
-    title = (
-        one_line(kept_text(check_text(title, 4 * _TITLE_CHARACTERS)), _TITLE_CHARACTERS)
-        if title.strip()
-        else ""
-    )
-    content = kept_text(check_text(content, home.settings.max_text_bytes)).strip()[
-        :_CONTENT_CHARACTERS
-    ]
-    where = checked_domain(domain) or domain_of(home, session_id) or GENERAL
+    confidence = checked_confidence(confidence)
+    title = _checked_title(title)
+    content = kept_text(check_text(content, home.settings.max_text_bytes)).strip()
+    content = content[:_CONTENT_CHARACTERS]
+    domain = chosen_domain(home, domain, session_id)
     settings = research_settings(home)
-    if sure < settings.insight_confidence:
+    if confidence < settings.insight_confidence:
         return "", []
-    made = fingerprint_of(title, content)
+    fingerprint = fingerprint_of(title, content)
+    identity = ("insight", home.project, domain_slug(domain), fingerprint)
+    insight_id = derived_event_id(*identity)
+    if replaces and stands_for(home, insight_id) in replaces:  # in the same words
+        insight_id = derived_event_id(*identity, category, confidence)
+    if home.journal.read(ids=[insight_id]):
+        return stands_for(home, insight_id), []
     body = {
         "category": category,
         "title": title,
         "content": content,
-        "confidence": sure,
-    }
-    of = (home.project, domain_slug(where), made)
-    known = derived_event_id("insight", *of)
-    if replaces and stands_for(home, known) in replaces:  # in the same words
-        known = derived_event_id("insight", *of, category, sure)
-    if home.journal.read(ids=[known]):
-        return stands_for(home, known), []
-    body |= {
-        "domain": where,
+        "confidence": confidence,
+        "domain": domain,
         "session_id": session_id,
-        "fingerprint": made,
+        "fingerprint": fingerprint,
         "source": checked_source(source),
+        "project": home.project,
+        "replaces": [*replaces],
     }
-    body |= {"project": home.project, "replaces": [*replaces]}
-    body["like"] = [
-        one
-        for one in _alike(home, body, settings.duplicate_overlap)
-        if one not in replaces
-    ]
+    alike = _alike(home, body, settings.duplicate_overlap)
+    body["like"] = [like_id for like_id in alike if like_id not in replaces]
     event = new_event(
         "insight",
         body,
         agent=agent,
         session=session_id,
         lineage=lineage,
-        event_id=known,
+        event_id=insight_id,
         at=home.clock.now() if at is None else at,
     )
     merged = _merged(home, event)
-    return (merged.id, [event, merged]) if merged else (known, [event])
+    if merged is None:
+        return insight_id, [event]
+    return merged.id, [event, merged]
+
+
+def _checked_title(title: str) -> str:
+    """Return a title on one line, secrets masked; '' for a blank one."""
+    if not title.strip():
+        return ""
+    text = kept_text(check_text(title, 4 * _TITLE_CHARACTERS))
+    return one_line(text, _TITLE_CHARACTERS)
 
 
 def checked_confidence(confidence: Any) -> float:
-    """A confidence of 0 to 1. Raises InvalidInput for anything else, with the reason."""
-    if (
-        isinstance(confidence, bool)
-        or not isinstance(confidence, int | float)
-        or not 0 <= confidence <= 1
-    ):
+    """Return a confidence from 0 to 1.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    if not is_number or not 0 <= confidence <= 1:
         raise InvalidInput(
             f"got the confidence {confidence!r:.60}; allowed is a number from 0 to 1"
         )
     return float(confidence)
 
 
-def stands_for(home: Home, known: str) -> str:
-    """The insight that stands for one by now."""
-    replaced = {
-        old: event.id
-        for event in home.journal.tail(0, kinds=["insight"])
-        for old in event.body.get("replaces", ())
-    }
-    seen = {known}
-    while (known := replaced.get(known, known)) not in seen:
-        seen.add(known)
-    return known
+def stands_for(home: Home, insight_id: str) -> str:
+    """Return the id of the insight that stands for this one by now."""
+    replaced_by = dict[str, str]()
+    for event in home.journal.tail(0, kinds=["insight"]):
+        replaced_by |= dict.fromkeys(event.body.get("replaces", ()), event.id)
+    passed_ids = {insight_id}
+    while True:
+        insight_id = replaced_by.get(insight_id, insight_id)
+        if insight_id in passed_ids:
+            return insight_id
+        passed_ids.add(insight_id)
 
 
 def _alike(home: Home, body: dict[str, Any], overlap: float) -> list[str]:
-    """The ids of the insights of the same domain and category that hold more than a
-    share of the words, most first.
+    """Return the ids of insights that hold more than a share of the words, most first.
+
+    They are of the same domain and category.
     """
     words = distinct_words(insight_text(body["title"], body["content"]))
     with home.views.reading(Insights) as view:
-        found = view.overlap(words, view.chosen(home, body["domain"], body["category"]))
-    alike = sorted(
-        (one for one, share in found.items() if share > overlap),
-        key=lambda one: -found[one],
-    )
+        rows = view.chosen(home, body["domain"], body["category"])
+        shares = view.overlap(words, rows)
+    alike = [insight_id for insight_id, share in shares.items() if share > overlap]
+    alike.sort(key=lambda insight_id: -shares[insight_id])
     return alike[:_MOST_ALIKE]
 
 
 def _merged(home: Home, new: Event) -> Event | None:
-    """What a model makes of a new insight and the one that is most like it, in the
-    place of both; None where it says they differ.
+    """Return what a model makes of a new insight and the one that is most like it.
+
+    The merged insight stands in the place of both. None where the model says that they
+    differ, or where there is nothing to ask.
     """
-    olds = home.journal.read(ids=new.body["like"][:1])
-    if not (olds and research_settings(home).model):
+    nearest = home.journal.read(ids=new.body["like"][:1])
+    if not (nearest and research_settings(home).model):
         return None
+    old = nearest[0]
     texts = [
         folded(insight_text(event.body["title"], event.body["content"]))
-        for event in (*olds, new)
+        for event in (old, new)
     ]
-    answer = ask_model(home, "\n".join([_ASKED["merge"], *fence(texts, "insights")]))
+    answer = ask_model(home, "\n".join([_PROMPTS["merge"], *fence(texts, "insights")]))
     if not answer or answer.strip().upper().startswith("DIFFERENT"):
         return None
-    content = kept_text(one_line(answer, _CONTENT_CHARACTERS))
-    trust = [TRUST[event.body["source"]] for event in (*olds, new)]
-    least = min((*olds, new), key=lambda event: TRUST[event.body["source"]]).body[
-        "source"
-    ]
-    source = "model" if min(trust) >= TRUST["model"] else least
     title = new.body["title"]
+    content = kept_text(one_line(answer, _CONTENT_CHARACTERS))
     body = {
         **new.body,
         "content": content,
         "fingerprint": fingerprint_of(title, content),
-        "source": source,
+        "source": _least_trusted("model", old.body["source"], new.body["source"]),
         "like": [],
-        "replaces": [olds[0].id, new.id],
+        "replaces": [old.id, new.id],
     }
-    made = derived_event_id(
+    merged_id = derived_event_id(
         "insight", home.project, domain_slug(body["domain"]), body["fingerprint"]
     )
     return new_event(
@@ -358,55 +421,65 @@ def _merged(home: Home, new: Event) -> Event | None:
         body,
         agent=new.agent,
         session=new.session,
-        lineage=[olds[0].id, new.id],
+        lineage=[old.id, new.id],
         at=new.at,
-        event_id=made,
+        event_id=merged_id,
     )
+
+
+def _least_trusted(*sources: str) -> str:
+    """Return the source that is trusted least; of equals the first."""
+    return min(sources, key=lambda source: TRUST[source])
 
 
 def ask_model(home: Home, prompt: str) -> str | None:
-    """What the model of the setting `model` answers; None without one, or where it does
-    not answer: rules decide then.
+    """Return what the model of the setting `model` answers.
 
-    One that costs is asked as long as a day's answers are within the setting
-    nightTokens; what each took is an event. Raises ConfigError for a model that is not
-    configured.
+    A model that costs is asked as long as a day's answers are within the setting
+    nightTokens. What each answer took is an event.
+
+    Returns:
+        The answer; None without a model, or where it does not answer: rules decide
+        then.
+
+    Raises:
+        ConfigError: The model is not configured.
     """
     from theorex_lab.dispatch.llm import client_for
 
-    settings, models = research_settings(home), home.settings.models
-    if not (name := settings.model) or (
-        name in models
-        and models[name].cost_per_million_tokens
-        and not _affordable(home, prompt)
-    ):
+    model = research_settings(home).model
+    if not model:
+        return None
+    options = home.settings.models.get(model)
+    if options and options.cost_per_million_tokens and not _affordable(home, prompt):
         return None
     try:
-        with client_for(name, home.settings) as client:
+        with client_for(model, home.settings) as client:
             answer = client.complete(prompt, temperature=0.0, max_tokens=_ANSWER_TOKENS)
     except ModelUnavailable:
         return None
-    spent = (
-        count_tokens(prompt + answer.text) if answer.tokens is None else answer.tokens
-    )
+    n_tokens = answer.tokens
+    if n_tokens is None:
+        n_tokens = count_tokens(prompt + answer.text)
     DesignApi(home).append(
-        "model_asked", {"model": name, "tokens": spent, "source": "agent"}
+        "model_asked", {"model": model, "tokens": n_tokens, "source": "agent"}
     )
     return answer.text
 
 
 def _affordable(home: Home, prompt: str) -> bool:
-    """Whether a model that costs may be asked this: what it answered within the last
-    day, and this, is within the setting.
+    """Return whether a model that costs may be asked this.
+
+    What it answered within the last day, and this, has to be within the setting.
     """
     since = home.clock.now() - MICROSECONDS_PER_DAY
-    spent = sum(
+    n_spent = sum(
         event.body["tokens"]
         for event in home.journal.tail(0, kinds=["model_asked"])
         if event.at > since
     )
     return bool(
-        spent + count_tokens(prompt) + _ANSWER_TOKENS
+        n_spent + count_tokens(prompt) + _ANSWER_TOKENS
         <= research_settings(home).night_tokens
     )
 
@@ -414,89 +487,104 @@ def _affordable(home: Home, prompt: str) -> bool:
 def insights_of(
     home: Home, domain: str | None = None, category: str | None = None
 ) -> list[Insight]:
-    """The insights that stand, of a domain and a category or of any, the oldest first."""
+    """Return the insights that stand, the oldest first.
+
+    Args:
+        home: Where they are kept.
+        domain: Only of this domain; default: of any.
+        category: Only of this category; default: of any.
+    """
     with home.views.reading(Insights) as view:
         seqs = view.rows["seq"][view.chosen(home, domain, category)].tolist()
     return [_insight(event) for event in home.journal.read(seqs=seqs)]
 
 
 def _insight(event: Event) -> Insight:
-    body = event.body
-    names = (
-        "category",
-        "title",
-        "content",
-        "confidence",
-        "domain",
-        "session_id",
-        "fingerprint",
-        "source",
-    )
-    told = {name: body[name] for name in names}
+    """Return the insight that an event tells."""
+    members = {name: event.body[name] for name in _MEMBERS}
     return Insight(
         event.id,
-        **told,
+        **members,
         agent=event.agent,
         created_at=to_datetime(event.at),
-        like=tuple(body.get("like", ())),
+        like=tuple(event.body.get("like", ())),
     )
 
 
 def ranked(
     home: Home, query: str, domain: str | None = None
 ) -> list[tuple[Insight, float | None]]:
-    """The insights that may be given, by likeness to what is asked times confidence,
-    with the likeness; None where newest comes first.
+    """Return the insights that may be given, by likeness to a query times confidence.
 
     By the setting `rankBy`: search, words and vectors together; cosine, vectors alone,
     from the setting similarityFloor on. Without a query, or where nothing has vectors,
     the newest come first.
+
+    Args:
+        home: Where they are kept.
+        query: What is asked.
+        domain: Only of this domain; default: of any.
+
+    Returns:
+        Each insight with its likeness; None where the newest come first.
     """
     settings = research_settings(home)
-    sure = [
-        one
-        for one in insights_of(home, domain)
-        if one.confidence >= settings.insight_confidence
-    ]
-    newest: list[tuple[Insight, float | None]] = [(one, None) for one in sure[::-1]]
-    if not query.strip() or not sure:
-        return newest
-    by_id = {one.insight_id: one for one in sure}
+    by_id = {
+        insight.insight_id: insight
+        for insight in insights_of(home, domain)
+        if insight.confidence >= settings.insight_confidence
+    }
+    likeness = None
+    if query.strip() and by_id:
+        likeness = _likeness(home, query, list(by_id))
+    if likeness is None:
+        return [(insight, None) for insight in reversed(by_id.values())]
+    order = sorted(
+        likeness,
+        key=lambda insight_id: -likeness[insight_id] * by_id[insight_id].confidence,
+    )
+    return [(by_id[insight_id], likeness[insight_id]) for insight_id in order]
+
+
+def _likeness(home: Home, query: str, ids: Sequence[str]) -> dict[str, float] | None:
+    """Return, by id, how like those of these insights are that fit a query.
+
+    None where likeness is by vectors, and nothing has any.
+    """
+    settings = research_settings(home)
     searcher = Searcher(home)
-    found: dict[str, float] | None
     if settings.rank_by == "search":
         hits = searcher.search(
             query, kinds=("insight",), limit=_MOST_HITS, projects=home.projects
         )
-        found = {hit.id: hit.score for hit in hits if hit.id in by_id}
-    elif (
-        found := searcher.vectors.likeness(query, [*by_id], seconds=_SECONDS)
-    ) is None:
-        return newest
-    else:
-        found = {
-            one: cosine
-            for one, cosine in found.items()
-            if cosine >= settings.similarity_floor
-        }
-    order = sorted(found, key=lambda one: -found[one] * by_id[one].confidence)
-    return [(by_id[one], found[one]) for one in order]
+        allowed_ids = set(ids)
+        return {hit.id: hit.score for hit in hits if hit.id in allowed_ids}
+    cosines = searcher.vectors.likeness(query, [*ids], seconds=_SECONDS)
+    if cosines is None:
+        return None
+    return {
+        insight_id: cosine
+        for insight_id, cosine in cosines.items()
+        if cosine >= settings.similarity_floor
+    }
 
 
 def distinct(
-    found: Iterable[tuple[Insight, float | None]],
+    insights: Iterable[tuple[Insight, float | None]],
 ) -> Iterator[tuple[Insight, float | None]]:
-    """Those in their order; of the newest none that says much of the same as one
-    before, while what fits a query stays.
+    """Yield insights in their order, of the newest none that repeats one before.
+
+    What fits a query stays, even where it says much of the same.
     """
-    given = set[str]()
-    alike = set[str]()
-    for insight, likeness in found:
-        if likeness is not None or (
-            insight.insight_id not in alike and given.isdisjoint(insight.like)
-        ):
-            given.add(insight.insight_id)
-            alike.update(insight.like)
+    passed_ids = set[str]()
+    alike_ids = set[str]()
+    for insight, likeness in insights:
+        repeats = insight.insight_id in alike_ids or not passed_ids.isdisjoint(
+            insight.like
+        )
+        if likeness is not None or not repeats:
+            passed_ids.add(insight.insight_id)
+            alike_ids.update(insight.like)
             yield insight, likeness
 
 
@@ -510,35 +598,47 @@ def load_for_injection(
     agent: str = "main",
     session: str = "",
 ) -> str:
-    """The insights of a domain (None: of all) that fit what a session is about, whole
-    ones within a budget, in <memories>; '' for none.
+    """Return the insights that fit what a session is about, in <memories>.
 
-    k: how many at most, default the setting injectK. Without a query one is given of
-    those that say much of the same. That they were given is noted, so that their use
-    can be counted. Raises InvalidInput for a negative k.
+    They are whole ones within a budget. Without a query one is given of those that say
+    much of the same. That they were given is noted, so that their use can be counted.
+
+    Args:
+        home: Where they are kept.
+        domain: Only of this domain; default: of all.
+        k: How many at most; default: the setting injectK.
+        query: What the session is about.
+        tokens: The budget.
+        agent: To whom they are given.
+        session: In which session.
+
+    Returns:
+        The text; '' where nothing fits.
+
+    Raises:
+        InvalidInput: k is negative.
     """
     most = research_settings(home).inject_k if k is None else k
     if most < 0:
         raise InvalidInput(f"got k={k}; allowed are whole numbers from 0")
     lines = ["<memories>", NOTICE]
-    given = list[Insight]()
+    item_ids = list[str]()
     left = tokens - count_tokens(f"<memories>\n{NOTICE}\n</memories>")
     for insight, _ in distinct(ranked(home, query, domain)):
-        shown = _shown(insight)
-        size = count_tokens("\n".join(shown) + "\n")
-        if len(given) < most and size <= left:
-            lines = lines + shown
-            left = left - size
-            given.append(insight)
-    if not given:
+        insight_lines = _prompt_lines(insight)
+        size = count_tokens("\n".join(insight_lines) + "\n")
+        if len(item_ids) < most and size <= left:
+            lines += insight_lines
+            left -= size
+            item_ids.append(insight.insight_id)
+    if not item_ids:
         return ""
     text = "\n".join([*lines, "</memories>"])
-    ids = [one.insight_id for one in given]
     note_recalled(
         home,
         "injection",
         query=query,
-        items=ids,
+        items=item_ids,
         tokens=count_tokens(text),
         agent=agent,
         session=session,
@@ -546,51 +646,49 @@ def load_for_injection(
     return text
 
 
-def _shown(insight: Insight) -> list[str]:
-    """An insight for a prompt, on a line that closes nothing; in a fence where it is
-    not an agent's or a person's own word.
+def _prompt_lines(insight: Insight) -> list[str]:
+    """Return an insight for a prompt, on a line that closes nothing.
+
+    It stands in a fence where it is not an agent's or a person's own word.
     """
     line = (
         f"- {insight.category}: {_TAG.sub(_OPENED, folded(insight.text))}"
         f" ({insight.created_at:%Y-%m-%d})"
     )
-    return (
-        [line]
-        if insight.trusted
-        else fence([line], f"{insight.agent}/{insight.source}")
-    )
+    if insight.trusted:
+        return [line]
+    return fence([line], f"{insight.agent}/{insight.source}")
 
 
 def agents_of(home: Home) -> list[str]:
-    """Who left an insight."""
+    """Return who left an insight."""
     with home.views.reading(Insights) as view:
         return list(view.agents)
 
 
 def insight_counts(home: Home) -> dict[str, int]:
-    """How many insights of each category stand."""
+    """Return how many insights of each category stand."""
     with home.views.reading(Insights) as view:
         rows = view.chosen(home)
-        told = Counter(
+        counts = Counter(
             view.categories[number] for number in view.rows["category"][rows].tolist()
         )
-    return {category: told[category] for category in CATEGORIES}
+    return {category: counts[category] for category in CATEGORIES}
 
 
 def status(home: Home, _agent: str | None) -> dict[str, Any]:
-    """How many insights, records, theorems and skills there are."""
+    """Return how many insights, records, theorems and skills there are."""
     from theorex_lab.designs.research.records import all_records
     from theorex_lab.designs.research.skills import Skills
     from theorex_lab.designs.research.theorems import Theorems
 
-    known = {
-        "theorems": len(home.views.get(Theorems).ids),
-        "skills": len(home.views.get(Skills).names),
-    }
+    n_theorems = len(home.views.get(Theorems).ids)
+    n_skills = len(home.views.get(Skills).names)
     return {
         "research": {
             "insights": sum(insight_counts(home).values()),
             "records": len(all_records(home)),
-            **known,
+            "theorems": n_theorems,
+            "skills": n_skills,
         }
     }

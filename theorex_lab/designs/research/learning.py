@@ -1,5 +1,5 @@
-"""The learning loop: what a session that is over leaves as insights, skills and
-statistics, in one transaction.
+"""Learn from a session that is over: it leaves insights, skills and statistics, in one
+transaction.
 
 A session is read from a state that says what was proved and what failed, or, by rules,
 from what hooks captured of it. A model may extract insights in the place of rules; its
@@ -18,10 +18,10 @@ import numpy as np
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_session, derived_event_id
 from theorex_lab.core.sections import read_sections
-from theorex_lab.designs.research import CATEGORIES, GENERAL
+from theorex_lab.designs.research import CATEGORIES
 from theorex_lab.designs.research.insights import ask_model, insight_events, insights_of
-from theorex_lab.designs.research.items import checked_domain, domain_slug, skill_id_of
-from theorex_lab.designs.research.records import domain_of
+from theorex_lab.designs.research.items import domain_slug, skill_id_of
+from theorex_lab.designs.research.records import chosen_domain
 from theorex_lab.designs.research.settings import research_settings
 from theorex_lab.designs.research.skills import (
     Skill,
@@ -98,10 +98,21 @@ _HOUR = 3_600_000_000
 _MOST_LISTED = 1_000
 _MOST_CHARACTERS = 20_000
 _FEWEST_WORDS = 3
+_USUAL_CONFIDENCE = 0.8
+_STATUS_OF = {True: "success", False: "failed", None: ""}
 
 
 class InsightDraft(NamedTuple):
-    """An insight to be. source: whose words it is told in.  events: that it rests on."""
+    """Hold an insight to be.
+
+    Attributes:
+        category: One of CATEGORIES.
+        title: What it is about; '' without one.
+        content: The insight in words.
+        confidence: From 0 to 1.
+        source: Whose words it is told in.
+        events: Ids of the events that it rests on.
+    """
 
     category: str
     title: str
@@ -112,8 +123,12 @@ class InsightDraft(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """Calls that led to something that held. of: what.  calls: in words, in their
-    order.
+    """Hold calls that led to something that held.
+
+    Attributes:
+        of: What they led to.
+        calls: The calls in words, in their order.
+        events: Ids of the events that tell them.
     """
 
     of: str
@@ -121,16 +136,37 @@ class Pattern(NamedTuple):
     events: tuple[str, ...] = ()
 
 
-_Read = tuple[list[InsightDraft], list[str], list[str], list[Pattern], bool | None]
+class SessionReading(NamedTuple):
+    """What was read of a session.
+
+    Attributes:
+        drafts: The insights to be.
+        failures: What failed, in words.
+        proofs: What was proved, in words.
+        patterns: The calls that led to something that held.
+        succeeded: How the session went; None where nothing says it.
+    """
+
+    drafts: list[InsightDraft]
+    failures: list[str]
+    proofs: list[str]
+    patterns: list[Pattern]
+    succeeded: bool | None
 
 
 @dataclass(frozen=True)
 class RunState:
-    """How a session of proving went, as a theory_state.json says it; what it does not
-    say is empty.
+    """Hold how a session of proving went, as a theory_state.json says it.
 
-    proven_lemmas: {id, statement, confidence?, tool_calls?}.  failed_attempts:
-    {lemma_id, failure_reason, approach?}.
+    What it does not say is empty.
+
+    Attributes:
+        domain: What the session was about.
+        status: Such as proved or failed.
+        conjecture: What was to be proved.
+        proven_lemmas: {id, statement, confidence?, tool_calls?} of each.
+        failed_attempts: {lemma_id, failure_reason, approach?} of each.
+        open_goals: What is not proved yet.
     """
 
     domain: str = ""
@@ -141,109 +177,117 @@ class RunState:
     open_goals: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "RunState":
-        """The state that a JSON object says; unknown members count for nothing. Raises
-        InvalidInput where one has another form.
+    def of(cls, state: Mapping[str, Any]) -> "RunState":
+        """Return the state that a JSON object says; unknown members count for nothing.
+
+        Raises:
+            InvalidInput: A member has another form.
         """
         lists = {
-            name: _listed(told, name)
+            name: _listed(state, name)
             for name in ("proven_lemmas", "failed_attempts", "open_goals")
         }
         texts = {
-            name: told.get(name) or "" for name in ("domain", "status", "conjecture")
+            name: state.get(name) or "" for name in ("domain", "status", "conjecture")
         }
-        if any(
-            not isinstance(text, str) or len(text) > _MOST_CHARACTERS
-            for text in texts.values()
-        ):
+        if not all(_is_text(text) for text in texts.values()):
             raise InvalidInput(
                 f"got {texts!r:.200}; allowed are texts of up to {_MOST_CHARACTERS:,}"
                 " characters"
             )
-        goals = tuple(_said(goal, "statement") for goal in lists.pop("open_goals"))
-        lemmas, attempts = (
-            tuple(map(_object, lists[name]))
-            for name in ("proven_lemmas", "failed_attempts")
-        )
         return cls(
-            texts["domain"],
-            texts["status"],
-            texts["conjecture"],
-            lemmas,
-            attempts,
-            goals,
+            domain=texts["domain"],
+            status=texts["status"],
+            conjecture=texts["conjecture"],
+            proven_lemmas=tuple(map(_object, lists["proven_lemmas"])),
+            failed_attempts=tuple(map(_object, lists["failed_attempts"])),
+            open_goals=tuple(
+                _first_text(goal, "statement") for goal in lists["open_goals"]
+            ),
         )
 
 
-def _listed(told: Mapping[str, Any], name: str) -> list[Any]:
-    found = told.get(name) or []
-    if isinstance(found, Mapping):  # by id
-        found = [{"id": key, **_object(value)} for key, value in found.items()]
-    if not isinstance(found, list) or len(found) > _MOST_LISTED:
+def _is_text(value: object) -> bool:
+    """Return whether a member of a state is a text that is not too long."""
+    return isinstance(value, str) and len(value) <= _MOST_CHARACTERS
+
+
+def _listed(members: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the list in a member; an object there is a list of its values by id.
+
+    Raises:
+        InvalidInput: The member is no list, or too long a one.
+    """
+    items = members.get(name) or []
+    if isinstance(items, Mapping):  # by id
+        items = [{"id": key, **_object(value)} for key, value in items.items()]
+    if not isinstance(items, list) or len(items) > _MOST_LISTED:
         raise InvalidInput(
-            f"got {name}={found!r:.100}; allowed is a list of up to {_MOST_LISTED:,}"
+            f"got {name}={items!r:.100}; allowed is a list of up to {_MOST_LISTED:,}"
         )
-    return found
+    return items
 
 
 def _object(value: Any) -> Mapping[str, Any]:
-    return (
-        value
-        if isinstance(value, Mapping)
-        else {"statement": str(value), "failure_reason": str(value)}
-    )
+    """Return an object as it is; a text becomes a statement that is also a reason."""
+    if isinstance(value, Mapping):
+        return value
+    return {"statement": str(value), "failure_reason": str(value)}
 
 
-def _said(value: Any, *names: str) -> str:
-    """The first of these members that says something, or the text itself, on one line."""
-    found = (
-        next((value[name] for name in names if value.get(name)), "")
-        if isinstance(value, Mapping)
-        else value
-    )
-    return one_line(str(found), _MOST_CHARACTERS)
+def _first_text(value: Any, *names: str) -> str:
+    """Return the first of these members that says something, on one line.
+
+    A value that is no object is the text itself.
+    """
+    text = value
+    if isinstance(value, Mapping):
+        text = next((value[name] for name in names if value.get(name)), "")
+    return one_line(str(text), _MOST_CHARACTERS)
 
 
 def read_state(path: Path) -> RunState:
-    """The state in a file. Raises InvalidInput for one that holds none, StorageError
-    for one that cannot be read.
+    """Return the state in a file.
+
+    Raises:
+        InvalidInput: The file holds no state.
+        StorageError: The file cannot be read.
     """
     return RunState.of(parse_object(read_file(path)))
 
 
-def _of_state(state: RunState, source: str, sure: float) -> _Read:
-    """Of a state the drafts, what failed, what was proved, the calls that led to lemmas
-    this sure, and whether it succeeded.
+def _read_of_state(
+    state: RunState, source: str, pattern_confidence: float
+) -> SessionReading:
+    """Return what a state says of its session.
+
+    Args:
+        state: How the session went.
+        source: Whose words the drafts are told in.
+        pattern_confidence: Lemmas from this confidence on have patterns of calls.
     """
-    proved = [_said(lemma, "statement", "name", "id") for lemma in state.proven_lemmas]
-    failures = list(
-        dict.fromkeys(_failure(attempt) for attempt in state.failed_attempts)
-    )
-    failed = list(
-        {failure[:_SAME]: compressed(failure) for failure in failures[::-1]}.values()
-    )[::-1]
+    proofs = [
+        _first_text(lemma, "statement", "name", "id") for lemma in state.proven_lemmas
+    ]
+    failures = _distinct_failures(state)
+    succeeded = _succeeded(state.status)
     drafts = [
         InsightDraft(
             "domain_knowledge",
             _name(lemma),
             f"Proved: {text[:_LEMMA_CHARACTERS]}",
-            _sure(lemma),
+            _confidence_of(lemma),
             source,
         )
-        for lemma, text in zip(state.proven_lemmas[:_LEMMAS], proved, strict=False)
+        for lemma, text in zip(state.proven_lemmas[:_LEMMAS], proofs, strict=False)
     ]
     drafts += [
         InsightDraft("pitfalls", "", failure[:_FAILURE_CHARACTERS], 0.8, source)
-        for failure in failed[:_FAILURES]
+        for failure in failures[:_FAILURES]
     ]
-    goals = [
-        *state.open_goals[:_FAILURES],
-        *(
-            [state.conjecture]
-            if state.conjecture and _went(state.status) is not True
-            else []
-        ),
-    ]
+    goals = list(state.open_goals[:_FAILURES])
+    if state.conjecture and succeeded is not True:
+        goals.append(state.conjecture)
     drafts += [
         InsightDraft(
             "open_problems",
@@ -255,24 +299,37 @@ def _of_state(state: RunState, source: str, sure: float) -> _Read:
         for goal in goals
     ]
     patterns = [
-        Pattern(_name(lemma), tuple(map(_called, _listed(lemma, "tool_calls"))))
+        Pattern(_name(lemma), tuple(map(_call_in_words, _listed(lemma, "tool_calls"))))
         for lemma in state.proven_lemmas
-        if lemma.get("confidence") is None or _sure(lemma) >= sure
+        if lemma.get("confidence") is None
+        or _confidence_of(lemma) >= pattern_confidence
     ]
-    return drafts, failed, proved, patterns, _went(state.status)
+    return SessionReading(drafts, failures, proofs, patterns, succeeded)
+
+
+def _distinct_failures(state: RunState) -> list[str]:
+    """Return the failures of a state, of those that begin alike the last one."""
+    failures = list(
+        dict.fromkeys(_failure(attempt) for attempt in state.failed_attempts)
+    )
+    by_beginning: dict[str, str] = {}
+    for failure in reversed(failures):
+        by_beginning[failure[:_SAME]] = compressed(failure)
+    return list(by_beginning.values())[::-1]
 
 
 def _failure(attempt: Mapping[str, Any]) -> str:
-    approach = _said(attempt, "approach")
-    reason = _said(attempt, "failure_reason", "reason", "error", "statement")
-    return (
-        f"{_said(attempt, 'lemma_id', 'id') or 'an attempt'}:"
-        f" {approach + ' failed: ' if approach else ''}{reason}"
-    )
+    """Return a failed attempt in words: the lemma, the approach and the reason."""
+    lemma = _first_text(attempt, "lemma_id", "id") or "an attempt"
+    approach = _first_text(attempt, "approach")
+    reason = _first_text(attempt, "failure_reason", "reason", "error", "statement")
+    if approach:
+        return f"{lemma}: {approach} failed: {reason}"
+    return f"{lemma}: {reason}"
 
 
 def compressed(text: str) -> str:
-    """A text of more than 300 characters as its first 200 and its last 80.
+    """Return a text of more than 300 characters as its first 200 and its last 80.
 
     >>> len(compressed("x" * 1000))
     285
@@ -281,222 +338,262 @@ def compressed(text: str) -> str:
 
 
 def _name(lemma: Mapping[str, Any]) -> str:
-    return _said(lemma, "name", "id")[:_TITLE]
+    """Return the name of a lemma, as a title."""
+    return _first_text(lemma, "name", "id")[:_TITLE]
 
 
-def _sure(lemma: Mapping[str, Any]) -> float:
-    given = lemma.get("confidence")
-    return (
-        float(given)
-        if isinstance(given, int | float)
-        and not isinstance(given, bool)
-        and 0 <= given <= 1
-        else 0.8
-    )
+def _confidence_of(lemma: Mapping[str, Any]) -> float:
+    """Return the confidence that a lemma states, .8 where it states none in 0..1."""
+    confidence = lemma.get("confidence")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        return _USUAL_CONFIDENCE
+    if not 0 <= confidence <= 1:
+        return _USUAL_CONFIDENCE
+    return float(confidence)
 
 
-def _called(call: Any) -> str:
-    return _said(call, "tool", "name", "action")[:_LEMMA_CHARACTERS]
+def _call_in_words(call: Any) -> str:
+    """Return the tool of a call that a state lists."""
+    return _first_text(call, "tool", "name", "action")[:_LEMMA_CHARACTERS]
 
 
-def _went(status: str) -> bool | None:
-    """Whether a session succeeded, by its status; None where that is not said."""
-    return (
-        True
-        if status.lower() in _SUCCEEDED
-        else False
-        if status.lower() in _FAILED
-        else None
-    )
+def _succeeded(status: str) -> bool | None:
+    """Return whether a session succeeded, by its status; None where that is unsaid."""
+    if status.lower() in _SUCCEEDED:
+        return True
+    if status.lower() in _FAILED:
+        return False
+    return None
 
 
-def _of_events(events: Sequence[Event]) -> _Read:
-    """As `_of_state`, of what hooks captured of a session."""
-    fixed, broken = _checks(events)
-    drafts = [*_rules(events), *(draft for _, draft in fixed)]
-    told = " ".join(draft.content for draft in drafts)
-    drafts += [draft for draft in _findings(events) if draft.content not in told]
-    for family, event in list(broken.items())[-1:]:
-        still = (
+def _read_of_events(events: Sequence[Event]) -> SessionReading:
+    """Return what hooks captured of a session, read by rules."""
+    repairs, failing = _checks(events)
+    drafts = [*_rules(events), *(repair.draft for repair in repairs)]
+    contents = " ".join(draft.content for draft in drafts)
+    drafts += [draft for draft in _findings(events) if draft.content not in contents]
+    for family, event in list(failing.items())[-1:]:
+        problem = (
             f"`{family}` still failed with {error_of(event.body.get('response', ''))}"
             " when the session ended."
         )
         drafts.append(
-            InsightDraft("open_problems", family, still, 0.7, "agent", (event.id,))
+            InsightDraft("open_problems", family, problem, 0.7, "agent", (event.id,))
         )
-    checks = [
-        event
-        for event in events
-        if event.kind == "tool_used" and family_of(event.body.get("command", ""))
-    ]
-    passed = [not failed for failed in map(has_failed, checks) if failed is not None]
-    ends = [
+    failures = [draft.content for draft in drafts if draft.category == "pitfalls"]
+    patterns = [repair.pattern for repair in repairs]
+    return SessionReading(drafts, failures, [], patterns, _outcome_of(events))
+
+
+def _outcome_of(events: Sequence[Event]) -> bool | None:
+    """Return how a session went: as its last outcome says, else as its last check did.
+
+    None where it has neither.
+    """
+    outcomes = [
         event.body["success"]
         for event in events
         if event.kind == "outcome" and isinstance(event.body.get("success"), bool)
     ]
-    went: bool | None = ends[-1] if ends else passed[-1] if passed else None
-    failures = [draft.content for draft in drafts if draft.category == "pitfalls"]
-    return drafts, failures, [], [pattern for pattern, _ in fixed], went
+    if outcomes:
+        return bool(outcomes[-1])
+    failures = [has_failed(event) for event in events if _check_family(event)]
+    passed = [not failed for failed in failures if failed is not None]
+    return passed[-1] if passed else None
 
 
-def _checks(
-    events: Sequence[Event],
-) -> tuple[list[tuple[Pattern, InsightDraft]], dict[str, Event]]:
-    """The checks that failed and passed after edits, each with the calls between and
-    the draft of it; and those still failing.
+def _check_family(event: Event) -> str:
+    """Return the kind of check that a call ran; '' for other events."""
+    if event.kind != "tool_used":
+        return ""
+    return family_of(event.body.get("command", ""))
+
+
+class _Repair(NamedTuple):
+    """Hold the repair of a check: the calls that led to it, and the insight to be."""
+
+    pattern: Pattern
+    draft: InsightDraft
+
+
+def _checks(events: Sequence[Event]) -> tuple[list[_Repair], dict[str, Event]]:
+    """Return the repairs of checks, and the checks that still fail.
+
+    A check that failed and passed after edits was repaired. What still fails is listed
+    by the kind of check, with the call that failed first.
     """
-    red = dict[str, tuple[int, Event]]()
-    fixed = list[tuple[Pattern, InsightDraft]]()
-    for place, event in enumerate(events):
-        family = (
-            family_of(event.body.get("command", ""))
-            if event.kind == "tool_used"
-            else ""
-        )
+    first_failures = dict[str, int]()  # index of the call, by the kind of check
+    repairs = list[_Repair]()
+    for index, event in enumerate(events):
+        family = _check_family(event)
         failed = has_failed(event) if family else None
         if failed:
-            red.setdefault(family, (place, event))
-        elif failed is False and family in red:
-            start, first = red.pop(family)
-            between = [
-                one
-                for one in events[start + 1 : place]
-                if one.kind == "tool_used" and not has_failed(one)
-            ]
-            edits = [one for one in between if _edited(one)]
-            if edits:
-                pattern = Pattern(
-                    family,
-                    (*_calls(between), f"run {family}"),
-                    (first.id, *(one.id for one in edits), event.id),
-                )
-                fixed.append(
-                    (
-                        pattern,
-                        _fix(
-                            family, first, edits, _heard(events[place:]), pattern.events
-                        ),
-                    )
-                )
-    return fixed, {family: event for family, (_, event) in red.items()}
+            first_failures.setdefault(family, index)
+        elif failed is False and family in first_failures:
+            start = first_failures.pop(family)
+            repair = _repair(family, events, start, index)
+            if repair is not None:
+                repairs.append(repair)
+    failing = {family: events[index] for family, index in first_failures.items()}
+    return repairs, failing
+
+
+def _repair(
+    family: str, events: Sequence[Event], start: int, end: int
+) -> _Repair | None:
+    """Return the repair of a check between two of its calls; None without an edit.
+
+    Args:
+        family: The kind of check.
+        events: The events of the session.
+        start: The index of the call that failed.
+        end: The index of the call that passed.
+    """
+    calls = [
+        event
+        for event in events[start + 1 : end]
+        if event.kind == "tool_used" and not has_failed(event)
+    ]
+    edits = [event for event in calls if _edited(event)]
+    if not edits:
+        return None
+    ids = (events[start].id, *(edit.id for edit in edits), events[end].id)
+    pattern = Pattern(family, (*_calls(calls), f"run {family}"), ids)
+    draft = _fix(family, events[start], edits, _cause_after(events[end:]), ids)
+    return _Repair(pattern, draft)
 
 
 def _edited(event: Event) -> list[str]:
+    """Return the paths that a call edited."""
     return list((event.body.get("paths") or {}).get("edited") or ())
 
 
 def _name_of(path: str) -> str:
-    """The last name of a path, as it is shown."""
+    """Return the last name of a path, as it is shown."""
     return quoted_path(kept_path(named_path(path).rpartition("/")[2]))
 
 
 def _calls(events: Sequence[Event]) -> list[str]:
-    """Calls in words: the tool and the files, nothing of what it printed."""
-    told = []
+    """Return calls in words: the tool and the files, nothing of what it printed."""
+    lines = []
     for event in events[:_MOST_CALLS]:
         paths = event.body.get("paths") or {}
-        touched = [*(paths.get("edited") or ()), *(paths.get("read") or ())][
-            :_MOST_FILES
-        ]
-        files = ", ".join(map(_name_of, touched))
-        done = files or event.body.get("command", "")
-        told.append(one_line(f"{event.body['tool']} {done}".strip(), _LEMMA_CHARACTERS))
-    return list(dict.fromkeys(told))
+        touched = [*(paths.get("edited") or ()), *(paths.get("read") or ())]
+        files = ", ".join(map(_name_of, touched[:_MOST_FILES]))
+        argument = files or event.body.get("command", "")
+        line = f"{event.body['tool']} {argument}".strip()
+        lines.append(one_line(line, _LEMMA_CHARACTERS))
+    return list(dict.fromkeys(lines))
 
 
-def _heard(events: Sequence[Event]) -> tuple[str, str]:
-    """What the agent said next of a cause, and the event that holds it; ('', '') where
-    it said nothing of it.
+def _cause_after(events: Sequence[Event]) -> tuple[str, str]:
+    """Return the cause that the agent's next message names, and the event's id.
+
+    ('', '') where that message names none.
     """
-    for event in events:
-        if event.kind == "turn_ended" and not event.body.get("subagent"):
-            said = next(
-                (
-                    _plain(span.text)
-                    for span in sentences_of(event.body["message"])
-                    if _CAUSE.search(span.text)
-                ),
-                "",
-            )
-            return (said, event.id) if said else ("", "")
-    return "", ""
+    messages = (
+        event
+        for event in events
+        if event.kind == "turn_ended" and not event.body.get("subagent")
+    )
+    event = next(messages, None)
+    if event is None:
+        return "", ""
+    spans = sentences_of(event.body["message"])
+    cause = next((span.text for span in spans if _CAUSE.search(span.text)), "")
+    sentence = _plain(cause)
+    return (sentence, event.id) if sentence else ("", "")
 
 
 def _fix(
     family: str,
     failed: Event,
     edits: Sequence[Event],
-    heard: tuple[str, str],
+    cause: tuple[str, str],
     events: tuple[str, ...],
 ) -> InsightDraft:
-    files = list(
-        dict.fromkeys(_name_of(path) for event in edits for path in _edited(event))
-    )
+    """Return the insight to be of a check that was repaired.
+
+    Args:
+        family: The kind of check.
+        failed: The call that failed.
+        edits: The calls that edited files before it passed.
+        cause: The sentence that names the cause, and the id of its event.
+        events: Ids of the events that tell the repair.
+    """
+    names: list[str] = []
+    for edit in edits:
+        names += map(_name_of, _edited(edit))
+    files = list(dict.fromkeys(names))
     more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
     error = error_of(failed.body.get("response", ""))
-    told = (
+    sentence, sentence_id = cause
+    content = (
         f"`{family}` failed with {error}; it passed after edits to"
-        f" {', '.join(files[:_MOST_FILES])}{more}. {heard[0]}".strip()
+        f" {', '.join(files[:_MOST_FILES])}{more}. {sentence}".strip()
     )
-    named = (*events, heard[1]) if heard[1] else events
-    return InsightDraft(
-        "pitfalls" if heard[0] else "proof_strategy",
-        family,
-        told,
-        0.8 if heard[0] else 0.5,
-        "agent",
-        named,
-    )
+    if sentence:
+        category = "pitfalls"
+        confidence = 0.8
+    else:
+        category = "proof_strategy"
+        confidence = 0.5
+    lineage = (*events, sentence_id) if sentence_id else events
+    return InsightDraft(category, family, content, confidence, "agent", lineage)
 
 
 def _rules(events: Sequence[Event]) -> Iterator[InsightDraft]:
-    """What the person ruled for good."""
+    """Yield what the person ruled for good."""
     for event in events:
-        if event.kind == "prompt" and event.body.get("source") == "user":
-            for found in directives(event.body["text"]):
-                if (
-                    found.stands
-                    and len(found.subject) >= _FEWEST_WORDS
-                    and not _LEANS.match(found.span.text)
-                ):
-                    yield InsightDraft(
-                        "domain_knowledge",
-                        "",
-                        one_line(found.span.text, _LONG),
-                        0.9,
-                        "user",
-                        (event.id,),
-                    )
+        if event.kind != "prompt" or event.body.get("source") != "user":
+            continue
+        for rule in directives(event.body["text"]):
+            if (
+                rule.stands
+                and len(rule.subject) >= _FEWEST_WORDS
+                and not _LEANS.match(rule.span.text)
+            ):
+                yield InsightDraft(
+                    "domain_knowledge",
+                    "",
+                    one_line(rule.span.text, _LONG),
+                    0.9,
+                    "user",
+                    (event.id,),
+                )
 
 
 def _findings(events: Sequence[Event]) -> Iterator[InsightDraft]:
-    """What the agent found out: sentences of a cause that name what they are about."""
+    """Yield what the agent found out: sentences of a cause that name their subject."""
     for event in events:
-        if event.kind == "turn_ended" and not event.body.get("subagent"):
-            for span in sentences_of(event.body["message"]):
-                if (
-                    _CAUSE.search(span.text)
-                    and _NAMES.search(span.text)
-                    and not span.text.rstrip().endswith("?")
-                ):
-                    yield InsightDraft(
-                        "domain_knowledge",
-                        "",
-                        _plain(span.text),
-                        0.6,
-                        "agent",
-                        (event.id,),
-                    )
+        if event.kind != "turn_ended" or event.body.get("subagent"):
+            continue
+        for span in sentences_of(event.body["message"]):
+            if _is_finding(span.text):
+                yield InsightDraft(
+                    "domain_knowledge",
+                    "",
+                    _plain(span.text),
+                    0.6,
+                    "agent",
+                    (event.id,),
+                )
+
+
+def _is_finding(sentence: str) -> bool:
+    """Return whether a sentence tells a cause, names a subject, and does not ask."""
+    if not _CAUSE.search(sentence) or not _NAMES.search(sentence):
+        return False
+    return not sentence.rstrip().endswith("?")
 
 
 def _plain(text: str) -> str:
-    """A sentence without stars and on one line."""
+    """Return a sentence without stars and on one line."""
     return one_line(text.replace("**", ""), 400)
 
 
 def _few(drafts: Iterable[InsightDraft]) -> list[InsightDraft]:
-    """The first five by confidence, each text once."""
+    """Return the first five drafts by confidence, each text once."""
     distinct = {draft.content.lower(): draft for draft in drafts}.values()
     return sorted(distinct, key=lambda draft: -draft.confidence)[:_MOST_DRAFTS]
 
@@ -504,56 +601,78 @@ def _few(drafts: Iterable[InsightDraft]) -> list[InsightDraft]:
 def _by_model(
     home: Home, drafts: Sequence[InsightDraft], conjecture: str
 ) -> list[InsightDraft]:
-    """What a model makes of them, where one is set and answers with nothing but
-    insights; else as they are.
+    """Return what a model makes of drafts.
+
+    The drafts stay as they are where no model is set, and where its answer holds
+    anything but insights.
     """
-    told = [
-        json.dumps(
-            {"category": draft.category, "text": draft.content}, ensure_ascii=False
-        )
-        for draft in drafts
-    ]
-    asked = [
-        _TEXTS["extract"],
-        *fence([*told, conjecture[:_CONJECTURE_CHARACTERS]], "session"),
-    ]
-    answer = ask_model(home, "\n".join(asked)) if drafts else None
+    answer = None
+    if drafts:
+        answer = ask_model(home, _extraction_prompt(drafts, conjecture))
     lines = [line for line in (answer or "").splitlines() if line.strip()]
-    events = tuple(dict.fromkeys(event for draft in drafts for event in draft.events))
-    least = "import" if any(draft.source == "import" for draft in drafts) else "model"
+    sources = {draft.source for draft in drafts}
+    source = "import" if "import" in sources else "model"
+    events = _lineage(drafts)
     try:
-        found = [
-            _drafted(json.loads(line), least, events) for line in lines[:_MOST_DRAFTS]
+        extracted = [
+            _draft_of_answer(json.loads(line), source, events)
+            for line in lines[:_MOST_DRAFTS]
         ]
     except (ValueError, TypeError, KeyError, RecursionError):
         return list(drafts)
-    return found or list(drafts)
+    return extracted or list(drafts)
 
 
-def _drafted(told: Any, source: str, events: tuple[str, ...]) -> InsightDraft:
-    category, title, content, sure = (
-        told[name] for name in ("category", "title", "content", "confidence")
-    )
+def _extraction_prompt(drafts: Sequence[InsightDraft], conjecture: str) -> str:
+    """Return what a model is asked that extracts insights from drafts."""
+    members = [{"category": draft.category, "text": draft.content} for draft in drafts]
+    lines = [json.dumps(member, ensure_ascii=False) for member in members]
+    data = fence([*lines, conjecture[:_CONJECTURE_CHARACTERS]], "session")
+    return "\n".join([_TEXTS["extract"], *data])
+
+
+def _lineage(drafts: Sequence[InsightDraft]) -> tuple[str, ...]:
+    """Return the ids of the events that drafts rest on, each once."""
+    ids: list[str] = []
+    for draft in drafts:
+        ids += draft.events
+    return tuple(dict.fromkeys(ids))
+
+
+def _draft_of_answer(answer: Any, source: str, events: tuple[str, ...]) -> InsightDraft:
+    """Return the draft in one line of a model's answer.
+
+    Raises:
+        ValueError: A member has a value that is not allowed.
+        TypeError: The line holds no object, or the confidence is no number.
+        KeyError: A member is missing.
+    """
+    category = answer["category"]
+    title = answer["title"]
+    content = answer["content"]
+    confidence = answer["confidence"]
     if category not in CATEGORIES or not (
         isinstance(title, str) and isinstance(content, str) and content.strip()
     ):
-        raise ValueError(f"got {told!r:.100}")
+        raise ValueError(f"got {answer!r:.100}")
     return InsightDraft(
         category,
         one_line(title, _TITLE),
         one_line(content, 400),
-        min(max(float(sure), 0.0), 1.0),
+        min(max(float(confidence), 0.0), 1.0),
         source,
         events,
     )
 
 
 class SessionProgress(View):
-    """Sessions, a row each: seq of the first capture since they were learnt from (0:
-    none), of the last, and its time (µs).
+    """Hold how far each session was learnt from, a row each.
 
-    given: seq of the first time since then that the session was given something (0:
-    none).
+    Attributes:
+        sessions: The agent and the name of each, with a slash between.
+        rows: first, last: seqs of the first and of the last capture since the session was
+            learnt from (0: none). at: the time of the last (µs). given: seq of the first
+            time since then that the session was given something (0: none).
     """
 
     name = "research_runs"
@@ -565,30 +684,26 @@ class SessionProgress(View):
         self.sessions = Names()
         self.rows = Table(first="i8", last="i8", at="i8", given="i8")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in captures, and what was learnt from."""
         for event in events:
-            if not event.session:
-                continue
-            if (row := self.sessions.number(f"{event.agent}/{event.session}")) == len(
-                self.rows
-            ):
-                self.rows.add()
-            first = int(self.rows["first"][row])
-            given = int(self.rows["given"][row])
-            if event.kind == "post_run":
-                upto = event.body["upto"]
-                self.rows.put(
-                    row,
-                    first=0 if self.rows["last"][row] <= upto else upto + 1,
-                    given=0,
-                )
-            elif event.kind == "recalled":
-                self.rows.put(row, given=given or event.seq)
-            else:
-                self.rows.put(
-                    row, first=first or event.seq, last=event.seq, at=event.at
-                )
+            if event.session:
+                self._take(event)
+
+    def _take(self, event: Event) -> None:
+        """Take in one event of a session."""
+        row = self.sessions.number(f"{event.agent}/{event.session}")
+        if row == len(self.rows):
+            self.rows.add()
+        if event.kind == "post_run":
+            upto = event.body["upto"]
+            is_done = self.rows["last"][row] <= upto
+            self.rows.put(row, first=0 if is_done else upto + 1, given=0)
+        elif event.kind == "recalled":
+            self.rows.put(row, given=int(self.rows["given"][row]) or event.seq)
+        else:
+            first = int(self.rows["first"][row]) or event.seq
+            self.rows.put(row, first=first, last=event.seq, at=event.at)
 
 
 def post_run(
@@ -601,63 +716,74 @@ def post_run(
     agent: str = "main",
     source: str = "agent",
 ) -> dict[str, Any]:
-    """Learn from a session that is over: statistics of the skills that it was given,
-    insights, skills, patterns of calls.
+    """Learn from a session that is over.
 
-    state: what it proved and where it failed; without one it is read from what was
-    captured of it since it was last learnt from. status: such as proved or failed.
-    Returns {session_id, status, stats, insights, skills, patterns}: ids and names of
-    what is new. All of it is one transaction, and repeating it changes nothing. Raises
-    InvalidInput for a session that nobody knows.
+    It leaves statistics of the skills that it was given, insights, skills, and patterns
+    of calls. All of it is one transaction, and repeating it changes nothing.
+
+    Args:
+        home: Where it is kept.
+        session_id: The session.
+        state: What it proved and where it failed. Without one it is read from what was
+            captured of the session since it was last learnt from.
+        domain: What it was about, where the state does not say it.
+        status: Such as proved or failed; default: as the state or the events say.
+        agent: Whose session it was.
+        source: Whose words a state is.
+
+    Returns:
+        {session_id, status, stats, insights, skills, patterns}: ids and names of what
+        is new.
+
+    Raises:
+        InvalidInput: Nobody knows the session.
     """
-    known = RunState.of(state) if isinstance(state, Mapping) else state
+    run = RunState.of(state) if isinstance(state, Mapping) else state
     events = _events(home, agent, check_session(session_id))
-    if not events and known is None:
-        if session_id and _seen(home, agent, session_id):
-            return {
-                "session_id": session_id,
-                "status": status or "",
-                "stats": [],
-                "insights": [],
-                "skills": [],
-                "patterns": [],
-            }
+    if run is None and not events:
+        return _nothing_new(home, agent, session_id, status)
+    if run is None:
+        run = RunState()
+        reading = _read_of_events(events)
+        drafts = _few(reading.drafts)
+    else:
+        confidence = research_settings(home).pattern_confidence
+        reading = _read_of_state(run, source, confidence)
+        drafts = reading.drafts
+    succeeded = reading.succeeded if status is None else _succeeded(status)
+    learnt = _Learnt(home, session_id, agent, source, run.domain or domain, events)
+    learnt.statistics(succeeded)
+    learnt.insights(_by_model(home, drafts, run.conjecture))
+    learnt.lessons(reading)
+    learnt.patterns(reading.patterns)
+    return learnt.keep(status or run.status or _STATUS_OF[succeeded])
+
+
+def _nothing_new(
+    home: Home, agent: str, session_id: str, status: str | None
+) -> dict[str, Any]:
+    """Return what a session leaves of which nothing was captured since.
+
+    Raises:
+        InvalidInput: Nothing was ever captured of it.
+    """
+    if not session_id or not _is_captured(home, agent, session_id):
         raise InvalidInput(
             f"got the session {session_id!r} of {agent}; nothing was captured of it:"
             " give a state, or its name"
         )
-    sure = research_settings(home).pattern_confidence
-    drafts, failed, done, patterns, went = (
-        _of_events(events) if known is None else _of_state(known, source, sure)
-    )
-    went = went if status is None else _went(status)
-    learnt = _Learnt(
-        home,
-        session_id,
-        agent,
-        source,
-        (known.domain if known else "") or domain,
-        events,
-    )
-    learnt.statistics(went)
-    for draft in _by_model(
-        home,
-        _few(drafts) if known is None else drafts,
-        known.conjecture if known else "",
-    ):
-        learnt.insight(draft)
-    learnt.lessons(failed, done, drafts)
-    for pattern in patterns:
-        learnt.pattern(pattern)
-    return learnt.keep(
-        status
-        or (known.status if known else "")
-        or {True: "success", False: "failed", None: ""}[went]
-    )
+    return {
+        "session_id": session_id,
+        "status": status or "",
+        "stats": [],
+        "insights": [],
+        "skills": [],
+        "patterns": [],
+    }
 
 
 class _Learnt:
-    """What one session leaves, until it is kept as one."""
+    """Collect what one session leaves, until it is kept as one."""
 
     def __init__(
         self,
@@ -674,150 +800,151 @@ class _Learnt:
         self.source = source
         self.read = events
         self.settings = research_settings(home)
-        self.domain = checked_domain(domain) or domain_of(home, session) or GENERAL
-        self.events, self.at = (
-            dict[str, Event](),
-            events[-1].at if events else home.clock.now(),
-        )
-        self.told: dict[str, list[str]] = {
+        self.domain = chosen_domain(home, domain, session)
+        self.events = dict[str, Event]()
+        self.at = events[-1].at if events else home.clock.now()
+        self.new: dict[str, list[str]] = {
             "stats": [],
             "insights": [],
             "skills": [],
             "patterns": [],
         }
 
-    def statistics(self, went: bool | None) -> None:
-        """How the session went, of each skill that it was given."""
-        given = {
-            item
-            for event in self.read
-            if event.kind == "recalled"
-            for item in event.body["items"]
-        }
-        if went is None or not given:
+    def statistics(self, succeeded: bool | None) -> None:
+        """Say how the session went, of each skill that it was given."""
+        if succeeded is None:
             return
-        with self.home.views.reading(Skills) as view:
-            names = {
-                name
-                for known in view.names
-                if skill_id_of(name := known.partition("\0")[2]) in given
-            }
-        for name in sorted(names):
-            made = skill_outcome_event(
+        for name in self._skills_of_session():
+            outcome = skill_outcome_event(
                 self.home,
                 name,
-                went,
+                succeeded,
                 session_id=self.session,
                 domain=self.domain,
                 agent=self.agent,
             )
-            if not self.home.journal.read(ids=[made.id]):
-                self.events[made.id] = made
-                self.told["stats"].append(name)
+            if not self.home.journal.read(ids=[outcome.id]):
+                self.events[outcome.id] = outcome
+                self.new["stats"].append(name)
 
-    def insight(self, draft: InsightDraft) -> None:
-        """Keep an insight, unless it is there."""
-        about: dict[str, Any] = {
-            "confidence": draft.confidence,
-            "domain": self.domain,
-            "session_id": self.session,
-        }
-        about |= {
-            "agent": self.agent,
-            "source": draft.source,
-            "lineage": draft.events,
-            "at": self.at,
-        }
-        if draft.title and draft.category in (
-            "pitfalls",
-            "proof_strategy",
-        ):  # what was open is so no longer
-            waiting = insights_of(self.home, self.domain, "open_problems")
-            about["replaces"] = [
-                one.insight_id
-                for one in waiting
-                if one.title == draft.title and one.trusted
-            ]
-        known, events = insight_events(
-            self.home, draft.category, draft.title, draft.content, **about
-        )
-        if events:
-            self.events |= {event.id: event for event in events}
-            self.told["insights"].append(known)
+    def _skills_of_session(self) -> list[str]:
+        """Return the names of the skills that the session was given, sorted."""
+        item_ids = set[str]()
+        for event in self.read:
+            if event.kind == "recalled":
+                item_ids.update(event.body["items"])
+        if not item_ids:
+            return []
+        with self.home.views.reading(Skills) as view:
+            names = {entry.partition("\0")[2] for entry in view.names}
+        return sorted(name for name in names if skill_id_of(name) in item_ids)
 
-    def lessons(
-        self, failed: Sequence[str], done: Sequence[str], drafts: Sequence[InsightDraft]
-    ) -> None:
-        """Distill a skill of many failures or successes; it rests on all that the
-        drafts do.
+    def insights(self, drafts: Iterable[InsightDraft]) -> None:
+        """Keep insights, unless they are there."""
+        for draft in drafts:
+            insight_id, events = insight_events(
+                self.home,
+                draft.category,
+                draft.title,
+                draft.content,
+                confidence=draft.confidence,
+                domain=self.domain,
+                session_id=self.session,
+                agent=self.agent,
+                source=draft.source,
+                lineage=draft.events,
+                replaces=self._solved_by(draft),
+                at=self.at,
+            )
+            if events:
+                self.events |= {event.id: event for event in events}
+                self.new["insights"].append(insight_id)
+
+    def _solved_by(self, draft: InsightDraft) -> list[str]:
+        """Return the ids of the open problems that a draft with their title solves."""
+        if not draft.title or draft.category not in ("pitfalls", "proof_strategy"):
+            return []
+        problems = insights_of(self.home, self.domain, "open_problems")
+        return [
+            problem.insight_id
+            for problem in problems
+            if problem.title == draft.title and problem.trusted
+        ]
+
+    def lessons(self, reading: SessionReading) -> None:
+        """Distill a skill of many failures or successes.
+
+        It rests on all that the drafts do.
         """
-        if (
-            len(failed) >= self.settings.distill_failures
-            or len(done) >= self.settings.distill_successes
-        ):
-            lines = [f"- Failed: {compressed(text)}" for text in failed[:_EVIDENCE]]
-            lines += [f"- Worked: {text}" for text in done[:_EVIDENCE]]
-            told = f"What failed and what worked in {self.domain}"
-            rests = list(
-                dict.fromkeys(event for draft in drafts for event in draft.events)
-            )
-            self._skill(
-                "skills",
-                f"lessons-{domain_slug(self.domain).replace('_', '-')}",
-                told,
-                "\n".join(lines),
-                rests,
-            )
+        failures = reading.failures
+        proofs = reading.proofs
+        is_enough = (
+            len(failures) >= self.settings.distill_failures
+            or len(proofs) >= self.settings.distill_successes
+        )
+        if not is_enough:
+            return
+        lines = [f"- Failed: {compressed(text)}" for text in failures[:_EVIDENCE]]
+        lines += [f"- Worked: {text}" for text in proofs[:_EVIDENCE]]
+        self._skill(
+            "skills",
+            f"lessons-{domain_slug(self.domain).replace('_', '-')}",
+            f"What failed and what worked in {self.domain}",
+            "\n".join(lines),
+            list(_lineage(reading.drafts)),
+        )
 
-    def pattern(self, pattern: Pattern) -> None:
-        """Keep calls that led to something that held as a skill."""
-        if len(pattern.calls) >= self.settings.pattern_calls:
-            body = "\n".join(
-                f"{number}. {call}"
-                for number, call in enumerate(pattern.calls[:_MOST_CALLS], 1)
+    def patterns(self, patterns: Iterable[Pattern]) -> None:
+        """Keep calls that led to something that held as skills."""
+        for pattern in patterns:
+            if len(pattern.calls) < self.settings.pattern_calls:
+                continue
+            calls = enumerate(pattern.calls[:_MOST_CALLS], 1)
+            slug = re.sub(r"[^a-z0-9]+", "-", pattern.of.lower()).strip("-")[:40]
+            self._skill(
+                "patterns",
+                f"tool-pattern-{slug or 'calls'}",
+                f"The calls after which {pattern.of} succeeded",
+                "\n".join(f"{number}. {call}" for number, call in calls),
+                pattern.events,
             )
-            slug = (
-                re.sub(r"[^a-z0-9]+", "-", pattern.of.lower()).strip("-")[:40]
-                or "calls"
-            )
-            told = f"The calls after which {pattern.of} succeeded"
-            self._skill("patterns", f"tool-pattern-{slug}", told, body, pattern.events)
 
     def _skill(
         self, kind: str, name: str, description: str, body: str, lineage: Sequence[str]
     ) -> None:
-        about: dict[str, Any] = {
-            "agent": self.agent,
-            "source": self.source,
-            "lineage": lineage,
-            "at": self.at,
-        }
-        made = skill_event(
-            self.home, name.strip("-"), description, body, origin="distilled", **about
+        """Keep a distilled skill, unless it is known; it is listed under `kind`."""
+        event = skill_event(
+            self.home,
+            name.strip("-"),
+            description,
+            body,
+            origin="distilled",
+            agent=self.agent,
+            source=self.source,
+            lineage=lineage,
+            at=self.at,
         )
-        if not is_known(self.home, made):
-            self.events[made.id] = made
-            self.told[kind].append(made.body["name"])
+        if not is_known(self.home, event):
+            self.events[event.id] = event
+            self.new[kind].append(event.body["name"])
 
     def keep(self, status: str) -> dict[str, Any]:
         """Append all of it as one, unless that was done already."""
-        last = max((event.seq for event in self.read), default=0)
-        made = derived_event_id(
+        last_seq = max((event.seq for event in self.read), default=0)
+        event_id = derived_event_id(
             "post_run",
             self.home.project,
             self.agent,
             self.session,
-            last,
+            last_seq,
             sorted(self.events),
         )
         body: dict[str, Any] = {
             "session_id": self.session,
             "status": one_line(status, 40),
             "domain": self.domain,
-            "upto": last,
-        }
-        body |= {
-            "learnt": {name: len(found) for name, found in self.told.items()},
+            "upto": last_seq,
+            "learnt": {kind: len(names) for kind, names in self.new.items()},
             "source": "agent",
             "project": self.home.project,
         }
@@ -827,50 +954,52 @@ class _Learnt:
             agent=self.agent,
             session=self.session,
             at=self.home.clock.now(),
-            event_id=made,
+            event_id=event_id,
         )
         if not append_once(self.home.journal, [*self.events.values(), event]):
-            self.told = {name: [] for name in self.told}
-        return {"session_id": self.session, "status": body["status"], **self.told}
+            self.new = {kind: [] for kind in self.new}
+        return {"session_id": self.session, "status": body["status"], **self.new}
 
 
-def _seen(home: Home, agent: str, session: str) -> bool:
+def _is_captured(home: Home, agent: str, session: str) -> bool:
+    """Return whether anything was ever captured of a session."""
     with home.views.reading(SessionProgress) as view:
         return view.sessions.find(f"{agent}/{session}") is not None
 
 
 def _events(home: Home, agent: str, session: str) -> list[Event]:
-    """What was captured of a session since it was last learnt from."""
+    """Return what was captured of a session since it was last learnt from."""
     with home.views.reading(SessionProgress) as view:
         row = view.sessions.find(f"{agent}/{session}")
-        first, last, given = (
-            (0, 0, 0)
-            if row is None
-            else (int(view.rows[name][row]) for name in ("first", "last", "given"))
-        )
+        if row is None:
+            return []
+        first = int(view.rows["first"][row])
+        last = int(view.rows["last"][row])
+        first_recall = int(view.rows["given"][row])
     if not first:
         return []
-    found = home.journal.tail(
-        min(first, given or first) - 1, kinds=_READ_KINDS, upto=last
-    )
+    start = min(first, first_recall or first)
+    events = home.journal.tail(start - 1, kinds=_READ_KINDS, upto=last)
     return [
-        event for event in found if (event.agent, event.session) == (agent, session)
+        event for event in events if (event.agent, event.session) == (agent, session)
     ]
 
 
 class ToolPatternExtractor:
-    """Patterns of calls as skills, of a session in a home."""
+    """Keep patterns of calls of a session in a home as skills."""
 
     def __init__(self, home: Home, agent: str = "main") -> None:
         self.home = home
         self.agent = agent
 
     def extract_and_save(self, session_id: str) -> list[Skill]:
-        """Keep the calls that led to what holds as skills; returns those that are new.
-        Raises InvalidInput as `post_run`.
+        """Keep the calls that led to what holds as skills; return those that are new.
+
+        Raises:
+            InvalidInput: As `post_run` raises it.
         """
-        found = post_run(self.home, session_id, agent=self.agent)
-        return [skill_named(self.home, name) for name in found["patterns"]]
+        summary = post_run(self.home, session_id, agent=self.agent)
+        return [skill_named(self.home, name) for name in summary["patterns"]]
 
 
 def learn_of_session(home: Home, agent: str, session: str) -> None:
@@ -880,31 +1009,30 @@ def learn_of_session(home: Home, agent: str, session: str) -> None:
 
 
 def learn_at_night(home: Home, agent: str | None) -> str:
-    """Learn from the sessions without a capture for flushIdleHours; a step of the
-    night.
+    """Learn from the sessions without a capture for flushIdleHours.
+
+    It is a step of the night.
     """
     idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
     with home.views.reading(SessionProgress) as view:
         rows = np.flatnonzero(
             (view.rows["first"] > 0) & (view.rows["at"] <= idle_since)
         )
-        over = [tuple(view.sessions[row].split("/", 1)) for row in rows.tolist()]
-    done = [
-        post_run(_where(home, who, session), session, agent=who)
-        for who, session in over
-        if agent in (None, who)
+        idle = [tuple(view.sessions[row].split("/", 1)) for row in rows.tolist()]
+    summaries = [
+        post_run(_where(home, owner, session), session, agent=owner)
+        for owner, session in idle
+        if agent in (None, owner)
     ]
-    count = {
-        name: sum(len(found[name]) for found in done)
-        for name in ("insights", "skills", "patterns")
-    }
-    return (
-        f"{len(done)} sessions: {', '.join(f'{n} {name}' for name, n in count.items())}"
-    )
+    counts = []
+    for name in ("insights", "skills", "patterns"):
+        n_new = sum(len(summary[name]) for summary in summaries)
+        counts.append(f"{n_new} {name}")
+    return f"{len(summaries)} sessions: {', '.join(counts)}"
 
 
 def _where(home: Home, agent: str, session: str) -> Home:
-    """The home, in the project that a session was about."""
+    """Return the home, in the project that a session was about."""
     projects = {
         str(event.body.get("project", "")) for event in _events(home, agent, session)
     }

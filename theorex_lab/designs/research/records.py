@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent, check_session
+from theorex_lab.designs.research import GENERAL
 from theorex_lab.designs.research.items import checked_domain, record_id_of
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, encode, new_event
@@ -28,15 +30,10 @@ from theorex_lab.text.redact.redaction_scope import kept_text, kept_value
 RING = 500
 _CAPTURES = ("episode", "prompt", "tool_used", "turn_ended", "outcome", "observation")
 _KEY_CHARACTERS = 500
-_SAID_CHARACTERS = 200
+_CAPTURE_CHARACTERS = 200
 _METADATA_BYTES = 8_192
-_SAID = (
-    "content",
-    "text",
-    "command",
-    "result",
-    "response",
-)  # members of a capture's body that say what happened
+# Members of a capture's body that say what happened.
+_CONTENT_MEMBERS = ("content", "text", "command", "result", "response")
 _DEEPEST = 100
 _BETWEEN = "\0"  # a project and a key; neither holds it
 Metadata = Mapping[str, Any]
@@ -44,8 +41,15 @@ Metadata = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class EpisodicEntry:
-    """What an agent did. agent_role: as it said, else the agent.  metadata: structured,
-    such as {"tool": "bash"}.
+    """Hold what an agent did.
+
+    Attributes:
+        entry_id: The id of its event.
+        session_id: In which session.
+        agent_role: The role that the agent named, else the agent.
+        content: What was done, in words.
+        metadata: Structured, such as {"tool": "bash"}.
+        timestamp: When.
     """
 
     entry_id: str
@@ -58,8 +62,16 @@ class EpisodicEntry:
 
 @dataclass(frozen=True)
 class CrossRunRecord:
-    """What is kept under a key. value: any JSON value.  created_at: when the key was
-    first written.
+    """Hold what is kept under a key.
+
+    Attributes:
+        record_id: The id of the key's record.
+        key: The key.
+        value: Any JSON value.
+        tags: Its tags.
+        source_session: The session that wrote it.
+        created_at: When the key was first written.
+        updated_at: When it was written last.
     """
 
     record_id: str
@@ -71,23 +83,26 @@ class CrossRunRecord:
     updated_at: datetime
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON values."""
+        """Return the record as JSON values."""
         return with_iso_times(asdict(self))
 
 
-def with_iso_times(told: dict[str, Any]) -> dict[str, Any]:
-    """A dictionary whose times are ISO 8601."""
+def with_iso_times(members: dict[str, Any]) -> dict[str, Any]:
+    """Return a dictionary whose times are ISO 8601."""
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in told.items()
+        for name, value in members.items()
     }
 
 
 class Episodes(View):
-    """The last 500 captures, whoever made them, and what each session is about.
+    """Hold the last 500 captures, whoever made them, and what each session is about.
 
-    rows: seq and role (number of a name: what an episode says, else the agent).
-    domains: by session, the domain said last.
+    Attributes:
+        rows: seq and role of each capture. The role is the number of a name: what an
+            episode says, else the agent.
+        domains: The domains of sessions, in the order in which they were told.
+        about: By session, the index of the domain that was told last.
     """
 
     name = "research_episodes"
@@ -102,30 +117,32 @@ class Episodes(View):
         self.rows = Table(seq="i8", role="i4")
         self.about = Table(domain="i8")
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in captures, the last 500 stay, and domains of sessions."""
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in captures, of which the last 500 stay, and domains of sessions."""
         for event in events:
             if event.kind == "session_begun":
-                if (row := self.sessions.number(event.session)) == len(self.about):
+                row = self.sessions.number(event.session)
+                if row == len(self.about):
                     self.about.add()
                 self.about.put(row, domain=len(self.domains))
                 self.domains.append(event.body["domain"])
             else:
-                self.rows.add(
-                    seq=event.seq,
-                    role=self.roles.number(event.body.get("agent_role") or event.agent),
-                )
-        if (more := len(self.rows) - RING) > 0:
-            self.rows.keep(np.arange(len(self.rows)) >= more)
+                role = event.body.get("agent_role") or event.agent
+                self.rows.add(seq=event.seq, role=self.roles.number(role))
+        n_old = len(self.rows) - RING
+        if n_old > 0:
+            self.rows.keep(np.arange(len(self.rows)) >= n_old)
 
 
 def begin_session(
     home: Home, session_id: str, domain: str, *, agent: str = "main"
 ) -> None:
-    """Say what a session is about: what it leaves is kept in this domain, where the
-    next sessions look.
+    """Say what a session is about.
 
-    Raises InvalidInput for a session or a domain outside the rules.
+    What it leaves is kept in this domain, where the next sessions look.
+
+    Raises:
+        InvalidInput: The session or the domain is outside the rules.
     """
     DesignApi(home).append(
         "session_begun",
@@ -136,10 +153,19 @@ def begin_session(
 
 
 def domain_of(home: Home, session_id: str) -> str:
-    """What a session is about, '' where nobody said it."""
+    """Return what a session is about, '' where nobody said it."""
     with home.views.reading(Episodes) as view:
         row = view.sessions.find(session_id) if session_id else None
         return "" if row is None else view.domains[int(view.about["domain"][row])]
+
+
+def chosen_domain(home: Home, domain: str, session_id: str) -> str:
+    """Return a domain, else that of the session, else `general`.
+
+    Raises:
+        InvalidInput: The domain is outside the rules.
+    """
+    return checked_domain(domain) or domain_of(home, session_id) or GENERAL
 
 
 def log_event(
@@ -154,30 +180,42 @@ def log_event(
 ) -> EpisodicEntry:
     """Record what an agent did, decided or met, in a text of its own.
 
-    metadata: a JSON object of up to 8 KiB. Raises InvalidInput for a role, text or
-    metadata outside the rules.
+    Args:
+        home: Where it is kept.
+        agent_role: In which role.
+        content: What was done, in words.
+        metadata: A JSON object of up to 8 KiB.
+        session: In which session.
+        agent: Which agent.
+        source: Whose word it is.
+
+    Raises:
+        InvalidInput: The role, text or metadata is outside the rules.
     """
-    if len(encode(metadata or {}).encode()) > _METADATA_BYTES or not isinstance(
-        metadata or {}, Mapping
-    ):
+    size = len(encode(metadata or {}).encode())
+    if size > _METADATA_BYTES or not isinstance(metadata or {}, Mapping):
         raise InvalidInput(
             f"got the metadata {metadata!r:.100}; allowed is a JSON object of up to 8"
             " KiB, such as {'tool': 'bash'}"
         )
-    said = {
+    body = {
         "agent_role": check_agent(agent_role),
         "content": check_text(content, home.settings.max_text_bytes),
+        "metadata": dict(metadata or {}),
+        "source": checked_source(source),
     }
-    body = {**said, "metadata": dict(metadata or {}), "source": checked_source(source)}
-    return _entry(
-        DesignApi(home).append(
-            "episode", body, agent=agent, session=check_session(session)
-        )
+    event = DesignApi(home).append(
+        "episode", body, agent=agent, session=check_session(session)
     )
+    return _entry(event)
 
 
 def checked_source(source: str) -> str:
-    """A source of what is written. Raises InvalidInput for one that does not exist."""
+    """Return a source of what is written.
+
+    Raises:
+        InvalidInput: There is no such source.
+    """
     if source not in TRUST:
         raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(TRUST)}")
     return source
@@ -186,10 +224,15 @@ def checked_source(source: str) -> str:
 def recent_events(
     home: Home, n: int = 20, agent_role: str | None = None
 ) -> list[EpisodicEntry]:
-    """The last n of the last 500 captures, of a role or of all, the newest last; n = 0
-    gives none.
+    """Return the last n of the last 500 captures, the newest last.
 
-    Raises InvalidInput for a negative n.
+    Args:
+        home: Where they are kept.
+        n: How many at most.
+        agent_role: Only of this role; default: of all.
+
+    Raises:
+        InvalidInput: n is negative.
     """
     if n < 0:
         raise InvalidInput(f"got n={n}; allowed are whole numbers from 0")
@@ -197,61 +240,74 @@ def recent_events(
         seqs = view.rows["seq"]
         if agent_role is not None:
             seqs = seqs[np.isin(view.rows["role"], view.roles.numbers(agent_role))]
-        chosen = (
-            seqs.tolist()
-            if home.projects is not None
-            else seqs[len(seqs) - min(n, len(seqs)) :].tolist()
-        )
-    found = [
-        _entry(event) for event in home.journal.read(seqs=chosen) if _here(home, event)
+        if home.projects is None:
+            seqs = seqs[len(seqs) - min(n, len(seqs)) :]
+        chosen = seqs.tolist()
+    entries = [
+        _entry(event)
+        for event in home.journal.read(seqs=chosen)
+        if _is_of_projects(home, event)
     ]
-    return found[len(found) - min(n, len(found)) :]
+    return entries[len(entries) - min(n, len(entries)) :]
 
 
 def search_events(home: Home, text: str = "", **metadata: Any) -> list[EpisodicEntry]:
-    """Those of the last 500 captures that hold a text, in any case, and have this
-    metadata.
+    """Return those of the last 500 captures that hold a text and have this metadata.
+
+    Upper and lower case are the same.
     """
-    wanted = text.casefold()
+    folded_text = text.casefold()
     return [
         entry
         for entry in recent_events(home, RING)
-        if wanted in entry.content.casefold()
-        and all(
-            name in entry.metadata and entry.metadata[name] == value
-            for name, value in metadata.items()
-        )
+        if folded_text in entry.content.casefold() and _has_metadata(entry, metadata)
     ]
 
 
-def _here(home: Home, event: Event) -> bool:
-    return home.projects is None or event.body.get("project", "") in (
-        "",
-        *home.projects,
+def _has_metadata(entry: EpisodicEntry, metadata: Metadata) -> bool:
+    """Return whether an entry has each of these members with its value."""
+    return all(
+        name in entry.metadata and entry.metadata[name] == value
+        for name, value in metadata.items()
     )
+
+
+def _is_of_projects(home: Home, event: Event) -> bool:
+    """Return whether an event is of the home's projects or of none."""
+    if home.projects is None:
+        return True
+    return event.body.get("project", "") in ("", *home.projects)
 
 
 def _entry(event: Event) -> EpisodicEntry:
+    """Return a capture as an entry; of what is no episode, the beginning."""
     body = event.body
-    own = event.kind == "episode"
-    content = next((str(body[name]) for name in _SAID if body.get(name)), "")
-    told = (
-        body["metadata"]
-        if own
-        else {"kind": event.kind, **({"tool": body["tool"]} if "tool" in body else {})}
-    )
-    role = body.get("agent_role") or event.agent
-    shown = content if own else content[:_SAID_CHARACTERS]
+    content = next((str(body[name]) for name in _CONTENT_MEMBERS if body.get(name)), "")
+    if event.kind == "episode":
+        metadata = body["metadata"]
+    else:
+        content = content[:_CAPTURE_CHARACTERS]
+        metadata = {"kind": event.kind}
+        if "tool" in body:
+            metadata["tool"] = body["tool"]
     return EpisodicEntry(
-        event.id, event.session, role, shown, told, to_datetime(event.at)
+        entry_id=event.id,
+        session_id=event.session,
+        agent_role=body.get("agent_role") or event.agent,
+        content=content,
+        metadata=metadata,
+        timestamp=to_datetime(event.at),
     )
 
 
 class Records(View):
-    """Records by project and key. rows: seq of the last write (0: deleted), when it was
-    first and last written (µs).
+    """Hold records by project and key, a row each.
 
-    about: JSON of the tags of each write, the last of a record at `place`.
+    Attributes:
+        keys: The project and the key of each, with a NUL between.
+        about: JSON of the tags of each write.
+        rows: seq of the last write (0: deleted); created, updated: when it was first and
+            last written (µs); place: the index in `about` of its last write.
     """
 
     name = "research_records"
@@ -265,22 +321,20 @@ class Records(View):
         self.rows = Table(seq="i8", created="i8", updated="i8", place="i8")
 
     def _row(self, event: Event) -> int:
-        if (
-            row := self.keys.number(
-                _place(event.body.get("project", ""), event.body["key"])
-            )
-        ) == len(self.rows):
+        """Return the row of an event's key, which is added where there is none."""
+        name = _name_of(event.body.get("project", ""), event.body["key"])
+        row = self.keys.number(name)
+        if row == len(self.rows):
             self.rows.add()
         return row
 
     def _record(self, event: Event) -> None:
         row = self._row(event)
         body = event.body
-        created = (
-            body.get("created_at", event.at)
-            if not self.rows["seq"][row]
-            else int(self.rows["created"][row])
-        )
+        if self.rows["seq"][row]:
+            created = int(self.rows["created"][row])
+        else:
+            created = body.get("created_at", event.at)
         self.rows.put(
             row, seq=event.seq, created=created, updated=event.at, place=len(self.about)
         )
@@ -290,7 +344,8 @@ class Records(View):
         self.rows.put(self._row(event), seq=0)
 
 
-def _place(project: str, key: str) -> str:
+def _name_of(project: str, key: str) -> str:
+    """Return the name under which a view holds a key of a project."""
     return f"{project}{_BETWEEN}{key}"
 
 
@@ -304,136 +359,165 @@ def keep_record(
     agent: str = "main",
     source: str = "agent",
 ) -> str:
-    """Keep a JSON value under a key of the home's project, in the place of what was
-    there; returns the record's id.
+    """Keep a JSON value under a key of the home's project; return the record's id.
 
-    Raises InvalidInput for a key that is blank or longer than 500 characters, and for a
-    value that JSON does not hold as it is, or that is larger than four texts may be;
-    then nothing was written.
+    It replaces what was there.
+
+    Args:
+        home: Where it is kept.
+        key: 1 to 500 printable characters.
+        value: What JSON holds as it is, no larger than four texts may be.
+        tags: Its tags.
+        source_session: The session that writes it.
+        agent: The agent that writes it.
+        source: Whose word it is.
+
+    Raises:
+        InvalidInput: The key or the value is outside the rules. Nothing was written.
     """
     body = record_body(home, key, value, tags or ())
     body |= {
         "source_session": check_session(source_session),
         "source": checked_source(source),
+        "project": home.project,
     }
-    body["project"] = home.project
-    home.journal.append(
-        [
-            new_event(
-                "record", body, agent=agent, session=source_session, at=home.clock.now()
-            )
-        ]
+    event = new_event(
+        "record", body, agent=agent, session=source_session, at=home.clock.now()
     )
+    home.journal.append([event])
     return str(body["record_id"])
 
 
 def record_body(
     home: Home, key: str, value: Any, tags: Sequence[str]
 ) -> dict[str, Any]:
-    """The checked members record_id, key, value and tags of a record, secrets masked.
-    Raises InvalidInput as `keep_record`.
+    """Return the members record_id, key, value and tags of a record, secrets masked.
+
+    Raises:
+        InvalidInput: As `keep_record` raises it.
     """
-    if (
-        not isinstance(key, str)
-        or not 0 < len(key.strip()) <= len(key) <= _KEY_CHARACTERS
-        or not key.isprintable()
-    ):
-        raise InvalidInput(
-            f"got the key {key!r:.100}; allowed are 1 to 500 printable characters, such"
-            " as theory.failed.bounds"
-        )
-    text = encode(_exactly(value))
+    _check_key(key)
+    size = len(encode(_exactly(value)).encode())
     most = 4 * home.settings.max_text_bytes
-    if (size := len(text.encode())) > most:
+    if size > most:
         raise InvalidInput(
             f"got a value of {size:,} bytes; allowed are {most:,}: keep it as a file,"
             " and its path here"
         )
-    ((key, kept),) = kept_value(
-        {key: value}
-    ).items()  # a key may say that its value is a secret
-    body = {"record_id": record_id_of(home.project, key), "key": key, "value": kept}
-    return {**body, "tags": [kept_text(tag) for tag in check_tags(tags)]}
+    # A key may say that its value is a secret.
+    ((masked_key, masked_value),) = kept_value({key: value}).items()
+    return {
+        "record_id": record_id_of(home.project, masked_key),
+        "key": masked_key,
+        "value": masked_value,
+        "tags": [kept_text(tag) for tag in check_tags(tags)],
+    }
+
+
+def _check_key(key: object) -> None:
+    """Raise InvalidInput for a key that is blank, too long or not printable."""
+    is_valid = (
+        isinstance(key, str)
+        and 0 < len(key.strip()) <= len(key) <= _KEY_CHARACTERS
+        and key.isprintable()
+    )
+    if not is_valid:
+        raise InvalidInput(
+            f"got the key {key!r:.100}; allowed are 1 to 500 printable characters, such"
+            " as theory.failed.bounds"
+        )
 
 
 def _exactly(value: Any) -> Any:
-    """The value, if JSON gives it back as it was. Raises InvalidInput for keys that are
-    no texts, and for nesting without end.
+    """Return the value, if JSON gives it back as it was.
+
+    Raises:
+        InvalidInput: A key is no text, or the value is nested without end.
     """
-    held = [value]
+    # Each round goes one level deeper: the parts of the parts before.
+    level = [value]
     depth = 0
-    while held:
+    while level:
         depth += 1
-        if depth > _DEEPEST or any(
-            isinstance(one, dict) and not all(isinstance(key, str) for key in one)
-            for one in held
-        ):
+        if depth > _DEEPEST or not all(_has_text_keys(part) for part in level):
             allowed = f"JSON values with texts as keys, nested up to {_DEEPEST} deep"
             raise InvalidInput(
                 f"got a value that JSON does not hold as it is ({value!r:.100});"
                 f" allowed are {allowed}"
             )
-        held = [
-            part
-            for one in held
-            if isinstance(one, dict | list | tuple)
-            for part in (one.values() if isinstance(one, dict) else one)
-        ]
+        level = list(chain.from_iterable(map(_parts_of, level)))
     return value
 
 
+def _has_text_keys(value: Any) -> bool:
+    """Return whether a value is no object, or one whose keys are texts."""
+    if not isinstance(value, dict):
+        return True
+    return all(isinstance(key, str) for key in value)
+
+
+def _parts_of(value: Any) -> Iterable[Any]:
+    """Return the values that an object or a list holds."""
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, list | tuple):
+        return value
+    return ()
+
+
 def recall_value(home: Home, key: str) -> Any | None:
-    """The value under a key of the home's project, else of none; None where there is
-    none.
+    """Return the value under a key of the home's project, else of none.
+
+    None where there is none.
     """
-    found = record_of(home, key)
-    return None if found is None else found.value
+    record = record_of(home, key)
+    return None if record is None else record.value
 
 
 def record_of(home: Home, key: str) -> CrossRunRecord | None:
-    """The record under a key of the home's project, else of none; None where there is
-    none.
+    """Return the record under a key of the home's project, else of none.
+
+    None where there is none.
     """
     with home.views.reading(Records) as view:
-        rows = [
-            row
-            for project in dict.fromkeys((home.project, ""))
-            if (row := view.keys.find(_place(project, key))) is not None
-        ]
-        rows = [row for row in rows if view.rows["seq"][row]][:1]
-        return next(iter(_told(home, view, rows)), None)
+        for project in (home.project, ""):
+            row = view.keys.find(_name_of(project, key))
+            if row is not None and view.rows["seq"][row]:
+                return next(iter(_records(home, view, [row])), None)
+    return None
 
 
 def recall_by_tag(home: Home, tag: str) -> list[CrossRunRecord]:
-    """The records with this tag, the first written first."""
+    """Return the records with this tag, the first written first."""
     with home.views.reading(Records) as view:
         rows = [
             row
             for row in _rows(home, view)
             if tag in json.loads(view.about[int(view.rows["place"][row])])
         ]
-        return _told(home, view, rows)
+        return _records(home, view, rows)
 
 
 def search_keys(home: Home, prefix: str = "") -> list[str]:
-    """The keys that begin with a text, in their order."""
+    """Return the keys that begin with a text, in their order."""
     with home.views.reading(Records) as view:
-        found = {view.keys[row].partition(_BETWEEN)[2] for row in _rows(home, view)}
-    return sorted(key for key in found if key.startswith(prefix))
+        keys = {view.keys[row].partition(_BETWEEN)[2] for row in _rows(home, view)}
+    return sorted(key for key in keys if key.startswith(prefix))
 
 
 def all_records(home: Home) -> list[CrossRunRecord]:
-    """All records of the home's project or of none, the first written first."""
+    """Return all records of the home's project or of none, the first written first."""
     with home.views.reading(Records) as view:
-        return _told(home, view, _rows(home, view))
+        return _records(home, view, _rows(home, view))
 
 
 def delete(home: Home, key: str, *, agent: str = "main") -> bool:
-    """Take a record of the home's project back; whether there was one. What it said
-    stays in the journal, `erase` removes it.
+    """Take a record of the home's project back; return whether there was one.
+
+    What it said stays in the journal; `erase` removes it.
     """
     with home.views.reading(Records) as view:
-        row = view.keys.find(_place(home.project, key))
+        row = view.keys.find(_name_of(home.project, key))
         if row is None or not view.rows["seq"][row]:
             return False
     body = {"record_id": record_id_of(home.project, key), "key": key, "source": "agent"}
@@ -442,37 +526,36 @@ def delete(home: Home, key: str, *, agent: str = "main") -> bool:
 
 
 def _rows(home: Home, view: Records) -> list[int]:
-    """The rows that are there, of the home's projects or of none, the first written
-    first.
+    """Return the rows that are not deleted, the first written first.
+
+    They are of the home's projects or of none.
     """
-    rows = np.flatnonzero(view.rows["seq"] > 0)
-    rows = rows[np.argsort(view.rows["created"][rows], kind="stable")].tolist()
-    seen = None if home.projects is None else {"", *home.projects}
-    return [
-        row
-        for row in rows
-        if seen is None or view.keys[row].partition(_BETWEEN)[0] in seen
-    ]
+    row_numbers = np.flatnonzero(view.rows["seq"] > 0)
+    by_time = np.argsort(view.rows["created"][row_numbers], kind="stable")
+    rows: list[int] = row_numbers[by_time].tolist()
+    if home.projects is None:
+        return rows
+    projects = {"", *home.projects}
+    return [row for row in rows if view.keys[row].partition(_BETWEEN)[0] in projects]
 
 
-def _told(home: Home, view: Records, rows: Iterable[int]) -> list[CrossRunRecord]:
+def _records(home: Home, view: Records, rows: Iterable[int]) -> list[CrossRunRecord]:
+    """Return the records in rows, those whose events are not erased."""
     by_seq = {int(view.rows["seq"][row]): row for row in rows}
-    events = {event.seq: event.body for event in home.journal.read(seqs=[*by_seq])}
-    found = []
+    bodies = {event.seq: event.body for event in home.journal.read(seqs=[*by_seq])}
+    records = []
     for seq, row in by_seq.items():
-        if body := events.get(seq):
-            times = (
-                to_datetime(int(view.rows[name][row]))
-                for name in ("created", "updated")
-            )
-            found.append(
+        body = bodies.get(seq)
+        if body:
+            records.append(
                 CrossRunRecord(
-                    body["record_id"],
-                    body["key"],
-                    body["value"],
-                    body["tags"],
-                    body["source_session"],
-                    *times,
+                    record_id=body["record_id"],
+                    key=body["key"],
+                    value=body["value"],
+                    tags=body["tags"],
+                    source_session=body["source_session"],
+                    created_at=to_datetime(int(view.rows["created"][row])),
+                    updated_at=to_datetime(int(view.rows["updated"][row])),
                 )
             )
-    return found
+    return records

@@ -19,52 +19,53 @@ _MOST_INSIGHTS = 40
 _SKILLED_FROM = 0.5  # rank from which a skill is told
 
 
-def insight_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
-    """The insights that fit what is asked, else the newest; then the skills that did
-    well. What says much of the same comes once.
+def insight_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
+    """Yield the insights that fit a request, else the newest; then skills that did well.
+
+    What says much of the same comes once.
     """
-    found = [*islice(distinct(ranked(home, wanted.query)), _MOST_INSIGHTS)]
-    if not wanted.query:  # that something worked says least of what to do
-        found.sort(key=lambda pair: pair[0].category == "proof_strategy")
-    for insight, likeness in found:
-        yield _line(
-            insight,
-            wanted.now,
-            "the newest" if likeness is None else f"alike {likeness:.2f}",
-        )
+    ranking = [*islice(distinct(ranked(home, request.query)), _MOST_INSIGHTS)]
+    if not request.query:  # that something worked says least of what to do
+        ranking.sort(key=lambda pair: pair[0].category == "proof_strategy")
+    for insight, likeness in ranking:
+        why = "the newest" if likeness is None else f"alike {likeness:.2f}"
+        yield _line(insight, request.now, why)
     for skill in skills_of(home, k=research_settings(home).skills_k):
         if skill.rank >= _SKILLED_FROM:
             yield _skill_line(skill)
 
 
 def _line(insight: Insight, now: int, why: str) -> ContextLine:
+    """Return the line of an insight, with its age."""
     age = age_in_words(
         (now - to_microseconds(insight.created_at)) / MICROSECONDS_PER_DAY
     )
     text = one_line(f"{insight.text} ({age})", _LINE_CHARACTERS)
-    heard = None if insight.trusted else (insight.agent, TRUST[insight.source])
+    untrusted = None if insight.trusted else (insight.agent, TRUST[insight.source])
     return ContextLine(
-        insight.category, insight.agent, text, heard, (insight.insight_id,), (), why
+        insight.category,
+        insight.agent,
+        text,
+        untrusted,
+        (insight.insight_id,),
+        (),
+        why,
     )
 
 
 def _skill_line(skill: Skill) -> ContextLine:
-    often = (
-        f" (worked {skill.successes} of {skill.usage_count} times)"
-        if skill.usage_count
-        else ""
-    )
-    told = f"{skill.description}: {skill.body}{often}"
-    heard = (
-        None
-        if TRUST[skill.source] >= TRUST["agent"]
-        else (skill.agent, TRUST[skill.source])
-    )
+    """Return the line of a skill, with how often it worked."""
+    text = f"{skill.description}: {skill.body}"
+    if skill.usage_count:
+        text += f" (worked {skill.successes} of {skill.usage_count} times)"
+    untrusted = None
+    if TRUST[skill.source] < TRUST["agent"]:
+        untrusted = (skill.agent, TRUST[skill.source])
     return ContextLine(
         "skill",
         skill.agent,
-        one_line(told, _LINE_CHARACTERS),
-        heard,
+        one_line(text, _LINE_CHARACTERS),
+        untrusted,
         (skill.skill_id,),
         (),
         f"rank {skill.rank:.2f}",

@@ -1,4 +1,4 @@
-"""Skills: how something is done, as text; and how the sessions went that were given
+"""Hold skills: how something is done, as text; and how the sessions went that were given
 one.
 
 A skill is data: nothing in it is ever run, and where it comes back it is shown as what
@@ -16,9 +16,9 @@ import numpy as np
 from theorex_lab.core.clock import to_datetime
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent, check_session, derived_event_id
-from theorex_lab.designs.research import GENERAL, ORIGINS
-from theorex_lab.designs.research.items import checked_domain, skill_id_of
-from theorex_lab.designs.research.records import checked_source, domain_of
+from theorex_lab.designs.research import ORIGINS
+from theorex_lab.designs.research.items import skill_id_of
+from theorex_lab.designs.research.records import checked_source, chosen_domain
 from theorex_lab.designs.research.settings import ResearchSettings, research_settings
 from theorex_lab.files.command_line.options import nearest
 from theorex_lab.journal.base import append_once
@@ -36,15 +36,42 @@ _DESCRIPTION_CHARACTERS = 500
 _BODY_CHARACTERS = 20_000
 _MOST_ROLES = 32
 _PRIOR = 2  # outcomes, half of them good, that a rate is shrunk by
+_MEMBERS = (
+    "name",
+    "version",
+    "description",
+    "body",
+    "tags",
+    "agent_roles",
+    "pipeline_stages",
+    "origin",
+    "source",
+)
 
 
 @dataclass(frozen=True)
 class Skill:
-    """A skill. origin: of ORIGINS.  success_rate: a moving average, the last outcome
-    weighing most, None untried.
+    """Hold a skill, and how the sessions went that were given it.
 
-    usage_count, successes: its outcomes.  low, high: the interval of its success
-    (Wilson, 95 %).  rank: its rate, shrunk to ½ by two outcomes.
+    Attributes:
+        skill_id: The id of its name.
+        name: Its name.
+        version: As its author counts.
+        description: What it is for.
+        body: How it is done.
+        tags: Its tags.
+        agent_roles: The roles that it is for; none: for all.
+        pipeline_stages: The stages that it is for; none: for all.
+        origin: One of ORIGINS.
+        source: Whose word it is.
+        agent: Who recorded it.
+        created_at: When it was first recorded.
+        success_rate: A moving average in which the last outcome weighs most; None untried.
+        usage_count: How many outcomes it has.
+        successes: How many of them are good.
+        low: The lower end of the interval of its success (Wilson, 95 %).
+        high: The upper end.
+        rank: Its rate, shrunk to ½ by two outcomes.
     """
 
     skill_id: str
@@ -68,10 +95,13 @@ class Skill:
 
 
 class Skills(View):
-    """Skills by project and name, a row each: seq of what was said last, when it was
-    first, and what it brought along: rate and uses.
+    """Hold skills by project and name, a row each.
 
-    outcomes: in order, the row and whether it succeeded.
+    Attributes:
+        names: The project and the name of each, with a NUL between.
+        rows: seq: of the event that told it last. at: when it was first told. rate, uses:
+            what an import said of it.
+        outcomes: In order, the row and whether it succeeded.
     """
 
     name = "research_skills"
@@ -86,10 +116,10 @@ class Skills(View):
         self.outcomes = Table(row="i4", success="?")
 
     def _number(self, event: Event) -> int:
+        """Return the row of an event's skill, which is added where there is none."""
         project = event.body.get("project", "")
-        if (row := self.names.number(f"{project}\0{event.body['name']}")) == len(
-            self.rows
-        ):
+        row = self.names.number(f"{project}\0{event.body['name']}")
+        if row == len(self.rows):
             self.rows.add(at=event.at, project=self.projects.number(project))
         return row
 
@@ -104,24 +134,31 @@ class Skills(View):
         self.outcomes.add(row=self._number(event), success=event.body["success"])
 
     def chosen(self, home: Home) -> list[int]:
-        """The rows of skills of the home's projects or of none, by name one: the
-        project's own.
+        """Return the rows of skills of the home's projects or of none.
+
+        Of several with one name it is the project's own.
         """
-        found: dict[str, int] = {}
+        by_name: dict[str, int] = {}
         for row in np.flatnonzero(self.rows["seq"] > 0).tolist():
             project, _, name = self.names[row].partition("\0")
-            if (home.projects is None or project in ("", *home.projects)) and (
-                project or name not in found
-            ):
-                found[name] = row
-        return list(found.values())
+            is_allowed = home.projects is None or project in ("", *home.projects)
+            if is_allowed and (project or name not in by_name):
+                by_name[name] = row
+        return list(by_name.values())
 
 
 def moving_average(
     outcomes: Collection[bool], alpha: float, start: float | None = None
 ) -> float | None:
-    """The first outcome, then of each the share alpha beside what was: a success rate
-    that forgets.
+    """Return a success rate that forgets.
+
+    It starts with the first outcome; of each further one it takes the share alpha, beside
+    what it was.
+
+    Args:
+        outcomes: In order.
+        alpha: The weight of the last.
+        start: The rate before them; None: they are the first.
 
     >>> [
     ...     round(moving_average([True, False, True, True][:n], 0.3), 3)
@@ -152,8 +189,26 @@ def skill_event(
     lineage: Sequence[str] = (),
     at: int | None = None,
 ) -> Event:
-    """The event of a skill as it is from now on. Raises InvalidInput for a name, origin
-    or texts outside the rules.
+    """Return the event of a skill as it is from now on.
+
+    Args:
+        home: Whose project it belongs to.
+        name: 1 to 64 of a-z 0-9 - _.
+        description: What it is for.
+        body: How it is done.
+        version: As its author counts.
+        tags: Its tags.
+        agent_roles: The roles that it is for; none: for all.
+        pipeline_stages: The stages that it is for; none: for all.
+        origin: One of ORIGINS.
+        stats: success_rate and usage_count that an import says of it.
+        agent: Who records it.
+        source: Whose word it is.
+        lineage: Ids of the events that it rests on.
+        at: When, in µs UTC; default: now.
+
+    Raises:
+        InvalidInput: The name, the origin or a text is outside the rules.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidInput(
@@ -177,22 +232,26 @@ def skill_event(
             f"got the skill {name!r} with {len(description)} and {len(body)}"
             f" characters; allowed are {allowed}"
         )
-    told: Body = {"name": name, "version": str(version)[:32], "body": body}
-    told["description"] = one_line(description, _DESCRIPTION_CHARACTERS)
-    told |= {
+    members: Body = {
+        "name": name,
+        "version": str(version)[:32],
+        "body": body,
+        "description": one_line(description, _DESCRIPTION_CHARACTERS),
         "tags": check_tags(tags),
         "agent_roles": [*agent_roles],
         "pipeline_stages": [*pipeline_stages],
         "origin": origin,
-    }
-    told |= {
         "source": checked_source(source),
         "project": home.project,
-        **({"stats": stats} if stats else {}),
     }
-    when = home.clock.now() if at is None else at
+    if stats:
+        members["stats"] = stats
     return new_event(
-        "skill", kept_value(told), agent=check_agent(agent), at=when, lineage=lineage
+        "skill",
+        kept_value(members),
+        agent=check_agent(agent),
+        at=home.clock.now() if at is None else at,
+        lineage=lineage,
     )
 
 
@@ -200,7 +259,16 @@ def record_skill(
     home: Home, name: str, description: str, body: str = "", **about: Any
 ) -> Skill:
     """Keep a skill as it is from now on; one that is known just so is not kept again.
-    about: as `skill_event`, which raises what this does.
+
+    Args:
+        home: Where it is kept.
+        name: Its name.
+        description: What it is for.
+        body: How it is done.
+        about: As `skill_event` takes it.
+
+    Raises:
+        InvalidInput: As `skill_event` raises it.
     """
     event = skill_event(home, name, description, body, **about)
     if not is_known(home, event):
@@ -209,7 +277,7 @@ def record_skill(
 
 
 def is_known(home: Home, event: Event) -> bool:
-    """Whether a skill is there just as an event says it."""
+    """Return whether a skill is there just as an event says it."""
     with home.views.reading(Skills) as view:
         row = view.names.find(f"{event.body['project']}\0{event.body['name']}")
         seq = 0 if row is None else int(view.rows["seq"][row])
@@ -223,15 +291,21 @@ def skills_of(
     chosen: Collection[str] = (),
     k: int | None = None,
 ) -> list[Skill]:
-    """The skills for a role and a stage, those that a person chose first, then by rank,
-    how often and name; k: how many at most.
+    """Return skills: those that a person chose first, then by rank, use and name.
+
+    Args:
+        home: Where they are kept.
+        role: Those for this role; default: for any.
+        stage: Those for this stage; default: for any.
+        chosen: The names that a person chose.
+        k: How many at most; default: all.
     """
-    found = [
+    skills = [
         skill
         for skill in _read(home)
         if _fits(role, skill.agent_roles) and _fits(stage, skill.pipeline_stages)
     ]
-    found.sort(
+    skills.sort(
         key=lambda skill: (
             skill.name not in chosen,
             -skill.rank,
@@ -239,20 +313,22 @@ def skills_of(
             skill.name,
         )
     )
-    return found if k is None else found[:k]
+    return skills if k is None else skills[:k]
 
 
 def skill_named(home: Home, name: str) -> Skill:
-    """The skill of this name. Raises InvalidInput where there is none, naming the
-    nearest.
+    """Return the skill of this name.
+
+    Raises:
+        InvalidInput: There is none. The nearest name is told.
     """
-    known = {skill.name: skill for skill in _read(home)}
-    if name not in known:
-        near = f", such as {nearest(name, known)}" if known else ""
+    by_name = {skill.name: skill for skill in _read(home)}
+    if name not in by_name:
+        near = f", such as {nearest(name, by_name)}" if by_name else ""
         raise InvalidInput(
             f"got the skill {name!r:.100}; allowed is the name of one{near}"
         )
-    return known[name]
+    return by_name[name]
 
 
 def update_stats(
@@ -264,18 +340,16 @@ def update_stats(
     domain: str = "",
     agent: str = "main",
 ) -> Skill:
-    """Say how a session with a skill went; of a session that is named, once. Raises
-    InvalidInput for an unknown skill.
+    """Say how a session with a skill went; of a session that is named, once.
+
+    Raises:
+        InvalidInput: The skill is unknown.
     """
     skill_named(home, name)
-    append_once(
-        home.journal,
-        [
-            skill_outcome_event(
-                home, name, success, session_id=session_id, domain=domain, agent=agent
-            )
-        ],
+    outcome = skill_outcome_event(
+        home, name, success, session_id=session_id, domain=domain, agent=agent
     )
+    append_once(home.journal, [outcome])
     return skill_named(home, name)
 
 
@@ -290,103 +364,93 @@ def skill_outcome_event(
     source: str = "agent",
     lineage: Sequence[str] = (),
 ) -> Event:
-    """The event of an outcome of a skill."""
-    where = checked_domain(domain) or domain_of(home, session_id) or GENERAL
+    """Return the event of an outcome of a skill; a named session has one id for it."""
     body: Body = {
         "name": name,
         "success": bool(success),
-        "domain": where,
+        "domain": chosen_domain(home, domain, session_id),
         "session_id": check_session(session_id),
+        "source": source,
+        "project": home.project,
     }
-    body |= {"source": source, "project": home.project}
-    made = (
-        derived_event_id("skill_outcome", home.project, name, session_id)
-        if session_id
-        else ""
-    )
-    now = home.clock.now()
+    event_id = ""
+    if session_id:
+        event_id = derived_event_id("skill_outcome", home.project, name, session_id)
     return new_event(
         "skill_outcome",
         body,
         agent=agent,
         session=session_id,
-        at=now,
-        event_id=made,
+        at=home.clock.now(),
+        event_id=event_id,
         lineage=lineage,
     )
 
 
-def _fits(wanted: str | None, listed: Sequence[str]) -> bool:
-    return wanted is None or not listed or wanted in listed
+def _fits(name: str | None, names: Sequence[str]) -> bool:
+    """Return whether a name is listed; without a name or a list anything fits."""
+    return name is None or not names or name in names
 
 
 def _read(home: Home) -> list[Skill]:
+    """Return the skills of the home's projects or of none, with their statistics."""
     settings = research_settings(home)
     with home.views.reading(Skills) as view:
         rows = view.chosen(home)
-        outcomes = view.outcomes
-        lived = {
-            row: outcomes["success"][outcomes["row"] == row].tolist() for row in rows
+        columns = {
+            name: view.rows[name][rows].tolist()
+            for name in ("seq", "rate", "uses", "at")
         }
-        events = {
-            event.seq: event
-            for event in home.journal.read(
-                seqs=[int(view.rows["seq"][row]) for row in rows]
+        events = {event.seq: event for event in home.journal.read(seqs=columns["seq"])}
+        succeeded = view.outcomes["success"]
+        outcomes = [succeeded[view.outcomes["row"] == row].tolist() for row in rows]
+    skills = []
+    for index, seq in enumerate(columns["seq"]):
+        if seq in events:
+            skills.append(
+                _skill(
+                    events[seq],
+                    outcomes[index],
+                    columns["rate"][index],
+                    columns["uses"][index],
+                    columns["at"][index],
+                    settings,
+                )
             )
-        }
-        told = [
-            (
-                events.get(int(view.rows["seq"][row])),
-                row,
-                float(view.rows["rate"][row]),
-                int(view.rows["uses"][row]),
-                int(view.rows["at"][row]),
-            )
-            for row in rows
-        ]
-    return [
-        _skill(event, lived[row], rate, uses, at, settings)
-        for event, row, rate, uses, at in told
-        if event is not None
-    ]
+    return skills
 
 
 def _skill(
     event: Event,
-    lived: list[bool],
+    outcomes: list[bool],
     rate: float,
     uses: int,
     at: int,
     settings: ResearchSettings,
 ) -> Skill:
-    """A skill with its statistics; rate, uses: what an import said of it, with which it
-    begins.
+    """Return a skill with its statistics.
+
+    Args:
+        event: What tells it.
+        outcomes: Its outcomes here, in order.
+        rate: The success rate with which an import begins it.
+        uses: How many uses that rate rests on; 0 without an import.
+        at: When it was first told.
+        settings: The settings of the design.
     """
-    average = moving_average(lived, settings.success_alpha, rate if uses else None)
-    n = len(lived) + uses
-    successes = sum(lived)
-    successes += round(rate * uses)
-    low, high = wilson_of_one(successes, n)
-    names = (
-        "name",
-        "version",
-        "description",
-        "body",
-        "tags",
-        "agent_roles",
-        "pipeline_stages",
-        "origin",
-        "source",
-    )
-    told = {name: event.body[name] for name in names}
-    rank = ((average or 0.0) * n + _PRIOR / 2) / (n + _PRIOR)
+    average = moving_average(outcomes, settings.success_alpha, rate if uses else None)
+    n_outcomes = len(outcomes) + uses
+    successes = sum(outcomes) + round(rate * uses)
+    low, high = wilson_of_one(successes, n_outcomes)
+    members = {name: event.body[name] for name in _MEMBERS}
+    rank = ((average or 0.0) * n_outcomes + _PRIOR / 2) / (n_outcomes + _PRIOR)
     return Skill(
         skill_id_of(event.body["name"]),
-        **told,
+        **members,
         agent=event.agent,
         created_at=to_datetime(at),
         success_rate=average,
-        usage_count=n,
+        usage_count=n_outcomes,
         successes=successes,
         low=low,
         high=high,

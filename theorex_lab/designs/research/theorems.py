@@ -1,4 +1,4 @@
-"""The graph of theorems: which uses, generalizes, specializes or contradicts which,
+"""Hold the graph of theorems: which uses, generalizes, specializes or contradicts which,
 over all sessions.
 """
 
@@ -22,7 +22,7 @@ from theorex_lab.designs.research import GENERAL, RELATIONS
 from theorex_lab.designs.research.items import checked_domain
 from theorex_lab.designs.research.records import (
     checked_source,
-    domain_of,
+    chosen_domain,
     with_iso_times,
 )
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -41,19 +41,34 @@ Bits = NDArray[np.uint8]
 UNCONDITIONAL = "unconditional"  # the tag of what follows from anything
 _NAME_CHARACTERS = 200
 _NEAREST_AMONG = 2_000
+_NODE_MEMBERS = (
+    "node_id",
+    "theorem_name",
+    "formal_statement",
+    "domain",
+    "session_id",
+    "tags",
+)
 _ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(
     1, dtype=np.int64
 )  # bits of each byte
-_IMPLIES = {
-    "generalizes": False,
-    "specializes": True,
-}  # whether a link is turned round to say what follows from what
+# The relation whose links, turned round, say the same.
+_OPPOSITES = {"generalizes": "specializes", "specializes": "generalizes"}
 
 
 @dataclass(frozen=True)
 class KnowledgeNode:
-    """A theorem. session_id: of the session that proved it.  distance: in links, from
-    what is asked for.
+    """Hold a theorem.
+
+    Attributes:
+        node_id: The id of its event.
+        theorem_name: Its name.
+        formal_statement: What it says.
+        domain: The domain that it belongs to.
+        session_id: The session that proved it.
+        tags: Its tags.
+        created_at: When it was told.
+        distance: In links, from what is asked for.
     """
 
     node_id: str
@@ -66,16 +81,19 @@ class KnowledgeNode:
     distance: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """The node as JSON values."""
+        """Return the node as JSON values."""
         return with_iso_times(asdict(self))
 
 
 class Theorems(View):
-    """Theorems, a row each, and their links. told: JSON of each.  rows: domain,
-    project, name (numbers).
+    """Hold theorems, a row each, and their links.
 
-    links: the rows at the ends, and the relation (number in RELATIONS); what leads to
-    an unknown theorem is left out.
+    What leads to an unknown theorem is left out.
+
+    Attributes:
+        told: JSON of each theorem.
+        rows: The numbers of its name, domain and project.
+        links: The rows at the ends, and the relation (number in RELATIONS).
     """
 
     name = "research_theorems"
@@ -103,67 +121,61 @@ class Theorems(View):
         self.rows.add(
             name=self.names.number(body["theorem_name"]), domain=domain, project=project
         )
-        members = (
-            "node_id",
-            "theorem_name",
-            "formal_statement",
-            "domain",
-            "session_id",
-            "tags",
-        )
-        self.told.append(
-            json.dumps(
-                {**{name: body[name] for name in members}, "created_at": event.at}
-            )
-        )
+        members = {name: body[name] for name in _NODE_MEMBERS}
+        self.told.append(json.dumps({**members, "created_at": event.at}))
 
     def _theorem_link(self, event: Event) -> None:
-        ends = self.ids.find(event.body["from_id"]), self.ids.find(event.body["to_id"])
-        if None not in ends:
-            self.links.add(
-                start=ends[0],
-                end=ends[1],
-                relation=RELATIONS.index(event.body["relation"]),
-            )
+        start = self.ids.find(event.body["from_id"])
+        end = self.ids.find(event.body["to_id"])
+        if start is None or end is None:
+            return
+        relation = RELATIONS.index(event.body["relation"])
+        self.links.add(start=start, end=end, relation=relation)
 
     def node(self, row: int, distance: int = 0) -> KnowledgeNode:
-        """The theorem in a row."""
-        told = json.loads(self.told[row])
-        return KnowledgeNode(
-            **{**told, "created_at": to_datetime(told["created_at"])}, distance=distance
-        )
+        """Return the theorem in a row."""
+        members = json.loads(self.told[row])
+        members["created_at"] = to_datetime(members["created_at"])
+        return KnowledgeNode(**members, distance=distance)
 
     def chosen(self, home: Home, domain: str | None = None) -> Ints:
-        """The rows of the home's projects or of none, of a domain or of any."""
-        kept = np.ones(len(self.rows), bool)
+        """Return the rows of the home's projects or of none, of a domain or of any."""
+        is_chosen = np.ones(len(self.rows), bool)
         if home.projects is not None:
-            kept &= np.isin(
+            is_chosen &= np.isin(
                 self.rows["project"], self.projects.numbers("", *home.projects)
             )
         if domain is not None:
-            kept &= np.isin(self.rows["domain"], self.domains.numbers(domain))
-        return np.flatnonzero(kept)
+            is_chosen &= np.isin(self.rows["domain"], self.domains.numbers(domain))
+        return np.flatnonzero(is_chosen)
 
     def neighbours(self, rows: Ints) -> Ints:
-        """The rows that are linked with these, either way: row by row, each in the
-        order in which the links were told.
+        """Return the rows that are linked with these, either way.
+
+        They come row by row, each in the order in which the links were told.
         """
-        if self._joined != (size := (len(self.rows), len(self.links))):
-            starts, ends = (
-                self.links[name].astype(np.int64) for name in ("start", "end")
-            )
-            own = np.stack([starts, ends], 1).ravel()
-            other = np.stack([ends, starts], 1).ravel()
-            offsets = np.append(
-                0, np.cumsum(np.bincount(own, minlength=len(self.rows)))
-            )
-            self._near = (offsets, other[np.argsort(own, kind="stable")])
+        size = (len(self.rows), len(self.links))
+        if self._joined != size:
+            self._join()
             self._joined = size
         offsets, near = self._near
         counts = offsets[rows + 1] - offsets[rows]
+        # The positions in `near` of each row's neighbours, one row after the other.
+        starts = np.repeat(offsets[rows], counts)
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        found: Ints = near[np.repeat(offsets[rows], counts) + within]
-        return found
+        linked: Ints = near[starts + within]
+        return linked
+
+    def _join(self) -> None:
+        """List the neighbours of each row, one row after the other."""
+        starts = self.links["start"].astype(np.int64)
+        ends = self.links["end"].astype(np.int64)
+        # Each link twice, once from either end.
+        from_rows = np.stack([starts, ends], 1).ravel()
+        to_rows = np.stack([ends, starts], 1).ravel()
+        counts = np.bincount(from_rows, minlength=len(self.rows))
+        offsets = np.append(0, np.cumsum(counts))
+        self._near = (offsets, to_rows[np.argsort(from_rows, kind="stable")])
 
     def _after_load(self) -> None:
         self._joined = (-1, -1)
@@ -182,14 +194,25 @@ def add_theorem(
 ) -> KnowledgeNode:
     """Keep a theorem that was proved; the same one again is the one that is there.
 
-    domain: '' is the session's, else `general`. Raises InvalidInput for texts outside
-    the rules, and for a name that stands for another statement in its domain.
+    Args:
+        home: Where it is kept.
+        theorem_name: Its name.
+        formal_statement: What it says.
+        domain: What it belongs to; '' is the session's domain, else `general`.
+        session_id: The session that proved it.
+        tags: Its tags.
+        agent: Who tells it.
+        source: Whose word it is.
+
+    Raises:
+        InvalidInput: A text is outside the rules, or the name stands for another
+            statement in its domain.
     """
     event = theorem_event(
         home,
         theorem_name,
         formal_statement,
-        checked_domain(domain) or domain_of(home, session_id) or GENERAL,
+        chosen_domain(home, domain, session_id),
         session_id=session_id,
         tags=tags or (),
         agent=agent,
@@ -215,8 +238,12 @@ def theorem_event(
     source: str = "agent",
     at: int | None = None,
 ) -> Event:
-    """The event of a theorem; its id is that of its name in its domain and project.
-    Raises InvalidInput as `add_theorem`.
+    """Return the event of a theorem.
+
+    Its id is that of its name in its domain and project.
+
+    Raises:
+        InvalidInput: As `add_theorem` raises it.
     """
     name = folded(kept_text(check_text(name, home.settings.max_text_bytes)))
     if len(name) > _NAME_CHARACTERS:
@@ -231,8 +258,6 @@ def theorem_event(
         "node_id": node_id,
         "theorem_name": name,
         "formal_statement": statement,
-    }
-    body |= {
         "domain": domain,
         "project": home.project,
         "session_id": check_session(session_id),
@@ -248,62 +273,72 @@ def theorem_event(
     )
 
 
-def check_same(known: Sequence[Event], event: Event) -> None:
-    """Raise InvalidInput where the theorem that is known under an event's id says
-    something else, or was erased (nothing is known).
+def check_same(recorded: Sequence[Event], event: Event) -> None:
+    """Raise InvalidInput where a theorem differs from the one that is recorded.
+
+    Args:
+        recorded: The theorem under the event's id; none where it was erased, which is
+            refused as well.
+        event: The theorem that is told now.
     """
     name = event.body["theorem_name"]
-    if not known:
+    if not recorded:
         raise InvalidInput(
             f"got the theorem {name!r}, which was erased; give it another name"
         )
-    there, given = (
-        folded(one.body["formal_statement"])[:_NAME_CHARACTERS]
-        for one in (known[0], event)
-    )
-    if folded(known[0].body["formal_statement"]) != folded(
-        event.body["formal_statement"]
-    ):
+    old_statement = folded(recorded[0].body["formal_statement"])
+    new_statement = folded(event.body["formal_statement"])
+    if old_statement != new_statement:
         raise InvalidInput(
-            f"got {name!r} as {given!r}; in its domain it is {there!r}: give it another"
-            " name or domain"
+            f"got {name!r} as {new_statement[:_NAME_CHARACTERS]!r}; in its domain it is"
+            f" {old_statement[:_NAME_CHARACTERS]!r}: give it another name or domain"
         )
 
 
-def theorem_named(home: Home, named: str, domain: str | None = None) -> KnowledgeNode:
-    """The theorem of this id or name. Raises InvalidInput where there is none, naming
-    the nearest, and where there are several.
+def theorem_named(
+    home: Home, id_or_name: str, domain: str | None = None
+) -> KnowledgeNode:
+    """Return the theorem of this id or name.
+
+    Raises:
+        InvalidInput: There is none, or there are several. The nearest is told.
     """
     with home.views.reading(Theorems) as view:
-        return view.node(_row(home, view, named, domain))
+        return view.node(_row(home, view, id_or_name, domain))
 
 
-def _row(home: Home, view: Theorems, named: str, domain: str | None = None) -> int:
+def _row(home: Home, view: Theorems, id_or_name: str, domain: str | None = None) -> int:
+    """Return the row of the theorem of this id or name.
+
+    Raises:
+        InvalidInput: As `theorem_named` raises it.
+    """
     rows = view.chosen(home, domain)
-    number = view.names.find(named)
-    if (row := view.ids.find(named)) is not None and rows[
-        np.searchsorted(rows, row) % len(rows)
-    ] == row:
+    row = view.ids.find(id_or_name)
+    if row is not None and rows[np.searchsorted(rows, row) % len(rows)] == row:
         return row
-    found = rows[view.rows["name"][rows] == (-1 if number is None else number)].tolist()
-    if len(found) == 1:
-        return int(found[0])
-    if found:
+    name_number = view.names.find(id_or_name)
+    if name_number is None:
+        name_number = -1
+    matches = rows[view.rows["name"][rows] == name_number].tolist()
+    if len(matches) == 1:
+        return int(matches[0])
+    if matches:
         ids = ", ".join(
             f"{view.ids[row]} ({view.domains[int(view.rows['domain'][row])]})"
-            for row in found[:5]
+            for row in matches[:5]
         )
         raise InvalidInput(
-            f"got {named!r}, which several domains have; give the id: {ids}"
+            f"got {id_or_name!r}, which several domains have; give the id: {ids}"
         )
     near = get_close_matches(
-        named,
+        id_or_name,
         [view.names[int(view.rows["name"][row])] for row in rows[-_NEAREST_AMONG:]],
         n=1,
         cutoff=0.4,
     )
     raise InvalidInput(
-        f"got the theorem {named!r:.100}; allowed is the id or the name of"
+        f"got the theorem {id_or_name!r:.100}; allowed is the id or the name of"
         f" one{', such as ' + near[0] if near else ''}"
     )
 
@@ -317,16 +352,24 @@ def link_theorems(
     agent: str = "main",
     source: str = "agent",
 ) -> bool:
-    """Say that one theorem uses another, or generalizes, specializes or contradicts it;
-    whether that is new.
+    """Say how one theorem belongs to another; return whether that is new.
 
-    Ids or names. Raises InvalidInput for another relation and for an unknown theorem.
+    Args:
+        home: Where it is kept.
+        from_id: The id or the name of the first theorem.
+        to_id: The id or the name of the second.
+        relation: Whether the first uses, generalizes, specializes or contradicts it.
+        agent: Who tells it.
+        source: Whose word it is.
+
+    Raises:
+        InvalidInput: There is no such relation, or a theorem is unknown.
     """
-    start, end = (theorem_named(home, named).node_id for named in (from_id, to_id))
+    start = theorem_named(home, from_id).node_id
+    end = theorem_named(home, to_id).node_id
+    event = link_event(home, start, end, relation, agent=agent, source=source)
     try:
-        home.journal.append(
-            [link_event(home, start, end, relation, agent=agent, source=source)]
-        )
+        home.journal.append([event])
     except AlreadyThere:
         return False
     return True
@@ -341,30 +384,34 @@ def link_event(
     agent: str = "main",
     source: str = "agent",
 ) -> Event:
-    """The event of a link between ids; the same link has the same id. Raises
-    InvalidInput for another relation.
+    """Return the event of a link between ids; the same link has the same id.
+
+    Raises:
+        InvalidInput: There is no such relation.
     """
     body = {
         "from_id": start,
         "to_id": end,
         "relation": checked_relation(relation),
         "source": checked_source(source),
+        "project": home.project,
     }
-    made = derived_event_id("theorem_link", start, end, relation)
-    now = home.clock.now()
-    body["project"] = home.project
     return new_event(
         "theorem_link",
         body,
         agent=check_agent(agent),
-        at=now,
-        event_id=made,
+        at=home.clock.now(),
+        event_id=derived_event_id("theorem_link", start, end, relation),
         lineage=[start, end],
     )
 
 
 def checked_relation(relation: str) -> str:
-    """One of RELATIONS. Raises InvalidInput for another."""
+    """Return one of RELATIONS.
+
+    Raises:
+        InvalidInput: It is another.
+    """
     if relation not in RELATIONS:
         raise InvalidInput(
             f"got the relation {relation!r:.60}; allowed are {', '.join(RELATIONS)}"
@@ -375,32 +422,43 @@ def checked_relation(relation: str) -> str:
 def find_related_theorems(
     home: Home, node_id: str, depth: int = 2
 ) -> list[KnowledgeNode]:
-    """The theorems within so many links of one (id or name), of any kind and direction,
-    breadth first, without it.
+    """Return the theorems within so many links of one, breadth first, without it.
 
-    Raises InvalidInput for an unknown theorem or a negative depth.
+    Links count whatever their kind and direction.
+
+    Args:
+        home: Where they are kept.
+        node_id: The id or the name of the theorem.
+        depth: How many links away.
+
+    Raises:
+        InvalidInput: The theorem is unknown, or the depth is negative.
     """
     if depth < 0:
         raise InvalidInput(f"got the depth {depth}; allowed are whole numbers from 0")
     with home.views.reading(Theorems) as view:
         start = _row(home, view, node_id)
-        allowed = np.zeros(len(view.rows), bool)
-        allowed[view.chosen(home)] = True
-        allowed[start], found, level = False, list[KnowledgeNode](), np.array([start])
+        is_open = np.zeros(len(view.rows), bool)
+        is_open[view.chosen(home)] = True
+        is_open[start] = False
+        nodes = list[KnowledgeNode]()
+        level = np.array([start])
         for distance in range(1, depth + 1):
             near = view.neighbours(level)
-            near = near[allowed[near]]
+            near = near[is_open[near]]
+            # Each once, in the order in which it was reached.
             level = near[np.sort(np.unique(near, return_index=True)[1])]
-            allowed[level] = False
-            found += [view.node(row, distance) for row in level.tolist()]
+            is_open[level] = False
+            nodes += [view.node(row, distance) for row in level.tolist()]
             if not len(level):
                 break
-        return found
+        return nodes
 
 
 def to_networkx(home: Home, domain: str | None = None) -> nx.MultiDiGraph:
-    """The graph, with the members of nodes and the relation of links; several links
-    between two theorems stay several.
+    """Return the graph, with the members of nodes and the relation of links.
+
+    Several links between two theorems stay several.
     """
     import networkx as nx
 
@@ -408,11 +466,9 @@ def to_networkx(home: Home, domain: str | None = None) -> nx.MultiDiGraph:
     with home.views.reading(Theorems) as view:
         rows = view.chosen(home, domain)
         for row in rows.tolist():
-            told = view.node(row).to_dict()
-            graph.add_node(
-                told.pop("node_id"),
-                **{name: value for name, value in told.items() if name != "distance"},
-            )
+            members = view.node(row).to_dict()
+            del members["distance"]
+            graph.add_node(members.pop("node_id"), **members)
         starts, ends, relations = _links(view, rows)
         for start, end, number in zip(
             starts.tolist(), ends.tolist(), relations.tolist(), strict=True
@@ -425,20 +481,27 @@ def to_networkx(home: Home, domain: str | None = None) -> nx.MultiDiGraph:
 
 
 def _links(view: Theorems, rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Of the links between these rows, both ends and the relation."""
-    inside = np.zeros(len(view.rows) + 1, bool)
-    inside[rows] = True
-    starts, ends = (view.links[name].astype(np.int64) for name in ("start", "end"))
-    kept = inside[starts] & inside[ends]
-    return starts[kept], ends[kept], view.links["relation"][kept].astype(np.int64)
+    """Return both ends and the relation of the links between these rows."""
+    is_inside = np.zeros(len(view.rows) + 1, bool)
+    is_inside[rows] = True
+    starts = view.links["start"].astype(np.int64)
+    ends = view.links["end"].astype(np.int64)
+    relations = view.links["relation"].astype(np.int64)
+    both_inside = is_inside[starts] & is_inside[ends]
+    return starts[both_inside], ends[both_inside], relations[both_inside]
 
 
 class Closure(NamedTuple):
-    """What follows from what. edges: links between distinct theorems.  pairs: of the
-    reflexive and transitive closure.
+    """Hold what follows from what.
 
-    seconds: of computing it.  reached: (nodes, nodes / 8) bits, a row the theorems that
-    follow from one (big-endian, see numpy.packbits).  names: of the nodes.
+    Attributes:
+        nodes: How many theorems there are.
+        edges: How many links between distinct theorems.
+        pairs: How many pairs the reflexive and transitive closure has.
+        seconds: How long computing it took.
+        reached: (nodes, nodes / 8) bits, a row the theorems that follow from one
+            (big-endian, see numpy.packbits).
+        names: The names of the nodes.
     """
 
     nodes: int
@@ -452,45 +515,54 @@ class Closure(NamedTuple):
 def closure_of(
     home: Home, relation: str = "generalizes", domain: str | None = None
 ) -> Closure:
-    """The closure of a relation; what specializes another is generalized by it. What
-    has the tag `unconditional` follows from anything.
+    """Return the closure of a relation.
 
-    Raises InvalidInput for another relation.
+    What specializes another is generalized by it. What has the tag `unconditional`
+    follows from anything.
+
+    Raises:
+        InvalidInput: There is no such relation.
     """
     checked_relation(relation)
     with home.views.reading(Theorems) as view:
         rows = view.chosen(home, domain)
         starts, ends, relations = _links(view, rows)
         nodes = [view.node(row) for row in rows.tolist()]
-    kept = relations == RELATIONS.index(relation)
-    turned = np.zeros(len(relations), bool)
-    if relation in _IMPLIES:
-        other = RELATIONS.index(
-            "specializes" if relation == "generalizes" else "generalizes"
-        )
-        turned = relations == other
-        kept |= turned
-    starts, ends = (
-        np.where(turned, ends, starts)[kept],
-        np.where(turned, starts, ends)[kept],
-    )
-    place = np.zeros(int(rows.max(initial=-1)) + 1, np.int64)
-    place[rows] = np.arange(len(rows))
-    free = [
-        number
-        for number, node in enumerate(nodes)
-        if UNCONDITIONAL in node.tags and relation in _IMPLIES
-    ]
+    is_chosen = relations == RELATIONS.index(relation)
+    is_turned = np.zeros(len(relations), bool)
+    opposite = _OPPOSITES.get(relation)
+    unconditional: list[int] = []
+    if opposite is not None:
+        is_turned = relations == RELATIONS.index(opposite)
+        is_chosen |= is_turned
+        unconditional = [
+            number for number, node in enumerate(nodes) if UNCONDITIONAL in node.tags
+        ]
+    from_rows = np.where(is_turned, ends, starts)[is_chosen]
+    to_rows = np.where(is_turned, starts, ends)[is_chosen]
+    numbers = np.zeros(int(rows.max(initial=-1)) + 1, np.int64)
+    numbers[rows] = np.arange(len(rows))
     return closed(
-        [node.theorem_name for node in nodes], place[starts], place[ends], free
+        [node.theorem_name for node in nodes],
+        numbers[from_rows],
+        numbers[to_rows],
+        unconditional,
     )
 
 
 def closed(
     names: Sequence[str], starts: Ints, ends: Ints, unconditional: Sequence[int] = ()
 ) -> Closure:
-    """The closure of links between numbered nodes, by sets of bits, from the last
-    strongly connected component to the first.
+    """Return the closure of links between numbered nodes.
+
+    It is computed by sets of bits, from the last strongly connected component to the
+    first.
+
+    Args:
+        names: The names of the nodes.
+        starts: The nodes at which the links start.
+        ends: The nodes at which they end.
+        unconditional: The nodes that follow from any.
 
     >>> closed("abc", np.array([0, 1]), np.array([1, 2])).pairs
     6
@@ -498,51 +570,52 @@ def closed(
     import networkx as nx
 
     begun = time.perf_counter()
-    n = len(names)
+    n_nodes = len(names)
     pairs = np.unique(np.stack([starts, ends], 1)[starts != ends], axis=0)
     graph = nx.DiGraph(map(tuple, pairs.tolist()))
-    graph.add_nodes_from(range(n))
-    reached = np.packbits(np.eye(n, dtype=bool), axis=1)
+    graph.add_nodes_from(range(n_nodes))
+    reached = np.packbits(np.eye(n_nodes, dtype=bool), axis=1)
     for number in unconditional:
         reached[:, number // 8] |= 128 >> number % 8
-    near: dict[int, list[int]] = {node: list(graph.successors(node)) for node in graph}
-    for component in nx.strongly_connected_components(
-        graph
-    ):  # what a component leads to comes before it
+    successors = {node: list(graph.successors(node)) for node in graph}
+    # What a component leads to comes before it.
+    for component in nx.strongly_connected_components(graph):
         members = list(component)
-        after = [end for node in members for end in near[node]]
-        reached[members] = np.bitwise_or.reduce(reached[members + after], axis=0)
+        sources = members.copy()
+        for node in members:
+            sources += successors[node]
+        reached[members] = np.bitwise_or.reduce(reached[sources], axis=0)
     if unconditional:  # what follows from these follows from all
         reached |= np.bitwise_or.reduce(reached[list(unconditional)], axis=0)
     return Closure(
-        n,
-        len(pairs),
-        int(_ONES[reached].sum()),
-        time.perf_counter() - begun,
-        reached,
-        names,
+        nodes=n_nodes,
+        edges=len(pairs),
+        pairs=int(_ONES[reached].sum()),
+        seconds=time.perf_counter() - begun,
+        reached=reached,
+        names=names,
     )
 
 
 def cycles(home: Home, domain: str | None = None) -> list[list[str]]:
-    """The groups of theorems that use each other in a circle, by name; one that uses
-    itself too.
+    """Return the groups of theorems that use each other in a circle, by name.
+
+    A theorem that uses itself is one too.
     """
     import networkx as nx
 
     with home.views.reading(Theorems) as view:
         starts, ends, relations = _links(view, view.chosen(home, domain))
-        uses = relations == RELATIONS.index("uses")
-        graph = nx.DiGraph(zip(starts[uses].tolist(), ends[uses].tolist(), strict=True))
-        groups = [
-            group
-            for group in nx.strongly_connected_components(graph)
-            if len(group) > 1 or graph.has_edge(*[*group] * 2)
-        ]
-        return sorted(
-            sorted(view.names[int(view.rows["name"][row])] for row in group)
-            for group in groups
-        )
+        is_use = relations == RELATIONS.index("uses")
+        uses = zip(starts[is_use].tolist(), ends[is_use].tolist(), strict=True)
+        graph = nx.DiGraph(uses)
+        circles = []
+        for group in nx.strongly_connected_components(graph):
+            first = next(iter(group))
+            if len(group) > 1 or graph.has_edge(first, first):
+                names = [view.names[int(view.rows["name"][row])] for row in group]
+                circles.append(sorted(names))
+    return sorted(circles)
 
 
 def import_theorems(
@@ -554,46 +627,61 @@ def import_theorems(
     source: str = "import",
     agent: str = "main",
 ) -> dict[str, Any]:
-    """Take in theorems (name, statement, tags) and links (name, name, relation) of a
-    domain, in one transaction; twice is once.
+    """Take in theorems and links of a domain, in one transaction; twice is once.
 
-    Returns how many theorems and links were new, how many were known, and the names of
-    conflicts (another statement stands under the name) and of what links name and
-    nobody told. Raises InvalidInput for texts and relations outside the rules; then
-    nothing was taken in.
+    Args:
+        home: Where they are kept.
+        nodes: Name, statement and tags of each theorem.
+        links: Name, name and relation of each link.
+        domain: What they belong to; '' is `general`.
+        source: Whose word they are.
+        agent: Who takes them in.
+
+    Returns:
+        How many theorems and links were new and how many were known, and the names of
+        conflicts (another statement stands under the name) and of what links name and
+        nobody told.
+
+    Raises:
+        InvalidInput: A text or a relation is outside the rules. Nothing was taken in.
     """
-    where = checked_domain(domain) or GENERAL
-    about: dict[str, Any] = {"source": source, "agent": agent}
-    made = {
-        event.id: event
-        for event in (
-            theorem_event(home, *node[:2], where, tags=node[2], **about)
-            for node in nodes
+    domain = checked_domain(domain) or GENERAL
+    theorems = dict[str, Event]()
+    for name, statement, tags in nodes:
+        event = theorem_event(
+            home, name, statement, domain, tags=tags, source=source, agent=agent
         )
-    }
-    known = {event.id: event for event in home.journal.read(ids=[*made])}
-    conflicts = [
-        event.body["theorem_name"]
-        for key, event in known.items()
-        if folded(event.body["formal_statement"])
-        != folded(made[key].body["formal_statement"])
-    ]
-    ids = {event.body["theorem_name"]: key for key, event in made.items()}
-    joined = dict[str, Event]()
+        theorems[event.id] = event
+    recorded = {event.id: event for event in home.journal.read(ids=[*theorems])}
+    ids = {event.body["theorem_name"]: key for key, event in theorems.items()}
+    link_events = dict[str, Event]()
     unresolved = dict[str, None]()
     for start, end, relation in links:
-        lacking = [name for name in (start, end) if name not in ids]
-        unresolved |= dict.fromkeys(lacking)
-        if not lacking:
-            event = link_event(home, ids[start], ids[end], relation, **about)
-            joined[event.id] = event
-    there = {event.id for event in home.journal.read(ids=[*joined])}
-    new = [event for key, event in made.items() if key not in known]
-    fresh = [event for key, event in joined.items() if key not in there]
-    home.journal.append([*new, *fresh])
-    counts = {
-        "theorems": len(new),
-        "links": len(fresh),
-        "known": len(known) + len(there),
+        unknown = [name for name in (start, end) if name not in ids]
+        unresolved |= dict.fromkeys(unknown)
+        if not unknown:
+            event = link_event(
+                home, ids[start], ids[end], relation, source=source, agent=agent
+            )
+            link_events[event.id] = event
+    recorded_links = {event.id for event in home.journal.read(ids=[*link_events])}
+    new_theorems = [theorems[key] for key in theorems if key not in recorded]
+    new_links = [link_events[key] for key in link_events if key not in recorded_links]
+    home.journal.append([*new_theorems, *new_links])
+    return {
+        "theorems": len(new_theorems),
+        "links": len(new_links),
+        "known": len(recorded) + len(recorded_links),
+        "conflicts": _conflicts(recorded, theorems),
+        "unresolved": list(unresolved),
     }
-    return {**counts, "conflicts": conflicts, "unresolved": list(unresolved)}
+
+
+def _conflicts(recorded: dict[str, Event], theorems: dict[str, Event]) -> list[str]:
+    """Return the names of recorded theorems that are told otherwise now."""
+    names = []
+    for key, event in recorded.items():
+        old_statement = folded(event.body["formal_statement"])
+        if old_statement != folded(theorems[key].body["formal_statement"]):
+            names.append(event.body["theorem_name"])
+    return names

@@ -28,54 +28,55 @@ if TYPE_CHECKING:
 
 
 def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:
-    """The share of a budget: that of the greatest of these budgets which it reaches, 0
-    below them.
+    """Return the share of a budget: that of the greatest of these budgets which it
+    reaches, 0 below them.
 
     >>> _shares({150: 0.9, 2_000: 0.4})(600)
     0.9
     """
     budgets = sorted(shares)
-    return lambda tokens: (
-        shares[budgets[place - 1]]
-        if (place := bisect_left(budgets, tokens + 1))
-        else 0.0
-    )
+
+    def share(tokens: int) -> float:
+        n_reached = bisect_left(budgets, tokens + 1)
+        return shares[budgets[n_reached - 1]] if n_reached else 0.0
+
+    return share
 
 
-def _rule_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _rule_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import rule_lines
 
-    return rule_lines(home, wanted)
+    return rule_lines(home, request)
 
 
-def _fix_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _fix_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import fix_lines
 
-    return fix_lines(home, wanted)
+    return fix_lines(home, request)
 
 
-def _last_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _last_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import last_lines
 
-    return last_lines(home, wanted)
+    return last_lines(home, request)
 
 
-def _spoken_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _spoken_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import spoken_lines
 
-    return spoken_lines(home, wanted)
+    return spoken_lines(home, request)
 
 
-def _file_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _file_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import file_lines
 
-    return file_lines(home, wanted)
+    return file_lines(home, request)
 
 
-def _topic_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _topic_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.sessions.sections import topic_lines
 
-    return topic_lines(home, wanted)
+    return topic_lines(home, request)
 
 
 def _digest_idle(home: Home, agent: str | None) -> str:
@@ -155,7 +156,7 @@ SECTIONS = (
 
 DESIGN = Design(
     name="sessions",
-    face=_face,
+    api=_face,
     kinds=KINDS,
     sections=SECTIONS,
     settings=SessionSettings,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.sessions.renamed import followed
 from theorex_lab.designs.sessions.said import MessageStore, edited, read, shortest_ends
-from theorex_lab.designs.sessions.sentences import sentences_in
+from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_in
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.checks import error_of, family_of, has_failed
@@ -47,52 +47,59 @@ class FixedFailure(NamedTuple):
 
 
 def checks_in(events: Sequence[Event]) -> Iterator[Check]:
-    """The checks of a session, in order: one whose end is not known is left out."""
-    for place, event in enumerate(events):
-        if event.kind == "tool_used" and (
-            family := family_of(event.body.get("command", ""))
-        ):
-            failed = has_failed(event)
-            if failed is not None:
-                yield Check(
-                    place,
-                    family,
-                    not failed,
-                    error_of(event.body.get("response", "")) if failed else "",
-                )
+    """Yield the checks of a session, in order: one whose end is not known is left out."""
+    for position, event in enumerate(events):
+        if event.kind != "tool_used":
+            continue
+        family = family_of(event.body.get("command", ""))
+        if not family:
+            continue
+        failed = has_failed(event)
+        if failed is None:
+            continue
+        error = error_of(event.body.get("response", "")) if failed else ""
+        yield Check(position, family, not failed, error)
 
 
 def fixed_in(events: Sequence[Event]) -> Iterator[FixedFailure]:
-    """Each failure of a family of checks that later passed in the session, with edits
-    of files between.
+    """Yield each failure of a family of checks that later passed in the session, with
+    edits of files between.
     """
-    red: dict[str, Check] = {}
+    first_failure: dict[str, Check] = {}  # by family, since it last passed
     for check in checks_in(events):
         if not check.passed:
-            red.setdefault(check.family, check)
-        elif failed := red.pop(check.family, None):
-            between = [
-                event
-                for event in events[failed.place : check.place]
-                if event.kind == "tool_used"
-            ]
-            edits = [event for event in between if edited(event)]
-            if edits:
-                files = tuple(
-                    dict.fromkeys(path for event in edits for path in edited(event))
-                )
-                yield FixedFailure(
-                    check.family,
-                    failed.error,
-                    files,
-                    (events[failed.place], *edits, events[check.place]),
-                )
+            first_failure.setdefault(check.family, check)
+            continue
+        failure = first_failure.pop(check.family, None)
+        if failure is None:
+            continue
+        between = events[failure.place : check.place]
+        edits = [
+            event for event in between if event.kind == "tool_used" and edited(event)
+        ]
+        if edits:
+            yield FixedFailure(
+                check.family,
+                failure.error,
+                tuple(_edited_files(edits)),
+                (events[failure.place], *edits, events[check.place]),
+            )
+
+
+def _edited_files(events: Iterable[Event]) -> Counter[str]:
+    """Return how often each file was edited, in the order of their first edits."""
+    files = Counter[str]()
+    for event in events:
+        files.update(edited(event))
+    return files
 
 
 MESSAGES = ("turn_ended", "turn_message")
 READ_KINDS = ("prompt", "tool_used", *MESSAGES)
 MOST_FILES = 12
-_ENDED, _OPEN = 3, 3  # sentences of each part
+# Sentences of each part.
+_ENDED = 3
+_OPEN = 3
 _COMMIT = re.compile(
     r"\bgit commit\b.*?-m\s+(?:\"\$\(cat <<'?EOF'?\s*)?[\"']?([^\"'\n]{8,200})", re.S
 )
@@ -126,19 +133,15 @@ _ABOUT_FIX = re.compile(
     r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b",
     re.I,
 )
-_HEARD, _FILES = (
-    20,
-    4,
-    # sentences after a fix among which the one about it is sought; files that its text
-    # names
-)
+_HEARD = 20  # sentences after a fix among which the one about it is sought
+_FILES = 4  # that the text of a fix names
 _ALL_GONE = "files that are gone"
 _HOUR = 3_600_000_000  # µs
 
 
 def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
-    """The digest of a session's captures, in order; None where nothing was asked or
-    done.
+    """Return the digest of a session's captures, in order; None where nothing was asked
+    or done.
 
     {asked, ended, open: [[sentence, event id]], edited: {path: times}, read: files,
     checks: {family: how it went}, commits: [text], events: [ids], first_at, last_at:
@@ -151,132 +154,158 @@ def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
         if event.kind in MESSAGES and not event.body.get("subagent")
     ]
     tools = [event for event in events if event.kind == "tool_used"]
-    edits = Counter(path for event in tools for path in edited(event))
-    asked = _first(prompts[:2], 2) + _first(prompts[-1:] if len(prompts) > 2 else [], 1)
-    ended = _first(messages[-1:], _ENDED)
-    if not (asked or ended or edits):
+    edits = _edited_files(tools)
+    asked = _first_sentences(prompts[:2], 2)
+    if len(prompts) > 2:
+        asked += _first_sentences(prompts[-1:], 1)
+    ended = _first_sentences(messages[-1:], _ENDED)
+    if not asked and not ended and not edits:
         return None
-    used = [event_id for _, event_id in asked + ended]
-    matches = (
-        (_COMMIT.search(event.body.get("command", "")), event.id) for event in tools
-    )
-    commits = [(found[1].strip(), event_id) for found, event_id in matches if found][
-        -3:
-    ]
-    last = [
-        (found.text, event.id)
-        for event in messages[-1:]
-        for found in sentences_in(event)
-    ]
-    used += [
-        *(event.id for event in tools if edited(event)),
-        *(made for _, made in commits),
-    ]
+    commits = _commits(tools)[-3:]
+    event_ids = [event_id for _, event_id in asked + ended]
+    event_ids += [event.id for event in tools if edited(event)]
+    event_ids += [event_id for _, event_id in commits]
+    read_files: set[str] = set()
+    for event in tools:
+        read_files.update(read(event))
     return {
         "asked": asked,
         "ended": ended,
-        "open": [
-            pair for pair in last if _LEFT_OPEN.search(pair[0]) and pair not in ended
-        ][:_OPEN],
+        "open": _left_open(messages[-1:], ended),
         "edited": dict(edits.most_common(MOST_FILES)),
-        "read": len({path for event in tools for path in read(event)} - edits.keys()),
+        "read": len(read_files - edits.keys()),
         "checks": _checks(events),
         "commits": [text for text, _ in commits],
-        "events": list(dict.fromkeys(used)),
+        "events": list(dict.fromkeys(event_ids)),
         "first_at": events[0].at,
         "last_at": events[-1].at,
         "source": _least_trusted(events),
     }
 
 
+def _commits(tools: Iterable[Event]) -> list[tuple[str, str]]:
+    """Return the message of each commit, with the id of its event."""
+    commits = []
+    for event in tools:
+        match = _COMMIT.search(event.body.get("command", ""))
+        if match:
+            commits.append((match[1].strip(), event.id))
+    return commits
+
+
+def _left_open(
+    messages: Iterable[Event], ended: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return the sentences that say what is left to do and are not among `ended`, each
+    with the id of its event.
+    """
+    left = []
+    for event in messages:
+        for sentence in sentences_in(event):
+            pair = (sentence.text, event.id)
+            if _LEFT_OPEN.search(sentence.text) and pair not in ended:
+                left.append(pair)
+    return left[:_OPEN]
+
+
 def _least_trusted(events: Iterable[Event]) -> str:
-    """The source that is trusted least of those who spoke; what tools did counts as
-    their agent's, unless it was imported.
+    """Return the source that is trusted least of those who spoke; what tools did counts
+    as their agent's, unless it was imported.
     """
     sources = {
         event.body.get("source", "import")
         for event in events
         if not event.body.get("subagent")
     }
-    return min(
-        ["agent" if source == "tool" else source for source in sources],
-        key=TRUST.__getitem__,
-        default="agent",
-    )
+    if "tool" in sources:
+        sources.remove("tool")
+        sources.add("agent")
+    return min(sources, key=TRUST.__getitem__, default="agent")
 
 
-def _first(events: Iterable[Event], most: int) -> list[tuple[str, str]]:
-    """The first sentences of these events, each with the id of its event."""
-    return [
-        (said.text, event.id)
-        for event in events
-        for said in sentences_in(event)
-        if said.own
-    ][:most]
+def _first_sentences(events: Iterable[Event], most: int) -> list[tuple[str, str]]:
+    """Return the first sentences of these events that are surely their speakers' own,
+    each with the id of its event.
+    """
+    pairs: list[tuple[str, str]] = []
+    for event in events:
+        pairs += [
+            (sentence.text, event.id)
+            for sentence in sentences_in(event)
+            if sentence.own
+        ]
+    return pairs[:most]
 
 
 def _checks(events: Sequence[Event]) -> dict[str, str]:
-    """By family of checks: passed, failed, or failed and then passed, with how often it
-    failed.
+    """Return by family of checks: passed, failed, or failed and then passed, with how
+    often it failed.
     """
-    ways: dict[str, list[bool]] = {}
+    results_of: dict[str, list[bool]] = {}
     for check in checks_in(events):
-        ways.setdefault(check.family, []).append(check.passed)
-    ends = {
-        family: "then passed" if way[-1] else "at last too"
-        for family, way in ways.items()
-    }
-    told = {
-        family: f"failed {way.count(False)} times, {ends[family]}"
-        for family, way in ways.items()
-    }
+        results_of.setdefault(check.family, []).append(check.passed)
     return {
-        family: "passed" if all(way) else told[family] for family, way in ways.items()
+        family: _results_in_words(results) for family, results in results_of.items()
     }
+
+
+def _results_in_words(results: Sequence[bool]) -> str:
+    if all(results):
+        return "passed"
+    end = "then passed" if results[-1] else "at last too"
+    return f"failed {results.count(False)} times, {end}"
 
 
 def in_words(digest: dict[str, Any]) -> list[str]:
-    """A digest as sentences for a reader."""
-    asked, ended, left = (
-        [text for text, _ in digest[part]] for part in ("asked", "ended", "open")
-    )
-    checks = "; ".join(f"{family} {how}" for family, how in digest["checks"].items())
+    """Return a digest as sentences for a reader."""
+    checks = [f"{family} {result}" for family, result in digest["checks"].items()]
     parts = {
-        "Asked": " ".join(asked),
+        "Asked": _joined_texts(digest["asked"]),
         "Edited": edited_in_words(digest["edited"]),
-        "Checked": checks,
+        "Checked": "; ".join(checks),
         "Committed": "; ".join(digest["commits"]),
-        "Ended with": " ".join(ended),
-        "Left open": " ".join(left),
+        "Ended with": _joined_texts(digest["ended"]),
+        "Left open": _joined_texts(digest["open"]),
     }
     return [f"{name}: {text}" for name, text in parts.items() if text]
 
 
+def _joined_texts(pairs: Iterable[tuple[str, str]]) -> str:
+    return " ".join(text for text, _ in pairs)
+
+
 def edited_in_words(edited: Mapping[str, int]) -> str:
-    """The files that were edited, by the shortest ends of their paths, with how often."""
+    """Return the files that were edited, by the shortest ends of their paths, with how
+    often.
+    """
     ends = shortest_ends(edited)
-    files = (
-        quoted_path(ends[path]) + (f" ({times} times)" if times > 1 else "")
-        for path, times in edited.items()
-    )
+    files = []
+    for path, times in edited.items():
+        note = f" ({times} times)" if times > 1 else ""
+        files.append(quoted_path(ends[path]) + note)
     return ", ".join(files)
 
 
 def text_now(event: Event, names: Mapping[str, str]) -> str:
-    """The text of a session in short or of a fix, with its files as they are called
-    now; names: as `names_now_in` has them.
+    """Return the text of a session in short or of a fix, with its files as they are
+    called now; names: as `names_now_in` has them.
     """
     body = event.body
     text: str = body["text"]
+    after = _ALL_GONE
     if event.kind == "digest":
-        before = f"Edited: {edited_in_words(body['edited'])}"
+        start = "Edited: "
+        before = edited_in_words(body["edited"])
         left = followed(body["edited"], names)
-        after = f"Edited: {edited_in_words(left) if left else _ALL_GONE}"
+        if left:
+            after = edited_in_words(left)
     else:
-        before = f"after edits of {_fixed_files(body['files'])}"
+        start = "after edits of "
+        before = _fixed_files(body["files"])
         left = followed(dict.fromkeys(body["files"], 1), names)
-        after = f"after edits of {_fixed_files(list(left)) if left else _ALL_GONE}"
-    return text.replace(before, after, 1)
+        if left:
+            after = _fixed_files(list(left))
+    return text.replace(f"{start}{before}", f"{start}{after}", 1)
 
 
 def _fixed_files(paths: Sequence[str]) -> str:
@@ -285,18 +314,18 @@ def _fixed_files(paths: Sequence[str]) -> str:
 
 
 def captures_of(home: Home, agent: str, session: str) -> list[Event]:
-    """What was captured of a session in the home's project or in none, in order."""
+    """Return what was captured of a session in the home's project or in none, in order."""
     with home.views.reading(MessageStore) as view:
         row = view.sessions.find(f"{agent}/{session}")
         if row is None:
             return []
         first = int(view.ends["first_seq"][row])
         last = int(view.ends["last_seq"][row])
-    found = home.journal.tail(
+    events = home.journal.tail(
         first - 1, kinds=READ_KINDS, projects=home.projects, upto=last
     )
     return [
-        event for event in found if event.session == session and event.agent == agent
+        event for event in events if event.session == session and event.agent == agent
     ]
 
 
@@ -306,49 +335,44 @@ def keep_digest(home: Home, agent: str, session: str) -> bool:
 
     A session that went from one project to another has one of each.
     """
-    parts: dict[str, list[Event]] = {}
+    events_of: dict[str, list[Event]] = {}  # by project
     for event in captures_of(home, agent, session):
-        parts.setdefault(event.body.get("project", ""), []).append(event)
-    return (
-        sum(
-            _keep(home, agent, session, project, events)
-            for project, events in parts.items()
-        )
-        > 0
-    )
+        events_of.setdefault(event.body.get("project", ""), []).append(event)
+    has_kept = False
+    for project, events in events_of.items():
+        if _keep(home, project, events):
+            has_kept = True
+    return has_kept
 
 
-def _keep(
-    home: Home, agent: str, session: str, project: str, events: Sequence[Event]
-) -> bool:
+def _keep(home: Home, project: str, events: Sequence[Event]) -> bool:
+    """Append the digest and the fixes of a session's events in one project."""
     body = digest_of(events)
     if body is None:
         return False
-    upto = events[-1].seq
-    at = min(home.clock.now(), events[-1].at)
+    last = events[-1]
     lineage = body.pop("events")
-    body |= {"text": " ".join(in_words(body)), "upto": upto, "project": project}
-    # The id is made of the seq alone, since a session's id may be a secret that is
-    # erased.
-    made = derived_event_id("digest", upto)
+    body |= {"text": " ".join(in_words(body)), "upto": last.seq, "project": project}
     digest = new_event(
         "digest",
         body,
-        agent=agent,
-        session=session,
+        agent=last.agent,
+        session=last.session,
         lineage=lineage,
-        at=at,
-        event_id=made,
+        at=min(home.clock.now(), last.at),
+        # The id is made of the seq alone, since a session's id may be a secret that is
+        # erased.
+        event_id=derived_event_id("digest", last.seq),
     )
-    found = {
-        derived_event_id("fixed", fixed.events[-1].id): fixed
-        for fixed in fixed_in(events)
+    failures = {
+        derived_event_id("fixed", failure.events[-1].id): failure
+        for failure in fixed_in(events)
     }
-    known = {event.id for event in home.journal.read(ids=list(found))}
+    written_ids = {event.id for event in home.journal.read(ids=list(failures))}
     fixes = [
-        _fix_event(made, found[made], events, project)
-        for made in found
-        if made not in known
+        _fix_event(event_id, failure, events, project)
+        for event_id, failure in failures.items()
+        if event_id not in written_ids
     ]
     return append_once(home.journal, [digest, *fixes])
 
@@ -361,57 +385,67 @@ def digest_idle(home: Home, agent: str | None) -> str:
     idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
     with view.lock:
         ends = view.ends
-        waiting = (ends["last_seq"] > ends["digested"]) & (
-            ends["last_at"] <= idle_since
-        )
-        waiting &= view.of_project(ends["project"], home.projects)
-        names = [
-            view.sessions[row].partition("/") for row in waiting.nonzero()[0].tolist()
-        ]
-    done = sum(
-        keep_digest(home, name, session)
-        for name, _, session in names
-        if agent in (None, name)
-    )
-    return f"{done} sessions in short"
+        is_waiting = ends["last_seq"] > ends["digested"]
+        is_waiting &= ends["last_at"] <= idle_since
+        is_waiting &= view.of_project(ends["project"], home.projects)
+        names = [view.sessions[row] for row in is_waiting.nonzero()[0].tolist()]
+    n_digests = 0
+    for name in names:
+        owner, _, session = name.partition("/")
+        if agent in (None, owner):
+            n_digests += keep_digest(home, owner, session)
+    return f"{n_digests} sessions in short"
 
 
 def _fix_event(
-    made: str, fixed: FixedFailure, events: Sequence[Event], project: str
+    event_id: str, failure: FixedFailure, events: Sequence[Event], project: str
 ) -> Event:
-    """What turned a check from red to green, in the words of its family and class, and
-    of who said something of it.
+    """Return the event of what turned a check from red to green, in the words of its
+    family and class, and of who said something of it.
     """
-    green = fixed.events[-1]
-    messages = (
-        event for event in events if event.seq > green.seq and event.kind in MESSAGES
-    )
-    said = [
-        (sentence.worth, sentence.text, event)
-        for event in messages
-        for sentence in sentences_in(event)
-    ][:_HEARD]
-    best = max(
-        [found for found in said if _ABOUT_FIX.search(found[1])],
-        key=lambda found: found[0],
-        default=None,
-    )
-    rests_on = [*fixed.events, *([best[2]] if best else [])]
-    told = f": {best[1]}" if best else "."
-    files = _fixed_files(fixed.files)
+    green = failure.events[-1]
+    rests_on = list(failure.events)
+    end = "."
+    explanation = _explanation(green, events)
+    if explanation is not None:
+        sentence, event = explanation
+        rests_on.append(event)
+        end = f": {sentence.text}"
+    files = _fixed_files(failure.files)
     body = {
-        "family": fixed.family,
-        "error": fixed.error,
-        "files": list(fixed.files[:MOST_FILES]),
+        "family": failure.family,
+        "error": failure.error,
+        "files": list(failure.files[:MOST_FILES]),
         "project": project,
-        "text": f"{fixed.family} failed with {fixed.error} and passed after edits of {files}{told}",
+        "text": (
+            f"{failure.family} failed with {failure.error} and passed after edits of"
+            f" {files}{end}"
+        ),
         "source": _least_trusted(rests_on),
     }
-    whose = {"agent": green.agent, "session": green.session}
-    lineage = [event.id for event in rests_on]
     return new_event(
-        "fixed", body, **whose, lineage=lineage, at=green.at, event_id=made
+        "fixed",
+        body,
+        agent=green.agent,
+        session=green.session,
+        lineage=[event.id for event in rests_on],
+        at=green.at,
+        event_id=event_id,
     )
+
+
+def _explanation(
+    green: Event, events: Sequence[Event]
+) -> tuple[NumberedSentence, Event] | None:
+    """Return the sentence about a fix that is worth most of the first ones after it,
+    with its event; None where there is none.
+    """
+    pairs: list[tuple[NumberedSentence, Event]] = []
+    for event in events:
+        if event.seq > green.seq and event.kind in MESSAGES:
+            pairs += [(sentence, event) for sentence in sentences_in(event)]
+    about_fix = [pair for pair in pairs[:_HEARD] if _ABOUT_FIX.search(pair[0].text)]
+    return max(about_fix, key=lambda pair: pair[0].worth, default=None)
 
 
 def agents_of(home: Home) -> list[str]:

@@ -35,11 +35,13 @@ class Sessions(DesignApi):
         return needed_files(self.home, self.home.clock.now(), query)
 
     def digest(self, session: str, *, agent: str = "main") -> dict[str, Any] | None:
-        """A session in short, `words` for a reader beside its parts; None where nothing
-        was asked or done; see `digests.digest_of`.
+        """Return a session in short, `words` for a reader beside its parts; None where
+        nothing was asked or done; see `digests.digest_of`.
         """
-        found = digest_of(captures_of(self.home, agent, session))
-        return None if found is None else {**found, "words": in_words(found)}
+        digest = digest_of(captures_of(self.home, agent, session))
+        if digest is None:
+            return None
+        return {**digest, "words": in_words(digest)}
 
     def keep_digest(self, session: str, *, agent: str = "main") -> bool:
         """Append a session's digest and fixes; False where nothing came since the last;

@@ -10,10 +10,8 @@ from theorex_lab.memory.contract import ItemKind, ItemText
 
 
 def _sentences(event: Event) -> Iterator[ItemText]:
-    yield from (
-        ItemText(item_id(event.id, found.number), found.text)
-        for found in sentences_in(event)
-    )
+    for sentence in sentences_in(event):
+        yield ItemText(item_id(event.id, sentence.number), sentence.text)
 
 
 def digest_id(event: Event) -> str:

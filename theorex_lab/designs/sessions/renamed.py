@@ -49,13 +49,15 @@ class FileMoves(NamedTuple):
 
 
 def moves_of(event: Event) -> list[FileStep]:
-    """The steps of a tool call that did not fail: those that it states, then those of
-    its command.
+    """Return the steps of a tool call that did not fail: those that it states, then
+    those of its command.
     """
     body = event.body
     if body.get("ok") is False:
         return []
-    steps = [step for pair in body.get("moves") or () for step in _stated(pair)]
+    steps: list[FileStep] = []
+    for pair in body.get("moves") or ():
+        steps += _stated_steps(pair)
     command = body.get("command")
     folder = body.get("folder")
     if isinstance(command, str) and command:
@@ -63,12 +65,11 @@ def moves_of(event: Event) -> list[FileStep]:
     return steps
 
 
-def _stated(pair: Any) -> Iterator[FileStep]:
-    if not (
-        isinstance(pair, list | tuple)
-        and len(pair) == 2
-        and all(isinstance(path, str) for path in pair)
-    ):
+def _stated_steps(pair: Any) -> Iterator[FileStep]:
+    """Yield the step of a pair of an old and a new path; nothing for what is none."""
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        return
+    if not all(isinstance(path, str) for path in pair):
         return
     old, new = pair
     if old and new:
@@ -136,7 +137,7 @@ class _Tree:
         self.removed: dict[str, list[int]] = defaultdict(list)
 
     def touch(self, row: int, path: str) -> None:
-        """A file is there."""
+        """Note that a file exists."""
         self._put(path, [row])
 
     def take(self, step: FileStep) -> None:
@@ -173,117 +174,141 @@ class _Tree:
     def _names_in(self, source: str) -> list[str]:
         if source in self.rows:
             return [source]
-        return (
-            [name for name in self.rows if name.startswith(f"{source}/")]
-            if source in self.folders
-            else []
-        )
+        if source not in self.folders:
+            return []
+        return [name for name in self.rows if name.startswith(f"{source}/")]
 
     def _sources(self, step: FileStep) -> list[str]:
-        """What a step's operands stand for: files and folders that are there."""
-        found: dict[str, None] = {}
+        """Return what a step's operands stand for: files and folders that exist."""
+        sources: dict[str, None] = {}
         for path in step.paths:
             for folder in step.folders:
-                places = self._places(folder, path)
-                if places:
-                    found.update(dict.fromkeys(places))
+                matches = self._matches(folder, path)
+                if matches:
+                    sources.update(dict.fromkeys(matches))
                     break
-        return list(found)
+        return list(sources)
 
-    def _places(self, folder: str, path: str) -> list[str]:
-        place = joined_path(folder, path.removeprefix(PATTERN))
-        if not place or (path.startswith(PATTERN) and path.count("*") > _MOST_STARS):
+    def _matches(self, folder: str, path: str) -> list[str]:
+        """Return the files and folders that a path, or a pattern, in a folder stands for."""
+        is_pattern = path.startswith(PATTERN)
+        name = joined_path(folder, path.removeprefix(PATTERN))
+        if not name or (is_pattern and path.count("*") > _MOST_STARS):
             return []
-        if not path.startswith(PATTERN):
-            return [place] if place in self.rows or place in self.folders else []
-        pattern = _compiled(place)
-        return [name for name in (*self.rows, *self.folders) if pattern.fullmatch(name)]
+        if is_pattern:
+            pattern = _compiled(name)
+            names = (*self.rows, *self.folders)
+            return [known_name for known_name in names if pattern.fullmatch(known_name)]
+        return [name] if name in self.rows or name in self.folders else []
 
     def _make(self, step: FileStep) -> None:
         for path in step.paths:
-            place = joined_path(step.folders[0], path)
-            if place and not path.startswith(PATTERN):
-                self.made.update((place, *_folders_of(place)))
-                self.left.discard(place)
+            folder = joined_path(step.folders[0], path)
+            if folder and not path.startswith(PATTERN):
+                self.made.update((folder, *_folders_of(folder)))
+                self.left.discard(folder)
 
     def _restore(self, step: FileStep) -> None:
         for path in step.paths:
             for folder in step.folders:
-                place = joined_path(folder, path)
-                if place is None:
-                    continue
-                start = f"{place}/" if place else ""
-                names = [
-                    name
-                    for name in self.removed
-                    if name == place or name.startswith(start)
-                ]
-                for name in names:
-                    self._put(name, self.removed.pop(name))
+                target = joined_path(folder, path)
+                if target is not None:
+                    for name in self._removed_in(target):
+                        self._put(name, self.removed.pop(name))
+
+    def _removed_in(self, target: str) -> list[str]:
+        """Return the removed files that a path names: itself, or those below it."""
+        start = f"{target}/" if target else ""
+        return [
+            name for name in self.removed if name == target or name.startswith(start)
+        ]
 
     def _move(self, step: FileStep) -> None:
         sources = self._sources(step)
-        # Names are read before any of them changes, since a folder may move into
-        # another of the step.
-        names = {source: self._names_in(source) for source in sources}
+        # Names are read before any of them changes, since a folder may move into another of
+        # the step.
+        names_in = {source: self._names_in(source) for source in sources}
         for source in sources:
             target = self._target(step, source)
-            moved = [(name, self._pop(name)) for name in names[source]]
-            is_folder = names[source] != [source]
-            if is_folder and source in self.made:
+            names = names_in[source]
+            if names != [source]:  # a folder
                 self.made.discard(source)
-            for name, rows in moved:
-                if target is not None and rows:
-                    new = target + name[len(source) :]
-                    self._pop(new)
-                    self._put(new, rows)
-            if target is not None and is_folder:
+            self._move_files(source, names, target)
+            if names != [source] and target is not None:
                 self.made.add(target)
 
+    def _move_files(
+        self, source: str, names: Sequence[str], target: str | None
+    ) -> None:
+        """Give the files of a source their names below the target; without one they are
+        gone.
+        """
+        moved = [(name, self._pop(name)) for name in names]
+        if target is None:
+            return
+        for name, rows in moved:
+            if rows:
+                new_name = target + name[len(source) :]
+                self._pop(new_name)
+                self._put(new_name, rows)
+
     def _target(self, step: FileStep, source: str) -> str | None:
-        """The new name of a file or folder; None where it leads elsewhere, or can be
+        """Return the new name of a file or folder; None where it leads elsewhere, or can be
         read in two ways.
         """
         if step.target == ELSEWHERE or step.target.startswith(PATTERN):
             return None
-        places = [joined_path(folder, step.target) for folder in step.folders]
-        place = next(
-            (place for place in places if place is not None and self._is_folder(place)),
-            places[0],
-        )
-        if place is None:
+        path = self._target_path(step)
+        if path is None:
             return None
         into = step.into
         if into is None:
-            into = self._is_folder(place)
-            if not into and place not in self.rows:
-                into = self._guess(step.target, place, source)
+            into = self._is_into(step, path, source)
         if into is None:
             return None
-        return (
-            posixpath.normpath(posixpath.join(place, posixpath.basename(source)))
-            if into
-            else place
-        )
+        if into:
+            path = posixpath.normpath(posixpath.join(path, posixpath.basename(source)))
+        return path
 
-    def _is_folder(self, place: str) -> bool:
-        return place == "" or place in self.folders or place in self.made
+    def _target_path(self, step: FileStep) -> str | None:
+        """Return the target as a path: in the folder in which it is a folder, else in the
+        first one.
+        """
+        paths = [joined_path(folder, step.target) for folder in step.folders]
+        for path in paths:
+            if path is not None and self._is_folder(path):
+                return path
+        return paths[0]
 
-    def _guess(self, target: str, place: str, source: str) -> bool | None:
-        """Whether a name that nothing is known of is a folder; None where it may be or
-        not.
+    def _is_into(self, step: FileStep, path: str, source: str) -> bool | None:
+        """Return whether a source moves into a target rather than being named like it; None
+        where it can be read in two ways.
+        """
+        if self._is_folder(path):
+            return True
+        if path in self.rows:
+            return False
+        return self._guess(step.target, path, source)
+
+    def _is_folder(self, path: str) -> bool:
+        return path == "" or path in self.folders or path in self.made
+
+    def _guess(self, target: str, path: str, source: str) -> bool | None:
+        """Return whether a name that nothing is known of is a folder; None where it may be
+        or not.
         """
         is_file = source in self.rows
-        if target.endswith("/"):
-            return True if is_file else (None if place in self.left else False)
-        if place in self.left:
+        if target.endswith("/") and is_file:
+            return True
+        if path in self.left:
             return None
-        has_ending = "." in posixpath.basename(place)
-        return (
-            None
-            if is_file and "." in posixpath.basename(source)[1:] and not has_ending
-            else False
-        )
+        if target.endswith("/") or not is_file:
+            return False
+        source_has_ending = "." in posixpath.basename(source)[1:]
+        path_has_ending = "." in posixpath.basename(path)
+        if source_has_ending and not path_has_ending:
+            return None
+        return False
 
 
 def _folders_of(path: str) -> list[str]:
@@ -291,30 +316,31 @@ def _folders_of(path: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-def _compiled(place: str) -> re.Pattern[str]:
-    """The names that a pattern stands for: * and ? never stand for a slash, nor for a
-    dot at the start of a name.
+def _compiled(path: str) -> re.Pattern[str]:
+    """Return the names that a pattern stands for: * and ? never stand for a slash, nor
+    for a dot at the start of a name.
     """
     text = ""
-    for sign in re.split(r"(\*+|\?)", place):
-        if sign and sign[0] in "*?" and (not text or text.endswith("/")):
+    for part in re.split(r"(\*+|\?)", path):
+        is_wildcard = part.startswith(("*", "?"))
+        if is_wildcard and (not text or text.endswith("/")):
             text += r"(?!\.)"
-        if sign.startswith("*"):
+        if part.startswith("*"):
             text += "[^/]*"
-        elif sign == "?":
+        elif part == "?":
             text += "[^/]"
         else:
-            text += re.escape(sign)
+            text += re.escape(part)
     return re.compile(text, re.S)
 
 
 def followed(counts: Mapping[str, int], names: Mapping[str, str]) -> dict[str, int]:
-    """Files with how often each was edited, under the names that they have now; without
-    those that are gone.
+    """Return files with how often each was edited, under the names that they have now;
+    without those that are gone.
     """
-    found = Counter[str]()
+    counts_now = Counter[str]()
     for path, times in counts.items():
         name = names.get(path, path)
         if name != GONE:
-            found[name] += times
-    return dict(found)
+            counts_now[name] += times
+    return dict(counts_now)

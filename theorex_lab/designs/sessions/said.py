@@ -55,6 +55,7 @@ _MOST_TOUCHES = 6  # of one session and file that count in ABOUT_FACTOR
 _NAME_WORD = re.compile(r"[^\W\d_]{3,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 KEY = ("project", "path", "session", "day")  # of a row
+_USED = ("session", "project", "word")  # columns of a use of a word
 
 
 class MessageStore(View):
@@ -110,35 +111,18 @@ class MessageStore(View):
         self._used: set[tuple[int, ...]] = set()
 
     def _after_load(self) -> None:
-        self._used = set(
-            zip(
-                *(self.used[name].tolist() for name in ("session", "project", "word")),
-                strict=True,
-            )
-        )
+        columns = [self.used[name].tolist() for name in _USED]
+        self._used = set(zip(*columns, strict=True))
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in what was said, and which words tools were given."""
         for event in events:
             if event.kind == "digest":
-                row = self.sessions.find(f"{event.agent}/{event.session}")
-                if row is not None:
-                    self.ends["digested"][row] = max(
-                        int(self.ends["digested"][row]), event.body["upto"]
-                    )
+                self._note_digest(event)
                 continue
             session = self._session(event)
             if event.kind == "tool_used":
-                paths = (
-                    path
-                    for used in (event.body.get("paths") or {}).values()
-                    for path in used
-                )
-                self._use(
-                    session,
-                    event,
-                    words(" ".join([event.body.get("command", ""), *paths])),
-                )
+                self._use(session, event, words(_tool_text(event)))
             elif event.kind in TEXT_OF and event.body.get("type") not in (
                 FIX_TYPE,
                 AVOID_TYPE,
@@ -146,88 +130,105 @@ class MessageStore(View):
                 self._use(session, event, words(said_in(event)))
                 self._keep(event, session)
 
+    def _note_digest(self, event: Event) -> None:
+        row = self.sessions.find(f"{event.agent}/{event.session}")
+        if row is not None:
+            digested = self.ends["digested"]
+            digested[row] = max(int(digested[row]), event.body["upto"])
+
     def _session(self, event: Event) -> int:
-        """The row of the event's session: what is of no session is one of its own a
+        """Return the row of the event's session: what is of no session is one of its own a
         day.
         """
-        row = self.sessions.number(
-            f"{event.agent}/{event.session or event.at // MICROSECONDS_PER_DAY}"
-        )
+        name = event.session or event.at // MICROSECONDS_PER_DAY
+        row = self.sessions.number(f"{event.agent}/{name}")
         if row == len(self.ends):
             self.ends.add(first_at=event.at, first_seq=event.seq)
-        if project := self._project(event.body):
+        project = self._project(event.body)
+        if project:
             self.ends["project"][row] = project
         self.ends["last_at"][row] = max(int(self.ends["last_at"][row]), event.at)
         self.ends["last_seq"][row] = event.seq
         return row
 
     def _project(self, body: Body) -> int:
-        """The number of a project from 1 on; 0 for what is of none."""
+        """Return the number of a project from 1 on; 0 for what is of none."""
         return self.projects.number(body["project"]) + 1 if body.get("project") else 0
 
-    def _use(self, session: int, event: Event, found: Iterable[str]) -> None:
+    def _use(self, session: int, event: Event, used_words: Iterable[str]) -> None:
         project = self._project(event.body)
-        new = [
-            use
-            for word in sorted(found)
-            if (use := (session, project, self.words.number(word))) not in self._used
-        ]
+        new = []
+        for word in sorted(used_words):
+            use = (session, project, self.words.number(word))
+            if use not in self._used:
+                new.append(use)
         self._used.update(new)
-        self.used.extend(("session", "project", "word"), new)
+        self.used.extend(_USED, new)
 
     def _keep(self, event: Event, session: int) -> None:
         body = event.body
         owner = self.agents.number(event.agent)
         project = self._project(body)
-        for found in sentences_in(event):
+        for sentence in sentences_in(event):
             self.sentences.add(
                 seq=event.seq,
-                number=found.number,
+                number=sentence.number,
                 at=event.at,
-                text=self._text(found.text),
+                text=self._text(sentence.text),
                 agent=owner,
                 session=session,
                 project=project,
                 trust=TRUST.get(body.get("source", ""), 0),
                 user=body.get("source") == "user",
-                own=found.own,
+                own=sentence.own,
                 written=event.kind == "observation",
-                standing=found.standing,
-                worth=found.worth,
+                standing=sentence.standing,
+                worth=sentence.worth,
             )
             self.events.append(event.id)
 
     def _text(self, text: str) -> int:
-        """The number of a text, whose words are noted when it is new."""
+        """Return the number of a text, whose words are noted when it is new."""
         number = self.texts.number(text)
         if number == len(self.first_word):
             self.first_word.extend(("place",), [(len(self.held),)])
-            self.held.extend(
-                ("word",), [(self.words.number(word),) for word in sorted(words(text))]
-            )
+            numbers = [(self.words.number(word),) for word in sorted(words(text))]
+            self.held.extend(("word",), numbers)
         return number
 
     def of_project(
         self, numbers: NDArray[np.int32], projects: Sequence[str] | None
     ) -> NDArray[np.bool_]:
-        """Which of these numbers of projects are of `projects` or of none; None: all."""
+        """Return which of these numbers of projects are of `projects` or of none; None:
+        all.
+        """
         if projects is None:
             return np.ones(len(numbers), np.bool_)
-        known = [
-            number + 1
-            for name in projects
-            if (number := self.projects.find(name)) is not None
-        ]
-        return np.isin(numbers, [0, *known])
+        allowed = [0]
+        for name in projects:
+            number = self.projects.find(name)
+            if number is not None:
+                allowed.append(number + 1)
+        return np.isin(numbers, allowed)
 
     def words_of(self, texts: Ints) -> tuple[Ints, Ints]:
-        """The words of these texts in one row, and where those of each begin."""
-        place = self.first_word["place"]
-        starts = place[texts]
-        counts = np.append(place[1:], len(self.held))[texts] - place[texts]
+        """Return the words of these texts in one row, and where those of each begin."""
+        first_word = self.first_word["place"]
+        starts = first_word[texts]
+        ends = np.append(first_word[1:], len(self.held))[texts]
+        counts = ends - starts
         first = np.cumsum(counts) - counts
-        picked = np.repeat(starts - first, counts) + np.arange(int(counts.sum()))
+        total = int(counts.sum())
+        picked = np.repeat(starts - first, counts) + np.arange(total)
         return self.held["word"][picked].astype(np.int64), first
+
+
+def _tool_text(event: Event) -> str:
+    """Return the command of a tool call and the paths that it used."""
+    texts = [event.body.get("command", "")]
+    for paths in (event.body.get("paths") or {}).values():
+        texts += paths
+    return " ".join(texts)
 
 
 class WordWeights(NamedTuple):
@@ -242,36 +243,32 @@ class WordWeights(NamedTuple):
 def word_weights(
     view: MessageStore, projects: Sequence[str] | None, now: int
 ) -> WordWeights:
-    """What the words of sessions tell, of these projects (None: all), at a time (µs)."""
-    mine = view.of_project(view.ends["project"], projects) & (
-        view.ends["first_at"] <= now
-    )
-    kept = mine[view.used["session"]] & view.of_project(view.used["project"], projects)
-    word = view.used["word"][kept]
-    session = view.used["session"][kept]
-    count = np.bincount(word, minlength=len(view.words))
-    total = int(mine.sum())
-    idf = np.where(
-        (count > 0) & (count <= max(1.0, 0.2 * total)),
-        np.log(max(total, 2) / np.maximum(count, 1)),
-        0.0,
-    )
+    """Return what the words of sessions tell, of these projects (None: all), at a time
+    (µs).
+    """
+    is_counted = view.of_project(view.ends["project"], projects)
+    is_counted &= view.ends["first_at"] <= now
+    is_used = is_counted[view.used["session"]]
+    is_used &= view.of_project(view.used["project"], projects)
+    word = view.used["word"][is_used]
+    session = view.used["session"][is_used]
+    n_words = len(view.words)
+    n_sessions = int(is_counted.sum())
+    count = np.bincount(word, minlength=n_words)
+    is_rare = (count > 0) & (count <= max(1.0, 0.2 * n_sessions))
+    idf = np.where(is_rare, np.log(max(n_sessions, 2) / np.maximum(count, 1)), 0.0)
     age = np.maximum(now - view.ends["last_at"], 0) / MICROSECONDS_PER_DAY
-    return WordWeights(
-        idf,
-        np.bincount(word, (age[session] + 0.5) ** -0.5, len(view.words)).astype(
-            np.float64
-        ),
-    )
+    live = np.bincount(word, (age[session] + 0.5) ** -0.5, n_words)
+    return WordWeights(idf, live.astype(np.float64))
 
 
 def edited(event: Event) -> list[str]:
-    """The project's paths that a tool call edited."""
+    """Return the project's paths that a tool call edited."""
     return _paths(event, "edited") if event.body.get("ok") is not False else []
 
 
 def read(event: Event) -> list[str]:
-    """The project's paths that a tool call read."""
+    """Return the project's paths that a tool call read."""
     return _paths(event, "read")
 
 
@@ -306,26 +303,24 @@ class FileTouches(View):
         self._rows: dict[tuple[int, ...], int] = {}
 
     def _after_load(self) -> None:
-        self._rows = {
-            key: row
-            for row, key in enumerate(
-                zip(*(self.rows[name].tolist() for name in KEY), strict=True)
-            )
-        }
+        keys = zip(*(self.rows[name].tolist() for name in KEY), strict=True)
+        self._rows = {key: row for row, key in enumerate(keys)}
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in the paths that tools read and edited; of a call that failed what it
-        read alone.
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in the paths that tools read and edited; of a call that failed what it read
+        alone.
         """
         for event in events:
-            for path in dict.fromkeys([*(edits := edited(event)), *read(event)]):
-                self._touch(event, path, path in edits)
-            if steps := moves_of(event):
+            edited_paths = edited(event)
+            for path in dict.fromkeys([*edited_paths, *read(event)]):
+                self._touch(event, path, path in edited_paths)
+            steps = moves_of(event)
+            if steps:
                 project = self.projects.number(event.body.get("project", ""))
                 self.moves.add(project=project, at=event.at, seq=event.seq)
                 self.steps.append(json.dumps(steps))
 
-    def _touch(self, event: Event, path: str, edited: bool) -> None:
+    def _touch(self, event: Event, path: str, is_edited: bool) -> None:
         key = (
             self.projects.number(event.body.get("project", "")),
             self.paths.number(path),
@@ -336,62 +331,63 @@ class FileTouches(View):
         if row == len(self.rows):
             self.rows.extend(KEY, [key])
         is_sure = event.body.get("ok") is not False
-        for column, value in (("at", event.at), ("seq", event.seq)):
-            for kind in ("last", "sure") if is_sure else ("last",):
-                times = self.rows[f"{kind}_{column}"]
-                times[row] = max(int(times[row]), value)
-        self.rows["edits"][row] += edited
+        for kind in ("last", "sure") if is_sure else ("last",):
+            times = self.rows[f"{kind}_at"]
+            times[row] = max(int(times[row]), event.at)
+            seqs = self.rows[f"{kind}_seq"]
+            seqs[row] = max(int(seqs[row]), event.seq)
+        self.rows["edits"][row] += is_edited
         self.rows["count"][row] += 1
 
     def within(self, projects: Sequence[str] | None, now: int) -> Ints:
-        """Rows of these projects (None: all) up to a time."""
-        known = self.rows["last_at"] <= now
+        """Return the rows of these projects (None: all) up to a time."""
+        is_inside = self.rows["last_at"] <= now
         if projects is not None:
-            numbers = [
-                number
-                for name in projects
-                if (number := self.projects.find(name)) is not None
-            ]
-            known &= np.isin(self.rows["project"], numbers)
-        return np.flatnonzero(known)
+            numbers = []
+            for name in projects:
+                number = self.projects.find(name)
+                if number is not None:
+                    numbers.append(number)
+            is_inside &= np.isin(self.rows["project"], numbers)
+        return np.flatnonzero(is_inside)
 
     def names_of(self, rows: Ints, now: int) -> list[str]:
-        """The names that the files of these rows have at a time (µs), GONE for those
+        """Return the names that the files of these rows have at a time (µs), GONE for those
         that are not there any more.
         """
-        projects, paths = (
-            self.rows[name][rows].tolist() for name in ("project", "path")
-        )
-        names = [self.paths[path] for path in paths]
+        names = [self.paths[path] for path in self.rows["path"][rows].tolist()]
         moves = self._moves_by_project(now)
         if not moves:
             return names
-        sure_at, sure_seq = (
-            self.rows[name][rows].tolist() for name in ("sure_at", "sure_seq")
-        )
-        by_project: dict[int, list[int]] = defaultdict(list)
-        for place, project in enumerate(projects):
-            by_project[project].append(place)
-        for project in by_project.keys() & moves.keys():
-            places = by_project[project]
-            touched = [
-                FileSighting(sure_at[place], sure_seq[place], names[place])
-                for place in places
+        sure_at = self.rows["sure_at"][rows].tolist()
+        sure_seq = self.rows["sure_seq"][rows].tolist()
+        positions_of: dict[int, list[int]] = defaultdict(list)
+        for position, project in enumerate(self.rows["project"][rows].tolist()):
+            positions_of[project].append(position)
+        for project in positions_of.keys() & moves.keys():
+            positions = positions_of[project]
+            sightings = [
+                FileSighting(sure_at[position], sure_seq[position], names[position])
+                for position in positions
             ]
-            for place, name in zip(
-                places, names_now(touched, moves[project]), strict=True
-            ):
-                names[place] = name
+            new_names = names_now(sightings, moves[project])
+            for position, name in zip(positions, new_names, strict=True):
+                names[position] = name
         return names
 
     def _moves_by_project(self, now: int) -> dict[int, list[FileMoves]]:
-        found: dict[int, list[FileMoves]] = defaultdict(list)
-        columns = (self.moves[name].tolist() for name in ("project", "at", "seq"))
-        for number, (project, at, seq) in enumerate(zip(*columns, strict=True)):
+        moves: dict[int, list[FileMoves]] = defaultdict(list)
+        rows = zip(
+            self.moves["project"].tolist(),
+            self.moves["at"].tolist(),
+            self.moves["seq"].tolist(),
+            strict=True,
+        )
+        for number, (project, at, seq) in enumerate(rows):
             if at <= now:
                 steps = [_step(row) for row in json.loads(self.steps[number])]
-                found[project].append(FileMoves(at, seq, steps))
-        return found
+                moves[project].append(FileMoves(at, seq, steps))
+        return moves
 
 
 def _step(row: list[Any]) -> FileStep:
@@ -400,19 +396,18 @@ def _step(row: list[Any]) -> FileStep:
 
 
 def names_now_in(home: Home, now: int) -> dict[str, str]:
-    """Of each path of the home's project (of all, without one) that has another name
-    now, that name, or GONE.
+    """Return, of each path of the home's project (of all, without one) that has another
+    name now, that name, or GONE.
     """
     with home.views.reading(FileTouches) as view:
         if not len(view.moves):
             return {}
         rows = view.within([home.project] if home.project else None, now)
-        rows = rows[
-            np.lexsort((view.rows["sure_seq"][rows], view.rows["sure_at"][rows]))
-        ]
-        before = [view.paths[path] for path in view.rows["path"][rows].tolist()]
-        last = dict(zip(before, view.names_of(rows, now), strict=True))
-    return {path: name for path, name in last.items() if name != path}
+        times = view.rows["sure_at"][rows]
+        rows = rows[np.lexsort((view.rows["sure_seq"][rows], times))]
+        paths = [view.paths[path] for path in view.rows["path"][rows].tolist()]
+        name_of = dict(zip(paths, view.names_of(rows, now), strict=True))
+    return {path: name for path, name in name_of.items() if name != path}
 
 
 class NeededFile(NamedTuple):
@@ -431,8 +426,8 @@ class NeededFile(NamedTuple):
 
 
 def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
-    """The known files of the home's project (of all, without one), those that will
-    probably be needed first.
+    """Return the known files of the home's project (of all, without one), those that
+    will probably be needed first.
 
     A file that was moved has its last name, with all that it was touched under others;
     one that is gone is none of them.
@@ -442,168 +437,205 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     touched, and by words of the file's name; a file that the query names comes before
     all.
     """
+    touches = _touches_of_files(home, now)
+    if not touches.files:
+        return []
+    settings = part_of(home.settings, "sessions", SessionSettings, home.config_file)
+    table = touches.table
+    scores = _by_age(touches, now, settings.age_power)
+    ends = shortest_ends([path for _, path in touches.files])
+    if query:
+        scores = _scores_for_query(home, query, now, touches, scores, ends)
+    # The last touch of each file: the last row of its number in the order of time.
+    in_time = np.lexsort((table["last_at"], touches.number))
+    is_last = np.diff(touches.number[in_time], append=-1) != 0
+    last = in_time[is_last]
+    last_at = table["last_at"][last].tolist()
+    last_seq = table["last_seq"][last].tolist()
+    edits = table["edits"][last].tolist()
+    files = []
+    for number, (project, path) in enumerate(touches.files):
+        file = NeededFile(
+            project,
+            path,
+            ends[path],
+            float(scores[number]),
+            last_at[number],
+            last_seq[number],
+            edits[number],
+        )
+        files.append(file)
+    return sorted(files, key=lambda file: (-file.score, file.project, file.path))
+
+
+class _Touches(NamedTuple):
+    """Touches of files that exist now, row by row.
+
+    table: the columns of `FileTouches.rows`.  number: of each row its file, a position
+    in `files`.  files: project and path of each file, by the names of now.  sessions:
+    the names of the sessions in the table, by number.
+    """
+
+    table: dict[str, NDArray[Any]]
+    number: Ints
+    files: list[tuple[str, str]]
+    sessions: dict[int, str]
+
+
+def _touches_of_files(home: Home, now: int) -> _Touches:
+    """Return the touches of the home's project (of all, without one) up to a time."""
     with home.views.reading(FileTouches) as view:
         rows = view.within([home.project] if home.project else None, now)
+        names = view.names_of(rows, now)
+        is_present = np.array([name != GONE for name in names], np.bool_)
+        present_rows = rows[is_present]
         table = {
-            name[1:]: column[rows] for name, column in view.rows.columns("").items()
+            name[1:]: column[present_rows]
+            for name, column in view.rows.columns("").items()
         }
-        names_then = view.names_of(rows, now)
-        there = np.array([name != GONE for name in names_then], np.bool_)
-        table = {name: column[there] for name, column in table.items()}
-        known = Names()
+        paths = Names()
         path = np.array(
-            [known.number(name) for name in names_then if name != GONE], np.int64
+            [paths.number(name) for name in names if name != GONE], np.int64
         )
         key = table["project"].astype(np.int64) << 32 | path
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
-        names = [
-            (view.projects[int(table["project"][i])], known[int(path[i])])
-            for i in first
-        ]
-        sessions = (
-            {n: view.sessions[n] for n in np.unique(table["session"]).tolist()}
-            if query
-            else {}
-        )
-    if not names:
-        return []
-    power = part_of(
-        home.settings, "sessions", SessionSettings, home.config_file
-    ).age_power
-    scores = _by_age(
-        number, table["day"], table["last_at"], table["edits"], now, len(names), power
-    )
-    ends = shortest_ends([path for _, path in names])
-    if query:
-        about = _about(home, query, now, sessions)
-        close = np.array([about.get(n, 0.0) for n in table["session"].tolist()])
-        near = np.bincount(
-            number,
-            close * np.minimum(table["count"] + table["edits"], _MOST_TOUCHES),
-            len(names),
-        )
-        scores *= 1 + ABOUT_FACTOR * near / (near.max() or 1.0)
-        scores *= 1 + NAME_FACTOR * _named_words(query, [path for _, path in names])
-        named = _named(query, ends)
-        scores += np.array([path in named for _, path in names]) * scores.max()
-    last = np.lexsort((table["last_at"], number))[
-        np.append(np.flatnonzero(np.diff(np.sort(number))), len(number) - 1)
-    ]
-    order = sorted(range(len(names)), key=lambda i: (-scores[i], names[i]))
-    at, seq, edits = (
-        table[name][last].tolist() for name in ("last_at", "last_seq", "edits")
-    )
-    return [
-        NeededFile(
-            *names[i], ends[names[i][1]], float(scores[i]), at[i], seq[i], edits[i]
-        )
-        for i in order
-    ]
+        files = []
+        for row in first.tolist():
+            project = view.projects[int(table["project"][row])]
+            files.append((project, paths[int(path[row])]))
+        session_numbers = np.unique(table["session"]).tolist()
+        sessions = {session: view.sessions[session] for session in session_numbers}
+    return _Touches(table, number, files, sessions)
 
 
-def _by_age(
-    number: Ints,
-    day: Ints,
-    last_at: Ints,
-    edits: Ints,
+def _scores_for_query(
+    home: Home,
+    query: str,
     now: int,
-    count: int,
-    power: float,
+    touches: _Touches,
+    scores: Floats,
+    ends: Mapping[str, str],
 ) -> Floats:
-    """The sum over days of each file: the sessions of one day are one touch, the last
-    of them.
+    """Return the scores raised by what sessions about the query touched, by words of
+    the files' names, and for the files that the query names.
     """
-    order = np.lexsort((last_at, day, number))
-    number = number[order]
-    day = day[order]
-    last_at = last_at[order]
-    starts = np.flatnonzero(
-        np.diff(number, prepend=-1).astype(bool) | np.diff(day, prepend=-1).astype(bool)
-    )
-    edited = np.maximum.reduceat(edits[order] > 0, starts)
+    table = touches.table
+    closeness = _closeness(home, query, now, touches.sessions)
+    close = np.array([closeness.get(n, 0.0) for n in table["session"].tolist()])
+    n_touches = np.minimum(table["count"] + table["edits"], _MOST_TOUCHES)
+    near = np.bincount(touches.number, close * n_touches, len(touches.files))
+    paths = [path for _, path in touches.files]
+    scores = scores * (1 + ABOUT_FACTOR * near / (near.max() or 1.0))
+    scores = scores * (1 + NAME_FACTOR * _shared_name_words(query, paths))
+    named_paths = _named(query, ends)
+    is_named = np.array([path in named_paths for path in paths])
+    raised: Floats = scores + is_named * scores.max()
+    return raised
+
+
+def _by_age(touches: _Touches, now: int, power: float) -> Floats:
+    """Return the sum over days of each file: the sessions of one day are one touch, the
+    last of them.
+    """
+    table = touches.table
+    order = np.lexsort((table["last_at"], table["day"], touches.number))
+    number = touches.number[order]
+    day = table["day"][order]
+    last_at = table["last_at"][order]
+    is_new_file = np.diff(number, prepend=-1).astype(bool)
+    is_new_day = np.diff(day, prepend=-1).astype(bool)
+    starts = np.flatnonzero(is_new_file | is_new_day)
+    is_edited = np.maximum.reduceat(table["edits"][order] > 0, starts)
     last = np.append(starts[1:], len(number)) - 1
     age = (now - last_at[last]) / MICROSECONDS_PER_DAY
-    weight = np.where(edited, EDIT_WEIGHT, 1) * (age + AGE_OFFSET_DAYS) ** -power
-    return np.bincount(number[starts], weight, count).astype(np.float64)
+    weight = np.where(is_edited, EDIT_WEIGHT, 1) * (age + AGE_OFFSET_DAYS) ** -power
+    sums = np.bincount(number[starts], weight, len(touches.files))
+    return sums.astype(np.float64)
 
 
 def shortest_ends(paths: Iterable[str]) -> dict[str, str]:
-    """Of each path its shortest end, from a /, that no other of these has, whatever its
-    case; else the whole path.
+    """Return of each path its shortest end, from a /, that no other of these has,
+    whatever its case; else the whole path.
 
     >>> shortest_ends(["a/x.py", "b/x.py", "b/y.py"])
     {'a/x.py': 'a/x.py', 'b/x.py': 'b/x.py', 'b/y.py': 'y.py'}
     """
-    ends = {path: _ends_of(path) for path in paths}
-    seen = Counter(end.lower() for path in ends for end in ends[path])
-    return {
-        path: next((end for end in ends[path] if seen[end.lower()] == 1), path)
-        for path in ends
-    }
+    ends_of = {path: _ends_of(path) for path in paths}
+    counts = Counter[str]()
+    for ends in ends_of.values():
+        counts.update(end.lower() for end in ends)
+    shortest = {}
+    for path, ends in ends_of.items():
+        unique_ends = (end for end in ends if counts[end.lower()] == 1)
+        shortest[path] = next(unique_ends, path)
+    return shortest
 
 
 def _ends_of(path: str) -> list[str]:
-    """The ends of a path from a /, the shortest first, as an event would keep them."""
+    """Return the ends of a path from a /, the shortest first, as an event would keep
+    them.
+    """
     parts = named_path(path).split("/")
-    return [
-        kept_path("/".join(parts[start:])) for start in range(len(parts) - 1, -1, -1)
-    ]
+    starts = range(len(parts) - 1, -1, -1)
+    return [kept_path("/".join(parts[start:])) for start in starts]
 
 
-def _about(
+def _closeness(
     home: Home, query: str, now: int, sessions: Mapping[int, str]
 ) -> dict[int, float]:
-    """How close each of these sessions is to what is asked: its share of the rare
+    """Return how close each of these sessions is to the query: its share of the rare
     words, the shorter the more.
     """
     with home.views.reading(MessageStore) as view:
         idf = word_weights(view, home.projects, now).idf
-        asked = {
-            n: idf[n]
-            for word in words(query)
-            if (n := view.words.find(word)) is not None and idf[n] > 0
-        }
-        if not asked:
+        idf_of: dict[int, float] = {}  # of the rare words of the query
+        for word in words(query):
+            number = view.words.find(word)
+            if number is not None and idf[number] > 0:
+                idf_of[number] = idf[number]
+        if not idf_of:
             return {}
-        pairs = np.isin(view.used["word"], list(asked))
+        is_shared = np.isin(view.used["word"], list(idf_of))
         weight = np.zeros(len(view.words))
-        weight[list(asked)] = list(asked.values())
+        weight[list(idf_of)] = list(idf_of.values())
         shared = np.bincount(
-            view.used["session"][pairs],
-            weight[view.used["word"][pairs]],
+            view.used["session"][is_shared],
+            weight[view.used["word"][is_shared]],
             len(view.sessions),
         )
         size = np.bincount(view.used["session"], minlength=len(view.sessions))
-        close = shared / sum(asked.values()) / np.sqrt(1 + size / 100)
+        close = shared / sum(idf_of.values()) / np.sqrt(1 + size / 100)
         rows = {number: view.sessions.find(name) for number, name in sessions.items()}
     return {
         number: float(close[row]) for number, row in rows.items() if row is not None
     }
 
 
-def _named_words(query: str, paths: Sequence[str]) -> Floats:
-    """Of each path the idf of the words that it shares with the query, summed."""
-    asked = {word.lower() for word in _NAME_WORD.findall(query)}
-    parts = [
-        {word.lower() for word in _NAME_WORD.findall(_CAMEL.sub(" ", path))}
-        for path in paths
-    ]
-    count = Counter(word for found in parts for word in found & asked)
-    return np.array(
-        [
-            sum(np.log(1 + len(paths) / count[word]) for word in sorted(found & asked))
-            for found in parts
-        ]
-    )
+def _shared_name_words(query: str, paths: Sequence[str]) -> Floats:
+    """Return of each path the idf of the words that it shares with the query, summed."""
+    query_words = _name_words(query)
+    shared_words = [query_words & _name_words(_CAMEL.sub(" ", path)) for path in paths]
+    n_paths = Counter[str]()
+    for path_words in shared_words:
+        n_paths.update(path_words)
+    sums = []
+    for path_words in shared_words:
+        idfs = (np.log(1 + len(paths) / n_paths[word]) for word in sorted(path_words))
+        sums.append(sum(idfs))
+    return np.array(sums)
+
+
+def _name_words(text: str) -> set[str]:
+    return {word.lower() for word in _NAME_WORD.findall(text)}
 
 
 def _named(query: str, ends: Mapping[str, str]) -> set[str]:
-    """The paths that a query names, whole or by an end that no other has."""
-    said = {token.strip(".,:;()[]'\"`") for token in query.lower().split()}
+    """Return the paths that a query names, whole or by an end that no other has."""
+    tokens = {token.strip(".,:;()[]'\"`") for token in query.lower().split()}
     return {
         path
         for path, end in ends.items()
-        if end.lower() in said or path.lower() in said
+        if end.lower() in tokens or path.lower() in tokens
     }
 
 
@@ -659,38 +691,42 @@ def spoken(
     *,
     by_users: bool = False,
 ) -> DistinctTexts:
-    """What was said up to a time (µs) in these projects (None: all) or in none, each
-    where it was trusted most, then last.
+    """Return what was said in these projects or in none, each text where it was trusted
+    most, then last.
 
     Left out is what may be pasted, unless its user said it on two days or more: then it
-    is a text of their own. by_users: what is surely the word of users alone, in each
-    project by itself.
+    is a text of their own.
+
+    Args:
+        view: The sentences.
+        projects: Names of projects; None: all.
+        now: Up to when (µs) it was said.
+        by_users: Only what is surely the word of users, in each project by itself.
     """
     table = view.sentences
-    mine = view.of_project(table["project"], projects) & (table["at"] <= now)
-    rows = np.flatnonzero(
-        mine & (table["user"] > 0) & (table["own"] > 0) if by_users else mine
-    )
-    text = table["text"].astype(np.int64) + (
-        table["project"] * len(view.texts) if by_users else 0
-    )
+    is_chosen = view.of_project(table["project"], projects) & (table["at"] <= now)
+    text = table["text"].astype(np.int64)
+    if by_users:
+        is_chosen = is_chosen & (table["user"] > 0) & (table["own"] > 0)
+        text = text + table["project"] * len(view.texts)
+    rows = np.flatnonzero(is_chosen)
     rows = rows[np.lexsort((table["seq"][rows], table["at"][rows], text[rows]))]
     text = text[rows]
     day = table["at"][rows] // MICROSECONDS_PER_DAY
     last = np.flatnonzero(np.diff(text, append=-1))
-    new_day = (np.diff(text, prepend=-1) != 0) | (np.diff(day, prepend=-1) != 0)
-    days = np.diff(np.cumsum(new_day)[last], prepend=0)
-    best = rows[
-        np.lexsort(
-            (np.arange(len(rows)), table["trust"][rows], table["own"][rows], text)
-        )[last]
-    ]
-    kept = (table["own"][best] > 0) | (days > 1)
-    return DistinctTexts(best[kept], days[kept])
+    is_new_text = np.diff(text, prepend=-1) != 0
+    is_new_day = is_new_text | (np.diff(day, prepend=-1) != 0)
+    days = np.diff(np.cumsum(is_new_day)[last], prepend=0)
+    by_trust = np.lexsort(
+        (np.arange(len(rows)), table["trust"][rows], table["own"][rows], text)
+    )
+    best = rows[by_trust[last]]
+    is_own = (table["own"][best] > 0) | (days > 1)
+    return DistinctTexts(best[is_own], days[is_own])
 
 
-def told(view: MessageStore, row: int, days: int) -> RememberedSentence:
-    """The sentence of a row."""
+def remembered(view: MessageStore, row: int, days: int) -> RememberedSentence:
+    """Return the sentence of a row, said on so many days."""
     table = view.sentences
     session = view.sessions[int(table["session"][row])].partition("/")[2]
     return RememberedSentence(
@@ -706,73 +742,74 @@ def told(view: MessageStore, row: int, days: int) -> RememberedSentence:
 
 
 def telling(home: Home, now: int, query: str = "") -> Iterator[RememberedSentence]:
-    """Earlier sentences of the home's project or of none, those first that tell most in
-    the least room.
+    """Yield earlier sentences of the home's project or of none, those first that tell
+    most in the least room.
 
     A word's weight is its idf over sessions times how lately it was in use, Σ (age in
     days + .5)^-.5; a word that a sentence before has told counts no more (Lin & Bilmes
     2011: greedy cover, within 1 - 1/e of the best). With a query its words weigh more.
     """
     with home.views.reading(MessageStore) as view:
-        found = spoken(view, home.projects, now)
+        texts = spoken(view, home.projects, now)
         weights = word_weights(view, home.projects, now)
         weight = weights.idf * weights.live
         for word in words(query):
-            if (number := view.words.find(word)) is not None:
+            number = view.words.find(word)
+            if number is not None:
                 weight[number] *= 1 + ASKED_FACTOR
-        rates = _rates(view, found, weight)
-        order = np.lexsort((-view.sentences["seq"][found.rows], -rates))[:_MOST_WEIGHED]
-        chosen = [
-            int(order[place])
-            for place in _covering(view, found.rows[order], rates[order], weight)
-        ]
-        yield from (
-            told(view, int(found.rows[place]), int(found.days[place]))
-            for place in chosen
-        )
+        rates = _rates(view, texts, weight)
+        seqs = view.sentences["seq"][texts.rows]
+        order = np.lexsort((-seqs, -rates))[:_MOST_WEIGHED]
+        # All are chosen before the first is yielded.
+        positions = list(_covering(view, texts.rows[order], rates[order], weight))
+        for position in positions:
+            text = int(order[position])
+            yield remembered(view, int(texts.rows[text]), int(texts.days[text]))
 
 
-def _rates(view: MessageStore, found: DistinctTexts, weight: Floats) -> Floats:
-    """What each text tells, for the room that it takes."""
+def _rates(view: MessageStore, texts: DistinctTexts, weight: Floats) -> Floats:
+    """Return what each text tells, for the room that it takes."""
     table = view.sentences
-    rows = found.rows
+    rows = texts.rows
     if not len(rows):
         return np.zeros(0)
-    numbers, first = view.words_of(table["text"][rows])
-    held = np.diff(np.append(first, len(numbers)))
-    gains = np.add.reduceat(np.append(weight[numbers], 0.0), first) * (held > 0)
-    size = (
-        np.array([len(view.texts[number]) for number in table["text"][rows].tolist()])
-        + LINE_BYTES
-    )
-    more = (1 + WORTH_FACTOR * table["worth"][rows]) * (
-        1 + AGAIN_FACTOR * (found.days > 1) * table["user"][rows]
-    )
-    rates: Floats = (
-        gains / size * more * np.where(held < _FEWEST_WORDS, _SHORT_FACTOR, 1.0)
-    )
+    text_numbers = table["text"][rows]
+    word_numbers, first = view.words_of(text_numbers)
+    n_words = np.diff(np.append(first, len(word_numbers)))
+    sums = np.add.reduceat(np.append(weight[word_numbers], 0.0), first)
+    gains = sums * (n_words > 0)
+    lengths = [len(view.texts[number]) for number in text_numbers.tolist()]
+    size = np.array(lengths) + LINE_BYTES
+    is_repeated_by_user = (texts.days > 1) * table["user"][rows]
+    more = 1 + WORTH_FACTOR * table["worth"][rows]
+    more = more * (1 + AGAIN_FACTOR * is_repeated_by_user)
+    length_factor = np.where(n_words < _FEWEST_WORDS, _SHORT_FACTOR, 1.0)
+    rates: Floats = gains / size * more * length_factor
     return rates * (1 + WRITTEN_FACTOR * table["written"][rows])
 
 
 def _covering(
     view: MessageStore, rows: Ints, rates: Floats, weight: Floats
 ) -> Iterator[int]:
-    """Places in the rows, greedily by what each adds to those before it for its room;
-    what adds nothing is left out.
+    """Yield positions in the rows, greedily by what each adds to those before it for
+    its room; what adds nothing is left out.
     """
     if not len(rows):
         return
     numbers, first = view.words_of(view.sentences["text"][rows])
-    held = [part.tolist() for part in np.split(numbers, first[1:])]
-    total = [sum(weight[n] for n in part) for part in held]
-    heap = [(-rate, place) for place, rate in enumerate(rates.tolist()) if rate > 0]
-    seen: set[int] = set()
+    words_at = [part.tolist() for part in np.split(numbers, first[1:])]
+    total_at = [sum(weight[word] for word in text_words) for text_words in words_at]
+    heap = [
+        (-rate, position) for position, rate in enumerate(rates.tolist()) if rate > 0
+    ]
+    covered: set[int] = set()
     while heap:
-        rate, place = heapq.heappop(heap)
-        left = sum(weight[n] for n in held[place] if n not in seen)
-        now = float(rates[place] * left / total[place])
-        if now >= -rate - 1e-12:
-            seen.update(held[place])
-            yield place
-        elif now > 0:
-            heapq.heappush(heap, (-now, place))
+        negative_rate, position = heapq.heappop(heap)
+        text_words = words_at[position]
+        left = sum(weight[word] for word in text_words if word not in covered)
+        rate_now = float(rates[position] * left / total_at[position])
+        if rate_now >= -negative_rate - 1e-12:
+            covered.update(text_words)
+            yield position
+        elif rate_now > 0:
+            heapq.heappush(heap, (-rate_now, position))

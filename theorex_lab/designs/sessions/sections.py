@@ -28,9 +28,9 @@ from theorex_lab.designs.sessions.renamed import followed
 from theorex_lab.designs.sessions.said import (
     MessageStore,
     RememberedSentence,
+    remembered,
     spoken,
     telling,
-    told,
 )
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.context import render
@@ -90,178 +90,162 @@ def _heard_from(agent: str, trust: int) -> tuple[str, int] | None:
     return None if trust >= TRUST["agent"] else (agent, trust)
 
 
-def _cut(text: str, wanted: ContextRequest) -> str:
-    return one_line(
-        text, _LONGEST if wanted.tokens >= _WHOLE_FROM else 2 * wanted.tokens
-    )
+def _cut(text: str, tokens: int) -> str:
+    """Return a text in one line, cut where the budget of tokens is small."""
+    return one_line(text, _LONGEST if tokens >= _WHOLE_FROM else 2 * tokens)
 
 
-def rule_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
-    """The rules that stand, in the user's words, with how often and when they were
-    given.
+def rule_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
+    """Yield the rules that stand, in the user's words, with how often and when they
+    were given.
     """
-    for rule in standing_rules(home, wanted.now):
+    for rule in standing_rules(home, request.now):
         often = f"said on {rule.days} days, last " if rule.days > 1 else ""
         items = tuple(sentence.item for sentence in reversed(rule.said))
-        text = f"{rule.last.text} ({often}{day_of(rule.last.at)})"
-        why = (
-            f"a directive of the user's, standing {rule.last.standing:.2f}, given on"
-            f" {rule.days} days"
-        )
         yield ContextLine(
             RULE,
             rule.last.agent,
-            text,
+            f"{rule.last.text} ({often}{day_of(rule.last.at)})",
             None,
             items,
             tuple(map(sentences.holder_of, items)),
-            why,
+            f"a directive of the user's, standing {rule.last.standing:.2f}, given on"
+            f" {rule.days} days",
         )
 
 
-def fix_lines(home: Home, wanted: ContextRequest) -> list[ContextLine]:
-    """What turned a failing check green, the newest first: of the home's project, or of
-    none.
+def fix_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
+    """Return what turned a failing check green, the newest first: of the home's
+    project, or of none.
     """
-    events = [
-        event
-        for event in home.journal.tail(0, kinds=["fixed"])
-        if event.at <= wanted.now
-    ]
-    own = [
-        event
-        for event in events
-        if not home.project or event.body["project"] in ("", home.project)
-    ]
-    newest = {event.body["text"]: event for event in own}
-    names = said.names_now_in(home, wanted.now) if newest else {}
-    return [
-        _fix(event, wanted.now, names)
-        for event in sorted(newest.values(), key=lambda event: -event.at)[:_MOST_FIXES]
-    ]
+    now = request.now
+    newest: dict[str, Event] = {}  # by text
+    for event in home.journal.tail(0, kinds=["fixed"]):
+        is_inside = not home.project or event.body["project"] in ("", home.project)
+        if event.at <= now and is_inside:
+            newest[event.body["text"]] = event
+    names = said.names_now_in(home, now) if newest else {}
+    fixes = sorted(newest.values(), key=lambda event: -event.at)
+    return [_fix(event, now, names) for event in fixes[:_MOST_FIXES]]
 
 
 def _fix(event: Event, now: int, names: Mapping[str, str]) -> ContextLine:
-    text = (
-        f"{digests.text_now(event, names)}"
-        f" ({age_in_words((now - event.at) / MICROSECONDS_PER_DAY)})"
-    )
-    heard = _heard_from(event.agent, TRUST[event.body["source"]])
+    age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
+    text = f"{digests.text_now(event, names)} ({age})"
+    heard_from = _heard_from(event.agent, TRUST[event.body["source"]])
     why = f"{event.body['family']} failed and passed in one session"
     return ContextLine(
-        FIXED_KIND, event.agent, one_line(text, _LONGEST), heard, (event.id,), (), why
+        FIXED_KIND,
+        event.agent,
+        one_line(text, _LONGEST),
+        heard_from,
+        (event.id,),
+        (),
+        why,
     )
 
 
-def last_lines(home: Home, wanted: ContextRequest) -> list[ContextLine]:
-    """Where the project's last session stopped."""
-    with home.views.reading(said.MessageStore) as view:
-        mine = view.of_project(view.ends["project"], home.projects) & (
-            view.ends["last_at"] <= wanted.now
-        )
-        order = np.flatnonzero(mine)[
-            np.argsort(-view.ends["last_at"][mine], kind="stable")
-        ]
-        names = [view.sessions[row].partition("/") for row in order[:3].tolist()]
-    for agent, _, session in names:
+def last_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
+    """Return where the project's last session stopped."""
+    for agent, session in _last_sessions(home, request.now):
         digest = digests.digest_of(digests.captures_of(home, agent, session))
         if digest is not None:
-            heard = _heard_from(agent, TRUST[digest["source"]])
-            events = tuple(digest["events"])
-            why = f"the last session of the project, {session}"
-            edits = followed(digest["edited"], said.names_now_in(home, wanted.now))
-            first, *others = digests.in_words({**digest, "edited": edits}) or [""]
-            longest = min(_LONGEST, max(_SHORTEST, wanted.tokens // 10))
-            texts = [f"{day_of(digest['last_at'])}. {first}", *others]
-            return [
-                ContextLine(
-                    LAST,
-                    agent,
-                    _cut(one_line(text, longest), wanted),
-                    heard,
-                    (),
-                    events,
-                    why,
-                )
-                for text in texts
-            ]
-    return []
+            break
+    else:
+        return []
+    edits = followed(digest["edited"], said.names_now_in(home, request.now))
+    first, *others = digests.in_words({**digest, "edited": edits}) or [""]
+    longest = min(_LONGEST, max(_SHORTEST, request.tokens // 10))
+    heard_from = _heard_from(agent, TRUST[digest["source"]])
+    event_ids = tuple(digest["events"])
+    why = f"the last session of the project, {session}"
+    lines = []
+    for text in [f"{day_of(digest['last_at'])}. {first}", *others]:
+        text = _cut(one_line(text, longest), request.tokens)
+        lines.append(ContextLine(LAST, agent, text, heard_from, (), event_ids, why))
+    return lines
 
 
-def spoken_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
-    """Earlier sentences that tell most in the least room, with a query those first that
-    fit it.
+def _last_sessions(home: Home, now: int) -> list[tuple[str, str]]:
+    """Return agent and session of the project's last three sessions, the latest first."""
+    with home.views.reading(said.MessageStore) as view:
+        ends = view.ends
+        is_inside = view.of_project(ends["project"], home.projects)
+        rows = np.flatnonzero(is_inside & (ends["last_at"] <= now))
+        rows = rows[np.argsort(-ends["last_at"][rows], kind="stable")]
+        names = [view.sessions[row] for row in rows[:3].tolist()]
+    pairs = []
+    for name in names:
+        agent, _, session = name.partition("/")
+        pairs.append((agent, session))
+    return pairs
+
+
+def spoken_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
+    """Yield earlier sentences that tell most in the least room, with a query those
+    first that fit it.
     """
-    gone = taken_back(home, wanted.now)
-    for sentence in telling(home, wanted.now, wanted.query):
+    gone = taken_back(home, request.now)
+    for sentence in telling(home, request.now, request.query):
         if sentence.text in gone:
             continue
-        why = "rare words that are still in use" + (
-            ", a directive" if sentence.standing else ""
-        )
-        text = _cut(sentence.text, wanted)
-        heard = _heard_from(sentence.agent, sentence.trust)
+        why = "rare words that are still in use"
+        if sentence.standing:
+            why += ", a directive"
         yield ContextLine(
-            SAID, sentence.agent, text, heard, (sentence.item,), (sentence.event,), why
+            SAID,
+            sentence.agent,
+            _cut(sentence.text, request.tokens),
+            _heard_from(sentence.agent, sentence.trust),
+            (sentence.item,),
+            (sentence.event,),
+            why,
         )
 
 
-def file_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
-    """The files that will probably be needed, by the shortest ends of their paths; by
-    the paths where room is left over.
+def file_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
+    """Yield the files that will probably be needed, by the shortest ends of their
+    paths; by the paths where room is left over.
 
     A reader can open a path. A small budget is for a reader to whom room matters more.
     """
-    files = said.needed_files(home, wanted.now, wanted.query)
-    events = {
-        event.seq: (event.id,)
-        for event in home.journal.read(seqs=sorted({file.last_seq for file in files}))
-    }
+    files = said.needed_files(home, request.now, request.query)
+    seqs = {file.last_seq for file in files}
+    event_ids = {event.seq: event.id for event in home.journal.read(seqs=sorted(seqs))}
     for file in files:
         why = f"score {file.score:.3g}, touched {day_of(file.last_at)}"
+        events = (event_ids[file.last_seq],)
         path = shown_path(file.path)
         is_whole = read_shown_path(path) is not None
-        longer = path if is_whole and wanted.tokens >= _PATHS_FROM else ""
-        yield ContextLine(
-            FILE,
-            "",
-            quoted_path(file.end),
-            None,
-            (),
-            events[file.last_seq],
-            why,
-            longer,
-        )
+        longer = path if is_whole and request.tokens >= _PATHS_FROM else ""
+        name = quoted_path(file.end)
+        yield ContextLine(FILE, "", name, None, (), events, why, longer)
 
 
-def topic_lines(home: Home, wanted: ContextRequest) -> Iterator[ContextLine]:
-    """One line of what was talked of lately: rare words that are in use, never the most
-    frequent.
+def topic_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
+    """Yield one line of what was talked of lately: rare words that are in use, never
+    the most frequent.
     """
+    most = min(_MOST_TOPICS, request.tokens // _TOKENS_PER_TOPIC)
     with home.views.reading(said.MessageStore) as view:
-        weights = said.word_weights(view, home.projects, wanted.now)
+        weights = said.word_weights(view, home.projects, request.now)
         score = weights.idf * weights.live
-        best = np.argsort(-score, kind="stable")[
-            : min(_MOST_TOPICS, wanted.tokens // _TOKENS_PER_TOPIC)
-        ]
+        best = np.argsort(-score, kind="stable")[:most]
         names = [view.words[number] for number in best.tolist() if score[number] > 0]
     if names:
-        yield ContextLine(
-            TOPIC, "", ", ".join(names), None, (), (), "rare words that are in use"
-        )
+        why = "rare words that are in use"
+        yield ContextLine(TOPIC, "", ", ".join(names), None, (), (), why)
 
 
 def retrieve(
     home: Home, searcher: Searcher, query: str, now: int, tokens: int
 ) -> list[Item]:
-    """What a query gets: the context made for it where sessions touched files, else
-    what search finds, best first.
+    """Return what a query gets: the context made for it where sessions touched files,
+    else what search finds, best first.
     """
     if len(home.views.get(said.FileTouches).rows):
-        return [
-            Item(text, events)
-            for text, events in render(home, now, tokens=tokens, query=query).parts
-        ]
+        context = render(home, now, tokens=tokens, query=query)
+        return [Item(text, events) for text, events in context.parts]
     hits = searcher.search(query, limit=_MOST_HITS)
     return [
         Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True)
@@ -269,81 +253,95 @@ def retrieve(
 
 
 def session_reminders(home: Home) -> Iterator[Reminder]:
-    """Of every project its rules, fixes, sessions in short, files with what was last
-    done to them, and good sentences.
+    """Yield of every project its rules, fixes, sessions in short, files with what was
+    last done to them, and good sentences.
     """
     now = home.clock.now()
-    with home.views.reading(said.MessageStore) as view:
-        found = spoken(view, None, now)
-        table = view.sentences
-        names = ["", *view.projects]
-        kept = (
-            (table["worth"][found.rows] >= KEPT)
-            | (found.days > 1)
-            | (table["written"][found.rows] > 0)
-        )
-        projects, worth = (
-            table[name][found.rows[kept]].tolist() for name in ("project", "worth")
-        )
-        pairs = zip(found.rows[kept].tolist(), found.days[kept].tolist(), strict=True)
-        kept_sentences = [
-            *zip(
-                (told(view, row, days) for row, days in pairs),
-                projects,
-                worth,
-                strict=True,
-            )
-        ]
+    good_sentences, projects = _good_sentences(home, now)
     rules = standing_rules(home.in_project(""), now)
-    given = {sentence.item for rule in rules for sentence in rule.said}
+    rule_items: set[str] = set()
     for rule in rules:
-        last = rule.last
-        for project in sorted(rule.projects):
-            item = f"{last.item}@{project}" if len(rule.projects) > 1 else last.item
-            yield Reminder(
-                item, project, "rule", last.text, _RULE, last.trust, (last.event,)
-            )
-    for sentence, number, weight in kept_sentences:
-        if sentence.item not in given:
-            text = sentence.text
-            trust = sentence.trust
-            rests_on = (sentence.event,)
-            yield Reminder(
-                sentence.item,
-                names[number],
-                "sentence",
-                text,
-                round(weight, 2),
-                trust,
-                rests_on,
-            )
-    derived = home.journal.tail(0, kinds=["fixed", "digest"])
-    names_now: dict[str, Mapping[str, str]] = {}
-    for item, event in {
-        digest_id(event) if event.kind == "digest" else event.id: event
-        for event in derived
-    }.items():
-        kind, weight = ("fix", _FIX) if event.kind == "fixed" else ("session", _SESSION)
-        body, project = event.body, event.body["project"]
-        if project not in names_now:
-            names_now[project] = (
-                said.names_now_in(home.in_project(project), now) if project else {}
-            )
-        text = digests.text_now(event, names_now[project])
-        yield Reminder(
-            item, project, kind, text, weight, TRUST[body["source"]], (event.id,)
+        rule_items.update(sentence.item for sentence in rule.said)
+        yield from _rule_reminders(rule)
+    for reminder in good_sentences:
+        if reminder.id not in rule_items:
+            yield reminder
+    yield from _derived_reminders(home, now)
+    yield from _files(home, sorted({"", *projects}), now)
+
+
+def _good_sentences(home: Home, now: int) -> tuple[list[Reminder], list[str]]:
+    """Return a reminder a sentence that is worth keeping, and the names of all
+    projects.
+    """
+    reminders = []
+    with home.views.reading(said.MessageStore) as view:
+        texts = spoken(view, None, now)
+        table = view.sentences
+        projects = ["", *view.projects]
+        is_good = table["worth"][texts.rows] >= KEPT
+        is_good |= texts.days > 1
+        is_good |= table["written"][texts.rows] > 0
+        rows = texts.rows[is_good]
+        columns = zip(
+            rows.tolist(),
+            texts.days[is_good].tolist(),
+            table["project"][rows].tolist(),
+            table["worth"][rows].tolist(),
+            strict=True,
         )
-    yield from _files(home, sorted(set(names)), now)
+        for row, days, project, worth in columns:
+            sentence = remembered(view, row, days)
+            reminder = Reminder(
+                sentence.item,
+                projects[project],
+                "sentence",
+                sentence.text,
+                round(worth, 2),
+                sentence.trust,
+                (sentence.event,),
+            )
+            reminders.append(reminder)
+    return reminders, projects
+
+
+def _rule_reminders(rule: "StandingRule") -> Iterator[Reminder]:
+    """Yield a reminder of a rule for each project in which it was given."""
+    last = rule.last
+    for project in sorted(rule.projects):
+        item = f"{last.item}@{project}" if len(rule.projects) > 1 else last.item
+        yield Reminder(
+            item, project, "rule", last.text, _RULE, last.trust, (last.event,)
+        )
+
+
+def _derived_reminders(home: Home, now: int) -> Iterator[Reminder]:
+    """Yield the fixes and the sessions in short, each as it was kept last."""
+    events: dict[str, Event] = {}  # by id of the item
+    for event in home.journal.tail(0, kinds=["fixed", "digest"]):
+        item = digest_id(event) if event.kind == "digest" else event.id
+        events[item] = event
+    names_in: dict[str, Mapping[str, str]] = {"": {}}  # by project
+    for item, event in events.items():
+        project = event.body["project"]
+        if project not in names_in:
+            names_in[project] = said.names_now_in(home.in_project(project), now)
+        kind = "session"
+        weight = _SESSION
+        if event.kind == "fixed":
+            kind = "fix"
+            weight = _FIX
+        text = digests.text_now(event, names_in[project])
+        trust = TRUST[event.body["source"]]
+        yield Reminder(item, project, kind, text, weight, trust, (event.id,))
 
 
 def _files(home: Home, projects: Sequence[str], now: int) -> Iterator[Reminder]:
     for project in filter(None, projects):
         for file in said.needed_files(home.in_project(project), now)[:_MOST_FILES]:
             age = age_in_words((now - file.last_at) / MICROSECONDS_PER_DAY)
-            text = (
-                f"{shown_path(file.path)}: {'edited' if file.edits else 'read'}, last"
-                f" {age}"
-            )
+            use = "edited" if file.edits else "read"
+            text = f"{shown_path(file.path)}: {use}, last {age}"
             yield Reminder(
                 f"{project}:{file.path}", project, "file", text, _FILE, TRUST["agent"]
             )
@@ -381,11 +379,9 @@ class StandingRule:
     @property
     def days(self) -> int:
         """On how many days it was given, in the same words or in others."""
-        return max(
-            *(told.days for told in self.said),
-            len({told.at // MICROSECONDS_PER_DAY for told in self.said}),
-            1,
-        )
+        most_in_same_words = max(sentence.days for sentence in self.said)
+        last_days = {sentence.at // MICROSECONDS_PER_DAY for sentence in self.said}
+        return max(most_in_same_words, len(last_days), 1)
 
     @property
     def is_personal(self) -> bool:
@@ -395,73 +391,77 @@ class StandingRule:
         return len(self.projects - {""}) > 1 and not _LOCAL.search(self.last.text)
 
     def stands_in(self, project: str) -> bool:
-        """Whether it holds in a project, '' for any: given there or in none, or about
-        the person, and not taken back.
+        """Return whether it holds in a project, '' for any: given there or in none, or
+        about the person, and not taken back.
         """
         if not project:
             return bool(self.projects) and "" not in self.taken_back
-        return bool(
-            self.projects & {"", project} or self.is_personal
-        ) and not self.taken_back & {"", project}
+        if self.taken_back & {"", project}:
+            return False
+        return bool(self.projects & {"", project}) or self.is_personal
 
 
 def standing_rules(home: Home, now: int) -> list[StandingRule]:
-    """The rules that stand: of the home's project and of none, then those about the
-    person; often and lately given first.
+    """Return the rules that stand: of the home's project and of none, then those about
+    the person; often and lately given first.
 
     Only a user's own word makes a rule. One that a later word takes back is gone.
     """
-    rules = [rule for rule in _given(home, now) if rule.stands_in(home.project)]
-    own = [
-        rule for rule in rules if not home.project or rule.projects & {"", home.project}
-    ]
-    return [*_ranked(own), *_ranked(rule for rule in rules if rule not in own)]
+    of_project = []
+    about_person = []
+    for rule in _all_rules(home, now):
+        if not rule.stands_in(home.project):
+            continue
+        if not home.project or rule.projects & {"", home.project}:
+            of_project.append(rule)
+        else:
+            about_person.append(rule)
+    return [*_ranked(of_project), *_ranked(about_person)]
 
 
 def taken_back(home: Home, now: int) -> set[str]:
-    """The words of rules that stand no more in the home's project."""
-    rules = _given(home, now)
-    gone = [
-        rule for rule in rules if rule.taken_back and not rule.stands_in(home.project)
-    ]
-    standing = [rule for rule in rules if rule.stands_in(home.project)]
-    lost, held = (
-        {sentence.text for rule in part for sentence in rule.said}
-        for part in (gone, standing)
-    )
-    return lost - held
+    """Return the words of rules that stand no more in the home's project."""
+    gone: set[str] = set()
+    standing: set[str] = set()
+    for rule in _all_rules(home, now):
+        texts = {sentence.text for sentence in rule.said}
+        if rule.stands_in(home.project):
+            standing |= texts
+        elif rule.taken_back:
+            gone |= texts
+    return gone - standing
 
 
-def _given(home: Home, now: int) -> list[StandingRule]:
+def _all_rules(home: Home, now: int) -> list[StandingRule]:
+    """Return the rules of all projects that are open, also those that were taken back."""
     with home.views.reading(MessageStore) as view:
-        found = spoken(view, None, now, by_users=True)
+        texts = spoken(view, None, now, by_users=True)
         table = view.sentences
-        standing = table["standing"][found.rows]
-        long = np.array(
-            [_is_convention(view, row) for row in found.rows.tolist()], bool
+        standing = table["standing"][texts.rows]
+        is_convention = np.array(
+            [_is_convention(view, row) for row in texts.rows.tolist()], bool
         )
-        again = ((found.days >= CONVENTION_DAYS) & long) | (
-            (found.days > 1) & (standing > 0)
-        )
-        kept = (standing >= STANDING) | again
-        rows = found.rows[kept]
-        days = found.days[kept]
+        is_repeated_rule = (texts.days > 1) & (standing > 0)
+        is_rule = standing >= STANDING
+        is_rule |= (texts.days >= CONVENTION_DAYS) & is_convention
+        is_rule |= is_repeated_rule
+        rows = texts.rows[is_rule]
+        days = texts.days[is_rule]
         order = np.lexsort((table["seq"][rows], table["at"][rows]))
         names = ["", *view.projects]
         closed = home.closed_projects
-        ordered = zip(rows[order].tolist(), days[order].tolist(), strict=True)
-        placed = (
-            (told(view, row, n), names[int(table["project"][row])])
-            for row, n in ordered
-        )
-        return _merged(
-            [(said, project) for said, project in placed if project not in closed]
-        )
+        sentences_in_time = []
+        pairs = zip(rows[order].tolist(), days[order].tolist(), strict=True)
+        for row, n_days in pairs:
+            project = names[int(table["project"][row])]
+            if project not in closed:
+                sentences_in_time.append((remembered(view, row, n_days), project))
+    return _merged(sentences_in_time)
 
 
 def _is_convention(view: MessageStore, row: int) -> bool:
-    """Whether a sentence is long enough to say how something is done, and is no label
-    or status line of what is pasted.
+    """Return whether a sentence is long enough to say how something is done, and is no
+    label or status line of what is pasted.
     """
     text = view.texts[int(view.sentences["text"][row])]
     return (
@@ -477,35 +477,50 @@ def _ranked(rules: Iterable[StandingRule]) -> list[StandingRule]:
     )
 
 
-def _merged(given: Iterable[tuple[RememberedSentence, str]]) -> list[StandingRule]:
-    """The rules in order of their first word, each once, with where a later word took
-    them back.
+def _merged(
+    sentences_in_time: Iterable[tuple[RememberedSentence, str]],
+) -> list[StandingRule]:
+    """Return the rules in order of their first word, each once, with where a later word
+    took them back.
+
+    Args:
+        sentences_in_time: Each sentence that gives a rule or takes one back, with its
+            project, oldest first.
     """
     rules: dict[int, StandingRule] = {}
-    about: dict[str, set[int]] = defaultdict(set)  # by stem of a subject
-    for number, (sentence, project) in enumerate(given):
-        span = Span(0, len(sentence.text), sentence.text)
-        new = directive_of(span) or Directive(
-            span, "rule", "do", STANDING, stems(sentence.text)
-        )
-        near = sorted({n for stem in new.subject | new.replaces for n in about[stem]})
-        against = {n for n in near if reverses(new, rules[n].directive)}
-        for n in against:
-            rules[n].projects.discard(project)
-            rules[n].taken_back.add(project)
-        again = next(
-            (
-                n
-                for n in near
-                if n not in against and same_rule(new, rules[n].directive)
-            ),
-            number,
-        )
-        rule = rules.setdefault(again, StandingRule(new, []))
-        rule.directive = new
+    numbers_by_stem: dict[str, set[int]] = defaultdict(set)
+    for number, (sentence, project) in enumerate(sentences_in_time):
+        directive = _directive_of(sentence.text)
+        rule_stems = directive.subject | directive.replaces
+        near: set[int] = set()
+        for stem in rule_stems:
+            near |= numbers_by_stem[stem]
+        rule_number = number
+        for near_number in sorted(near):
+            if reverses(directive, rules[near_number].directive):
+                rules[near_number].projects.discard(project)
+                rules[near_number].taken_back.add(project)
+            elif rule_number == number and same_rule(
+                directive, rules[near_number].directive
+            ):
+                rule_number = near_number
+        rule = rules.setdefault(rule_number, StandingRule(directive, []))
+        rule.directive = directive
         rule.said.append(sentence)
         rule.projects.add(project)
-        rule.taken_back -= {project} if project else rule.taken_back
-        for stem in new.subject | new.replaces:
-            about[stem].add(again)
+        if project:
+            rule.taken_back.discard(project)
+        else:
+            rule.taken_back.clear()
+        for stem in rule_stems:
+            numbers_by_stem[stem].add(rule_number)
     return list(rules.values())
+
+
+def _directive_of(text: str) -> Directive:
+    """Return the directive that a sentence is; a convention is a rule to do it."""
+    span = Span(0, len(text), text)
+    directive = directive_of(span)
+    if directive:
+        return directive
+    return Directive(span, "rule", "do", STANDING, stems(text))

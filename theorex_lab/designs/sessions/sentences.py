@@ -47,25 +47,21 @@ def speaker(body: Body) -> Speaker:
 
 @lru_cache(256)  # the index and the view read the same events one after the other
 def sentences(text: str, by: Speaker) -> tuple[NumberedSentence, ...]:
-    """The sentences of a text that are its speaker's own, each once; only a user's can
-    be rules.
+    """Return the sentences of a text that are its speaker's own, each once; only a
+    user's can be rules.
     """
-    once: dict[str, Span] = {}
+    span_of: dict[str, Span] = {}
     for span in sentences_of(text, by, doubtful=True):
-        once.setdefault(span.text, span)
-    told = enumerate(
-        (span, directive_of(span) if by == "user" else None) for span in once.values()
-    )
-    return tuple(
-        NumberedSentence(
-            number,
-            span.text,
-            rule.standing if rule else 0.0,
-            worth(span.text, by),
-            span.own,
+        span_of.setdefault(span.text, span)
+    result = []
+    for number, span in enumerate(span_of.values()):
+        rule = directive_of(span) if by == "user" else None
+        standing = rule.standing if rule else 0.0
+        sentence = NumberedSentence(
+            number, span.text, standing, worth(span.text, by), span.own
         )
-        for number, (span, rule) in told
-    )
+        result.append(sentence)
+    return tuple(result)
 
 
 def said_in(event: Event) -> str:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
-from theorex_lab.designs.theorex.design import READ_FROM
+from theorex_lab.designs.theorex.declarations import READ_FROM
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT
 from theorex_lab.designs.theorex.stages import SharedConcept, SharedWeb, shared_concepts
-from theorex_lab.evolution.audit import cut, found_in
+from theorex_lab.evolution.audit import cut, matches_in
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import AuditMatch, AuditQuery, AuditRecord, Home
@@ -29,8 +29,8 @@ from theorex_lab.search.items import MOMENT_TYPE, OBSERVATION
 def query_shared(
     searcher: Searcher, query: str, *, limit: int = 10
 ) -> list[SharedConcept]:
-    """The concepts of the shared web that answer the query best, with their numbers;
-    for '' the best of all.
+    """Return the concepts of the shared web that answer the query best, with their
+    numbers; for '' the best of all.
 
     Raises as `Searcher.search` does.
     """
@@ -39,41 +39,43 @@ def query_shared(
     def among(index: ItemIndex) -> Mask:
         return shared_documents(home, index, np.zeros(len(index.documents), bool))
 
-    hits = (
-        searcher.search_among(query, among, limit=limit, labels=True) if query else None
-    )
+    hits = None
+    if query:
+        hits = searcher.search_among(query, among, limit=limit, labels=True)
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
-        found = shared_concepts(axon, shared, home.clock.now(), home.settings)
+        concepts = shared_concepts(axon, shared, home.clock.now(), home.settings)
     if hits is None:
-        return found[:limit]
-    known = {str(hit.concept_id): hit for hit in found}
-    return [known[hit.id] for hit in hits if hit.id in known]
+        return concepts[:limit]
+    by_id = {str(concept.concept_id): concept for concept in concepts}
+    return [by_id[hit.id] for hit in hits if hit.id in by_id]
 
 
 def asleep(home: Home, index: ItemIndex) -> Mask:
-    """A mask of the documents that sleep: concepts by their tier, texts when all of
-    their concepts do.
+    """Return a mask of the documents that sleep: concepts by their tier, texts when all
+    of their concepts do.
     """
-    documents, mask = index.documents, np.zeros(len(index.documents), bool)
+    documents = index.documents
+    mask = np.zeros(len(documents), bool)
     with home.views.reading(Axon, upto=index.seq) as axon:
         concepts, observations = axon.asleep()
         if not len(concepts):
             return mask
-        present = np.delete(_owned(index, axon.agents, axon.concepts), concepts)
+        awake_keys = np.delete(
+            _concept_keys(index, axon.agents, axon.concepts), concepts
+        )
         sleeping_texts = axon.observations["seq"][observations]
     is_concept = index.of_kinds([CONCEPT.name])
-    mask[is_concept] = ~np.isin(
-        _keys(documents["agent"][is_concept], documents["item"][is_concept]), present
-    )
-    mask |= index.of_kinds([OBSERVATION.name]) & np.isin(
-        documents["seq"], sleeping_texts
-    )
+    document_keys = _keys(documents["agent"][is_concept], documents["item"][is_concept])
+    mask[is_concept] = ~np.isin(document_keys, awake_keys)
+    is_text = index.of_kinds([OBSERVATION.name])
+    mask |= is_text & np.isin(documents["seq"], sleeping_texts)
     return mask
 
 
-def shared_documents(home: Home, index: ItemIndex, own: Mask) -> Mask:
-    """Documents of promoted concepts, one a concept; none of those that stand among
-    `own` already.
+def shared_documents(home: Home, index: ItemIndex, visible: Mask) -> Mask:
+    """Return a mask of the documents of promoted concepts, one a concept.
+
+    Concepts that are among the `visible` documents already are left out.
     """
     documents = index.documents
     mask = np.zeros(len(documents), bool)
@@ -81,48 +83,49 @@ def shared_documents(home: Home, index: ItemIndex, own: Mask) -> Mask:
     if not is_concept.any():  # texts are not shared, and search asks for each index
         return mask
     with home.views.reading(SharedWeb) as shared:
-        given = _owned(index, shared.agents, shared.concepts)
+        shared_keys = _concept_keys(index, shared.agents, shared.concepts)
     rows = np.flatnonzero(is_concept)
-    rows = rows[
-        np.isin(_keys(documents["agent"][rows], documents["item"][rows]), given)
-    ]
-    rows = rows[~np.isin(documents["item"][rows], documents["item"][own & is_concept])]
-    mask[rows[np.unique(documents["item"][rows], return_index=True)[1]]] = True
+    keys = _keys(documents["agent"][rows], documents["item"][rows])
+    rows = rows[np.isin(keys, shared_keys)]
+    visible_concepts = documents["item"][visible & is_concept]
+    rows = rows[~np.isin(documents["item"][rows], visible_concepts)]
+    _, first_of_concept = np.unique(documents["item"][rows], return_index=True)
+    mask[rows[first_of_concept]] = True
     return mask
 
 
 def related(
-    home: Home, index: ItemIndex, found: Ints, allowed: Mask, now: int
+    home: Home, index: ItemIndex, hits: Ints, allowed: Mask, now: int
 ) -> tuple[Ints, Floats]:
-    """Texts that mention what activation reaches from the concepts of those found, with
-    the mean of what each mentions.
+    """Return the texts that mention what activation reaches from the concepts of the
+    hits, each with the mean activation of what it mentions.
     """
     with home.views.reading(Axon, upto=index.seq) as axon:
         seqs = axon.observations["seq"]
         observation = axon.mentions["observation"]
         concept = axon.mentions["concept"]
-        named = np.unique(
-            concept[np.isin(seqs, index.documents["seq"][found])[observation]]
-        )
-        activation = scores.spread_activation(
-            axon, named[axon.concepts["alive"][named]], now, home.settings
-        )
-        mentioned = np.bincount(observation, minlength=len(seqs))
-        reached = np.bincount(
-            observation, activation[concept], minlength=len(seqs)
-        ) / np.maximum(mentioned, 1)
+        is_hit = np.isin(seqs, index.documents["seq"][hits])
+        hit_concepts = np.unique(concept[is_hit[observation]])
+        seeds = hit_concepts[axon.concepts["alive"][hit_concepts]]
+        activation = scores.spread_activation(axon, seeds, now, home.settings)
+        n_mentions = np.bincount(observation, minlength=len(seqs))
+        total = np.bincount(observation, activation[concept], minlength=len(seqs))
+        mean_activation = total / np.maximum(n_mentions, 1)
     texts = np.flatnonzero(allowed & index.of_kinds([OBSERVATION.name, MOMENT.name]))
     rows = np.searchsorted(seqs, index.documents["seq"][texts])
-    given = reached[rows] > 0
-    return texts[given], reached[rows][given]
+    is_reached = mean_activation[rows] > 0
+    return texts[is_reached], mean_activation[rows][is_reached]
 
 
-def _owned(index: ItemIndex, agents: Names, concepts: Table) -> NDArray[np.uint64]:
-    """The keys of a table's concepts, by the agents' numbers in the index."""
-    found = (index.agents.find(name) for name in agents)
-    numbers = np.array(
-        [len(index.agents) if number is None else number for number in found], np.int64
-    )
+def _concept_keys(
+    index: ItemIndex, agents: Names, concepts: Table
+) -> NDArray[np.uint64]:
+    """Return the keys of a table's concepts, by the agents' numbers in the index."""
+    unknown = len(index.agents)
+    numbers = np.zeros(len(agents), np.int64)
+    for row, name in enumerate(agents):
+        number = index.agents.find(name)
+        numbers[row] = unknown if number is None else number
     return _keys(numbers[concepts["agent"]], concepts["concept_id"])
 
 
@@ -132,37 +135,37 @@ def _keys(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def status(home: Home, agent: str | None) -> dict[str, Any]:
-    """Agents with their concepts by tier and hottest concepts, how many concepts and
-    observations, and the decay law.
+    """Return the agents with their concepts by tier and hottest concepts, how many
+    concepts and observations there are, and the decay law.
 
     Counted is what is of the home's project or of none.
     """
     with home.views.reading(Axon) as axon:
         names = [agent] if agent is not None else list(axon.agents)
-        now = home.clock.now()
-        known = scores.scores_of(
-            axon, now, home.settings, agents=names, among=axon.within(home.projects)
+        among = axon.within(home.projects)
+        current = scores.scores_of(
+            axon, home.clock.now(), home.settings, agents=names, among=among
         )
-        owner = axon.concepts["agent"][known.rows]
-        agents = list[dict[str, Any]]()
-        for name in names:
-            own = known.take(np.flatnonzero(owner == axon.agents.find(name)))
-            top = [axon.surfaces[row] for row in own.rows[own.order[:5]].tolist()]
-            agents.append(
-                {
-                    "agent": name,
-                    "concepts": len(own.rows),
-                    "tiers": own.counts(),
-                    "top": top,
-                }
-            )
+        agents = [_agent_status(axon, current, name) for name in names]
         observations = int(axon.observed_within(home.projects).sum())
-    concepts = sum(row["concepts"] for row in agents)
     return {
-        "concepts": concepts,
+        "concepts": sum(row["concepts"] for row in agents),
         "observations": observations,
         "agents": agents,
         "decay_law": home.settings.decay_law,
+    }
+
+
+def _agent_status(axon: Axon, current: scores.Scores, name: str) -> dict[str, Any]:
+    """Return how many concepts an agent has, by tier too, and the hottest five."""
+    owner = axon.concepts["agent"][current.rows]
+    of_agent = current.take(np.flatnonzero(owner == axon.agents.find(name)))
+    hottest = of_agent.rows[of_agent.order[:5]].tolist()
+    return {
+        "agent": name,
+        "concepts": len(of_agent.rows),
+        "tiers": of_agent.counts(),
+        "top": [axon.surfaces[row] for row in hottest],
     }
 
 
@@ -174,31 +177,26 @@ class AxonView:
         self._agents = agents
 
     def frame(self) -> Any:
-        """A pandas DataFrame, best first; see
+        """Return a pandas DataFrame, best first; see
         `theorex_lab.designs.theorex.scores.frame`.
         """
-        return self._shown(lambda axon, current, _now: scores.frame(axon, current))
+        with self._home.views.reading(Axon) as axon:
+            return scores.frame(axon, self._scores(axon, self._home.clock.now()))
 
     def graph(self) -> Any:
-        """A networkx Graph; see `theorex_lab.designs.theorex.scores.graph`."""
-        return self._shown(
-            lambda axon, current, now: scores.graph(
-                axon, current, now, self._home.settings
-            )
-        )
-
-    def tiers(self) -> dict[str, int]:
-        """How many concepts are in each tier."""
-        return dict(self._shown(lambda _axon, current, _now: current.counts()))
-
-    def _shown(self, show: Callable[[Axon, scores.Scores, int], Any]) -> Any:
+        """Return a networkx Graph; see `theorex_lab.designs.theorex.scores.graph`."""
         now = self._home.clock.now()
         with self._home.views.reading(Axon) as axon:
-            return show(
-                axon,
-                scores.scores_of(axon, now, self._home.settings, agents=self._agents),
-                now,
-            )
+            current = self._scores(axon, now)
+            return scores.graph(axon, current, now, self._home.settings)
+
+    def tiers(self) -> dict[str, int]:
+        """Return how many concepts are in each tier."""
+        with self._home.views.reading(Axon) as axon:
+            return self._scores(axon, self._home.clock.now()).counts()
+
+    def _scores(self, axon: Axon, now: int) -> scores.Scores:
+        return scores.scores_of(axon, now, self._home.settings, agents=self._agents)
 
     def _repr_html_(self) -> str:
         return table_html(self.frame())
@@ -210,91 +208,97 @@ _NO_MOMENT = ('"sentiment":', f'"type":"{MOMENT_TYPE}"')
 
 
 def reading() -> Callable[[Event], Iterator[AuditRecord]]:
-    """What tells of the journal's events from its start, in order, as (kind, agent,
-    detail).
+    """Return what reads the journal's events from its start, in order, as records:
+    (kind, agent, detail).
     """
     tiers: dict[tuple[str, int], str] = {}
 
-    def told(event: Event) -> Iterator[AuditRecord]:
+    def records(event: Event) -> Iterator[AuditRecord]:
         body = event.body
         agent = event.agent
         if event.kind == "scan":
-            yield from _changes(body["tiers"], tiers)
+            yield from _tier_changes(body["tiers"], tiers)
         elif event.kind == "prune":
-            for owner, gone in body["concepts"].items():
-                for pruned in gone:
-                    tiers.pop((owner, pruned["concept_id"]), None)
-                    yield (
-                        "prune",
-                        owner,
-                        {
-                            "concept_id": str(pruned["concept_id"]),
-                            "count": pruned.get("count"),
-                        },
-                    )
-        elif (
-            event.kind == "imported"
-        ):  # the tier that a file states is no change itself
+            yield from _pruned_concepts(body["concepts"], tiers)
+        elif event.kind == "imported":
+            # The tier that a file states is no change itself.
             tiers.setdefault((agent, body["concepts"][0][0]), body["tier"])
         elif event.kind == "graduated":
-            named = {"concept_id": str(body["concept_id"]), "label": body["label"]}
-            yield "graduation", agent, {**named, "days": len(body["days"])}
+            detail = {
+                "concept_id": str(body["concept_id"]),
+                "label": body["label"],
+                "days": len(body["days"]),
+            }
+            yield "graduation", agent, detail
         elif body["type"] == MOMENT_TYPE:
             yield "moment_capture", agent, {"story": cut(body["text"])}
 
-    return told
+    return records
 
 
-def _changes(
-    scanned: Mapping[str, Mapping[str, list[int]]], tiers: dict[tuple[str, int], str]
+def _tier_changes(
+    changes: Mapping[str, Mapping[str, list[int]]], tiers: dict[tuple[str, int], str]
 ) -> Iterator[AuditRecord]:
-    for agent, by_tier in scanned.items():
-        for tier, numbers in by_tier.items():
-            for number in numbers:
-                before = tiers.get((agent, number), Tier.NEUTRAL.name)
-                tiers[agent, number] = tier
-                yield (
-                    "tier_change",
-                    agent,
-                    {"concept_id": str(number), "from": before, "to": tier},
-                )
+    """Yield a record a concept that a scan moved, and note its tier in `tiers`."""
+    for agent, by_tier in changes.items():
+        for tier, concept_ids in by_tier.items():
+            for concept_id in concept_ids:
+                before = tiers.get((agent, concept_id), Tier.NEUTRAL.name)
+                tiers[agent, concept_id] = tier
+                detail = {"concept_id": str(concept_id), "from": before, "to": tier}
+                yield "tier_change", agent, detail
+
+
+def _pruned_concepts(
+    pruned: Mapping[str, list[dict[str, Any]]], tiers: dict[tuple[str, int], str]
+) -> Iterator[AuditRecord]:
+    """Yield a record a concept that was pruned, and take it out of `tiers`."""
+    for agent, concepts in pruned.items():
+        for concept in concepts:
+            concept_id = concept["concept_id"]
+            tiers.pop((agent, concept_id), None)
+            detail = {"concept_id": str(concept_id), "count": concept.get("count")}
+            yield "prune", agent, detail
 
 
 def audit_entries(
-    home: Home, asked: AuditQuery, take: Callable[[Event], Iterable[AuditRecord]]
+    home: Home, query: AuditQuery, take: Callable[[Event], Iterable[AuditRecord]]
 ) -> list[AuditMatch]:
-    """The entries; a concept that was scanned or pruned has its label from the axon, ''
-    where all that named it was erased.
+    """Return the entries that match the query.
+
+    A concept that was scanned or pruned has its label from the axon, '' where all that
+    named it was erased.
     """
-    kinds = sorted({kind for wanted in asked.kinds for kind in READ_FROM[wanted]})
-    found = found_in(
-        home.journal.tail(0, kinds=kinds, upto=asked.upto, lacking=_NO_MOMENT),
-        take,
-        asked,
+    event_kinds: set[str] = set()
+    for entry_kind in query.kinds:
+        event_kinds.update(READ_FROM[entry_kind])
+    events = home.journal.tail(
+        0, kinds=sorted(event_kinds), upto=query.upto, lacking=_NO_MOMENT
     )
-    unnamed = {
+    matches = matches_in(events, take, query)
+    unnamed_ids = {
         int(detail["concept_id"])
-        for _, (kind, _, detail) in found
+        for _, (kind, _, detail) in matches
         if kind in ("tier_change", "prune")
     }
-    labels = _labels(home.views.get(Axon), unnamed) if unnamed else {}
+    labels: dict[str, str] = {}
+    if unnamed_ids:
+        labels = _labels(home.views.get(Axon), unnamed_ids)
 
-    def labelled(told: Mapping[str, Any]) -> Mapping[str, Any]:
-        return (
-            {"label": labels.get(told["concept_id"], ""), **told}
-            if "concept_id" in told
-            else told
-        )
+    def labelled(detail: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "concept_id" not in detail:
+            return detail
+        return {"label": labels.get(detail["concept_id"], ""), **detail}
 
     return [
-        (event, (kind, agent, labelled(told))) for event, (kind, agent, told) in found
+        (event, (kind, agent, labelled(detail)))
+        for event, (kind, agent, detail) in matches
     ]
 
 
-def _labels(axon: Axon, concepts: set[int]) -> dict[str, str]:
-    """What the axon calls these concepts, also those that are gone."""
+def _labels(axon: Axon, concept_ids: set[int]) -> dict[str, str]:
+    """Return what the axon calls these concepts, also those that are gone."""
     with axon.lock:
-        rows = np.flatnonzero(
-            np.isin(axon.concepts["concept_id"], list(concepts))
-        ).tolist()
-        return {str(axon.concepts["concept_id"][row]): axon.labels[row] for row in rows}
+        ids = axon.concepts["concept_id"]
+        rows = np.flatnonzero(np.isin(ids, list(concept_ids))).tolist()
+        return {str(ids[row]): axon.labels[row] for row in rows}

@@ -125,9 +125,9 @@ class Axon(View):
         self._row_of: dict[tuple[int, int], int] | None = {}
         self._link_of: dict[int, int] | None = {}
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in observations, graduations, scans, prunes, and what files stated."""
-        alone = {
+        fold_event = {
             "scan": self._scan,
             "prune": self._prune,
             "graduated": self._graduate,
@@ -141,7 +141,7 @@ class Axon(View):
                     self._fold_imported(distinct)
             else:
                 for event in run:
-                    alone[kind](event)
+                    fold_event[kind](event)
 
     @property
     def concept_counts(self) -> Counts:
@@ -154,187 +154,196 @@ class Axon(View):
     @property
     def link_counts(self) -> Links:
         """The links, row by row."""
-        return Links(*(self.links[name] for name in ("a", "b", "count", "last_seen")))
+        table = self.links
+        return Links(table["a"], table["b"], table["count"], table["last_seen"])
 
     def _after_load(self) -> None:
         # The look-up dictionaries are made when a fold first needs them.
         self._row_of = self._link_of = None
 
     def row(self, agent: str, concept_id: int) -> int | None:
-        """The row of an agent's concept, or None."""
+        """Return the row of an agent's concept, or None."""
         number = self.agents.find(agent)
         return None if number is None else self._rows().get((number, concept_id))
 
     def rows_of(
         self, agents: Iterable[str] | None = None, among: Mask | None = None
     ) -> Ints:
-        """Rows of the living concepts of these agents, or of all; with a mask such as
-        `within` gives, of those in it.
+        """Return the rows of the living concepts of these agents, or of all; with a mask
+        such as `within` gives, of those in it.
         """
-        alive = self.concepts["alive"]
+        mask = self.concepts["alive"]
         if agents is not None:
-            alive = alive & np.isin(
-                self.concepts["agent"], self.agents.numbers(*agents)
-            )
-        return np.flatnonzero(alive if among is None else alive & among)
+            numbers = self.agents.numbers(*agents)
+            mask = mask & np.isin(self.concepts["agent"], numbers)
+        if among is not None:
+            mask = mask & among
+        return np.flatnonzero(mask)
 
     def within(self, projects: Iterable[str] | None, *, alone: bool = False) -> Mask:
-        """A mask of the concept rows that were mentioned in one of these projects or
-        without one; None: of all.
+        """Return a mask of the concept rows that were mentioned in some projects.
 
-        `alone`: instead of those that were mentioned in no other project, and never
-        without one.
+        Args:
+            projects: A row is in the mask that was mentioned in one of these or without a
+                project; None: all rows are.
+            alone: A row is in the mask that was mentioned in no other project, and never
+                without one.
         """
-        mask = np.ones(len(self.concepts), bool)
         if projects is None:
-            return mask
-        wanted = self._wanted(projects, alone=alone)
-        mentioned = self.observations["project"][self.mentions["observation"]]
-        for table, project in (
-            (self.mentions, mentioned),
-            (self.entered, self.entered["project"]),
-        ):
-            mask[table["concept"][~wanted[project] if alone else wanted[project]]] = (
-                False
-            )
-        return mask if alone else ~mask
+            return np.ones(len(self.concepts), bool)
+        in_projects = self._project_mask(projects, with_none=not alone)
+        mentioned_in = self.observations["project"][self.mentions["observation"]]
+        # Rows that are mentioned inside, or with `alone` those that are mentioned outside.
+        counts = ~in_projects if alone else in_projects
+        mask = np.zeros(len(self.concepts), bool)
+        mask[self.mentions["concept"][counts[mentioned_in]]] = True
+        mask[self.entered["concept"][counts[self.entered["project"]]]] = True
+        return ~mask if alone else mask
 
     def observed_within(self, projects: Iterable[str] | None) -> Mask:
-        """A mask of the observations that are of one of these projects or of none;
+        """Return a mask of the observations that are of one of these projects or of none;
         None: of all.
         """
         if projects is None:
             return np.ones(len(self.observations), bool)
-        return np.asarray(self._wanted(projects)[self.observations["project"]])
+        in_projects = self._project_mask(projects, with_none=True)
+        return np.asarray(in_projects[self.observations["project"]])
 
-    def _wanted(self, projects: Iterable[str], *, alone: bool = False) -> Mask:
-        wanted = np.zeros(len(self.projects), bool)
-        wanted[self.projects.numbers(*(projects if alone else ("", *projects)))] = True
-        return wanted
+    def _project_mask(self, projects: Iterable[str], *, with_none: bool) -> Mask:
+        """Return a mask of the numbers of these projects, and of '' where `with_none`."""
+        names = ["", *projects] if with_none else [*projects]
+        mask = np.zeros(len(self.projects), bool)
+        mask[self.projects.numbers(*names)] = True
+        return mask
 
     def asleep(self) -> tuple[Ints, Ints]:
-        """Rows of the concepts that sleep or were pruned, and of the observations all
-        of whose concepts are among them.
+        """Return the rows of the concepts that sleep or were pruned, and of the
+        observations all of whose concepts are among them.
         """
-        tier = self.concepts["tier"]
-        alive = self.concepts["alive"]
-        gone = (tier == Tier.SLEEPING) | ~alive
-        if not gone.any():
+        is_gone = (self.concepts["tier"] == Tier.SLEEPING) | ~self.concepts["alive"]
+        if not is_gone.any():
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         observation = self.mentions["observation"]
-        total = np.bincount(observation, minlength=len(self.observations))
-        away = np.bincount(
-            observation[gone[self.mentions["concept"]]],
-            minlength=len(self.observations),
-        )
-        return np.flatnonzero(gone), np.flatnonzero((total > 0) & (away == total))
+        n_observations = len(self.observations)
+        n_mentions = np.bincount(observation, minlength=n_observations)
+        gone_mentions = observation[is_gone[self.mentions["concept"]]]
+        n_gone = np.bincount(gone_mentions, minlength=n_observations)
+        is_asleep = (n_mentions > 0) & (n_gone == n_mentions)
+        return np.flatnonzero(is_gone), np.flatnonzero(is_asleep)
 
     def _rows(self) -> dict[tuple[int, int], int]:
         if self._row_of is None:
             living = self.rows_of()
-            agents, ids = (
-                self.concepts[name][living].tolist() for name in ("agent", "concept_id")
-            )
-            self._row_of = dict(
-                zip(zip(agents, ids, strict=True), living.tolist(), strict=True)
-            )
+            agents = self.concepts["agent"][living].tolist()
+            ids = self.concepts["concept_id"][living].tolist()
+            keys = zip(agents, ids, strict=True)
+            self._row_of = dict(zip(keys, living.tolist(), strict=True))
         return self._row_of
 
     def _linked(self) -> dict[int, int]:
         if self._link_of is None:
             living = np.flatnonzero(self.links["count"] > 0)
-            keys = (self.links["a"][living].astype(np.int64) << 32) | self.links["b"][
-                living
-            ]
-            self._link_of = dict(zip(keys.tolist(), living.tolist(), strict=True))
+            keys = self._link_keys(living)
+            self._link_of = dict(zip(keys, living.tolist(), strict=True))
         return self._link_of
 
+    def _link_keys(self, rows: Ints) -> list[int]:
+        """Return one key a link: its first end's row above its second end's."""
+        first = self.links["a"][rows].astype(np.int64)
+        keys: list[int] = ((first << 32) | self.links["b"][rows]).tolist()
+        return keys
+
     def _fold_observations(self, events: Sequence[Event]) -> None:
-        """One pass in Python to find the rows, then one numpy expression a column.
+        """Take in observations: one pass in Python to find the rows, then one numpy
+        expression a column.
 
         What is not `counted` came with a file that states its concepts' numbers; its
         concepts that had `faded` are gone.
         """
-        facts = list[tuple[int, ...]]()
-        # Of each mention its row, count, whether it refuses, and its event's position;
-        # of each link its key and that.
-        found, counts, refused, by, keys, linked_by = (list[int]() for _ in range(6))
+        facts = list[tuple[int, ...]]()  # one row an event
+        # Of each mention its concept's row, its count, whether it refuses, and its event's
+        # position.
+        mention_rows = list[int]()
+        mention_counts = list[int]()
+        mention_refused = list[bool]()
+        mention_events = list[int]()
+        # Of each link its key and its event's position.
+        link_keys = list[int]()
+        link_events = list[int]()
         for position, event in enumerate(events):
-            body, concepts, agent = (
-                event.body,
-                event.body["concepts"],
-                self.agents.number(event.agent),
-            )
-            numbers = (
-                agent,
-                self.types.number(body["type"]),
-                self.projects.number(body.get("project", "")),
-            )
-            facts.append((event.seq, event.at, *numbers, TRUST[body["source"]]))
-            by += [position] * len(concepts)
-            denied = body.get("refused", ())
-            refused += [concept[0] in denied for concept in concepts]
+            body = event.body
+            concepts = body["concepts"]
+            agent = self.agents.number(event.agent)
+            kind = self.types.number(body["type"])
+            project = self.projects.number(body.get("project", ""))
+            trust = TRUST[body["source"]]
+            facts.append((event.seq, event.at, agent, kind, project, trust))
+            mention_events += [position] * len(concepts)
+            refused = body.get("refused", ())
+            mention_refused += [concept[0] in refused for concept in concepts]
             if not body.get("counted", True):
-                found += [
-                    self._known_row(agent, concept, body["faded"])
-                    for concept in concepts
+                faded = body["faded"]
+                mention_rows += [
+                    self._known_row(agent, concept, faded) for concept in concepts
                 ]
-                counts += [0] * len(concepts)
+                mention_counts += [0] * len(concepts)
                 continue
             rows = [self._find_row(agent, concept) for concept in concepts]
-            found += rows
-            counts += [concept[3] for concept in concepts]
-            pairs = [one << 32 | other for one, other in combinations(sorted(rows), 2)]
-            keys += pairs
-            linked_by += [position] * len(pairs)
-        first = self.observations.extend(
-            ("seq", "at", "agent", "type", "project", "trust"), facts
-        ).start
-        at, _, kind, _, trust = np.array(facts, np.int64).T[1:]
-        row, number, event_of = (
-            np.array(numbers, np.int64) for numbers in (found, counts, by)
-        )
+            mention_rows += rows
+            mention_counts += [concept[3] for concept in concepts]
+            keys = [a << 32 | b for a, b in combinations(sorted(rows), 2)]
+            link_keys += keys
+            link_events += [position] * len(keys)
+        names = ("seq", "at", "agent", "type", "project", "trust")
+        first = self.observations.extend(names, facts).start
+        at, _, kinds, _, trusts = np.array(facts, np.int64).T[1:]
+        row = np.array(mention_rows, np.int64)
+        number = np.array(mention_counts, np.int64)
+        event_of = np.array(mention_events, np.int64)
         self.mentions.put(
             self.mentions.grow(len(row)), observation=event_of + first, concept=row
         )
-        new = number > 0
-        of = event_of[new]
-        weight, sentiment = (
-            np.array([event.body[name] for event in events])[of]
-            for name in ("weight", "sentiment")
+        is_counted = number > 0
+        counted_events = event_of[is_counted]
+        weights = np.array([event.body["weight"] for event in events])
+        sentiments = np.array([event.body["sentiment"] for event in events])
+        mentions = _Mentions(
+            rows=row[is_counted],
+            counts=number[is_counted],
+            at=at[counted_events],
+            type=kinds[counted_events],
+            trust=trusts[counted_events].astype(np.int8),
+            refused=np.array(mention_refused, bool)[is_counted],
+            weight=weights[counted_events],
+            sentiment=sentiments[counted_events],
         )
-        said = (
-            kind[of],
-            trust[of].astype(np.int8),
-            np.array(refused, bool)[new],
-            weight,
-            sentiment,
-        )
-        self._count_mentions(_Mentions(row[new], number[new], at[of], *said))
-        if keys:
-            links = np.array(
-                self._find_links(keys), np.int64
-            )  # before the counts are looked at, since it makes rows
-            self.link_counts.take_in(links, at[linked_by])
+        self._count_mentions(mentions)
+        if link_keys:
+            # The rows of the links come first, since new ones change the table of counts.
+            links = np.array(self._find_links(link_keys), np.int64)
+            self.link_counts.take_in(links, at[link_events])
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
-        """The row of a mentioned concept; a new one gets its identity here and its
+        """Return the row of a mentioned concept; a new one gets its identity here and its
         numbers afterwards.
         """
         rows = self._rows()
         key = (agent, concept[0])
         row = rows.get(key)
-        return (
-            rows.setdefault(key, self._new_row(agent, concept)) if row is None else row
-        )
+        if row is None:
+            row = self._new_row(agent, concept)
+            rows[key] = row
+        return row
 
     def _known_row(
         self, agent: int, concept: Sequence[Any], faded: Sequence[int]
     ) -> int:
-        """The living row of a concept whose numbers are known already, else one that is
-        gone.
+        """Return the living row of a concept whose numbers are known already, else one that
+        is gone.
         """
-        row = None if concept[0] in faded else self._rows().get((agent, concept[0]))
+        row = None
+        if concept[0] not in faded:
+            row = self._rows().get((agent, concept[0]))
         if row is None:
             row = self._new_row(agent, concept)
             self.concepts.put(row, alive=False, first_seen=0, last_seen=0)
@@ -350,82 +359,84 @@ class Axon(View):
     def _count_mentions(self, mentions: _Mentions) -> None:
         rows = mentions.rows
         counts = mentions.counts
-        at = mentions.at
         table = self.concepts
-        touched = self.concept_counts.take_in(rows, counts, at)
-        np.add.at(
-            table["fix_count"],
-            rows,
-            np.where(mentions.type == self.types.find(FIX_TYPE), counts, 0),
-        )
+        touched = self.concept_counts.take_in(rows, counts, mentions.at)
+        is_fix = mentions.type == self.types.find(FIX_TYPE)
+        np.add.at(table["fix_count"], rows, np.where(is_fix, counts, 0))
         np.add.at(table["sentiment_sum"], rows, mentions.sentiment * counts)
         np.maximum.at(table["source_weight"], rows, mentions.weight)
         self._believe(mentions, touched)
         table["type"][rows] = mentions.type  # of a repeated row the last one stays
-        table["tier"][touched[table["tier"][touched] == Tier.SLEEPING]] = Tier.NEUTRAL
+        woken = touched[table["tier"][touched] == Tier.SLEEPING]
+        table["tier"][woken] = Tier.NEUTRAL
 
     def _believe(self, mentions: _Mentions, touched: Ints) -> None:
         """Take in how far each mention is trusted, and count the affirming ones apart."""
         table = self.concepts
-        own = mentions.trust >= TRUST["agent"]
-        affirms = own & ~mentions.refused
-        for name, chosen in zip(
-            _LEVELS, (affirms, own & mentions.refused, ~own), strict=True
-        ):
-            np.maximum.at(table[name], mentions.rows[chosen], mentions.trust[chosen])
+        is_trusted = mentions.trust >= TRUST["agent"]
+        affirms = is_trusted & ~mentions.refused
+        refuses = is_trusted & mentions.refused
+        masks = {"affirmed": affirms, "refused": refuses, "heard": ~is_trusted}
+        for name, mask in masks.items():
+            np.maximum.at(table[name], mentions.rows[mask], mentions.trust[mask])
         rows = mentions.rows[affirms]
         counts = mentions.counts[affirms]
         at = mentions.at[affirms]
-        fixes = mentions.type[affirms] == self.types.find(FIX_TYPE)
+        is_fix = mentions.type[affirms] == self.types.find(FIX_TYPE)
         np.add.at(table["own_count"], rows, counts)
-        np.add.at(table["own_fix_count"], rows, np.where(fixes, counts, 0))
+        np.add.at(table["own_fix_count"], rows, np.where(is_fix, counts, 0))
         np.minimum.at(table["own_first_seen"], rows, at)
         np.maximum.at(table["own_last_seen"], rows, at)
         self._set_trust(touched)
 
     def _set_trust(self, rows: Ints) -> None:
-        """Trust from its parts: a refusal lifts nothing that a stranger said."""
-        affirmed, refused, heard = (self.concepts[name][rows] for name in _LEVELS)
-        lower = np.where(heard >= 0, heard, np.maximum(refused, 0))
-        self.concepts["trust"][rows] = np.where(affirmed >= 0, affirmed, lower)
+        """Set the trust from its parts: a refusal lifts nothing that a stranger said."""
+        table = self.concepts
+        affirmed = table["affirmed"][rows]
+        refused = table["refused"][rows]
+        unverified = table["heard"][rows]
+        lower = np.where(unverified >= 0, unverified, np.maximum(refused, 0))
+        table["trust"][rows] = np.where(affirmed >= 0, affirmed, lower)
 
     def _find_links(self, keys: Iterable[int]) -> list[int]:
-        """The rows of these links; a new one gets its ends here and its numbers
+        """Return the rows of these links; a new one gets its ends here and its numbers
         afterwards.
         """
         links = self._linked()
-        wanted = list(keys)
-        new = list(dict.fromkeys(key for key in wanted if key not in links))
-        links.update(zip(new, count(len(self.links)), strict=False))
-        fresh = np.array(new, np.int64)
+        all_keys = list(keys)
+        new_keys = list(dict.fromkeys(key for key in all_keys if key not in links))
+        links.update(zip(new_keys, count(len(self.links)), strict=False))
+        ends = np.array(new_keys, np.int64)
         self.links.put(
-            self.links.grow(len(new)),
-            a=fresh >> 32,
-            b=fresh & 0xFFFFFFFF,
+            self.links.grow(len(new_keys)),
+            a=ends >> 32,
+            b=ends & 0xFFFFFFFF,
             last_seen=-LATEST,
         )
-        return [links[key] for key in wanted]
+        return [links[key] for key in all_keys]
 
     def _graduate(self, event: Event) -> None:
-        """A concept enters with every mention that short-term memory counted, each at
+        """Let a concept enter with every mention that short-term memory counted, each at
         its own time.
         """
         body = event.body
+        agent = self.agents.number(event.agent)
         row = self._find_row(
-            self.agents.number(event.agent),
-            [body["concept_id"], body["label"], body["surface"]],
+            agent, [body["concept_id"], body["label"], body["surface"]]
         )
         self._enter([row], body.get("project", ""))
         n = min(len(body["counts"]), len(body["times"]))
-        counts, at = (
-            np.array(body[name][:n], np.int64) for name in ("counts", "times")
+        mentions = _Mentions(
+            rows=np.full(n, row),
+            counts=np.array(body["counts"][:n], np.int64),
+            at=np.array(body["times"][:n], np.int64),
+            type=np.full(n, self.types.number(GRADUATED_TYPE)),
+            trust=np.full(n, TRUST[body["source"]], np.int8),
+            refused=np.zeros(n, bool),
+            weight=np.full(n, body["weight"]),
+            sentiment=np.zeros(n),
         )
-        n = len(at)
-        kind = self.types.number(GRADUATED_TYPE)
-        trust = np.full(n, TRUST[body["source"]], np.int8)
-        weight = np.full(n, body["weight"])
-        who = np.full(n, kind), trust, np.zeros(n, bool), weight
-        self._count_mentions(_Mentions(np.full(n, row), counts, at, *who, np.zeros(n)))
+        self._count_mentions(mentions)
 
     def _enter(self, rows: Sequence[int], project: str) -> None:
         self.entered.put(
@@ -435,154 +446,168 @@ class Axon(View):
         )
 
     def _fold_imported(self, events: Sequence[Event]) -> None:
-        """Distinct concepts as a file stated them; of what was known already the larger
-        number stays.
+        """Take in distinct concepts as a file stated them; of what was known already the
+        larger number stays.
         """
         bodies = [event.body for event in events]
-        agents = [self.agents.number(event.agent) for event in events]
-        found = [
-            self._find_row(agent, body["concepts"][0])
-            for agent, body in zip(agents, bodies, strict=True)
-        ]
-        self._enter(found, "")
-        rows = np.array(found, np.int64)
+        row_numbers = []
+        for event in events:
+            agent = self.agents.number(event.agent)
+            row_numbers.append(self._find_row(agent, event.body["concepts"][0]))
+        self._enter(row_numbers, "")
+        rows = np.array(row_numbers, np.int64)
         table = self.concepts
-        stated = {name: np.array([body[name] for body in bodies]) for name in _STATED}
-        stated["count"] = np.array([body["concepts"][0][3] for body in bodies])
-        stated["type"] = np.array([self.types.number(body["type"]) for body in bodies])
-        stated["tier"] = np.array([Tier[body["tier"]] for body in bodies])
-        kind = np.array(
-            [
-                self.node_types.number(body.get("node_type", NODE_TYPE))
-                for body in bodies
-            ]
-        )
+        columns = self._imported_columns(bodies)
+        kind = columns["node_type"]
         table["node_type"][rows] = np.where(kind, kind, table["node_type"][rows])
         before = table["last_seen"][rows]
-        at = stated["last_seen"]
+        at = columns["last_seen"]
         last = np.maximum(before, at)
-        new = before == -LATEST
-        later = at > before
-        more = stated["count"] > table["count"][rows]
-        wakes = later & (table["tier"][rows] == Tier.SLEEPING)
-        for name, takes in (
-            ("sentiment_sum", more),
-            ("type", later),
-            ("tier", new | wakes),
-        ):
-            table[name][rows] = np.where(takes, stated[name], table[name][rows])
-        # An unreadable time of a file is the earliest one; it says nothing about a
-        # concept that is known.
-        first = np.where(
-            ~new & (stated["first_seen"] == EARLIEST), LATEST, stated["first_seen"]
-        )
+        is_new = before == -LATEST
+        is_later = at > before
+        has_more = columns["count"] > table["count"][rows]
+        wakes = is_later & (table["tier"][rows] == Tier.SLEEPING)
+        replaces = {
+            "sentiment_sum": has_more,
+            "type": is_later,
+            "tier": is_new | wakes,
+        }
+        for name, mask in replaces.items():
+            table[name][rows] = np.where(mask, columns[name], table[name][rows])
+        # An unreadable time of a file is the earliest one; it says nothing about a concept
+        # that is known.
+        first = columns["first_seen"]
+        first = np.where(~is_new & (first == EARLIEST), LATEST, first)
         table["first_seen"][rows] = np.minimum(first, table["first_seen"][rows])
-        told = np.array(
-            [_told_apart(*pair) for pair in zip(bodies, first.tolist(), strict=True)],
-            np.int64,
-        )
-        for column, name in enumerate(_APART):
-            larger = np.minimum if name == "own_first_seen" else np.maximum
-            table[name][rows] = larger(told[:, column], table[name][rows])
-        self._set_trust(rows)
+        self._take_levels(rows, bodies, first)
         for name in ("count", "fix_count", "source_weight"):
-            table[name][rows] = np.maximum(stated[name], table[name][rows])
-        faded = table["decayed"][rows] * remaining(
-            (last - before) / MICROSECONDS_PER_DAY
-        )
+            table[name][rows] = np.maximum(columns[name], table[name][rows])
+        days_since_before = (last - before) / MICROSECONDS_PER_DAY
+        days_since_stated = (last - at) / MICROSECONDS_PER_DAY
         table["decayed"][rows] = np.maximum(
-            faded, stated["decayed"] * remaining((last - at) / MICROSECONDS_PER_DAY)
+            table["decayed"][rows] * remaining(days_since_before),
+            columns["decayed"] * remaining(days_since_stated),
         )
         table["last_seen"][rows] = last
 
+    def _imported_columns(self, bodies: Sequence[Body]) -> dict[str, NDArray[Any]]:
+        """Return what files stated of concepts, by column."""
+        columns: dict[str, NDArray[Any]] = {}
+        for name in _STATED:
+            columns[name] = np.array([body[name] for body in bodies])
+        columns["count"] = np.array([body["concepts"][0][3] for body in bodies])
+        columns["type"] = np.array([self.types.number(body["type"]) for body in bodies])
+        columns["tier"] = np.array([Tier[body["tier"]] for body in bodies])
+        node_types = [body.get("node_type", NODE_TYPE) for body in bodies]
+        columns["node_type"] = np.array(
+            [self.node_types.number(node_type) for node_type in node_types]
+        )
+        return columns
+
+    def _take_levels(
+        self, rows: Ints, bodies: Sequence[Body], first_seen: Ints
+    ) -> None:
+        """Take in who said the imported concepts, and the numbers of their owners' own
+        mentions.
+        """
+        pairs = zip(bodies, first_seen.tolist(), strict=True)
+        levels = [_levels_and_own_numbers(body, first) for body, first in pairs]
+        columns = np.array(levels, np.int64)
+        for column, name in enumerate(_APART):
+            larger = np.minimum if name == "own_first_seen" else np.maximum
+            values = self.concepts[name]
+            values[rows] = larger(columns[:, column], values[rows])
+        self._set_trust(rows)
+
     def _link(self, event: Event) -> None:
-        agent = self.agents.number(event.agent)
-        known = self._rows()
-        keys: dict[int, tuple[int, int]] = {}
-        for one, other, n, last_seen in event.body["links"]:
-            ends = sorted(
-                row
-                for concept in (one, other)
-                if (row := known.get((agent, concept))) is not None
-            )
+        self.agents.number(event.agent)  # also an agent without links has a number
+        numbers_of: dict[int, tuple[int, int]] = {}  # by key of a link
+        for first_id, second_id, n_texts, last_seen in event.body["links"]:
+            ends = sorted(self._living_rows(event.agent, [first_id, second_id]))
             if len(ends) == 2:
-                keys[ends[0] << 32 | ends[1]] = n, last_seen
-        rows = self._find_links(keys)
-        numbers = np.array(list(keys.values()), np.int64).reshape(-1, 2)
+                numbers_of[ends[0] << 32 | ends[1]] = (n_texts, last_seen)
+        rows = self._find_links(numbers_of)
+        numbers = np.array(list(numbers_of.values()), np.int64).reshape(-1, 2)
         np.maximum.at(self.links["count"], rows, numbers[:, 0])
         np.maximum.at(self.links["last_seen"], rows, numbers[:, 1])
 
     def _scan(self, event: Event) -> None:
         for agent, tiers in event.body["tiers"].items():
-            for tier, concepts in tiers.items():
-                self.concepts["tier"][self._known(agent, concepts)] = Tier[tier]
+            for tier, concept_ids in tiers.items():
+                rows = self._living_rows(agent, concept_ids)
+                self.concepts["tier"][rows] = Tier[tier]
         for agent, pairs in event.body["dropped_links"].items():
-            ends = (sorted(self._known(agent, pair)) for pair in pairs)
-            self._drop_links(pair[0] << 32 | pair[1] for pair in ends if len(pair) == 2)
+            keys = []
+            for pair in pairs:
+                ends = sorted(self._living_rows(agent, pair))
+                if len(ends) == 2:
+                    keys.append(ends[0] << 32 | ends[1])
+            self._drop_links(keys)
 
     def _prune(self, event: Event) -> None:
         for agent, concepts in event.body["concepts"].items():
-            rows = self._known(agent, [concept["concept_id"] for concept in concepts])
+            rows = self._living_rows(
+                agent, [concept["concept_id"] for concept in concepts]
+            )
             self.concepts["alive"][rows] = False
             for row in rows:
-                del self._rows()[
-                    int(self.concepts["agent"][row]),
-                    int(self.concepts["concept_id"][row]),
-                ]
-            gone = np.isin(self.links["a"], rows) | np.isin(self.links["b"], rows)
-            lost = np.flatnonzero(gone & (self.links["count"] > 0))
-            self._drop_links(
-                (
-                    (self.links["a"][lost].astype(np.int64) << 32)
-                    | self.links["b"][lost]
-                ).tolist()
+                number = int(self.concepts["agent"][row])
+                concept_id = int(self.concepts["concept_id"][row])
+                del self._rows()[number, concept_id]
+            has_pruned_end = np.isin(self.links["a"], rows) | np.isin(
+                self.links["b"], rows
             )
+            lost = np.flatnonzero(has_pruned_end & (self.links["count"] > 0))
+            self._drop_links(self._link_keys(lost))
 
-    def _known(self, agent: str, concepts: Iterable[int]) -> list[int]:
-        return [
-            row for concept in concepts if (row := self.row(agent, concept)) is not None
-        ]
+    def _living_rows(self, agent: str, concept_ids: Iterable[int]) -> list[int]:
+        """Return the rows of those of these concepts that live."""
+        rows = []
+        for concept_id in concept_ids:
+            row = self.row(agent, concept_id)
+            if row is not None:
+                rows.append(row)
+        return rows
 
     def _drop_links(self, keys: Iterable[int]) -> None:
         links = self._linked()
-        self.links["count"][[links.pop(key) for key in keys if key in links]] = 0
+        rows = [links.pop(key) for key in keys if key in links]
+        self.links["count"][rows] = 0
 
 
 def _without_repeats(events: Iterable[Event]) -> Iterator[list[Event]]:
-    """The events in runs in which no concept of an agent comes twice."""
+    """Yield the events in runs in which no concept of an agent comes twice."""
     run: dict[tuple[str, int], Event] = {}
     for event in events:
-        if (key := (event.agent, event.body["concepts"][0][0])) in run:
+        key = (event.agent, event.body["concepts"][0][0])
+        if key in run:
             yield list(run.values())
             run = {}
         run[key] = event
     yield list(run.values())
 
 
-def _told_apart(body: Body, first_seen: int) -> list[int]:
-    """What _APART names, of one imported concept: as its file told it apart, else by
+def _levels_and_own_numbers(body: Body, first_seen: int) -> list[int]:
+    """Return what _APART names, of one imported concept: as its file states it, else by
     whose the whole concept is.
 
     `first_seen` is what counts as the file's.
     """
-    if (said := body.get("said")) is not None:
-        levels = [-1 if said[name] is None else TRUST[said[name]] for name in _LEVELS]
-        if said["affirmed"] is None:
-            return [*levels, 0, 0, LATEST, -LATEST]
-        return [
-            *levels,
-            *(said[name] for name in ("count", "fix_count", "first_seen", "last_seen")),
-        ]
+    unowned = [0, 0, LATEST, -LATEST]
+    speakers = body.get("said")
+    if speakers is not None:
+        levels = []
+        for name in _LEVELS:
+            source = speakers[name]
+            levels.append(-1 if source is None else TRUST[source])
+        if speakers["affirmed"] is None:
+            return levels + unowned
+        names = ("count", "fix_count", "first_seen", "last_seen")
+        return levels + [speakers[name] for name in names]
     trust = TRUST[body["source"]]
     if trust < TRUST["agent"]:
-        return [-1, -1, trust, 0, 0, LATEST, -LATEST]
+        return [-1, -1, trust, *unowned]
     # An agent's own concept is stated with an agent's own numbers.
-    return [
-        trust,
-        -1,
-        -1,
-        body["concepts"][0][3],
-        body["fix_count"],
-        first_seen,
-        body["last_seen"],
-    ]
+    count_in_file = body["concepts"][0][3]
+    numbers = [count_in_file, body["fix_count"], first_seen, body["last_seen"]]
+    return [trust, -1, -1, *numbers]

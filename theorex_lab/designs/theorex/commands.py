@@ -41,16 +41,13 @@ def scan(agent: str | None) -> None:
 
     JSON: {tiers, changed, slept, links_dropped}
     """
-    found = open_lab().theorex.scan(agents=None if agent is None else [agent])
-    tiers = (
-        "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count)
-        or "nothing to scan"
-    )
+    update = open_lab().theorex.scan(agents=None if agent is None else [agent])
+    tiers = [f"{tier} {count}" for tier, count in update.tiers.items() if count]
     text = (
-        f"{tiers}\n{found.changed} changed tier, {found.slept} fell asleep,"
-        f" {found.links_dropped} links dropped"
+        f"{'  '.join(tiers) or 'nothing to scan'}\n{update.changed} changed tier,"
+        f" {update.slept} fell asleep, {update.links_dropped} links dropped"
     )
-    emit(found._asdict(), text)
+    emit(update._asdict(), text)
 
 
 @command("prune")
@@ -85,24 +82,32 @@ def flush(agent: str | None, session: str | None) -> None:
 
     theorex = open_lab().theorex
     name = own_agent(agent)
-    if session is not None:
+    if session is None:
+        sessions = theorex.sessions(agent=name)
+    else:
         theorex.check_turns(check_session(session), agent=name)
-    sessions = (
-        theorex.sessions(agent=name) if session is None else [check_session(session)]
-    )
-    done = [theorex.flush(session_id, agent=name) for session_id in sessions]
-    for own in (
-        design.flush for design in theorex.home.designs if design.flush is not None
-    ):
-        for session_id in sessions:
-            own(theorex.home, name, session_id)
-    if problem := theorex.searcher.vectors.embed_some(_EMBEDDING_SECONDS):
+        sessions = [check_session(session)]
+    results = [theorex.flush(session_id, agent=name) for session_id in sessions]
+    _flush_designs(theorex.home, name, sessions)
+    problem = theorex.searcher.vectors.embed_some(_EMBEDDING_SECONDS)
+    if problem:
         note(f"texts wait for their vectors: {problem}")
-    kept = sum(flushed.kept for flushed in done)
-    let_go = sum(flushed.discarded for flushed in done)
     refresh(theorex.home, _MOST_PROJECTS)
-    result = {"sessions": len(done), "kept": kept, "let_go": let_go}
-    emit(result, f"{kept} events kept, {let_go} let go, in {len(done)} sessions")
+    n_kept = sum(result.kept for result in results)
+    n_discarded = sum(result.discarded for result in results)
+    n_sessions = len(results)
+    emit(
+        {"sessions": n_sessions, "kept": n_kept, "let_go": n_discarded},
+        f"{n_kept} events kept, {n_discarded} let go, in {n_sessions} sessions",
+    )
+
+
+def _flush_designs(home: Home, agent: str, sessions: Sequence[str]) -> None:
+    """Let each design do what it does at the end of a session."""
+    for design in home.designs:
+        if design.flush is not None:
+            for session_id in sessions:
+                design.flush(home, agent, session_id)
 
 
 @command("graduate")
@@ -133,10 +138,10 @@ def promote(agent: str | None, force: tuple[int, ...]) -> None:
 
     JSON: {concepts, links}
     """
-    done = open_lab().theorex.promote(agent=own_agent(agent), force=force)
+    result = open_lab().theorex.promote(agent=own_agent(agent), force=force)
     emit(
-        done._asdict(),
-        f"{done.concepts} concepts and {done.links} links promoted or brought up to"
+        result._asdict(),
+        f"{result.concepts} concepts and {result.links} links promoted or brought up to"
         " date",
     )
 
@@ -150,14 +155,21 @@ def query_shared(query: tuple[str, ...], limit: int) -> None:
 
     JSON: {hits: [{text, count, agent, tier}]}
     """
-    found = open_lab().theorex.query_shared(" ".join(query), limit=limit)
-    hits = [
-        {"text": hit.text, "count": hit.count, "agent": hit.agent, "tier": hit.tier}
-        for hit in found
-    ]
-    lines = [
-        f"{hit.tier:<8} x{hit.count:<4} {hit.text}  ({hit.agent})" for hit in found
-    ]
+    concepts = open_lab().theorex.query_shared(" ".join(query), limit=limit)
+    hits = []
+    lines = []
+    for concept in concepts:
+        hits.append(
+            {
+                "text": concept.text,
+                "count": concept.count,
+                "agent": concept.agent,
+                "tier": concept.tier,
+            }
+        )
+        lines.append(
+            f"{concept.tier:<8} x{concept.count:<4} {concept.text}  ({concept.agent})"
+        )
     emit({"hits": hits}, "\n".join(lines) or "nothing found")
 
 
@@ -173,7 +185,7 @@ def flash_inject(agent: str | None, session: str) -> None:
     theorex = open_lab().theorex
     name = own_agent(agent)
     context = theorex.flash_context(check_session(session), agent=name)
-    _note_given(
+    _note_served(
         theorex.home, "flash_inject", context.items, context.tokens, name, session
     )
     emit({"text": context.text}, context.text.rstrip("\n"))
@@ -195,12 +207,12 @@ def boot_aware(agent: str | None, model: str) -> None:
     theorex = open_lab().theorex
     name = own_agent(agent)
     context = theorex.boot_aware(model, agent=name)
-    _note_given(theorex.home, "boot_aware", context.items, context.tokens, name)
-    known = [*BUDGETS, *theorex.home.settings.models]
-    if model not in known:
+    _note_served(theorex.home, "boot_aware", context.items, context.tokens, name)
+    models = [*BUDGETS, *theorex.home.settings.models]
+    if model not in models:
         note(
-            f"no model {model!r} is known, so it gets the default's budget; the nearest"
-            f" is {nearest(model, known)!r}"
+            f"no model {model!r} is models, so it gets the default's budget; the nearest"
+            f" is {nearest(model, models)!r}"
         )
     emit({**asdict(context), "model": model}, context.text.rstrip("\n"))
 
@@ -213,8 +225,8 @@ def confirm(observation_id: str) -> None:
 
     JSON: {observation_id, text}
     """
-    found = open_lab().theorex.confirm(observation_id)
-    emit(found._asdict(), f"{found.observation_id}\nconfirmed: {one_row(found.text)}")
+    fix = open_lab().theorex.confirm(observation_id)
+    emit(fix._asdict(), f"{fix.observation_id}\nconfirmed: {one_row(fix.text)}")
 
 
 @command("moment")
@@ -227,15 +239,15 @@ def moment(agent: str | None, session: str, story: tuple[str, ...]) -> None:
 
     JSON: {event_id, concepts}
     """
-    done = (
+    written = (
         open_lab()
         .agent(own_agent(agent))
         .write(" ".join(story), observation_type=MOMENT_TYPE, session=session)
     )
-    concepts = ", ".join(done.concepts) or "none"
+    concepts = ", ".join(written.concepts) or "none"
     emit(
-        {"event_id": done.event_id, "concepts": done.concepts},
-        f"{done.event_id}\nconcepts: {concepts}",
+        {"event_id": written.event_id, "concepts": written.concepts},
+        f"{written.event_id}\nconcepts: {concepts}",
     )
 
 
@@ -248,14 +260,14 @@ def drift(agent: str | None) -> None:
     JSON: {agent, coverage, state, anchors, active, left}
     """
     name = own_agent(agent)
-    found = open_lab().theorex.drift(agent=name)
+    result = open_lab().theorex.drift(agent=name)
     text = (
-        f"{name}: {found.state}, {found.active} of {found.anchors} anchors are ACTIVE"
+        f"{name}: {result.state}, {result.active} of {result.anchors} anchors are"
+        " ACTIVE"
     )
-    emit(
-        found.to_dict(),
-        text + (f"; left: {one_row(', '.join(found.left))}" if found.left else ""),
-    )
+    if result.left:
+        text += f"; left: {one_row(', '.join(result.left))}"
+    emit(result.to_dict(), text)
 
 
 @command("context-monitor")
@@ -277,34 +289,34 @@ def context_monitor(agent: str | None, session: str, context_pct: float | None) 
 
     JSON: {fired, context_pct, calls, written, …}
     """
-    found = open_lab().theorex.check_context(
+    check = open_lab().theorex.check_context(
         session, context_pct, agent=own_agent(agent)
     )
-    done = (
-        f"summed up in {found.written}"
-        if found.written
-        else "nothing to sum up"
-        if found.fired
-        else "not due"
-    )
-    about = "about " if found.estimated else ""
+    result = "not due"
+    if check.written:
+        result = f"summed up in {check.written}"
+    elif check.fired:
+        result = "nothing to sum up"
+    about = "about " if check.estimated else ""
     emit(
-        found.to_dict(),
-        f"{about}{found.context_pct:g} % of the context, {found.calls} calls: {done}",
+        check.to_dict(),
+        f"{about}{check.context_pct:g} % of the context, {check.calls} calls: {result}",
     )
 
 
-def _note_given(
+def _note_served(
     home: Home,
-    how: str,
+    kind: str,
     items: Sequence[str],
     tokens: int,
     agent: str,
     session: str = "",
 ) -> None:
+    """Note that a context of this kind was served; a failure is told, not raised."""
     from theorex_lab.memory.retrieval_log import note_recalled
 
-    if problem := note_recalled(
-        home, how, items=items, tokens=tokens, agent=agent, session=session
-    ):
+    problem = note_recalled(
+        home, kind, items=items, tokens=tokens, agent=agent, session=session
+    )
+    if problem:
         note(problem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
+from theorex_lab.designs.theorex.declarations import MEMORY_SETTINGS, READ_FROM
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
 from theorex_lab.memory.contract import (
     AuditPart,
@@ -45,34 +46,16 @@ if TYPE_CHECKING:
     from theorex_lab.search.index import ItemIndex
 
 
-# Kind of an entry of the audit log -> the kinds of events that it is read from.
-READ_FROM = {
-    "tier_change": ("imported", "prune", "scan"),
-    "graduation": ("graduated",),
-    "prune": ("prune",),
-    "moment_capture": ("observation",),
-}
-MEMORY_SETTINGS = (
-    "decayLaw",
-    "decayParams",
-    "halfLifeDays",
-    "fixHalfLifeDays",
-    "activeThreshold",
-    "mildThreshold",
-    "contextTokens",
-)
-
-
-def _sentence_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _sentence_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.theorex.sections import sentence_lines
 
-    return sentence_lines(home, wanted)
+    return sentence_lines(home, request)
 
 
-def _concept_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _concept_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.theorex.sections import concept_lines
 
-    return concept_lines(home, wanted)
+    return concept_lines(home, request)
 
 
 def _refine_all(home: Home, agent: str | None) -> str:
@@ -174,18 +157,18 @@ def _asleep(home: Home, index: ItemIndex) -> Mask:
     return asleep(home, index)
 
 
-def _shared_documents(home: Home, index: ItemIndex, own: Mask) -> Mask:
+def _shared_documents(home: Home, index: ItemIndex, visible: Mask) -> Mask:
     from theorex_lab.designs.theorex.answers import shared_documents
 
-    return shared_documents(home, index, own)
+    return shared_documents(home, index, visible)
 
 
 def _related(
-    home: Home, index: ItemIndex, found: Ints, allowed: Mask, now: int
+    home: Home, index: ItemIndex, hits: Ints, allowed: Mask, now: int
 ) -> tuple[Ints, Floats]:
     from theorex_lab.designs.theorex.answers import related
 
-    return related(home, index, found, allowed, now)
+    return related(home, index, hits, allowed, now)
 
 
 def _reminders(home: Home) -> Iterable[Reminder]:
@@ -213,11 +196,11 @@ def _reading() -> Callable[[Event], Iterable[AuditRecord]]:
 
 
 def _audit_entries(
-    home: Home, asked: AuditQuery, take: Callable[[Event], Iterable[AuditRecord]]
+    home: Home, query: AuditQuery, take: Callable[[Event], Iterable[AuditRecord]]
 ) -> list[AuditMatch]:
     from theorex_lab.designs.theorex.answers import audit_entries
 
-    return audit_entries(home, asked, take)
+    return audit_entries(home, query, take)
 
 
 def _propose(home: Home, turned_down: frozenset[str]) -> Proposal:
@@ -266,11 +249,11 @@ def _consolidated(home: Home) -> Mapping[tuple[str, str], int]:
 
 DESIGN = Design(
     name="theorex",
-    face=_face,
+    api=_face,
     tools=_tools,
     kinds=KINDS,
     upcasters=UPCASTERS,
-    leads=False,
+    default=False,
     events=EventsPart(settled=_settled),
     views=_views,
     items=(OBSERVATION, CONCEPT, MOMENT),
@@ -293,5 +276,5 @@ DESIGN = Design(
             MEMORY_SETTINGS, propose=_propose, score=_score, evidence=_evidence
         )
     },
-    consolidated=_consolidated,
+    processed_up_to=_consolidated,
 )

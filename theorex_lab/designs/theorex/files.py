@@ -1,12 +1,15 @@
 """Export to files and import from them: the original system's layouts, and our own
 sentences beside them.
 
-agents/<agent>/axon.json      concepts and links of an agent, as Graphology exports a
-graph shared-axon.json              the shared web in the same shape, with what each
-agent contributed observations.jsonl            every sentence as it was written
-moments/<id>.json             those of them that are moments short-term/YYYY-MM-DD.jsonl
-what flushes kept on that day; stm.jsonl: of the last fourteen days SHARED_CONTEXT.md
-the context as it is now; it is not read back
+    agents/<agent>/axon.json     concepts and links of an agent, as Graphology exports a
+                                 graph
+    shared-axon.json             the shared web in the same shape, with what each agent
+                                 contributed
+    observations.jsonl           every sentence as it was written
+    moments/<id>.json            those of them that are moments
+    short-term/YYYY-MM-DD.jsonl  what flushes kept on that day; stm.jsonl: of the last
+                                 fourteen days
+    SHARED_CONTEXT.md            the context as it is now; it is not read back
 
 Whatever is imported has the source `import`: no trust rises through a file that anybody
 may have edited. For one's own backups `trust_own` keeps the sources that the file
@@ -16,7 +19,7 @@ agent whose axon.json lies beside them are therefore not counted again; without 
 count as when they were written.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
@@ -34,6 +37,7 @@ from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.stages import (
     RETENTION_DAYS,
+    SharedConcept,
     SharedWeb,
     ShortTerm,
     counted_upto,
@@ -46,7 +50,6 @@ from theorex_lab.files.formats.foreign import read_file
 from theorex_lab.files.formats.reports import (
     Exported,
     ImportOptions,
-    Read,
     Reports,
     each_file,
     file_name,
@@ -84,8 +87,8 @@ class ExportSource(NamedTuple):
 
 
 def axon_nodes(memory: ExportSource, agent: str) -> Iterator[FlatRecord]:
-    """A node a living concept of the agent, in the axon's order; weight and tier are
-    those of the present.
+    """Yield a node a living concept of the agent, in the axon's order; weight and tier
+    are those of the present.
 
     `scanned_tier` is the tier that the last scan noted, `decayed_counts` stand at
     `last_seen`.
@@ -93,76 +96,78 @@ def axon_nodes(memory: ExportSource, agent: str) -> Iterator[FlatRecord]:
     axon = memory.axon
     current = scores_of(axon, memory.now, memory.home.settings, agents=[agent])
     rows = current.rows.tolist()
-    for position, (row, told) in enumerate(
-        zip(rows, _told(axon.concepts, rows), strict=True)
-    ):
+    concepts = zip(rows, _records_of(axon.concepts, rows), strict=True)
+    for position, (row, concept) in enumerate(concepts):
+        count = concept["count"]
         attributes = {
             "canonical_form": axon.labels[row],
             "surface_form": axon.surfaces[row],
-            "concept_id": told["concept_id"],
-            "node_type": axon.node_types[told["node_type"]],
-            "observation_type": axon.types[told["type"]],
+            "concept_id": concept["concept_id"],
+            "node_type": axon.node_types[concept["node_type"]],
+            "observation_type": axon.types[concept["type"]],
             "importance_weight": round(float(current.importance[position]), _DIGITS),
             "relevance_tier": Tier(int(current.tier[position])).name,
-            "frequency_count": told["count"],
-            "last_seen": to_iso(told["last_seen"]),
-            "sentiment": round(told["sentiment_sum"] / max(told["count"], 1), _DIGITS),
+            "frequency_count": count,
+            "last_seen": to_iso(concept["last_seen"]),
+            "sentiment": round(concept["sentiment_sum"] / max(count, 1), _DIGITS),
             "agent_id": agent,
-            "source_weight": told["source_weight"],
-            "first_seen": to_iso(told["first_seen"]),
-            "fix_count": told["fix_count"],
-            "sentiment_sum": told["sentiment_sum"],
-            "trust": SOURCES[told["trust"]],
-            "scanned_tier": Tier(told["tier"]).name,
-            "decayed_counts": told["decayed"],
-            **_said(told),
+            "source_weight": concept["source_weight"],
+            "first_seen": to_iso(concept["first_seen"]),
+            "fix_count": concept["fix_count"],
+            "sentiment_sum": concept["sentiment_sum"],
+            "trust": SOURCES[concept["trust"]],
+            "scanned_tier": Tier(concept["tier"]).name,
+            "decayed_counts": concept["decayed"],
+            **_speakers(concept),
         }
-        yield {"key": str(told["concept_id"]), "attributes": attributes}
+        yield {"key": str(concept["concept_id"]), "attributes": attributes}
 
 
-def _told(table: Table, rows: list[int]) -> Iterator[FlatRecord]:
-    """The values of each of these rows of a table, by the names of its columns."""
+def _records_of(table: Table, rows: list[int]) -> Iterator[FlatRecord]:
+    """Yield the values of each of these rows of a table, by the names of its columns."""
     columns = {
         name[1:]: column[rows].tolist() for name, column in table.columns("").items()
     }
-    return (
-        dict(zip(columns, values, strict=True))
-        for values in zip(*columns.values(), strict=True)
-    )
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
 
 
-def _said(told: FlatRecord) -> FlatRecord:
-    """Who said a concept, where not all of its mentions are the owner's own, or all a
-    stranger's: levels of trust, own numbers.
+def _speakers(concept: FlatRecord) -> FlatRecord:
+    """Return who said a concept, where not all of its mentions are the owner's own, or
+    all a stranger's: levels of trust, own numbers.
     """
-    if told["refused"] < 0 and (told["affirmed"] < 0 or told["heard"] < 0):
+    is_affirmed = concept["affirmed"] >= 0
+    has_both = is_affirmed and concept["heard"] >= 0
+    if concept["refused"] < 0 and not has_both:
         return {}
-    own: FlatRecord = {
-        name: SOURCES.get(told[name]) for name in ("affirmed", "refused", "heard")
+    levels: FlatRecord = {
+        name: SOURCES.get(concept[name]) for name in ("affirmed", "refused", "heard")
     }
-    if told["affirmed"] >= 0:
-        own |= {name: told[f"own_{name}"] for name in ("count", "fix_count")}
-        own |= {
-            name: to_iso(told[f"own_{name}"]) for name in ("first_seen", "last_seen")
-        }
-    return {"said": own}
+    if is_affirmed:
+        levels["count"] = concept["own_count"]
+        levels["fix_count"] = concept["own_fix_count"]
+        levels["first_seen"] = to_iso(concept["own_first_seen"])
+        levels["last_seen"] = to_iso(concept["own_last_seen"])
+    return {"said": levels}
 
 
 def axon_edges(axon: Axon, agent: str) -> Iterator[FlatRecord]:
-    """An edge a present link between the agent's concepts, in the axon's order."""
+    """Yield an edge a present link between the agent's concepts, in the axon's order."""
     links = axon.links
     ids = axon.concepts["concept_id"]
-    mine = axon.concepts["agent"][links["a"]] == axon.agents.find(agent)
-    for row in np.flatnonzero(mine & (links["count"] > 0)).tolist():
-        ends = int(ids[links["a"][row]]), int(ids[links["b"][row]])
-        yield _edge(*ends, int(links["count"][row]), int(links["last_seen"][row]))
+    is_agents = axon.concepts["agent"][links["a"]] == axon.agents.find(agent)
+    for row in np.flatnonzero(is_agents & (links["count"] > 0)).tolist():
+        source = int(ids[links["a"][row]])
+        target = int(ids[links["b"][row]])
+        count = int(links["count"][row])
+        yield _edge(source, target, count, int(links["last_seen"][row]))
 
 
 def _edge(
     source: int, target: int, count: int, last_seen: int, **more: Any
 ) -> FlatRecord:
     strength = round(float(stored_link_strength(count)), _DIGITS)
-    attributes = {"strength": strength, **_stated(count, last_seen), **more}
+    attributes = {"strength": strength, **_link_numbers(count, last_seen), **more}
     return {
         "key": f"{source}-{target}",
         "source": str(source),
@@ -171,82 +176,115 @@ def _edge(
     }
 
 
-def _stated(count: int, last_seen: int) -> FlatRecord:
+def _link_numbers(count: int, last_seen: int) -> FlatRecord:
     return {"co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen)}
 
 
 def shared_nodes(memory: ExportSource) -> Iterator[FlatRecord]:
-    """A node a concept of the shared web with what each agent contributed.
+    """Yield a node a concept of the shared web with what each agent contributed, in
+    order of concept_id.
 
     A contribution is `forgotten` where its agent's axon holds the concept no more; a
-    concept that all have forgotten has no text. In order of concept_id. Of several
-    contributions the one of the highest source weight speaks, of equal ones the latest.
+    concept that all have forgotten has no text. Of several contributions the one of the
+    highest source weight speaks, of equal ones the latest.
     """
-    axon, shared, table = memory.axon, memory.shared, memory.shared.concepts
-    every = shared_concepts(axon, shared, memory.now, memory.home.settings)
-    summed = {concept.concept_id: concept for concept in every}
-    given: dict[int, list[FlatRecord]] = {}
-    spoken: dict[int, tuple[Any, ...]] = {}
-    for told in _told(table, _rows_of_agents(shared, table["agent"], memory.agents)):
-        agent = shared.agents[told["agent"]]
-        concept = told["concept_id"]
-        known = axon.row(agent, concept)
-        contribution = {
-            "agent_id": agent,
-            "frequency_count": told["count"],
-            "fix_count": told["fix_count"],
-            "first_seen": to_iso(told["first_seen"]),
-            "last_seen": to_iso(told["last_seen"]),
-            "trust": SOURCES[told["trust"]],
-            "source_weight": told["source_weight"],
-        }
-        given.setdefault(concept, []).append(
-            contribution | ({"forgotten": True} if known is None else {})
+    axon = memory.axon
+    shared = memory.shared
+    web = shared_concepts(axon, shared, memory.now, memory.home.settings)
+    web_concept_of = {concept.concept_id: concept for concept in web}
+    contributions: dict[int, list[FlatRecord]] = {}
+    speakers: dict[int, _Speaker] = {}
+    table = shared.concepts
+    rows = _rows_of_agents(shared, table["agent"], memory.agents)
+    for record in _records_of(table, rows):
+        agent = shared.agents[record["agent"]]
+        concept_id = record["concept_id"]
+        contribution = _contribution(record, agent)
+        row = axon.row(agent, concept_id)
+        if row is None:
+            contribution["forgotten"] = True
+        else:
+            speaker = _Speaker(record["source_weight"], record["last_seen"], agent, row)
+            speakers[concept_id] = max(speaker, speakers.get(concept_id, speaker))
+        contributions.setdefault(concept_id, []).append(contribution)
+    for concept_id, concept_contributions in sorted(contributions.items()):
+        attributes: FlatRecord = {"concept_id": concept_id, "node_type": NODE_TYPE}
+        if concept_id in speakers:
+            attributes |= _spoken_attributes(
+                axon, speakers[concept_id], web_concept_of[concept_id]
+            )
+        attributes["contributions"] = sorted(
+            concept_contributions, key=itemgetter("agent_id")
         )
-        if known is not None:
-            claim = (told["source_weight"], told["last_seen"], agent, known)
-            spoken[concept] = max(claim, spoken.get(concept, claim))
-    for concept, contributions in sorted(given.items()):
-        attributes: FlatRecord = {"concept_id": concept, "node_type": NODE_TYPE}
-        if concept in spoken:
-            weight, _, agent, known = spoken[concept]
-            numbers = summed[concept]
-            node_type = axon.node_types[int(axon.concepts["node_type"][known])]
-            attributes |= {
-                "canonical_form": axon.labels[known],
-                "node_type": node_type,
-                "surface_form": axon.surfaces[known],
-                "importance_weight": round(numbers.importance, _DIGITS),
-                "relevance_tier": numbers.tier,
-                "frequency_count": numbers.count,
-                "last_seen": to_iso(numbers.last_seen),
-                "agent_id": agent,
-                "source_weight": weight,
-            }
-        attributes["contributions"] = sorted(contributions, key=itemgetter("agent_id"))
-        yield {"key": str(concept), "attributes": attributes}
+        yield {"key": str(concept_id), "attributes": attributes}
+
+
+class _Speaker(NamedTuple):
+    """An agent whose numbers may speak for a concept of the shared web; the greatest
+    does.
+
+    row: of its concept in the axon.
+    """
+
+    source_weight: float
+    last_seen: int
+    agent: str
+    row: int
+
+
+def _contribution(record: FlatRecord, agent: str) -> FlatRecord:
+    return {
+        "agent_id": agent,
+        "frequency_count": record["count"],
+        "fix_count": record["fix_count"],
+        "first_seen": to_iso(record["first_seen"]),
+        "last_seen": to_iso(record["last_seen"]),
+        "trust": SOURCES[record["trust"]],
+        "source_weight": record["source_weight"],
+    }
+
+
+def _spoken_attributes(
+    axon: Axon, speaker: _Speaker, concept: SharedConcept
+) -> FlatRecord:
+    """Return what a node of the shared web says of its concept beside the
+    contributions.
+    """
+    node_type = int(axon.concepts["node_type"][speaker.row])
+    return {
+        "canonical_form": axon.labels[speaker.row],
+        "node_type": axon.node_types[node_type],
+        "surface_form": axon.surfaces[speaker.row],
+        "importance_weight": round(concept.importance, _DIGITS),
+        "relevance_tier": concept.tier,
+        "frequency_count": concept.count,
+        "last_seen": to_iso(concept.last_seen),
+        "agent_id": speaker.agent,
+        "source_weight": speaker.source_weight,
+    }
 
 
 def shared_edges(memory: ExportSource) -> Iterator[FlatRecord]:
-    """An edge a link of the shared web with what each agent contributed, in order of
-    its ends.
+    """Yield an edge a link of the shared web with what each agent contributed, in order
+    of its ends.
     """
-    shared, table = memory.shared, memory.shared.links
-    given: dict[tuple[int, int], list[tuple[str, int, int]]] = {}
-    for told in _told(table, _rows_of_agents(shared, table["agent"], memory.agents)):
-        contribution = shared.agents[told["agent"]], told["count"], told["last_seen"]
-        given.setdefault((told["a"], told["b"]), []).append(contribution)
-    for ends, found in sorted(given.items()):
+    shared = memory.shared
+    table = shared.links
+    contributions: dict[tuple[int, int], list[tuple[str, int, int]]] = {}
+    rows = _rows_of_agents(shared, table["agent"], memory.agents)
+    for record in _records_of(table, rows):
+        agent = shared.agents[record["agent"]]
+        contribution = (agent, record["count"], record["last_seen"])
+        ends = (record["a"], record["b"])
+        contributions.setdefault(ends, []).append(contribution)
+    for (source, target), link_contributions in sorted(contributions.items()):
         parts = [
-            {"agent_id": agent, **_stated(count, at)}
-            for agent, count, at in sorted(found)
+            {"agent_id": agent, **_link_numbers(count, at)}
+            for agent, count, at in sorted(link_contributions)
         ]
-        yield _edge(
-            *ends,
-            sum(count for _, count, _ in found),
-            max(at for *_, at in found),
-            contributions=parts,
-        )
+        total = sum(count for _, count, _ in link_contributions)
+        last_seen = max(at for _, _, at in link_contributions)
+        yield _edge(source, target, total, last_seen, contributions=parts)
 
 
 def _rows_of_agents(
@@ -259,39 +297,43 @@ def _rows_of_agents(
 
 
 def short_term_days(memory: ExportSource) -> dict[str, list[int]]:
-    """day (YYYY-MM-DD) -> seqs of the events that were kept on it, both in order."""
+    """Return day (YYYY-MM-DD) -> seqs of the events that were kept on it, both in
+    order.
+    """
     table = memory.short_term.records
-    mine = _rows_of_agents(memory.short_term, table["agent"], memory.agents)
-    days = table["at"][mine] // MICROSECONDS_PER_DAY
-    seqs = table["seq"][mine]
-    midnights = {
-        int(day) * MICROSECONDS_PER_DAY: np.unique(seqs[days == day]).tolist()
-        for day in np.unique(days)
-    }
-    return {to_iso(at)[:10]: found for at, found in midnights.items()}
+    rows = _rows_of_agents(memory.short_term, table["agent"], memory.agents)
+    days = table["at"][rows] // MICROSECONDS_PER_DAY
+    seqs = table["seq"][rows]
+    seqs_by_day = {}
+    for day in np.unique(days):
+        name = to_iso(int(day) * MICROSECONDS_PER_DAY)[:10]
+        seqs_by_day[name] = np.unique(seqs[days == day]).tolist()
+    return seqs_by_day
 
 
 def short_term_records(
     memory: ExportSource, seqs: list[int], *, recent: bool = False
 ) -> Iterator[FlatRecord]:
-    """A record a concept of each event; where `recent`, only of the last fourteen days."""
+    """Yield a record a concept of each event; where `recent`, only of the last fourteen
+    days.
+    """
     oldest = memory.now - RETENTION_DAYS * MICROSECONDS_PER_DAY
     for event in memory.home.journal.read(seqs=seqs):
-        moment = to_iso(event.at)
+        if recent and not oldest <= event.at <= memory.now:
+            continue
+        timestamp = to_iso(event.at)
         body = event.body
-        told = (
-            body["concepts"] if not recent or oldest <= event.at <= memory.now else ()
-        )
-        for position, (number, label, surface, count) in enumerate(told):
+        for position, concept in enumerate(body["concepts"]):
+            concept_id, label, surface, count = concept
             yield {
                 "id": f"{event.id}:{position}",
-                "concept_id": number,
+                "concept_id": concept_id,
                 "surface_form": surface,
                 "canonical_form": label,
                 "composite_score": body["score"],
                 "source_weight": body["weight"],
-                "timestamp": moment,
-                "date": moment[:10],
+                "timestamp": timestamp,
+                "date": timestamp[:10],
                 "agent_id": event.agent,
                 "session_id": event.session,
                 "frequency_count": count,
@@ -302,47 +344,58 @@ def short_term_records(
 def observation_records(
     memory: ExportSource, only: str | None = None
 ) -> Iterator[FlatRecord]:
-    """Whole sentences, of one type or of all, in journal order. `faded` are those of
-    its concepts that were pruned.
+    """Yield whole sentences, of one type or of all, in journal order. `faded` are those
+    of its concepts that were pruned.
     """
-    axon = memory.axon
     names = set(memory.agents)
-    gone = ~axon.concepts["alive"][axon.mentions["concept"]]
-    seqs = axon.observations["seq"][axon.mentions["observation"][gone]].tolist()
-    faded: dict[int, list[int]] = {}
-    for seq, row in zip(seqs, axon.mentions["concept"][gone].tolist(), strict=True):
-        faded.setdefault(seq, []).append(int(axon.concepts["concept_id"][row]))
-    for event in memory.home.journal.tail(0, kinds=["observation"], upto=axon.seq):
+    faded = _faded_concepts(memory.axon)
+    upto = memory.axon.seq
+    for event in memory.home.journal.tail(0, kinds=["observation"], upto=upto):
         body = event.body
-        if event.agent in names and only in (None, body["type"]):
-            yield {
-                "id": event.id,
-                "timestamp": to_iso(event.at),
-                "agent_id": event.agent,
-                "session_id": event.session,
-                "observation_type": body["type"],
-                **{name: body[name] for name in ("text", "tags", "source")},
-                "source_weight": body["weight"],
-                "sentiment": body["sentiment"],
-                "extractor": body.get("extractor", ""),
-                "concepts": body["concepts"],
-                "faded": faded.get(event.seq, []),
-                "lineage": list(event.lineage),
-                **{
-                    name: body[name]
-                    for name in ("refused", "project")
-                    if body.get(name)
-                },
-            }
+        if event.agent not in names or only not in (None, body["type"]):
+            continue
+        record = {
+            "id": event.id,
+            "timestamp": to_iso(event.at),
+            "agent_id": event.agent,
+            "session_id": event.session,
+            "observation_type": body["type"],
+            "text": body["text"],
+            "tags": body["tags"],
+            "source": body["source"],
+            "source_weight": body["weight"],
+            "sentiment": body["sentiment"],
+            "extractor": body.get("extractor", ""),
+            "concepts": body["concepts"],
+            "faded": faded.get(event.seq, []),
+            "lineage": list(event.lineage),
+        }
+        for name in ("refused", "project"):
+            if body.get(name):
+                record[name] = body[name]
+        yield record
+
+
+def _faded_concepts(axon: Axon) -> dict[int, list[int]]:
+    """Return, by the seq of an observation, the ids of its concepts that were pruned."""
+    is_gone = ~axon.concepts["alive"][axon.mentions["concept"]]
+    observations = axon.mentions["observation"][is_gone]
+    seqs = axon.observations["seq"][observations].tolist()
+    rows = axon.mentions["concept"][is_gone].tolist()
+    faded: dict[int, list[int]] = {}
+    for seq, row in zip(seqs, rows, strict=True):
+        faded.setdefault(seq, []).append(int(axon.concepts["concept_id"][row]))
+    return faded
 
 
 def moment_document(record: FlatRecord) -> FlatRecord:
-    """A moment as a document: `story` in place of the sentence's text, and its
+    """Return a moment as a document: `story` in place of the sentence's text, and its
     concepts' ids.
     """
-    kept = {name: value for name, value in record.items() if name != "text"}
-    ids = [concept[0] for concept in record["concepts"]]
-    return {**kept, "story": record["text"], "concept_ids": ids}
+    document = {name: value for name, value in record.items() if name != "text"}
+    document["story"] = record["text"]
+    document["concept_ids"] = [concept[0] for concept in record["concepts"]]
+    return document
 
 
 AXON = "axon.json"
@@ -361,87 +414,97 @@ def export_files(
     as a whole.
 
     Of one agent neither the context nor others' contributions are written. Other files
-    in the folder are left alone. Raises InvalidInput for a name outside the rule,
-    StorageError where a file cannot be written.
+    in the folder are left alone.
+
+    Raises:
+        InvalidInput: The agent's name is outside the rule.
+        StorageError: A file cannot be written.
     """
-    done = Exported(folder)
+    exported = Exported(folder)
     with _memory(home, agent) as memory:
         for owner in memory.owners:
             name = f"agents/{portable(owner)}/{AXON}"
-            done.files[name] = _write_axon(memory, owner, folder / name)
-        done.files[SHARED] = _write_shared(memory, folder / SHARED)
-        done.write(OBSERVATIONS, observation_records(memory))
+            exported.files[name] = _write_axon(memory, owner, folder / name)
+        exported.files[SHARED] = _write_shared(memory, folder / SHARED)
+        exported.write(OBSERVATIONS, observation_records(memory))
         moments = map(moment_document, observation_records(memory, MOMENT_TYPE))
-        done.write_each(
+        exported.write_each(
             MOMENTS, ((file_name(moment["id"]), moment) for moment in moments)
         )
         days = short_term_days(memory)
         for day, seqs in days.items():
-            done.write(f"{SHORT_TERM}/{day}.jsonl", short_term_records(memory, seqs))
-        recent = (
-            record
-            for seqs in days.values()
-            for record in short_term_records(memory, seqs, recent=True)
-        )
-        done.write(STM, recent)
+            name = f"{SHORT_TERM}/{day}.jsonl"
+            exported.write(name, short_term_records(memory, seqs))
+        exported.write(STM, _recent_records(memory, days.values()))
     if agent is None:
-        done.files[CONTEXT_FILE] = flat.write_lines(
+        exported.files[CONTEXT_FILE] = flat.write_lines(
             folder / CONTEXT_FILE, boot_context(home).text.splitlines()
         )
-    return done
+    return exported
+
+
+def _recent_records(
+    memory: ExportSource, days: Iterable[list[int]]
+) -> Iterator[FlatRecord]:
+    """Yield the short-term records of the last fourteen days."""
+    for seqs in days:
+        yield from short_term_records(memory, seqs, recent=True)
 
 
 def export_places(home: Home, *, agent: str | None = None) -> Exported:
     """Write what the original system reads where it looks for it: axons, and the shared
     axon.
 
-    The places are the settings agentAxonDir and sharedAxonPath. Each file is replaced;
-    raises StorageError where one cannot be written.
+    The places are the settings agentAxonDir and sharedAxonPath. Each file is replaced.
+
+    Raises:
+        StorageError: A file cannot be written.
     """
-    done = Exported(places(home.settings)[0])
+    exported = Exported(places(home.settings)[0])
     with _memory(home, agent) as memory:
-        done.files = {str(path): write(path) for path, write in _placed(memory).items()}
-    return done
+        for path, write in _writers(memory).items():
+            exported.files[str(path)] = write(path)
+    return exported
 
 
 def in_places(home: Home, *, agent: str | None = None) -> list[Path]:
-    """The files that `export_places` writes."""
+    """Return the files that `export_places` writes."""
     with _memory(home, agent) as memory:
-        return [*_placed(memory)]
+        return [*_writers(memory)]
 
 
-def _placed(memory: ExportSource) -> dict[Path, Callable[[Path], int]]:
-    """Each file where the original system looks for it, with what writes it."""
+def _writers(memory: ExportSource) -> dict[Path, Callable[[Path], int]]:
+    """Return each file where the original system looks for it, with what writes it."""
     folder, web = places(memory.home.settings)
-    axons = {
-        folder / owner / "theorex" / AXON: partial(_write_axon, memory, owner)
-        for owner in memory.owners
-    }
-    return {**axons, web: partial(_write_shared, memory)}
+    writers: dict[Path, Callable[[Path], int]] = {}
+    for owner in memory.owners:
+        path = folder / owner / "theorex" / AXON
+        writers[path] = partial(_write_axon, memory, owner)
+    writers[web] = partial(_write_shared, memory)
+    return writers
 
 
 def places(settings: Settings) -> list[Path]:
-    """Where the original system keeps its memory, by the settings; also what is not
-    there.
+    """Return where the original system keeps its memory, by the settings; also files
+    that do not exist.
     """
     return [settings.path(name) for name in ("agent_axon_dir", "shared_axon_path")]
 
 
 @contextmanager
 def _memory(home: Home, agent: str | None) -> Iterator[ExportSource]:
-    """The memory of all agents, or of one, which stays as it is meanwhile."""
+    """Yield the memory of all agents, or of one, which stays as it is meanwhile."""
     axon = home.views.get(Axon)
     shared = home.views.get(SharedWeb)
     short_term = home.views.get(ShortTerm)
     with axon.lock, shared.lock, short_term.lock:
-        agents = (
-            [*axon.agents, *shared.agents, *short_term.agents]
-            if agent is None
-            else [check_agent(agent)]
-        )
+        if agent is None:
+            agents = [*axon.agents, *shared.agents, *short_term.agents]
+        else:
+            agents = [check_agent(agent)]
+        distinct = list(dict.fromkeys(agents))
         now = home.clock.now()
-        known = list(dict.fromkeys(agents))
-        yield ExportSource(axon, shared, short_term, home, now, known)
+        yield ExportSource(axon, shared, short_term, home, now, distinct)
 
 
 def _write_axon(memory: ExportSource, agent: str, path: Path) -> int:
@@ -471,32 +534,44 @@ def import_files(
     `agent` has the records that name nobody. Each file is one transaction: after a
     crash there are whole files, and repeating does the rest. What is damaged is
     reported by line, the good lines are imported; a damaged JSON document is reported,
-    and the other files are imported. Raises StorageError on a full disk.
+    and the other files are imported.
+
+    Raises:
+        StorageError: The disk is full.
     """
-    how = ImportOptions(home.settings, home.clock.now(), check_agent(agent), trust_own)
-    stated: set[str] = set()  # agents whose axon came along
-    return each_file(path, files_of(path), partial(_import_file, home, how, stated))
+    importing = ImportOptions(
+        home.settings, home.clock.now(), check_agent(agent), trust_own
+    )
+    axon_owners: set[str] = set()  # agents whose axon came along
+    import_file = partial(_import_file, home, importing, axon_owners)
+    return each_file(path, files_of(path), import_file)
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files of memory below a folder, in the order in which they need each other; a
-    file is its own.
+    """Return the files of memory below a folder, in the order in which they need each
+    other; a file is its own.
 
     Also what has a file's name and is none, which whoever reads it refuses.
     """
     if path.is_file():
         return [path]
-    axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
-    days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
-    moments = (
-        [] if (path / OBSERVATIONS).exists() else sorted(path.glob(f"{MOMENTS}/*.json"))
-    )
-    found = [*axons, path / OBSERVATIONS, path / SHARED, *moments, *days, path / STM]
-    return [file for file in found if file.exists()]
+    files: list[Path] = []
+    for pattern in _AXONS:
+        files += sorted(path.glob(pattern))
+    files += [path / OBSERVATIONS, path / SHARED]
+    if not (path / OBSERVATIONS).exists():
+        files += sorted(path.glob(f"{MOMENTS}/*.json"))
+    files += sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
+    files.append(path / STM)
+    return [file for file in files if file.exists()]
 
 
 def _import_file(
-    home: Home, how: ImportOptions, stated: set[str], file: Path, problems: list[str]
+    home: Home,
+    importing: ImportOptions,
+    axon_owners: set[str],
+    file: Path,
+    problems: list[str],
 ) -> tuple[int, int]:
     """Import one file; what cannot be read is noted."""
     from theorex_lab.designs.theorex import files_read as reading
@@ -505,58 +580,43 @@ def _import_file(
     if kind == AXON:
         graph = flat.read_graph(file)
         owner = check_agent(
-            _folder_agent(file) or graph["attributes"].get("agent_id", how.agent)
+            _folder_agent(file) or graph["attributes"].get("agent_id", importing.agent)
         )
-        done = flat.append_new(
-            home.journal, reading.axon_events(graph, owner, how, problems)
-        )
-        stated.add(owner)
-        return done
-    readers: dict[str, Callable[[], Read]] = {
-        SHARED: lambda: reading.shared_events(
-            flat.read_graph(file), _held(home), how, problems
-        ),
-        MOMENTS: lambda: reading.observation_events(
-            _moment(file), stated, how, problems
-        ),
-        OBSERVATIONS: lambda: reading.observation_events(
-            flat.read_lines(file, problems), stated, how, problems
-        ),
-        STM: lambda: reading.short_term_events(
-            flat.read_lines(file, problems), how, problems
-        ),
-    }
-    return flat.append_new(home.journal, readers[kind]())
+        events = reading.axon_events(graph, owner, importing, problems)
+        counts = flat.append_new(home.journal, events)
+        axon_owners.add(owner)
+        return counts
+    if kind == SHARED:
+        graph = flat.read_graph(file)
+        events = reading.shared_events(graph, _held(home), importing, problems)
+    elif kind == STM:
+        lines = flat.read_lines(file, problems)
+        events = reading.short_term_events(lines, importing, problems)
+    else:
+        lines = _moment(file) if kind == MOMENTS else flat.read_lines(file, problems)
+        events = reading.observation_events(lines, axon_owners, importing, problems)
+    return flat.append_new(home.journal, events)
 
 
 def _moment(file: Path) -> flat.Lines:
-    """The sentence that a moment's document states."""
+    """Yield the sentence that a moment's document states."""
     document = flat.parse_object(read_file(file))
-    yield (
-        1,
-        {
-            **document,
-            "text": document.get("story", ""),
-            "observation_type": MOMENT_TYPE,
-        },
-    )
+    sentence = {
+        **document,
+        "text": document.get("story", ""),
+        "observation_type": MOMENT_TYPE,
+    }
+    yield 1, sentence
 
 
 def _kind(file: Path) -> str:
-    """Which of the files it is, by its name, else by what is in it."""
-    placed = {(SHORT_TERM, ".jsonl"): STM, (MOMENTS, ".json"): MOMENTS}.get(
-        (file.parent.name, file.suffix)
-    )
-    named = file.name if file.name in (AXON, SHARED, OBSERVATIONS, STM) else ""
-    formed = {".json": SHARED if "shared" in file.name else AXON}.get(file.suffix)
-    kinds = {"text": OBSERVATIONS, "composite_score": STM}
-    found = (
-        kind
-        for _, record in flat.read_lines(file, [])
-        for key, kind in kinds.items()
-        if key in record
-    )
-    if kind := placed or named or formed or next(found, None):
+    """Return which of the files it is, by its name, else by what is in it.
+
+    Raises:
+        InvalidInput: Neither says so.
+    """
+    kind = _kind_by_name(file) or _kind_by_records(file)
+    if kind:
         return kind
     allowed = f"{AXON}, {SHARED}, {OBSERVATIONS}, {STM}, or a file with such lines"
     raise InvalidInput(
@@ -564,26 +624,46 @@ def _kind(file: Path) -> str:
     )
 
 
+def _kind_by_name(file: Path) -> str:
+    if (file.parent.name, file.suffix) == (SHORT_TERM, ".jsonl"):
+        return STM
+    if (file.parent.name, file.suffix) == (MOMENTS, ".json"):
+        return MOMENTS
+    if file.name in (AXON, SHARED, OBSERVATIONS, STM):
+        return file.name
+    if file.suffix == ".json":
+        return SHARED if "shared" in file.name else AXON
+    return ""
+
+
+def _kind_by_records(file: Path) -> str:
+    """Return the kind of the first record that has a member by which kinds differ."""
+    for _, record in flat.read_lines(file, []):
+        if "text" in record:
+            return OBSERVATIONS
+        if "composite_score" in record:
+            return STM
+    return ""
+
+
 def _folder_agent(file: Path) -> str | None:
-    """Whose axon it is by its folders: agents/<agent>/axon.json, or
+    """Return whose axon it is by its folders: agents/<agent>/axon.json, or
     <agent>/theorex/axon.json.
     """
     parts = file.absolute().parts[:-1]
     if parts[-1] == "theorex" and len(parts) > 2:
         return parts[-2]
-    return (
-        parts[-1].removeprefix("_").removesuffix("_")
-        if len(parts) > 1 and parts[-2] == "agents"
-        else None
-    )
+    if len(parts) > 1 and parts[-2] == "agents":
+        return parts[-1].removeprefix("_").removesuffix("_")
+    return None
 
 
 def _held(home: Home) -> Callable[[str, int], bool]:
-    """Tells whether an agent's axon has a concept."""
+    """Return what tells whether an agent's axon has a concept."""
     axon = home.views.get(Axon)
 
-    def held(agent: str, concept: int) -> bool:
+    def is_held(agent: str, concept_id: int) -> bool:
         with axon.lock:
-            return axon.row(agent, concept) is not None
+            return axon.row(agent, concept_id) is not None
 
-    return held
+    return is_held

@@ -32,6 +32,7 @@ from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
 from theorex_lab.memory.observation import (
     DEFAULT_TYPE,
+    FIX_TYPE,
     TRUST,
     ObservationEntry,
     new_observation,
@@ -143,88 +144,103 @@ class _Kept(schema.TimedRecord):
 
 
 def axon_events(
-    graph: FlatRecord, agent: str, how: ImportOptions, problems: list[str]
+    graph: FlatRecord, agent: str, importing: ImportOptions, problems: list[str]
 ) -> Read:
-    """Concepts and links of one agent's graph.
+    """Yield the concepts and links of one agent's graph.
 
     A concept whose time cannot be read is kept as last seen in the year 1, where it
     scores 0, and is noted.
     """
-    how = replace(how, agent=agent)
-    concepts: dict[str, int] = {}
-    seen: set[int] = set()
-    for where, (key, body) in each_noted(
-        problems, _placed("node", graph["nodes"]), _node_stated, how
-    ):
-        concept = body["concepts"][0]
-        if concept[0] in seen:
-            problems.append(
-                f": {where}: the concept {concept[1]!r} is that of an earlier node"
-            )
-        elif body["last_seen"] == EARLIEST:
-            problems.append(
-                f": {where}: the time of {concept[1]!r} cannot be read; it is kept, and scores 0"
-            )
-        elif body["last_seen"] > how.latest:
-            problems.append(
-                f": {where}: the time of {concept[1]!r} is ahead of the clock; the clock's is taken"
-            )
-        seen.add(concept[0])
-        concepts[key] = concept[0]
-        yield imported(how, "imported", body, agent), 1
-    given = each_noted(problems, _placed("edge", graph["edges"]), _links, concepts, how)
-    links = [link for _, found in given for _, link in found[:1]]
-    noted = each_noted(
+    importing = replace(importing, agent=agent)
+    id_of: dict[str, int] = {}  # by key of a node
+    ids: set[int] = set()
+    nodes = each_noted(
+        problems, _numbered("node", graph["nodes"]), _node_body, importing
+    )
+    for position, (key, body) in nodes:
+        concept_id = body["concepts"][0][0]
+        problem = _node_problem(body, importing, is_repeated=concept_id in ids)
+        if problem:
+            problems.append(f": {position}: {problem}")
+        ids.add(concept_id)
+        id_of[key] = concept_id
+        yield imported(importing, "imported", body, agent), 1
+    edges = each_noted(
+        problems, _numbered("edge", graph["edges"]), _links, id_of, importing
+    )
+    links = []
+    for _, agent_links in edges:
+        links += [link for _, link in agent_links[:1]]
+    graduated = _graduated(graph, problems)
+    for number, part in enumerate(_parts(links) or [[]]):
+        body = {"links": part, "graduated": [] if number else graduated}
+        yield imported(importing, "imported_links", body, agent), len(part)
+
+
+def _node_problem(body: Body, importing: ImportOptions, *, is_repeated: bool) -> str:
+    """Return what is to be noted of a node that is imported all the same, or ''."""
+    label = body["concepts"][0][1]
+    if is_repeated:
+        return f"the concept {label!r} is that of an earlier node"
+    if body["last_seen"] == EARLIEST:
+        return f"the time of {label!r} cannot be read; it is kept, and scores 0"
+    if body["last_seen"] > importing.latest:
+        return f"the time of {label!r} is ahead of the clock; the clock's is taken"
+    return ""
+
+
+def _graduated(graph: FlatRecord, problems: list[str]) -> list[list[int]]:
+    """Return each graduated concept of an agent's graph with when it graduated."""
+    attributes = each_noted(
         problems,
         [("graduated", graph["attributes"])],
         partial(schema.checked, _Attributes),
     )
-    graduated = [[*pair] for _, stated in noted for pair in stated.graduated.items()]
-    for number, part in enumerate(_parts(links) or [[]]):
-        body = {"links": part, "graduated": [] if number else graduated}
-        yield imported(how, "imported_links", body, agent), len(part)
+    graduated = []
+    for _, checked in attributes:
+        graduated += [[concept_id, at] for concept_id, at in checked.graduated.items()]
+    return graduated
 
 
 def shared_events(
     graph: FlatRecord,
-    held: Callable[[str, int], bool],
-    how: ImportOptions,
+    is_held: Callable[[str, int], bool],
+    importing: ImportOptions,
     problems: list[str],
 ) -> Read:
-    """What each agent contributed to the shared web.
+    """Yield what each agent contributed to the shared web.
 
-    `held` tells whether an agent's axon has a concept. One that it lacks enters it too,
-    unless the file says that the agent has forgotten it: the shared web has no texts of
-    its own.
+    A concept that its agent's axon lacks enters it too, unless the file says that the
+    agent has forgotten it: the shared web has no texts of its own.
+
+    Args:
+        graph: The shared web of a file.
+        is_held: Tells whether an agent's axon has a concept.
+        importing: Whose the file is, and how far it is trusted.
+        problems: What cannot be read is noted here.
     """
-    ids: dict[str, int] = {}
-    told: dict[tuple[str, str], list[Any]] = {}  # by agent and part of the web
-    for _, (key, contributions) in each_noted(
-        problems, _placed("node", graph["nodes"]), _given, how
-    ):
-        for agent, given, body in contributions:
-            ids[key] = given["concept_id"]
-            told.setdefault((agent, "concepts"), []).append(given)
-            if body is not None and not held(agent, given["concept_id"]):
-                yield imported(how, "imported", body, agent), 0
-    for _, given_links in each_noted(
-        problems, _placed("edge", graph["edges"]), _links, ids, how
-    ):
-        for agent, (one, other, *numbers) in given_links:
-            told.setdefault((agent, "links"), []).append(
-                [*sorted((one, other)), *numbers]
-            )
-    for (agent, name), rows in told.items():
+    id_of: dict[str, int] = {}  # by key of a node
+    rows_of: dict[tuple[str, str], list[Any]] = {}  # by agent and part of the web
+    nodes = each_noted(
+        problems, _numbered("node", graph["nodes"]), _node_contributions, importing
+    )
+    for _, (key, contributions) in nodes:
+        for agent, numbers, body in contributions:
+            id_of[key] = numbers["concept_id"]
+            rows_of.setdefault((agent, "concepts"), []).append(numbers)
+            if body is not None and not is_held(agent, numbers["concept_id"]):
+                yield imported(importing, "imported", body, agent), 0
+    edges = each_noted(
+        problems, _numbered("edge", graph["edges"]), _links, id_of, importing
+    )
+    for _, agent_links in edges:
+        for agent, (first_id, second_id, count, last_seen) in agent_links:
+            row = [*sorted((first_id, second_id)), count, last_seen]
+            rows_of.setdefault((agent, "links"), []).append(row)
+    for (agent, name), rows in rows_of.items():
         for part in _parts(rows):
-            yield (
-                imported(
-                    how,
-                    "imported_shared",
-                    {"concepts": [], "links": [], name: part},
-                    agent,
-                ),
-                len(part),
-            )
+            body = {"concepts": [], "links": [], name: part}
+            yield imported(importing, "imported_shared", body, agent), len(part)
 
 
 def _parts(rows: list[Any]) -> list[list[Any]]:
@@ -232,107 +248,115 @@ def _parts(rows: list[Any]) -> list[list[Any]]:
 
 
 def observation_events(
-    lines: Lines, stated: Collection[str], how: ImportOptions, problems: list[str]
+    lines: Lines,
+    axon_owners: Collection[str],
+    importing: ImportOptions,
+    problems: list[str],
 ) -> Read:
-    """Whole sentences. Those of agents in `stated`, whose axon was imported too, are
-    not counted a second time.
+    """Yield whole sentences. Those of `axon_owners`, agents whose axon was imported
+    too, are not counted a second time.
     """
-    for number, event in each_noted(problems, lines, _observation, stated, how):
-        yield how.believed(event, problems, number), 1
+    observations = each_noted(problems, lines, _observation, axon_owners, importing)
+    for number, event in observations:
+        yield importing.believed(event, problems, number), 1
 
 
-def short_term_events(lines: Lines, how: ImportOptions, problems: list[str]) -> Read:
-    """What flushes kept. Records of one event, which follow one another, become that
-    event again.
+def short_term_events(
+    lines: Lines, importing: ImportOptions, problems: list[str]
+) -> Read:
+    """Yield what flushes kept. Records of one event, which follow one another, become
+    that event again.
     """
-    kept = (found for _, found in each_noted(problems, lines, _kept, how))
-    together = groupby(
-        kept,
-        key=lambda record: (record[0], {**record[1], "concepts": None}, *record[2:]),
-    )
-    for (event_id, shared, agent, session, at), group in together:
-        concepts = [concept for record in group for concept in record[1]["concepts"]]
+    noted = each_noted(problems, lines, _short_term_record, importing)
+    records_of_file = (record for _, record in noted)
+    for key, group in groupby(records_of_file, key=_shared_by_event):
+        event_id, shared, agent, session, at = key
+        concepts: list[Any] = []
+        for _, record_body, *_ in group:
+            concepts += record_body["concepts"]
         body = {**shared, "concepts": concepts}
-        believed = min(at, how.latest)
-        made = event_id or derived_event_id(
-            "short_term", agent, session, at, encode(body)
+        if not event_id:
+            event_id = derived_event_id("short_term", agent, session, at, encode(body))
+        event = new_event(
+            "short_term",
+            body,
+            agent=agent,
+            session=session,
+            at=min(at, importing.latest),
+            event_id=event_id,
         )
-        yield (
-            new_event(
-                "short_term",
-                body,
-                agent=agent,
-                session=session,
-                at=believed,
-                event_id=made,
-            ),
-            len(concepts),
-        )
+        yield event, len(concepts)
 
 
-def _placed(what: str, items: list[Any]) -> Iterator[tuple[str, Any]]:
-    return ((f"{what} {number}", item) for number, item in enumerate(items))
+def _shared_by_event(
+    record: tuple[str, Body, str, str, int],
+) -> tuple[str, Body, str, str, int]:
+    """Return what the records of one event have in common: all but their concepts."""
+    event_id, body, agent, session, at = record
+    return event_id, {**body, "concepts": None}, agent, session, at
 
 
-def _node_stated(node: Any, how: ImportOptions) -> tuple[str, Body]:
-    """The key of a node, and the body of its concept."""
-    body = _stated(_attributes(node), how)  # refuses what is no object
+def _numbered(name: str, items: list[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each item with its position in words: `node 3`."""
+    return ((f"{name} {number}", item) for number, item in enumerate(items))
+
+
+def _node_body(node: Any, importing: ImportOptions) -> tuple[str, Body]:
+    """Return the key of a node, and the body of its concept."""
+    body = _concept_body(_attributes(node), importing)  # refuses what is no object
     return str(node.get("key")), body
 
 
-def _stated(attributes: FlatRecord, how: ImportOptions) -> Body:
-    """The body of one concept: its numbers as the file has them, and the most likely
-    ones for those it lacks.
+def _concept_body(attributes: FlatRecord, importing: ImportOptions) -> Body:
+    """Return the body of one concept: its numbers as the file has them, and the most
+    likely ones for those it lacks.
     """
-    concept = records.concept_of(attributes, how)
-    stated = schema.checked(_Stated, attributes)
-    count = stated.frequency_count
-    kind = stated.observation_type
-    tone = _SENTIMENTS.get(stated.sentiment_tier, 0.0)
-    total = stated.given("sentiment_sum", stated.given("sentiment", tone) * count)
+    concept = records.concept_of(attributes, importing)
+    numbers = schema.checked(_Stated, attributes)
+    count = numbers.frequency_count
+    kind = numbers.observation_type
+    tone = _SENTIMENTS.get(numbers.sentiment_tier, 0.0)
+    total = numbers.given("sentiment_sum", numbers.given("sentiment", tone) * count)
     if not -count <= total <= count:
         raise InvalidInput(
             f"sentiment_sum is {total!r}; allowed is {_SUM.description}, which is {count}"
         )
-    return {
-        "concepts": [[*concept, count]],
-        "type": kind,
-        **({} if stated.node_type == NODE_TYPE else {"node_type": stated.node_type}),
-        "source": how.source(attributes, "trust"),
-        "tier": _tier(stated),
-        "last_seen": stated.last_seen,
-        "first_seen": stated.given("first_seen", stated.last_seen),
-        "fix_count": stated.given("fix_count", count if kind == "trace_fix" else 0),
-        "source_weight": stated.given(
-            "source_weight", how.settings.source_weight(how.agent)
-        ),
-        "sentiment_sum": total,
-        # Where the file has none, every mention counts as the last one.
-        "decayed": stated.given("decayed_counts", [float(count)] * _HALF_LIVES),
-        **(
-            _said(attributes["said"], count)
-            if how.trust_own and attributes.get("said")
-            else {}
-        ),
-    }
+    body: Body = {"concepts": [[*concept, count]], "type": kind}
+    if numbers.node_type != NODE_TYPE:
+        body["node_type"] = numbers.node_type
+    body["source"] = importing.source(attributes, "trust")
+    body["tier"] = _tier(numbers)
+    body["last_seen"] = numbers.last_seen
+    body["first_seen"] = numbers.given("first_seen", numbers.last_seen)
+    likely_fixes = count if kind == FIX_TYPE else 0
+    body["fix_count"] = numbers.given("fix_count", likely_fixes)
+    agent_weight = importing.settings.source_weight(importing.agent)
+    body["source_weight"] = numbers.given("source_weight", agent_weight)
+    body["sentiment_sum"] = total
+    # Where the file has none, every mention counts as the last one.
+    all_as_last = [float(count)] * _HALF_LIVES
+    body["decayed"] = numbers.given("decayed_counts", all_as_last)
+    if importing.trust_own and attributes.get("said"):
+        body["said"] = _speakers(attributes["said"], count)
+    return body
 
 
-def _said(stated: Any, count: int) -> Body:
-    """Levels of trust of who said a concept, and the numbers of the owner's own
-    mentions, of `count` in all.
+def _speakers(record: Any, count: int) -> Body:
+    """Return the levels of trust of who said a concept, and the numbers of the owner's
+    own mentions, of `count` in all.
     """
-    record = without_nulls(stated)
-    said = schema.checked(_Levels, record).model_dump()
-    if said["affirmed"] is not None:
-        own = schema.checked(_Own, record)
-        said |= own.model_dump() | {
-            name: min(getattr(own, name), count) for name in ("count", "fix_count")
-        }
-    return {"said": said}
+    record = without_nulls(record)
+    levels = schema.checked(_Levels, record).model_dump()
+    if levels["affirmed"] is not None:
+        numbers = schema.checked(_Own, record)
+        levels |= numbers.model_dump()
+        levels["count"] = min(numbers.count, count)
+        levels["fix_count"] = min(numbers.fix_count, count)
+    return levels
 
 
-def _tier(stated: _Stated) -> str:
-    tier: str = stated.given("scanned_tier", stated.relevance_tier)
+def _tier(numbers: _Stated) -> str:
+    tier: str = numbers.given("scanned_tier", numbers.relevance_tier)
     if tier not in Tier.__members__:
         raise InvalidInput(
             f"the tier is {tier!r}; allowed are {', '.join(Tier.__members__)}"
@@ -341,118 +365,125 @@ def _tier(stated: _Stated) -> str:
 
 
 def _links(
-    edge: Any, ids: dict[str, int], how: ImportOptions
+    edge: Any, id_of: dict[str, int], importing: ImportOptions
 ) -> list[tuple[str, list[int]]]:
-    """The agents of an edge, each with [one end, the other, count, last_seen]; a
-    missing count is that which gives the strength.
+    """Return the agents of an edge, each with [first id, second id, count, last_seen];
+    a missing count is that which gives the strength.
     """
     attributes = _attributes(edge)
-    one, other = (ids.get(str(edge.get(name))) for name in ("source", "target"))
-    if one is None or other is None or one == other:
+    first_id = id_of.get(str(edge.get("source")))
+    second_id = id_of.get(str(edge.get("target")))
+    if first_id is None or second_id is None or first_id == second_id:
         ends = f"{edge.get('source')!r} and {edge.get('target')!r}"
         raise InvalidInput(f"got ends {ends}; allowed are two nodes of the file")
-    found = []
+    links = []
     for contribution in _contributions(attributes):
         link = schema.checked(_Link, contribution)
         likely = max(1, round((link.strength - LINK_FIRST) / LINK_STEP) + 1)
-        numbers = [link.given("co_occurrence_count", likely), link.last_co_occurrence]
-        found.append(
-            (
-                check_agent(contribution.get("agent_id", how.agent)),
-                [one, other, *numbers],
-            )
-        )
-    return found
+        count = link.given("co_occurrence_count", likely)
+        numbers = [first_id, second_id, count, link.last_co_occurrence]
+        agent = check_agent(contribution.get("agent_id", importing.agent))
+        links.append((agent, numbers))
+    return links
 
 
-def _given(
-    node: Any, how: ImportOptions
+def _node_contributions(
+    node: Any, importing: ImportOptions
 ) -> tuple[str, list[tuple[str, Body, Body | None]]]:
-    """The key of a node; per contribution its agent, its numbers, and the concept's
-    body where the agent still holds it.
+    """Return the key of a node; per contribution its agent, its numbers, and the
+    concept's body where the agent still holds it.
     """
     attributes = _attributes(node)
-    named = "canonical_form" in attributes or "surface_form" in attributes
-    number = (
-        records.concept_of(attributes, how)[0]
-        if named
-        else schema.checked(_Numbered, attributes).concept_id
-    )
-    found: list[tuple[str, Body, Body | None]] = []
+    has_text = "canonical_form" in attributes or "surface_form" in attributes
+    if has_text:
+        concept_id = records.concept_of(attributes, importing)[0]
+    else:
+        concept_id = schema.checked(_Numbered, attributes).concept_id
+    contributions: list[tuple[str, Body, Body | None]] = []
     for contribution in _contributions(attributes):
-        agent = check_agent(contribution.get("agent_id", how.agent))
-        own = replace(how, agent=agent)
-        body = _stated({**attributes, **contribution}, own) if named else None
-        numbers = body or _stated({**contribution, "canonical_form": "-"}, own)
-        given = {
-            "concept_id": number,
+        agent = check_agent(contribution.get("agent_id", importing.agent))
+        of_agent = replace(importing, agent=agent)
+        body = None
+        if has_text:
+            body = _concept_body({**attributes, **contribution}, of_agent)
+            numbers = body
+        else:
+            numbers = _concept_body({**contribution, "canonical_form": "-"}, of_agent)
+        contributed = {
+            "concept_id": concept_id,
             "count": numbers["concepts"][0][3],
             "trust": TRUST[numbers["source"]],
+            "fix_count": numbers["fix_count"],
+            "first_seen": numbers["first_seen"],
+            "last_seen": numbers["last_seen"],
+            "source_weight": numbers["source_weight"],
         }
-        given |= {
-            name: numbers[name]
-            for name in ("fix_count", "first_seen", "last_seen", "source_weight")
-        }
-        found.append((agent, given, None if contribution.get("forgotten") else body))
-    return str(node.get("key")), found
+        if contribution.get("forgotten"):
+            body = None
+        contributions.append((agent, contributed, body))
+    return str(node.get("key")), contributions
 
 
 def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
-    """What each agent gave; a file of the original system has one, that of the node's
-    agent.
+    """Return what each agent gave; a file of the original system has one, that of the
+    node's agent.
     """
-    stated = attributes.get("contributions", [attributes])
-    if not isinstance(stated, list) or not all(
-        isinstance(contribution, dict) for contribution in stated
+    contributions = attributes.get("contributions", [attributes])
+    if not isinstance(contributions, list) or not all(
+        isinstance(contribution, dict) for contribution in contributions
     ):
         raise InvalidInput(
             "contributions is no list of objects; allowed is one object an agent"
         )
-    return stated
+    return contributions
 
 
 def _observation(
-    record: FlatRecord, counted: Collection[str], how: ImportOptions
+    record: FlatRecord, axon_owners: Collection[str], importing: ImportOptions
 ) -> Event:
-    stated = schema.checked(_Sentence, record)
-    at = stated.timestamp
-    agent = stated.given("agent_id", how.agent)
-    made = records.observation_of(
-        stated, how, agent, at, stated.session_id, how.source(record, "source")
+    sentence = schema.checked(_Sentence, record)
+    at = sentence.timestamp
+    agent = sentence.given("agent_id", importing.agent)
+    source = importing.source(record, "source")
+    event = records.observation_of(
+        sentence, importing, agent, at, sentence.session_id, source
     )
-    body = made.body
-    if stated.refused:
-        body["refused"] = stated.refused
-    if agent in counted:
-        body |= {"counted": False, "faded": stated.faded}
-    event_id = schema.event_id_of(stated.id, "observation", agent, at, encode(body))
-    return made._replace(id=event_id, lineage=tuple(stated.lineage))
+    body = event.body
+    if sentence.refused:
+        body["refused"] = sentence.refused
+    if agent in axon_owners:
+        body |= {"counted": False, "faded": sentence.faded}
+    event_id = schema.event_id_of(sentence.id, "observation", agent, at, encode(body))
+    return event._replace(id=event_id, lineage=tuple(sentence.lineage))
 
 
-def _kept(record: FlatRecord, how: ImportOptions) -> tuple[str, Body, str, str, int]:
-    """Event id ('' where the file has none of ours), body, agent, session and time of
-    one short-term record.
+def _short_term_record(
+    record: FlatRecord, importing: ImportOptions
+) -> tuple[str, Body, str, str, int]:
+    """Return the event id ('' where the file has none of ours), body, agent, session
+    and time of one short-term record.
     """
-    concept = records.concept_of(record, how)
-    stated = schema.checked(_Kept, record)
-    agent = stated.given("agent_id", how.agent)
+    concept = records.concept_of(record, importing)
+    checked = schema.checked(_Kept, record)
+    agent = checked.given("agent_id", importing.agent)
+    agent_weight = importing.settings.source_weight(agent)
     body = {
-        "concepts": [[*concept, stated.frequency_count]],
-        "score": stated.composite_score,
-        "source": how.source(record, "source"),
-        "weight": stated.given("source_weight", how.settings.source_weight(agent)),
+        "concepts": [[*concept, checked.frequency_count]],
+        "score": checked.composite_score,
+        "source": importing.source(record, "source"),
+        "weight": checked.given("source_weight", agent_weight),
     }
     event = new_event(
-        "short_term", body, agent=agent, session=stated.session_id, at=stated.timestamp
+        "short_term",
+        body,
+        agent=agent,
+        session=checked.session_id,
+        at=checked.timestamp,
     )
-    own = str(stated.id).rpartition(":")[0]
-    return (
-        own if re.fullmatch(UUID, own) else "",
-        event.body,
-        agent,
-        event.session,
-        event.at,
-    )
+    event_id = str(checked.id).rpartition(":")[0]
+    if not re.fullmatch(UUID, event_id):
+        event_id = ""
+    return event_id, event.body, agent, event.session, event.at
 
 
 def _attributes(item: Any) -> FlatRecord:
@@ -463,29 +494,32 @@ def _attributes(item: Any) -> FlatRecord:
 
 
 def settled(captures: Sequence[Event]) -> list[Event]:
-    """The mark that captures from files wait for no flush: what one kept of them is in
-    the short-term files.
+    """Return the mark that captures from files wait for no flush: what one kept of them
+    is in the short-term files.
     """
-    made = derived_event_id("flushed", *(event.id for event in captures))
     first = captures[0]
-    whose = {"agent": first.agent, "session": first.session}
-    return [
-        new_event("flushed", {"upto": _ANY_SEQ}, **whose, at=first.at, event_id=made)
-    ]
-
-
-def imported(how: ImportOptions, kind: str, body: Body, agent: str) -> Event:
-    """An event whose id is derived from what it says, in which no time is ahead of the
-    clock.
-    """
-    made = derived_event_id(kind, agent, encode(body))
-    return new_event(
-        kind, _not_after(how.latest, body), agent=agent, at=how.now, event_id=made
+    flushed = new_event(
+        "flushed",
+        {"upto": _ANY_SEQ},
+        agent=first.agent,
+        session=first.session,
+        at=first.at,
+        event_id=derived_event_id("flushed", *(event.id for event in captures)),
     )
+    return [flushed]
+
+
+def imported(importing: ImportOptions, kind: str, body: Body, agent: str) -> Event:
+    """Return an event whose id is derived from what it says, in which no time is ahead
+    of the clock.
+    """
+    event_id = derived_event_id(kind, agent, encode(body))
+    body = _not_after(importing.latest, body)
+    return new_event(kind, body, agent=agent, at=importing.now, event_id=event_id)
 
 
 def _not_after(latest: int, value: Any, key: str = "") -> Any:
-    """A body in which no time is later than `latest` (µs).
+    """Return a body in which no time is later than `latest` (µs).
 
     Times stand under last_seen and first_seen, and at the end of links and of graduated
     concepts.
@@ -499,4 +533,6 @@ def _not_after(latest: int, value: Any, key: str = "") -> Any:
             _not_after(latest, element) if isinstance(element, dict) else element
             for element in value
         ]
-    return min(value, latest) if key in ("last_seen", "first_seen") else value
+    if key in ("last_seen", "first_seen"):
+        return min(value, latest)
+    return value

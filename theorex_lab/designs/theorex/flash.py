@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, groupby
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -49,7 +49,7 @@ class Flash(View):
         self.sessions = Names()
         self.events = Table(seq="i8", agent="i4", session="i4")
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """Take in tool events and prompts; a flush takes out those of its session up to
         its seq.
         """
@@ -72,34 +72,30 @@ class Flash(View):
         table.extend(("seq", "agent", "session"), new)
 
     def pending(self, agent: str, session: str) -> list[int]:
-        """Seqs of the agent's events in the session that were not flushed, in order."""
-        mask = self.events["agent"] == self.agents.find(agent)
-        found: list[int] = self.events["seq"][
-            mask & (self.events["session"] == self.sessions.find(session))
-        ].tolist()
-        return found
+        """Return the seqs of the agent's events in the session that were not flushed, in
+        order.
+        """
+        is_agents = self.events["agent"] == self.agents.find(agent)
+        is_sessions = self.events["session"] == self.sessions.find(session)
+        seqs: list[int] = self.events["seq"][is_agents & is_sessions].tolist()
+        return seqs
 
     def waiting(self, home: Home, agent: str) -> list[tuple[str, int]]:
-        """The sessions that wait for a flush, each with the time (µs) of its latest
+        """Return the sessions that wait for a flush, each with the time (µs) of its latest
         event; in a project those with events of it.
         """
         with self.lock:
-            open_here = np.unique(
-                self.events["session"][self.events["agent"] == self.agents.find(agent)]
-            ).tolist()
-            pending = {
-                self.sessions[number]: self.pending(agent, self.sessions[number])
-                for number in open_here
-            }
-        found = []
+            is_agents = self.events["agent"] == self.agents.find(agent)
+            numbers = np.unique(self.events["session"][is_agents]).tolist()
+            names = [self.sessions[number] for number in numbers]
+            pending = {name: self.pending(agent, name) for name in names}
+        sessions = []
         for name, seqs in pending.items():
             events = home.journal.read(seqs=seqs)
-            if events and home.project in (
-                "",
-                *(event.body.get("project") for event in events),
-            ):
-                found.append((name, max(event.at for event in events)))
-        return found
+            projects = {event.body.get("project") for event in events}
+            if events and (home.project == "" or home.project in projects):
+                sessions.append((name, max(event.at for event in events)))
+        return sessions
 
 
 class ScoredEvent(NamedTuple):
@@ -119,64 +115,67 @@ class ScoredEvent(NamedTuple):
 
 
 def text_of(body: Body) -> str:
-    """What an event says: the prompt, or what was done with a tool and what it
+    """Return what an event says: the prompt, or what was done with a tool and what it
     answered.
     """
-    return "\n".join(part.text for part in said(body))
+    return "\n".join(part.text for part in sourced_texts(body))
 
 
 def score(
     event: Event, importance: Mapping[int, float], source_weight: float
 ) -> ScoredEvent:
-    """min(1, source weight × best importance among its known concepts + .5 × share of
-    its concepts that are new).
+    """Return the event with its concepts and its flash score.
 
-    `importance`: concept_id -> importance of the agent's concepts. An event without
-    concepts scores 0.
+    The score is min(1, source weight × best importance among its known concepts + .5 ×
+    share of its concepts that are new). An event without concepts scores 0.
+
+    Args:
+        event: A prompt or a tool call.
+        importance: concept_id -> importance of the agent's concepts.
+        source_weight: How much what the agent says weighs, 0..1.
     """
-    from theorex_lab.text.extract import (
-        extract,
-    )  # a search, which asks for the design, extracts nothing
+    # Imported here: a search, which asks for the design, extracts nothing.
+    from theorex_lab.text.extract import extract
 
-    parts = tuple(
-        (part.source, tuple(extract(part.text.replace("\0", " "))))
-        for part in said(event.body)
-    )
-    concepts = tuple(
-        {
-            concept.concept_id: concept
-            for _, found in reversed(parts)
-            for concept in found
-        }.values()
-    )
+    parts = []
+    for part in sourced_texts(event.body):
+        mentions = tuple(extract(part.text.replace("\0", " ")))
+        parts.append((part.source, mentions))
+    by_id: dict[int, Mention] = {}
+    for _, mentions in reversed(parts):
+        for mention in mentions:
+            by_id[mention.concept_id] = mention
+    concepts = tuple(by_id.values())
     if not concepts:
         return ScoredEvent(event, (), 0.0)
-    known = [
+    known_importance = [
         importance[mention.concept_id]
         for mention in concepts
         if mention.concept_id in importance
     ]
-    best = source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * (
-        (len(concepts) - len(known)) / len(concepts)
-    )
-    return ScoredEvent(event, concepts, min(1.0, best), parts)
+    new_share = (len(concepts) - len(known_importance)) / len(concepts)
+    best = source_weight * max(known_importance, default=0.0)
+    best += _NEW_SHARE_WEIGHT * new_share
+    return ScoredEvent(event, concepts, min(1.0, best), tuple(parts))
 
 
 def echoed(scored: Sequence[ScoredEvent], weight: float) -> list[ScoredEvent]:
-    """The scores of a session's events, each with weight × the share of its concepts
-    that other events name too, up to 1.
+    """Return the scores of a session's events, each with weight × the share of its
+    concepts that other events name too, up to 1.
 
     Where nothing is known yet, it is this that tells one event from another.
     """
-    ids = [[concept.concept_id for concept in one.concepts] for one in scored]
-    named = Counter(chain.from_iterable(ids))
-    shares = (
-        sum(named[number] > 1 for number in own) / max(1, len(own)) for own in ids
-    )
-    return [
-        one._replace(score=min(1.0, one.score + weight * share))
-        for one, share in zip(scored, shares, strict=True)
-    ]
+    n_events: Counter[int] = Counter()  # by concept
+    for scored_event in scored:
+        n_events.update(concept.concept_id for concept in scored_event.concepts)
+    result = []
+    for scored_event in scored:
+        concepts = scored_event.concepts
+        n_repeated = sum(n_events[concept.concept_id] > 1 for concept in concepts)
+        share = n_repeated / max(1, len(concepts))
+        total = min(1.0, scored_event.score + weight * share)
+        result.append(scored_event._replace(score=total))
+    return result
 
 
 def keep_best(
@@ -202,13 +201,17 @@ def keep_best(
 
 
 def held_by_day(scored: Iterable[ScoredEvent]) -> list[ScoredEvent]:
-    """What is held of a session: each UTC day has a flash of its own, so that no day
-    crowds out another.
+    """Return what is held of a session: each UTC day has a flash of its own, so that no
+    day crowds out another.
     """
-    days = groupby(
-        scored, key=lambda one_scored: one_scored.event.at // MICROSECONDS_PER_DAY
-    )
-    return [one_scored for _, day in days for one_scored in keep_best(day)]
+
+    def day_of(scored_event: ScoredEvent) -> int:
+        return scored_event.event.at // MICROSECONDS_PER_DAY
+
+    held: list[ScoredEvent] = []
+    for _, day in groupby(scored, key=day_of):
+        held += keep_best(day)
+    return held
 
 
 def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:
@@ -229,60 +232,68 @@ class SourcedText(NamedTuple):
     text: str
 
 
-def said(body: Body) -> list[SourcedText]:
-    """What an event says, by who said it: a prompt alone; of a tool call what the agent
-    did, then all else.
+def sourced_texts(body: Body) -> list[SourcedText]:
+    """Return what an event says, by who said it.
 
-    >>> said(
+    A prompt has one text. A tool call has what the agent did, then all else.
+
+    >>> sourced_texts(
     ...     {
     ...         "input": '{"command":"make test","note":"x"}',
     ...         "response": "ok",
     ...         "source": "tool",
     ...     }
-    ... )
-    [SaidText(source='agent', text='make test'), SaidText(source='tool', text='x\\nok')]
+    ... )  # doctest: +NORMALIZE_WHITESPACE
+    [SourcedText(source='agent', text='make test'),
+     SourcedText(source='tool', text='x\\nok')]
     """
     source = str(body["source"])
-    given = str(body.get("input", ""))
-    answer = str(body.get("response", ""))
     if "text" in body:
         return [SourcedText(source, str(body["text"]))]
-    done, rest = (given, "") if not given.startswith(("{", "[")) else _own_words(given)
-    uses = body.get("paths")
-    paths = (
-        [path for found in uses.values() for path in found]
-        if isinstance(uses, dict)
-        else []
-    )
-    own = [*filter(None, map(shown_path, paths)), without_far_paths(done)]
-    heard = without_far_paths(f"{_values(rest)}\n{_values(answer)}")
+    tool_input = str(body.get("input", ""))
+    response = str(body.get("response", ""))
+    action = tool_input
+    rest = ""
+    if tool_input.startswith(("{", "[")):
+        action, rest = _agent_words(tool_input)
+    agent_texts = [*filter(None, map(shown_path, _paths_of(body)))]
+    agent_texts.append(without_far_paths(action))
+    other_text = without_far_paths(f"{_values(rest)}\n{_values(response)}")
     if source != "tool":  # a whole event that came from elsewhere
-        return [SourcedText(source, "\n".join([*own, heard]).strip())]
+        return [SourcedText(source, "\n".join([*agent_texts, other_text]).strip())]
     parts = (
-        SourcedText("agent", "\n".join(filter(None, own)).strip()),
-        SourcedText("tool", heard.strip()),
+        SourcedText("agent", "\n".join(filter(None, agent_texts)).strip()),
+        SourcedText("tool", other_text.strip()),
     )
     return [part for part in parts if part.text]
 
 
-def _values(given: str) -> str:
-    """What the values of a text in JSON say; any other text as it is."""
-    return (
-        " ".join(_FORM.sub(" ", given).split()).strip(" ,")
-        if given.startswith(("{", "[", ","))
-        else given
-    )
+def _paths_of(body: Body) -> list[str]:
+    """Return the paths that a tool call used, in the order of its uses."""
+    uses = body.get("paths")
+    paths: list[str] = []
+    if isinstance(uses, dict):
+        for used_paths in uses.values():
+            paths += used_paths
+    return paths
 
 
-def _own_words(given: str) -> tuple[str, str]:
-    """The command and the project's paths of an input in JSON, which may be cut; and
-    what is left of it.
+def _values(text: str) -> str:
+    """Return what the values of a text in JSON say; any other text as it is."""
+    if not text.startswith(("{", "[", ",")):
+        return text
+    return " ".join(_FORM.sub(" ", text).split()).strip(" ,")
+
+
+def _agent_words(tool_input: str) -> tuple[str, str]:
+    """Return the command and the project's paths of an input in JSON, and what is left
+    of it. The input may be cut.
     """
     words = []
-    for name, value in _MEMBER.findall(given):
+    for name, value in _MEMBER.findall(tool_input):
         text = _unescaped(value)
         words.append(text if name == "command" else shown_path(text))
-    return "\n".join(filter(None, words)), _MEMBER.sub("", given)
+    return "\n".join(filter(None, words)), _MEMBER.sub("", tool_input)
 
 
 def _unescaped(value: str) -> str:

@@ -49,52 +49,51 @@ def flush(
     memory; the rest is let go.
 
     Each UTC day of a session has a flash of its own, so that no day crowds out another.
-    `before` (µs UTC): only the events until the first that is not older.
+
+    Args:
+        home: The home whose memory it is.
+        session: The session that is flushed.
+        agent: Whose session it is.
+        before: A time (µs UTC): only the events until the first that is not older are
+            flushed; None: all.
     """
     with home.views.reading(flashes.Flash) as view:
         pending = view.pending(check_agent(agent), session)
-    waiting = list(
-        takewhile(
-            lambda event: before is None or event.at < before,
-            home.journal.read(seqs=pending),
-        )
-    )
+    events = home.journal.read(seqs=pending)
+    waiting = list(takewhile(lambda event: before is None or event.at < before, events))
     if not waiting:
         return FlushResult(0, 0)
-    upto = waiting[-1].seq
+    now = home.clock.now()
     with home.views.reading(Axon) as axon:
-        importance = scores.importance_by_concept(
-            axon, home.clock.now(), home.settings, agent=agent
-        )
+        importance = scores.importance_by_concept(axon, now, home.settings, agent=agent)
     weight = home.settings.source_weight(agent)
     scored = [flashes.score(event, importance, weight) for event in waiting]
-    held = flashes.held_by_day(flashes.echoed(scored, home.settings.flash_echo_weight))
-    kept = [
-        scored
-        for scored in held
-        if scored.concepts and scored.score >= home.settings.flush_threshold
+    scored = flashes.echoed(scored, home.settings.flash_echo_weight)
+    chosen = [
+        scored_event
+        for scored_event in flashes.held_by_day(scored)
+        if scored_event.concepts and scored_event.score >= home.settings.flush_threshold
     ]
-    events = [
-        event for scored in kept for event in stages.short_term_events(scored, weight)
-    ]
-    # Two processes that flush at once give this event one id, so that only one of them
-    # is heard.
-    # The id is made of the seq alone, which says whose session it is: a session's id
-    # may be a secret that is erased.
-    marker = derived_event_id("flushed", upto)
-    done = FlushResult(len(kept), len(waiting) - len(kept))
-    body = {"upto": upto, "kept": done.kept, "let_go": done.discarded}
-    events.append(
-        new_event(
-            "flushed",
-            body,
-            agent=agent,
-            session=session,
-            at=home.clock.now(),
-            event_id=marker,
-        )
+    new_events: list[Event] = []
+    for scored_event in chosen:
+        new_events += stages.short_term_events(scored_event, weight)
+    result = FlushResult(len(chosen), len(waiting) - len(chosen))
+    upto = waiting[-1].seq
+    body = {"upto": upto, "kept": result.kept, "let_go": result.discarded}
+    flushed = new_event(
+        "flushed",
+        body,
+        agent=agent,
+        session=session,
+        at=home.clock.now(),
+        # Two processes that flush at once give this event one id, so that only one of
+        # them is heard. The id is made of the seq alone, which says whose session it
+        # is: a session's id may be a secret that is erased.
+        event_id=derived_event_id("flushed", upto),
     )
-    return done if append_once(home.journal, events) else FlushResult(0, 0)
+    if not append_once(home.journal, [*new_events, flushed]):
+        return FlushResult(0, 0)
+    return result
 
 
 def flush_idle(home: Home, agent: str) -> list[FlushResult]:
@@ -104,21 +103,21 @@ def flush_idle(home: Home, agent: str) -> list[FlushResult]:
     now = home.clock.now()
     today = now - now % MICROSECONDS_PER_DAY
     idle_since = now - round(home.settings.flush_idle_hours * 3_600_000_000)
-    waiting = home.views.get(flashes.Flash).waiting(home, agent)
-    before = {
-        session: None if last <= idle_since else min(today, idle_since)
-        for session, last in waiting
-    }
-    return [
-        flush(home, session, agent=agent, before=before[session]) for session in before
-    ]
+    results = []
+    for session, last_at in home.views.get(flashes.Flash).waiting(home, agent):
+        before = None if last_at <= idle_since else min(today, idle_since)
+        results.append(flush(home, session, agent=agent, before=before))
+    return results
 
 
 def graduate(home: Home, *, agent: str = "main") -> list[str]:
-    """Concepts that were kept on `graduation_days` UTC days within
-    `graduation_window_days` enter the agent's axon; returns their labels.
+    """Let concepts that were kept on `graduation_days` UTC days within
+    `graduation_window_days` enter the agent's axon.
 
     In a project those alone that were kept in no other.
+
+    Returns:
+        The labels of the concepts that graduated.
     """
 
     def decide(view: ShortTerm) -> Iterator[Event]:
@@ -126,17 +125,15 @@ def graduate(home: Home, *, agent: str = "main") -> list[str]:
         for graduate in stages.graduates(
             view, now, home.settings, agent=check_agent(agent)
         ):
-            kept = home.journal.read(
-                seqs=sorted(set(view.records["seq"][graduate.rows].tolist()))
-            )
-            if home.project in ("", common_project(kept)):
+            seqs = sorted(set(view.records["seq"][graduate.rows].tolist()))
+            events = home.journal.read(seqs=seqs)
+            if home.project in ("", common_project(events)):
                 yield stages.graduation_event(
-                    view, graduate, kept, home.settings, agent=agent, at=now
+                    view, graduate, events, home.settings, agent=agent, at=now
                 )
 
-    return [
-        str(event.body["label"]) for event in _decided(home.views, ShortTerm, decide)
-    ]
+    graduated = _decided(home.views, ShortTerm, decide)
+    return [str(event.body["label"]) for event in graduated]
 
 
 def promote(
@@ -146,18 +143,18 @@ def promote(
     shared web; as `scan` by project.
     """
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
-        among = axon.within(home.projects, alone=True)
-        now = home.clock.now()
-        own = check_agent(agent)
         event = stages.promotion(
-            axon, shared, now, home.settings, agent=own, force=force, among=among
+            axon,
+            shared,
+            home.clock.now(),
+            home.settings,
+            agent=check_agent(agent),
+            force=force,
+            among=axon.within(home.projects, alone=True),
         )
-    done = (
-        event.body
-        if event is not None and append_once(home.journal, [event])
-        else {"concepts": (), "links": ()}
-    )
-    return PromotionResult(len(done["concepts"]), len(done["links"]))
+    if event is None or not append_once(home.journal, [event]):
+        return PromotionResult(0, 0)
+    return PromotionResult(len(event.body["concepts"]), len(event.body["links"]))
 
 
 def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdate:
@@ -167,40 +164,44 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdat
     In a project this is done to the concepts that were mentioned there and nowhere
     else.
     """
-    done = _decided_on_axon(home, scores.scan, agents)
+    scans = _decided_on_axon(home, scores.scan, agents)
     with home.views.reading(Axon) as axon:
         among = axon.within(home.projects, alone=True)
-        counts = scores.scores_of(
+        current = scores.scores_of(
             axon, home.clock.now(), home.settings, agents=agents, among=among
-        ).counts()
-    return scores.TierUpdate(counts, *scores.changes(done[0] if done else None))
+        )
+        counts = current.counts()
+    return scores.TierUpdate(counts, *scores.changes(scans[0] if scans else None))
 
 
 def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:
-    """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon;
-    returns how many. As `scan` by project.
+    """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon. As
+    `scan` by project.
+
+    Returns:
+        How many concepts were taken out.
     """
-    done = _decided_on_axon(home, scores.prune, agents)
-    return sum(
-        len(concepts) for event in done for concepts in event.body["concepts"].values()
-    )
+    count = 0
+    for event in _decided_on_axon(home, scores.prune, agents):
+        count += sum(len(concepts) for concepts in event.body["concepts"].values())
+    return count
 
 
 def _decided_on_axon(
     home: Home, decide: Callable[..., Event | None], agents: Sequence[str] | None
 ) -> list[Event]:
-    """`_decided` by a scan or a prune of these agents' concepts, in a project of those
-    that are its alone.
+    """Append what a scan or a prune decides on these agents' concepts, in a project on
+    those that are its alone.
     """
 
-    def decided(axon: Axon) -> Iterable[Event]:
+    def decide_event(axon: Axon) -> Iterator[Event]:
         among = axon.within(home.projects, alone=True)
-        return filter(
-            None,
-            [decide(axon, home.clock.now(), home.settings, agents=agents, among=among)],
-        )
+        now = home.clock.now()
+        event = decide(axon, now, home.settings, agents=agents, among=among)
+        if event is not None:
+            yield event
 
-    return _decided(home.views, Axon, decided)
+    return _decided(home.views, Axon, decide_event)
 
 
 def _decided(

@@ -45,44 +45,51 @@ class Scores:
         return decay.rank_order(self.raw, *self.among_equals)
 
     def counts(self) -> dict[str, int]:
-        """How many concepts are in each tier."""
-        found = np.bincount(self.tier, minlength=len(Tier))
-        return {tier.name: int(found[tier]) for tier in Tier}
+        """Return how many concepts are in each tier."""
+        n_concepts = np.bincount(self.tier, minlength=len(Tier))
+        return {tier.name: int(n_concepts[tier]) for tier in Tier}
 
     def take(self, positions: NDArray[np.intp]) -> "Scores":
-        """Those at these positions in `rows`."""
-        columns: Any = {
-            name: getattr(self, name)[positions]
-            for name in ("rows", "raw", "importance", "tier")
-        }
-        equals: Any = tuple(column[positions] for column in self.among_equals)
-        return Scores(**columns, among_equals=equals)
+        """Return the scores of the concepts at these positions in `rows`."""
+        count, last_seen, concept_id = self.among_equals
+        return Scores(
+            self.rows[positions],
+            self.raw[positions],
+            self.importance[positions],
+            self.tier[positions],
+            (count[positions], last_seen[positions], concept_id[positions]),
+        )
 
 
 def law_of(settings: Settings) -> Law:
-    """The decay law that the settings name. Raises InvalidInput for an unknown law or a
-    parameter out of range.
+    """Return the decay law that the settings name.
+
+    Raises:
+        InvalidInput: The law is unknown, or a parameter is out of range.
     """
-    known = getattr(decay.LAWS.get(settings.decay_law), "parameters", {})
-    half_life = (
-        {"half_life_days": settings.half_life_days} if "half_life_days" in known else {}
-    )
-    return decay.make_law(settings.decay_law, **half_life | dict(settings.decay_params))
+    law = decay.LAWS.get(settings.decay_law)
+    parameters: dict[str, Any] = {}
+    if "half_life_days" in getattr(law, "parameters", {}):
+        parameters["half_life_days"] = settings.half_life_days
+    parameters |= dict(settings.decay_params)
+    return decay.make_law(settings.decay_law, **parameters)
 
 
 def items_of(axon: Axon, now: int, settings: Settings) -> Items:
-    """What the laws read, for every row of the axon's concepts."""
-    counts = axon.concept_counts
+    """Return what the laws read, for every row of the axon's concepts."""
     links = axon.link_counts
     present, strength = links.present(now, settings.half_life_days)
-    linked = decay.link_columns(
+    link_strength, mean_link_strength = decay.link_columns(
         len(axon.concepts), links.first[present], links.second[present], strength
     )
     only_fixes = axon.concepts["fix_count"] == axon.concepts["count"]
-    own = counts.columns(now) | {
+    columns = axon.concept_counts.columns(now)
+    columns |= {
         "half_life_cap_days": np.where(only_fixes, settings.fix_half_life_days, np.inf)
     }
-    return Items.of(**own, link_strength=linked[0], mean_link_strength=linked[1])
+    return Items.of(
+        **columns, link_strength=link_strength, mean_link_strength=mean_link_strength
+    )
 
 
 def scores_of(
@@ -93,21 +100,31 @@ def scores_of(
     agents: Chosen = None,
     among: Mask | None = None,
 ) -> Scores:
-    """Scores and tiers of the living concepts of these agents, or of all, at `now`
-    (µs); of those in the mask `among`.
+    """Return the scores and tiers of the living concepts at `now` (µs).
+
+    Args:
+        axon: The concepts of all agents.
+        now: The moment (µs) at which they are scored.
+        settings: The decay law and the thresholds.
+        agents: Those whose concepts are scored; None: all.
+        among: A mask of the rows that are scored; None: all.
     """
     rows = axon.rows_of(agents, among)
     law = law_of(settings)
     table = axon.concepts
     items = items_of(axon, now, settings)
-    raw = law.raw(items.take(rows) if len(rows) < len(items) else items)
+    if len(rows) < len(items):
+        items = items.take(rows)
+    raw = law.raw(items)
     importance = law.importance(raw)
     tier = decay.tiers(importance, settings.active_threshold, settings.mild_threshold)
     tier[table["tier"][rows] == Tier.SLEEPING] = Tier.SLEEPING
-    equals: Any = tuple(
-        table[name][rows] for name in ("count", "last_seen", "concept_id")
+    among_equals: Any = (
+        table["count"][rows],
+        table["last_seen"][rows],
+        table["concept_id"][rows],
     )
-    return Scores(rows, raw, importance, tier, equals)
+    return Scores(rows, raw, importance, tier, among_equals)
 
 
 def spread_activation(
@@ -154,19 +171,18 @@ class TierUpdate(NamedTuple):
 
 
 def changes(event: Event | None) -> tuple[int, int, int]:
-    """How many concepts a scan's event moved to another tier, how many of them to
-    sleep, and how many links it dropped.
+    """Return how many concepts a scan's event moved to another tier, how many of them
+    to sleep, and how many links it dropped.
     """
     if event is None:
         return 0, 0, 0
-    by_agent = event.body["tiers"].values()
-    moved = sum(len(concepts) for tiers in by_agent for concepts in tiers.values())
-    slept = sum(len(tiers.get("SLEEPING", ())) for tiers in by_agent)
-    return (
-        moved,
-        slept,
-        sum(len(pairs) for pairs in event.body["dropped_links"].values()),
-    )
+    n_moved = 0
+    n_slept = 0
+    for concepts_by_tier in event.body["tiers"].values():
+        n_moved += sum(len(concepts) for concepts in concepts_by_tier.values())
+        n_slept += len(concepts_by_tier.get("SLEEPING", ()))
+    n_dropped = sum(len(pairs) for pairs in event.body["dropped_links"].values())
+    return n_moved, n_slept, n_dropped
 
 
 def scan(
@@ -177,8 +193,8 @@ def scan(
     agents: Chosen = None,
     among: Mask | None = None,
 ) -> Event | None:
-    """The event of one scan: tier changes, and links grown too weak; None where nothing
-    changes.
+    """Return the event of one scan: tier changes, and links grown too weak; None where
+    nothing changes.
 
     What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at
     the same time finds nothing.
@@ -186,26 +202,27 @@ def scan(
     current = scores_of(axon, now, settings, agents=agents, among=among)
     rows = current.rows
     tier = current.tier.copy()
-    tier[
-        (tier == Tier.LESS)
-        & (axon.concept_counts.age_days(now, rows) >= settings.sleep_after_days)
-    ] = Tier.SLEEPING
+    age = axon.concept_counts.age_days(now, rows)
+    tier[(tier == Tier.LESS) & (age >= settings.sleep_after_days)] = Tier.SLEEPING
     changed = np.flatnonzero(tier != axon.concepts["tier"][rows])
-    by_agent: dict[str, dict[str, list[int]]] = {}
-    for agent, of_agent in _by_agent(axon, rows[changed]):
-        codes = tier[changed[of_agent]]
-        ids = axon.concepts["concept_id"][rows[changed[of_agent]]]
-        by_agent[agent] = {
+    tiers_by_agent: dict[str, dict[str, list[int]]] = {}
+    for agent, positions in _by_agent(axon, rows[changed]):
+        codes = tier[changed[positions]]
+        ids = axon.concepts["concept_id"][rows[changed[positions]]]
+        tiers_by_agent[agent] = {
             Tier(code).name: ids[codes == code].tolist()
             for code in np.unique(codes).tolist()
         }
-    dropped = _weak_links(
-        axon, axon.link_counts.strengths(now, settings.half_life_days), rows
-    )
-    body = {"tiers": by_agent, "dropped_links": dropped, "policy": policy(settings)}
-    return (
-        new_event("scan", body, agent=SCANNER, at=now) if by_agent or dropped else None
-    )
+    strengths = axon.link_counts.strengths(now, settings.half_life_days)
+    dropped_links = _weak_links(axon, strengths, rows)
+    if not tiers_by_agent and not dropped_links:
+        return None
+    body = {
+        "tiers": tiers_by_agent,
+        "dropped_links": dropped_links,
+        "policy": policy(settings),
+    }
+    return new_event("scan", body, agent=SCANNER, at=now)
 
 
 def prune(
@@ -216,7 +233,7 @@ def prune(
     agents: Chosen = None,
     among: Mask | None = None,
 ) -> Event | None:
-    """The event of one prune: the LESS concepts unseen for more than
+    """Return the event of one prune: the LESS concepts unseen for more than
     `prune_threshold_days`; None where there are none.
 
     The event is their archive: it holds what each of them was, and the texts that
@@ -224,24 +241,26 @@ def prune(
     """
     current = scores_of(axon, now, settings, agents=agents, among=among)
     age = axon.concept_counts.age_days(now, current.rows)
-    rows = current.rows[
-        (current.tier == Tier.LESS) & (age > settings.prune_threshold_days)
-    ]
-    names = ("concept_id", "count", "first_seen", "last_seen")
-    table = axon.concepts
-    owned = [
-        (agent, rows[of_agent].tolist()) for agent, of_agent in _by_agent(axon, rows)
-    ]
-    by_agent = {
-        agent: [{name: table[name][row].item() for name in names} for row in own]
-        for agent, own in owned
+    is_old = age > settings.prune_threshold_days
+    rows = current.rows[(current.tier == Tier.LESS) & is_old]
+    concepts_by_agent = {
+        agent: [_archived_concept(axon, row) for row in rows[positions].tolist()]
+        for agent, positions in _by_agent(axon, rows)
     }
-    body = {"concepts": by_agent, "policy": policy(settings)}
-    return new_event("prune", body, agent=SCANNER, at=now) if by_agent else None
+    if not concepts_by_agent:
+        return None
+    body = {"concepts": concepts_by_agent, "policy": policy(settings)}
+    return new_event("prune", body, agent=SCANNER, at=now)
+
+
+def _archived_concept(axon: Axon, row: int) -> dict[str, int]:
+    """Return what a prune's event holds of a concept."""
+    names = ("concept_id", "count", "first_seen", "last_seen")
+    return {name: axon.concepts[name][row].item() for name in names}
 
 
 def policy(settings: Settings) -> dict[str, Any]:
-    """The settings that decided, as they are noted beside a decision."""
+    """Return the settings that decided, as they are noted beside a decision."""
     names = (
         "decay_law",
         "decay_params",
@@ -258,24 +277,24 @@ def policy(settings: Settings) -> dict[str, Any]:
 def _weak_links(
     axon: Axon, strengths: Floats, rows: Ints
 ) -> dict[str, list[list[int]]]:
-    """agent -> pairs of concept ids: the links of these concepts that are still there
-    and too weak to stay.
+    """Return agent -> pairs of concept ids: the links of these concepts that were not
+    dropped yet and are too weak to stay.
     """
-    among = np.zeros(len(axon.concepts), bool)
-    among[rows] = True
+    is_among = np.zeros(len(axon.concepts), bool)
+    is_among[rows] = True
     weak = np.flatnonzero((strengths == 0) & (axon.links["count"] > 0))
     ends = np.stack([axon.links["a"][weak], axon.links["b"][weak]], axis=1)
-    ends = ends[among[ends[:, 0]]]
+    ends = ends[is_among[ends[:, 0]]]
     pairs = axon.concepts["concept_id"][ends]
     return {
-        agent: pairs[of_agent].tolist()
-        for agent, of_agent in _by_agent(axon, ends[:, 0])
+        agent: pairs[positions].tolist()
+        for agent, positions in _by_agent(axon, ends[:, 0])
     }
 
 
 def _by_agent(axon: Axon, rows: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """(agent, positions in `rows` of its concepts), agents in the order in which they
-    first wrote.
+    """Yield (agent, positions in `rows` of its concepts), agents in the order in which
+    they first wrote.
     """
     numbers = axon.concepts["agent"][rows]
     for number in np.unique(numbers).tolist():
@@ -283,8 +302,8 @@ def _by_agent(axon: Axon, rows: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.
 
 
 def frame(axon: Axon, current: Scores) -> Any:
-    """A pandas DataFrame of the concepts, best first: one row a concept, times as UTC
-    timestamps.
+    """Return a pandas DataFrame of the concepts, best first: one row a concept, times
+    as UTC timestamps.
     """
     import pandas as pd
 
@@ -294,25 +313,26 @@ def frame(axon: Axon, current: Scores) -> Any:
         name[1:]: column[rows] for name, column in axon.concepts.columns("").items()
     }
 
-    def named(texts: Strings, numbers: Ints) -> list[str]:
+    def texts_at(texts: Strings, numbers: Ints) -> list[str]:
         return [texts[number] for number in numbers.tolist()]
+
+    def timestamps(name: str) -> list[Any]:
+        return [to_datetime(at) for at in table[name].tolist()]
 
     return pd.DataFrame(
         {
             "concept_id": table["concept_id"],
-            "agent_id": named(axon.agents, table["agent"]),
-            "canonical_form": named(axon.labels, rows),
-            "surface_form": named(axon.surfaces, rows),
-            "node_type": named(axon.node_types, table["node_type"]),
+            "agent_id": texts_at(axon.agents, table["agent"]),
+            "canonical_form": texts_at(axon.labels, rows),
+            "surface_form": texts_at(axon.surfaces, rows),
+            "node_type": texts_at(axon.node_types, table["node_type"]),
             "relevance_tier": [Tier(code).name for code in best.tier.tolist()],
             "importance_weight": best.importance,
             "raw": best.raw,
             "frequency_count": table["count"],
-            **{
-                name: [to_datetime(at) for at in table[name].tolist()]
-                for name in ("first_seen", "last_seen")
-            },
-            "observation_type": named(axon.types, table["type"]),
+            "first_seen": timestamps("first_seen"),
+            "last_seen": timestamps("last_seen"),
+            "observation_type": texts_at(axon.types, table["type"]),
             "sentiment": table["sentiment_sum"] / np.maximum(table["count"], 1),
             "source_weight": table["source_weight"],
         }
@@ -320,31 +340,36 @@ def frame(axon: Axon, current: Scores) -> Any:
 
 
 def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
-    """A networkx Graph: nodes by concept_id with the columns of `frame`, edges with
-    stored and present strength.
+    """Return a networkx Graph: nodes by concept_id with the columns of `frame`, edges
+    with stored and present strength.
 
-    Agents who know the same concept have a node each: (agent, concept_id) where several
-    agents are asked for.
+    Where the concepts are of several agents, a node's name is (agent, concept_id):
+    agents who know the same concept have a node each.
     """
     import networkx as nx
 
     result = nx.Graph()
-    shown = frame(axon, current)
-    several = shown["agent_id"].nunique() > 1
-    names = (
-        zip(shown["agent_id"], shown["concept_id"], strict=True)
-        if several
-        else shown["concept_id"]
-    )
+    nodes = frame(axon, current)
+    names = nodes["concept_id"]
+    if nodes["agent_id"].nunique() > 1:
+        names = zip(nodes["agent_id"], nodes["concept_id"], strict=True)
     name_of = dict(zip(current.rows[current.order].tolist(), names, strict=True))
-    result.add_nodes_from(zip(name_of.values(), shown.to_dict("records"), strict=True))
-    links, present = axon.link_counts.present(now, settings.half_life_days)
-    stored = decay.stored_link_strength(axon.links["count"][links])
-    columns = (axon.links["a"][links], axon.links["b"][links], present, stored)
-    for one, other, *strengths in zip(
-        *(column.tolist() for column in columns), strict=True
-    ):
-        if one in name_of and other in name_of:
-            ends = name_of[one], name_of[other]
-            result.add_edge(*ends, strength=strengths[0], stored_strength=strengths[1])
+    result.add_nodes_from(zip(name_of.values(), nodes.to_dict("records"), strict=True))
+    links, strengths = axon.link_counts.present(now, settings.half_life_days)
+    stored_strengths = decay.stored_link_strength(axon.links["count"][links])
+    edges = zip(
+        axon.links["a"][links].tolist(),
+        axon.links["b"][links].tolist(),
+        strengths.tolist(),
+        stored_strengths.tolist(),
+        strict=True,
+    )
+    for first, second, strength, stored_strength in edges:
+        if first in name_of and second in name_of:
+            result.add_edge(
+                name_of[first],
+                name_of[second],
+                strength=strength,
+                stored_strength=stored_strength,
+            )
     return result

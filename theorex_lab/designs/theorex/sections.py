@@ -59,12 +59,12 @@ _FLASH_RECENT = 5
 _SHORT_CHARACTERS = 8
 
 
-def concept_lines(home: Home, wanted: ContextRequest) -> list[ContextLine]:
+def concept_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
     """The concepts of each agent that were mentioned in the home's project, or in none,
     hottest first.
     """
     with home.views.reading(Axon) as axon:
-        return _concepts(axon, home, wanted.now)
+        return _concepts(axon, home, request.now)
 
 
 def _concepts(
@@ -72,14 +72,14 @@ def _concepts(
     home: Home,
     now: int,
     agents: Chosen = None,
-    shown: Sequence[Tier] = _SHOWN,
+    tiers_listed: Sequence[Tier] = _SHOWN,
 ) -> list[ContextLine]:
-    """A line a concept: ACTIVE ones, then MILD ones, hottest first."""
+    """Return a line a concept: by tier in the order of `tiers_listed`, hottest first."""
     current = scores_of(
         axon, now, home.settings, agents=agents, among=axon.within(home.projects)
     )
     lines: list[ContextLine] = []
-    for tier in shown:
+    for tier in tiers_listed:
         for position in current.order[current.tier[current.order] == tier].tolist():
             row = int(current.rows[position])
             numbers = {
@@ -118,209 +118,212 @@ def _concept_line(
 def render_for_model(
     home: Home, model: str = "default", *, agent: str = "main"
 ) -> Context:
-    """Fixes and the agent's own and the shared concepts within a model's budget:
+    """Render fixes and the agent's own and the shared concepts within a model's budget:
     `[Boot: name | budget: Bt | concepts: n]` first.
 
-    Of the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a
-    model that is not in it has the default's. Sentences may take half of the budget.
-    Hearsay is left out first (at most a quarter of the tokens is for it), then the
-    coldest.
+    What is rendered is of the home's project or of none. Budgets (tokens, items) are
+    those of BUDGETS; a model that is not in it has the default's. Sentences may take
+    half of the budget. Hearsay is left out first (at most a quarter of the tokens is
+    for it), then the coldest.
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
     now = home.clock.now()
-    said = as_marked(home, sentence_lines(home, ContextRequest(now, budget)))
-    lines = as_marked(home, _own_and_shared(home, now, check_agent(agent)), as_markdown)
-    name = escape(model)
-    room = TokenBudget(
-        budget,
-        used=count_tokens(
-            f"[Boot: {name} | budget: {budget}t | concepts: {most}]\n{NOTICE}\n"
-        )
-        + 16,
+    sentences = as_marked(home, sentence_lines(home, ContextRequest(now, budget)))
+    concepts = as_marked(
+        home, _own_and_shared(home, now, check_agent(agent)), as_markdown
     )
-    told = _take_sentences(room, said, most // 2)
-    left = most - len(told.lines)
-    kept = room.take(lines, headings=False, most=left)
-    kept += room.take_hearsay(lines, headings=False, most=left - len(kept))
-    gap = [""] if kept and told.lines else []
-    head = [f"[Boot: {name} | budget: {budget}t | concepts: {len(kept)}]", NOTICE]
-    text = "\n".join([*head, *sections_of(told), *gap, *listed(kept), ""])
-    owners = len({line.owner for line in kept})
+    start = f"[Boot: {escape(model)} | budget: {budget}t | concepts: "
+    head_tokens = count_tokens(f"{start}{most}]\n{NOTICE}\n") + 16
+    room = TokenBudget(budget, used=head_tokens)
+    chosen = _take_sentences(room, sentences, most // 2)
+    left = most - len(chosen.lines)
+    concept_lines = room.take(concepts, headings=False, most=left)
+    concept_lines += room.take_hearsay(
+        concepts, headings=False, most=left - len(concept_lines)
+    )
+    lines = [f"{start}{len(concept_lines)}]", NOTICE, *sections_of(chosen)]
+    if concept_lines and chosen.lines:
+        lines.append("")
+    text = "\n".join([*lines, *listed(concept_lines), ""])
+    owners = {line.owner for line in concept_lines}
     return Context(
         text,
-        len(kept),
-        told.fixes,
-        owners,
+        len(concept_lines),
+        chosen.fixes,
+        len(owners),
         count_tokens(text),
-        items_of([*told.lines, *kept]),
+        items_of([*chosen.lines, *concept_lines]),
     )
 
 
 def _own_and_shared(home: Home, now: int, agent: str) -> list[ContextLine]:
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         lines = _concepts(axon, home, now, [agent])
-        own = {
-            axon.surfaces[row]
-            for row in axon.rows_of([agent], axon.within(home.projects)).tolist()
-        }
-        given = shared_concepts(axon, shared, now, home.settings)
-    for concept in given:
-        if concept.text not in own and Tier[concept.tier] >= Tier.MILD:
-            numbers = {
-                name: getattr(concept, name)
-                for name in ("concept_id", "count", "last_seen", "trust")
-            }
-            lines.append(_concept_line(concept.agent, concept.text, now, **numbers))
+        agent_rows = axon.rows_of([agent], axon.within(home.projects)).tolist()
+        agent_surfaces = {axon.surfaces[row] for row in agent_rows}
+        shared_web = shared_concepts(axon, shared, now, home.settings)
+    for concept in shared_web:
+        if concept.text not in agent_surfaces and Tier[concept.tier] >= Tier.MILD:
+            line = _concept_line(
+                concept.agent,
+                concept.text,
+                now,
+                concept_id=concept.concept_id,
+                count=concept.count,
+                last_seen=concept.last_seen,
+                trust=concept.trust,
+            )
+            lines.append(line)
     return lines
 
 
 def _take_sentences(
-    room: TokenBudget, said: Sequence[ContextLine], most: int
+    room: TokenBudget, sentences: Sequence[ContextLine], most: int
 ) -> ChosenLines:
-    """Up to `most` sentences that have room, in half of what is left; what was only
-    heard in the part that is its own.
+    """Take up to `most` sentences that have room, in half of what is left; unverified
+    ones in the part that is for them.
     """
-    told = room.take(said, at_most=room.left // 2, most=most)
-    return ChosenLines(told, room.take_hearsay(said, most=most - len(told)), [], TITLES)
+    trusted = room.take(sentences, at_most=room.left // 2, most=most)
+    unverified = room.take_hearsay(sentences, most=most - len(trusted))
+    return ChosenLines(trusted, unverified, [], TITLES)
 
 
 def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
-    """What a running session knows: fixes, up to ten ACTIVE concepts, and the last five
-    that flushes kept.
+    """Render what a running session knows: fixes, up to ten ACTIVE concepts, and the
+    last five that flushes kept.
 
     All of it is of the home's project or of none. How much of the session itself waits
     to be flushed stands in the first line. All of it is data.
     """
     now = home.clock.now()
+    budget, _ = BUDGETS["default"]
     with home.views.reading(Axon) as axon, home.views.reading(ShortTerm) as short_term:
         active = _concepts(axon, home, now, [check_agent(agent)], [Tier.ACTIVE])
         recent = _kept_last(short_term, now, agent, home.projects)
     with home.views.reading(Flash) as flash:
-        waiting = len(flash.pending(agent, session))
-    fixes = as_marked(
-        home, sentence_lines(home, ContextRequest(now, BUDGETS["default"][0]))
-    )
-    said = as_marked(
+        n_pending = len(flash.pending(agent, session))
+    fixes = as_marked(home, sentence_lines(home, ContextRequest(now, budget)))
+    candidates = as_marked(
         home,
         trusted_first(active)[:_FLASH_ACTIVE] + trusted_first(recent)[:_FLASH_RECENT],
         as_markdown,
     )
-    lines = [
-        f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]",
+    texts = [
+        f"[Session: {escape(session)} | agent: {agent} | events not flushed:"
+        f" {n_pending}]",
         NOTICE,
     ]
-    room = TokenBudget(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))
-    told = _take_sentences(room, fixes, _FLASH_FIXES)
-    taken = {*room.take(said), *room.take_hearsay(said)}
-    lines += sections_of(told)
-    shown = list(told.lines)
-    for kind, title in ((CONCEPT, "Active"), (_RECENT, "Lately")):
-        if kept := [line for line in said if line in taken and line.kind == kind]:
-            shown += kept
-            texts = [line.text for line in kept]
-            lines += [
-                f"## {title}",
-                *(fence(texts, "short-term") if kind == _RECENT else listed(kept)),
-            ]
-    text = "\n".join(lines) + "\n"
-    concepts = sum(line.kind == CONCEPT for line in shown)
-    return Context(text, concepts, told.fixes, 1, count_tokens(text), items_of(shown))
+    room = TokenBudget(budget, used=count_tokens("\n".join(texts)))
+    sentences = _take_sentences(room, fixes, _FLASH_FIXES)
+    chosen = {*room.take(candidates), *room.take_hearsay(candidates)}
+    texts += sections_of(sentences)
+    active_lines = [
+        line for line in candidates if line in chosen and line.kind == CONCEPT
+    ]
+    if active_lines:
+        texts += ["## Active", *listed(active_lines)]
+    recent_lines = [
+        line for line in candidates if line in chosen and line.kind == _RECENT
+    ]
+    if recent_lines:
+        texts.append("## Lately")
+        texts += fence([line.text for line in recent_lines], "short-term")
+    lines = [*sentences.lines, *active_lines, *recent_lines]
+    text = "\n".join(texts) + "\n"
+    n_concepts = sum(line.kind == CONCEPT for line in lines)
+    return Context(
+        text, n_concepts, sentences.fixes, 1, count_tokens(text), items_of(lines)
+    )
 
 
 def _kept_last(
     short_term: ShortTerm, now: int, agent: str, projects: Sequence[str] | None
 ) -> list[ContextLine]:
-    """The labels that flushes kept, newest first, each once and as far trusted as it
-    ever was.
+    """Return the labels that flushes kept, newest first, each once and as far trusted
+    as it ever was.
     """
     table = short_term.records
-    trust: dict[str, tuple[int, str]] = {}
+    trust_of: dict[str, int] = {}
+    item_of: dict[str, str] = {}
     for row in short_term.window(now, agent=agent, projects=projects)[::-1].tolist():
         label = short_term.labels[int(table["surface"][row])]
-        highest, item = trust.get(label, (0, str(table["concept_id"][row])))
-        trust[label] = max(highest, int(table["trust"][row])), item
-    heard = {
-        label: None if level >= TRUST["agent"] else (agent, level)
-        for label, (level, _) in trust.items()
-    }
-    return [
-        ContextLine(_RECENT, agent, one_line(label), heard[label], (item,))
-        for label, (_, item) in trust.items()
-    ]
+        item_of.setdefault(label, str(table["concept_id"][row]))
+        trust_of[label] = max(trust_of.get(label, 0), int(table["trust"][row]))
+    lines = []
+    for label, item in item_of.items():
+        trust = trust_of[label]
+        heard_from = None if trust >= TRUST["agent"] else (agent, trust)
+        lines.append(ContextLine(_RECENT, agent, one_line(label), heard_from, (item,)))
+    return lines
 
 
-def sentence_lines(home: Home, wanted: ContextRequest) -> list[ContextLine]:
-    """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first;
-    of the home's project or of none.
+def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
+    """Return the fixes, then what to avoid: those ACTIVE or MILD by their own age,
+    newest first; of the home's project or of none.
 
-    Of what to avoid the newest of an agent's tag. What was heard comes last, each with
-    the id by which a person confirms it. No sentence comes twice: what was heard never
-    stands in the place of the owner's own words, nor beside them.
+    Of what to avoid the newest of an agent's tag. What is unverified comes last, each
+    with the id by which a person confirms it. No sentence comes twice: what is
+    unverified never stands in the place of the owner's own words, nor beside them.
     """
+    now = request.now
+    events: list[Event] = []
     with home.views.reading(Axon) as axon:
         among = axon.observed_within(home.projects)
-        events = [
-            event
-            for kind in TITLES
-            for event in _of_type(axon, home, wanted.now, kind, among)
-        ]
-    said = confirmed(home.journal, [event.id for event in events if is_heard(event)])
-    told = [
-        (event, _sentence_line(event, wanted.now, event.id in said)) for event in events
+        for kind in TITLES:
+            events += _of_type(axon, home, now, kind, among)
+    unverified_ids = [event.id for event in events if is_heard(event)]
+    confirmed_ids = confirmed(home.journal, unverified_ids)
+    pairs = [
+        (event, _sentence_line(event, now, event.id in confirmed_ids))
+        for event in events
     ]
-    kept: dict[Hashable, tuple[str, ContextLine]] = {}
-    for event, line in sorted(told, key=lambda pair: not pair[1].trusted):
-        kept.setdefault(
-            dedup_key(event, heard=not line.trusted),
-            (plain(one_line(event.body["text"])), line),
-        )
+    newest: dict[Hashable, tuple[str, ContextLine]] = {}
+    for event, line in sorted(pairs, key=lambda pair: not pair[1].trusted):
+        key = dedup_key(event, heard=not line.trusted)
+        newest.setdefault(key, (plain(one_line(event.body["text"])), line))
     lines: dict[str, ContextLine] = {}
-    for text, line in kept.values():
+    for text, line in newest.values():
         lines.setdefault(text, line)
     return list(lines.values())
 
 
-def _of_type(axon: Axon, home: Home, now: int, wanted: str, among: Mask) -> list[Event]:
+def _of_type(
+    axon: Axon, home: Home, now: int, observation_type: str, among: Mask
+) -> list[Event]:
+    """Return the observations of a type that are ACTIVE or MILD by their age, newest
+    first.
+    """
     table = axon.observations
     settings = home.settings
-    rows = np.flatnonzero((table["type"] == axon.types.find(wanted)) & among)
+    is_of_type = table["type"] == axon.types.find(observation_type)
+    rows = np.flatnonzero(is_of_type & among)
     law = law_of(settings)
+    half_life_cap = math.inf
+    if observation_type == FIX_TYPE:
+        half_life_cap = settings.fix_half_life_days
     age = (now - table["at"][rows]) / MICROSECONDS_PER_DAY
-    items = Items.of(
-        age,
-        half_life_cap_days=settings.fix_half_life_days
-        if wanted == FIX_TYPE
-        else math.inf,
+    importance = law.importance(
+        law.raw(Items.of(age, half_life_cap_days=half_life_cap))
     )
-    present = (
-        tiers(
-            law.importance(law.raw(items)),
-            settings.active_threshold,
-            settings.mild_threshold,
-        )
-        >= Tier.MILD
-    )
-    rows = rows[present][np.argsort(-table["at"][rows[present]], kind="stable")]
-    by_seq = {
-        event.seq: event
-        for event in home.journal.read(seqs=table["seq"][rows].tolist())
-    }
-    return [by_seq[seq] for seq in table["seq"][rows].tolist() if seq in by_seq]
+    tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
+    rows = rows[tier >= Tier.MILD]
+    rows = rows[np.argsort(-table["at"][rows], kind="stable")]
+    seqs = table["seq"][rows].tolist()
+    by_seq = {event.seq: event for event in home.journal.read(seqs=seqs)}
+    return [by_seq[seq] for seq in seqs if seq in by_seq]
 
 
 def _sentence_line(event: Event, now: int, is_confirmed: bool) -> ContextLine:
-    owner = f"{owner_of(event)},confirmed" if is_confirmed else owner_of(event)
-    heard = is_heard(event) and not is_confirmed
-    age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
-    told = f"{age}, id {event.id[-_SHORT_CHARACTERS:]}" if heard else age
-    heard_from = (event.agent, TRUST[event.body["source"]]) if heard else None
-    return ContextLine(
-        event.body["type"],
-        owner,
-        f"{one_line(event.body['text'])} ({told})",
-        heard_from,
-        (event.id,),
-    )
+    owner = owner_of(event)
+    note = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
+    heard_from = None
+    if is_confirmed:
+        owner = f"{owner},confirmed"
+    elif is_heard(event):
+        note = f"{note}, id {event.id[-_SHORT_CHARACTERS:]}"
+        heard_from = (event.agent, TRUST[event.body["source"]])
+    text = f"{one_line(event.body['text'])} ({note})"
+    return ContextLine(event.body["type"], owner, text, heard_from, (event.id,))
 
 
 def is_heard(event: Event) -> bool:
@@ -336,13 +339,15 @@ def is_heard(event: Event) -> bool:
 
 
 def dedup_key(event: Event, *, heard: bool) -> Hashable:
-    """The key under which only the newest sentence is kept: its text, or the agent and
-    tags of an anti-pattern.
+    """Return the key under which only the newest sentence is kept: its text, or the
+    agent and tags of an anti-pattern.
 
     heard: not verified; such sentences have keys of their own.
     """
     tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
-    return (heard, event.agent, *tags) if tags else plain(event.body["text"])
+    if not tags:
+        return plain(event.body["text"])
+    return (heard, event.agent, *tags)
 
 
 def plain(text: str) -> str:
@@ -365,26 +370,28 @@ def confirm(home: Home, observation_id: str) -> TrustedFix:
     """Note that a person vouches for a fix, or for what to avoid, named by its id or
     the end of it that a context shows.
 
-    Repeating it changes nothing. Raises InvalidInput for an id that names none of them,
-    several, or one that was erased.
+    Repeating it changes nothing.
+
+    Raises:
+        InvalidInput: The id names none of them, several, or one that was erased.
     """
-    event = _named(home.views, observation_id)
-    body = {"observation_id": event.id}
-    now = home.clock.now()
-    made = derived_event_id("confirmed", event.id)
-    whose = {"agent": event.agent, "session": event.session}
-    done = new_event(
-        "confirmed", body, **whose, at=now, lineage=[event.id], event_id=made
+    event = _sentence_by_id(home.views, observation_id)
+    confirmation = new_event(
+        "confirmed",
+        {"observation_id": event.id},
+        agent=event.agent,
+        session=event.session,
+        at=home.clock.now(),
+        lineage=[event.id],
+        event_id=derived_event_id("confirmed", event.id),
     )
-    with (
-        suppress(AlreadyThere),
-        home.journal.exclusive() as append,
-    ):  # it may have been confirmed before
+    # It may have been confirmed before.
+    with suppress(AlreadyThere), home.journal.exclusive() as append:
         if not home.journal.read(ids=[event.id]):
             raise InvalidInput(
                 f"{event.id} was erased meanwhile; nothing is left to confirm"
             )
-        append(done)
+        append(confirmation)
     return TrustedFix(event.id, event.body["text"])
 
 
@@ -397,27 +404,27 @@ def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
     return {by_id[event.id] for event in journal.read(ids=list(by_id))}
 
 
-def _named(views: Views, observation_id: str) -> Event:
+def _sentence_by_id(views: Views, observation_id: str) -> Event:
+    """Return the fix or what to avoid that an id, or the end of one, names."""
     with views.reading(Axon) as axon:
-        kinds = np.isin(
-            axon.observations["type"], axon.types.numbers(FIX_TYPE, AVOID_TYPE)
-        )
-        seqs = axon.observations["seq"][kinds].tolist()
-    ends = isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
-    found = [
+        types = axon.types.numbers(FIX_TYPE, AVOID_TYPE)
+        is_sentence = np.isin(axon.observations["type"], types)
+        seqs = axon.observations["seq"][is_sentence].tolist()
+    is_end = (
+        isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
+    )
+    matches = [
         event
         for event in views.journal.read(seqs=seqs)
-        if ends and event.id.endswith(observation_id)
+        if is_end and event.id.endswith(observation_id)
     ]
-    if len(found) != 1:
-        what = (
-            f"which is the end of {len(found)} ids"
-            if found
-            else "which is no fix that is remembered"
-        )
-        allowed = f"the whole id of a fix, or its last {_SHORT_CHARACTERS} characters"
-        shown = "as the context and `theorex trace-review --json` show them"
-        raise InvalidInput(
-            f"got the id {observation_id!r:.80}, {what}; allowed is {allowed}, {shown}"
-        )
-    return found[0]
+    if len(matches) == 1:
+        return matches[0]
+    problem = "which is no fix that is remembered"
+    if matches:
+        problem = f"which is the end of {len(matches)} ids"
+    raise InvalidInput(
+        f"got the id {observation_id!r:.80}, {problem}; allowed is the whole id of a"
+        f" fix, or its last {_SHORT_CHARACTERS} characters, as the context and"
+        " `theorex trace-review --json` show them"
+    )

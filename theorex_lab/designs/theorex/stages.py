@@ -5,7 +5,7 @@ what agents have given of their concepts to all. The shared web has ids and numb
 labels stay in the axon.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Ints, Mask
-from theorex_lab.designs.theorex.flash import ScoredEvent, said
+from theorex_lab.designs.theorex.flash import ScoredEvent, sourced_texts
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, encode, new_event
@@ -63,8 +63,9 @@ class ShortTerm(View):
         self.graduated = Table(agent="i4", concept_id="i8", upto="i8")
 
     def _short_term(self, event: Event) -> None:
-        body, trust = event.body, TRUST[event.body["source"]]
-        of = {
+        body = event.body
+        trust = TRUST[body["source"]]
+        columns = {
             "seq": event.seq,
             "at": event.at,
             "agent": self.agents.number(event.agent),
@@ -74,24 +75,25 @@ class ShortTerm(View):
         }
         # What was only said to be refused is believed no more than what a model says.
         refused = body.get("refused", ())
-        doubted = min(trust, TRUST["model"])
-        for concept, label, surface, count in body["concepts"]:
-            of |= {
-                "label": self.labels.number(label),
-                "surface": self.labels.number(surface),
-            }
-            believed = doubted if concept in refused else trust
-            self.records.add(concept_id=concept, count=count, trust=believed, **of)
+        refused_trust = min(trust, TRUST["model"])
+        for concept_id, label, surface, count in body["concepts"]:
+            self.records.add(
+                concept_id=concept_id,
+                count=count,
+                trust=refused_trust if concept_id in refused else trust,
+                label=self.labels.number(label),
+                surface=self.labels.number(surface),
+                **columns,
+            )
 
     def _graduated(self, event: Event) -> None:
         body = event.body
-        for concept, upto in (
-            body["graduated"]
-            if "graduated" in body
-            else [[body["concept_id"], body["upto"]]]
-        ):
+        pairs = body.get("graduated", [])
+        if event.kind == "graduated":
+            pairs = [[body["concept_id"], body["upto"]]]
+        for concept_id, upto in pairs:
             self.graduated.add(
-                agent=self.agents.number(event.agent), concept_id=concept, upto=upto
+                agent=self.agents.number(event.agent), concept_id=concept_id, upto=upto
             )
 
     _imported_links = _graduated
@@ -99,37 +101,39 @@ class ShortTerm(View):
     def window(
         self, now: int, *, agent: str, projects: Sequence[str] | None = None
     ) -> Ints:
-        """Rows of the agent's records that are not older than fourteen days, in order;
-        exactly fourteen stays.
+        """Return the rows of the agent's records that are not older than fourteen days, in
+        order; exactly fourteen stays.
 
-        `projects`: of these or of none; None: of all.
+        Args:
+            now: The moment (µs) at which the window ends.
+            agent: Whose records they are.
+            projects: The records are of these or of none; None: of all.
         """
         table = self.records
-        recent = table["at"] >= now - RETENTION_DAYS * MICROSECONDS_PER_DAY
+        is_inside = table["at"] >= now - RETENTION_DAYS * MICROSECONDS_PER_DAY
         if projects is not None:
-            recent &= np.isin(table["project"], self.projects.numbers("", *projects))
-        rows = np.flatnonzero(
-            recent & (table["at"] <= now) & (table["agent"] == self.agents.find(agent))
-        )
+            is_inside &= np.isin(table["project"], self.projects.numbers("", *projects))
+        is_inside &= table["at"] <= now
+        is_inside &= table["agent"] == self.agents.find(agent)
+        rows = np.flatnonzero(is_inside)
         return rows[np.argsort(table["at"][rows], kind="stable")]
 
 
 def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
-    """The events that keep what one scored event was about, one for each who said it;
-    the event itself stays.
+    """Return the events that keep what one scored event was about, one for each who
+    said it; the event itself stays.
 
     Their ids follow from that of their origin, so that nothing is kept twice.
     """
     origin = scored.event
+    texts = {part.source: part.text for part in sourced_texts(origin.body)}
+    sources = [(source, mentions) for source, mentions in scored.by_source if mentions]
     events = []
-    texts = {part.source: part.text for part in said(origin.body)}
-    for number, (source, concepts) in enumerate(
-        pair for pair in scored.by_source if pair[1]
-    ):
+    for number, (source, mentions) in enumerate(sources):
         body = {
             "concepts": [
-                [concept.concept_id, concept.label, concept.surface, concept.count]
-                for concept in concepts
+                [mention.concept_id, mention.label, mention.surface, mention.count]
+                for mention in mentions
             ],
             "score": round(scored.score, 6),
             "source": source,
@@ -137,22 +141,22 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
             "project": origin.body.get("project", ""),
         }
         if TRUST[source] >= TRUST["agent"]:
-            refused = refused_concepts(texts[source], concepts)
-            body |= {"refused": refused} if refused else {}
-        made = derived_event_id("short_term", origin.id, *[number] * (number > 0))
-        agent = origin.agent
-        session = origin.session
-        lineage = [origin.id]
-        kept = new_event(
+            refused = refused_concepts(texts[source], mentions)
+            if refused:
+                body["refused"] = refused
+        id_parts: list[Any] = [origin.id]
+        if number > 0:
+            id_parts.append(number)
+        short_term_event = new_event(
             "short_term",
             body,
-            agent=agent,
-            session=session,
+            agent=origin.agent,
+            session=origin.session,
             at=origin.at,
-            lineage=lineage,
-            event_id=made,
+            lineage=[origin.id],
+            event_id=derived_event_id("short_term", *id_parts),
         )
-        events.append(kept)
+        events.append(short_term_event)
     return events
 
 
@@ -169,7 +173,7 @@ class Graduate(NamedTuple):
 def graduates(
     view: ShortTerm, now: int, settings: Settings, *, agent: str
 ) -> list[Graduate]:
-    """The agent's concepts whose best score of the day reached the threshold on
+    """Return the agent's concepts whose best score of the day reached the threshold on
     `graduation_days` UTC days within any `graduation_window_days`.
 
     The run lies anywhere in the last fourteen days; records that were counted at an
@@ -178,36 +182,51 @@ def graduates(
     table = view.records
     rows = view.window(now, agent=agent)
     counted = counted_upto(view, agent)
-    found = []
-    concepts = table["concept_id"][rows]
-    for concept in np.unique(concepts).tolist():
-        own = rows[concepts == concept]
-        own = own[table["at"][own] > counted.get(concept, -(2**62))]
-        # What the agent itself said for a week does not graduate as hearsay because a
-        # tool said it too.
-        for rows_of_run in (own[table["trust"][own] >= TRUST["agent"]], own):
-            if run := _run_of(view, rows_of_run, settings):
-                found.append(Graduate(concept, rows_of_run, run))
-                break
-    return found
+    concept_of_row = table["concept_id"][rows]
+    result = []
+    for concept_id in np.unique(concept_of_row).tolist():
+        concept_rows = rows[concept_of_row == concept_id]
+        is_new = table["at"][concept_rows] > counted.get(concept_id, -(2**62))
+        graduate = _graduate_of(view, concept_id, concept_rows[is_new], settings)
+        if graduate is not None:
+            result.append(graduate)
+    return result
+
+
+def _graduate_of(
+    view: ShortTerm, concept_id: int, rows: Ints, settings: Settings
+) -> Graduate | None:
+    """Return the concept with the run of its records; None where they make none.
+
+    What the agent itself said for a week does not graduate as hearsay because a tool
+    said it too: its own records are looked at first.
+    """
+    is_agents = view.records["trust"][rows] >= TRUST["agent"]
+    for run_rows in (rows[is_agents], rows):
+        run = _run_of(view, run_rows, settings)
+        if run:
+            return Graduate(concept_id, run_rows, run)
+    return None
 
 
 def _run_of(view: ShortTerm, rows: Ints, settings: Settings) -> tuple[int, ...]:
-    good = rows[view.records["score"][rows] >= settings.graduation_threshold]
-    days = np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY)
+    is_good = view.records["score"][rows] >= settings.graduation_threshold
+    days = np.unique(view.records["at"][rows[is_good]] // MICROSECONDS_PER_DAY)
     fewest = settings.graduation_days
-    return first_run(
-        days.tolist(), fewest, max(fewest, settings.graduation_window_days)
-    )
+    within = max(fewest, settings.graduation_window_days)
+    return first_run(days.tolist(), fewest, within)
 
 
 def counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
-    """concept_id -> up to when (µs) the agent's records of it were counted as it
+    """Return concept_id -> up to when (µs) the agent's records of it were counted as it
     graduated.
     """
-    mine = view.graduated["agent"] == view.agents.find(agent)
-    columns = (view.graduated[name][mine].tolist() for name in ("upto", "concept_id"))
-    return {concept: upto for upto, concept in sorted(zip(*columns, strict=True))}
+    is_agents = view.graduated["agent"] == view.agents.find(agent)
+    times = view.graduated["upto"][is_agents].tolist()
+    concept_ids = view.graduated["concept_id"][is_agents].tolist()
+    # In the order of time, so that the latest graduation of a concept holds.
+    pairs = sorted(zip(times, concept_ids, strict=True))
+    return {concept_id: upto for upto, concept_id in pairs}
 
 
 def first_run(days: Sequence[int], fewest: int, within: int) -> tuple[int, ...]:
@@ -233,32 +252,40 @@ def first_run(days: Sequence[int], fewest: int, within: int) -> tuple[int, ...]:
 def graduation_event(
     view: ShortTerm,
     graduate: Graduate,
-    kept: Sequence[Event],
+    short_term_events: Sequence[Event],
     settings: Settings,
     *,
     agent: str,
     at: int,
 ) -> Event:
-    """The event of one graduation. `kept` are the short_term events it rests on."""
-    table: dict[str, Any] = {
-        name[1:]: column[graduate.rows]
-        for name, column in view.records.columns("").items()
-    }
-    names = {number: name for name, number in TRUST.items()}
+    """Return the event of one graduation.
+
+    Args:
+        view: The short-term memory that the concept graduates from.
+        graduate: The concept, with the rows of its records.
+        short_term_events: The events that those records come from.
+        settings: Say how much the agent's word weighs.
+        agent: Whose concept it is.
+        at: When (µs) it graduates.
+    """
+    records = view.records
+    rows = graduate.rows
+    trust_names = {number: name for name, number in TRUST.items()}
+    times = records["at"][rows].tolist()
     body = {
         "concept_id": graduate.concept_id,
-        **{name: view.labels[int(table[name][0])] for name in ("label", "surface")},
-        "times": table["at"].tolist(),
-        "counts": table["count"].tolist(),
+        "label": view.labels[int(records["label"][rows[0]])],
+        "surface": view.labels[int(records["surface"][rows[0]])],
+        "times": times,
+        "counts": records["count"][rows].tolist(),
         "days": list(graduate.days),
-        "upto": int(table["at"].max()),
-        "source": names[int(table["trust"].min())],
+        "upto": max(times),
+        "source": trust_names[int(records["trust"][rows].min())],
         "weight": settings.source_weight(agent),
-        "project": common_project(kept),
+        "project": common_project(short_term_events),
     }
-    return new_event(
-        "graduated", body, agent=agent, at=at, lineage=[event.id for event in kept]
-    )
+    lineage = [event.id for event in short_term_events]
+    return new_event("graduated", body, agent=agent, at=at, lineage=lineage)
 
 
 _KEYS = {"concepts": ("agent", "concept_id"), "links": ("agent", "a", "b")}
@@ -293,71 +320,77 @@ class SharedWeb(View):
         self.links = Table(agent="i4", a="i8", b="i8", count="i8", last_seen="i8")
         self._rows: dict[str, dict[tuple[int, ...], int]] = {}  # by table and key
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in promotions: each sets its agent's contributions. Of what a file
-        states the larger number stays.
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in promotions: each sets its agent's contributions. Of what a file states
+        the larger number stays.
         """
         for event in events:
             agent = self.agents.number(event.agent)
-            stated = event.kind == "imported_shared"
-            table = self.concepts
-            for concept in event.body["concepts"]:
-                row = self._row("concepts", agent, concept["concept_id"])
-                known = stated and table["count"][row] > 0
-                for name in (*_NUMBERS, "source_weight"):
-                    larger = min if name == "first_seen" else max
-                    table[name][row] = (
-                        larger(table[name][row], concept[name])
-                        if known
-                        else concept[name]
-                    )
-            for a, b, *numbers in event.body["links"]:
-                row = self._row("links", agent, a, b)
-                known = stated and self.links["count"][row] > 0
-                for name, value in zip(("count", "last_seen"), numbers, strict=True):
-                    self.links[name][row] = (
-                        max(value, self.links[name][row]) if known else value
-                    )
+            from_file = event.kind == "imported_shared"
+            for contribution in event.body["concepts"]:
+                self._take_concept(agent, contribution, from_file=from_file)
+            for link in event.body["links"]:
+                self._take_link(agent, link, from_file=from_file)
+
+    def _take_concept(
+        self, agent: int, contribution: Mapping[str, Any], *, from_file: bool
+    ) -> None:
+        table = self.concepts
+        row = self._row("concepts", agent, contribution["concept_id"])
+        keeps_larger = from_file and table["count"][row] > 0
+        for name in (*_NUMBERS, "source_weight"):
+            value = contribution[name]
+            if keeps_larger and name == "first_seen":
+                value = min(table[name][row], value)
+            elif keeps_larger:
+                value = max(table[name][row], value)
+            table[name][row] = value
+
+    def _take_link(self, agent: int, link: Sequence[int], *, from_file: bool) -> None:
+        table = self.links
+        first, second, count, last_seen = link
+        row = self._row("links", agent, first, second)
+        if from_file and table["count"][row] > 0:
+            count = max(count, table["count"][row])
+            last_seen = max(last_seen, table["last_seen"][row])
+        table["count"][row] = count
+        table["last_seen"][row] = last_seen
 
     def _after_load(self) -> None:
         self._rows = {}
 
     def contributed(self, agent: str) -> dict[int, tuple[int, ...]]:
-        """concept_id -> (count, fix_count, first_seen, last_seen, trust) of what the
+        """Return concept_id -> (count, fix_count, first_seen, last_seen, trust) of what the
         agent gave.
         """
-        mine = self.concepts["agent"] == self.agents.find(agent)
-        ids, *columns = (
-            self.concepts[name][mine].tolist() for name in ("concept_id", *_NUMBERS)
-        )
+        is_agents = self.concepts["agent"] == self.agents.find(agent)
+        ids = self.concepts["concept_id"][is_agents].tolist()
+        columns = [self.concepts[name][is_agents].tolist() for name in _NUMBERS]
         return dict(zip(ids, zip(*columns, strict=True), strict=True))
 
     def contributed_links(self, agent: str) -> dict[tuple[int, int], tuple[int, int]]:
-        """(a, b) -> (count, last_seen) of the links that the agent gave."""
-        mine = self.links["agent"] == self.agents.find(agent)
-        columns = (
-            self.links[name][mine].tolist() for name in ("a", "b", "count", "last_seen")
-        )
+        """Return (a, b) -> (count, last_seen) of the links that the agent gave."""
+        is_agents = self.links["agent"] == self.agents.find(agent)
+        names = ("a", "b", "count", "last_seen")
+        columns = [self.links[name][is_agents].tolist() for name in names]
         return {
             (a, b): (count, last_seen)
             for a, b, count, last_seen in zip(*columns, strict=True)
         }
 
     def _row(self, name: str, *key: int) -> int:
-        """The row of a key in the table of this name; a new one gets its key here and
-        its numbers afterwards.
+        """Return the row of a key in the table of this name; a new one gets its key here
+        and its numbers afterwards.
         """
         table = vars(self)[name]
         columns = _KEYS[name]
         if name not in self._rows:
             keys = zip(*(table[column].tolist() for column in columns), strict=True)
-            self._rows[name] = {known: row for row, known in enumerate(keys)}
+            self._rows[name] = {row_key: row for row, row_key in enumerate(keys)}
         rows = self._rows[name]
-        return (
-            rows[key]
-            if key in rows
-            else rows.setdefault(key, table.extend(columns, [key]).start)
-        )
+        if key not in rows:
+            rows[key] = table.extend(columns, [key]).start
+        return rows[key]
 
 
 def promotion(
@@ -370,47 +403,53 @@ def promotion(
     force: Collection[int] = (),
     among: Mask | None = None,
 ) -> Event | None:
-    """The event of one agent's promotion; None where nothing changed since the last.
+    """Return the event of one agent's promotion; None where nothing changed since the
+    last.
 
     Promoted are concepts whose importance is strictly above promotionThreshold, and
-    those forced by concept_id, awake or asleep; of what somebody below the trust of an
-    agent said too, only what the agent affirmed, with the numbers of that. Links
-    between two that were promoted now or before come along. Work grows with the agent's
-    concepts and links. Raises InvalidInput where one that is forced is no concept of
-    the agent.
+    those forced by concept_id, awake or asleep. Of what somebody below the trust of an
+    agent said too, only what the agent affirmed is promoted, with the numbers of that.
+    Links between two that were promoted now or before come along. Work grows with the
+    agent's concepts and links.
+
+    Args:
+        axon: The concepts of all agents.
+        shared: What agents have given before.
+        now: When (µs) it is promoted.
+        settings: The decay law and the thresholds.
+        agent: Whose concepts they are.
+        force: Ids of concepts that are promoted in any case.
+        among: A mask of the rows that may be promoted; None: all.
+
+    Raises:
+        InvalidInput: A forced id is that of no concept of the agent.
     """
     current = scores_of(axon, now, settings, agents=[agent], among=among)
-    forced = np.isin(axon.concepts["concept_id"][current.rows], list(force))
-    if unknown := set(force).difference(
-        axon.concepts["concept_id"][current.rows][forced].tolist()
-    ):
+    current_ids = axon.concepts["concept_id"][current.rows]
+    is_forced = np.isin(current_ids, list(force))
+    unknown_ids = set(force).difference(current_ids[is_forced].tolist())
+    if unknown_ids:
         got = (
-            f"the concept ids {', '.join(map(str, sorted(unknown)))}, which {agent} has"
-            " no concept of"
+            f"the concept ids {', '.join(map(str, sorted(unknown_ids)))}, which"
+            f" {agent} has no concept of"
         )
         raise InvalidInput(
             f"got {got}; allowed are the ids of concepts that its searches give"
         )
-    chosen = (
-        (current.importance > settings.promotion_threshold)
-        & (current.tier != Tier.SLEEPING)
-    ) | forced
-    rows = current.rows[chosen]
+    is_important = current.importance > settings.promotion_threshold
+    is_awake = current.tier != Tier.SLEEPING
+    rows = current.rows[(is_important & is_awake) | is_forced]
+    contributions = _contributions(axon, rows)
     before = shared.contributed(agent)
-    doubtful = zip(rows.tolist(), _hearsay(axon, rows).tolist(), strict=True)
-    given = [_contribution(axon, row, heard) for row, heard in doubtful]
-    concepts = [concept for concept in given if concept is not None]
-    numbers = {
-        concept["concept_id"]: tuple(concept[name] for name in _NUMBERS)
-        for concept in concepts
-    }
     changed = [
-        concept
-        for concept in concepts
-        if before.get(concept["concept_id"]) != numbers[concept["concept_id"]]
+        contribution
+        for contribution in contributions
+        if before.get(contribution["concept_id"]) != _numbers_of(contribution)
     ]
+    promoted_ids = {*before}
+    promoted_ids.update(contribution["concept_id"] for contribution in contributions)
     links = _changed_links(
-        axon, shared, agent, current.rows, np.fromiter({*before, *numbers}, np.int64)
+        axon, shared, agent, current.rows, np.fromiter(promoted_ids, np.int64)
     )
     if not changed and not links:
         return None
@@ -419,29 +458,49 @@ def promotion(
     return new_event("promoted", body, agent=agent, at=now, event_id=event_id)
 
 
+def _contributions(axon: Axon, rows: Ints) -> list[dict[str, Any]]:
+    """Return what an agent gives of the concepts of these rows."""
+    contributions = []
+    for row, is_hearsay in zip(
+        rows.tolist(), _hearsay(axon, rows).tolist(), strict=True
+    ):
+        contribution = _contribution(axon, row, affirmed_alone=is_hearsay)
+        if contribution is not None:
+            contributions.append(contribution)
+    return contributions
+
+
+def _numbers_of(contribution: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(contribution[name] for name in _NUMBERS)
+
+
 def _hearsay(axon: Axon, rows: Ints) -> Mask:
-    """Whether somebody below the trust of an agent said the concepts of these rows: to
-    this agent or to another.
+    """Return whether somebody below the trust of an agent said the concepts of these
+    rows: to this agent or to another.
     """
     ids = axon.concepts["concept_id"]
-    heard = axon.concepts["heard"] >= 0
-    return np.isin(ids[rows], ids[heard & axon.concepts["alive"]])
+    is_heard = axon.concepts["heard"] >= 0
+    return np.isin(ids[rows], ids[is_heard & axon.concepts["alive"]])
 
 
-def _contribution(axon: Axon, row: int, own_alone: bool) -> dict[str, Any] | None:
-    """What an agent gives of a concept: all of its numbers, or those of the agent's own
-    affirming mentions alone.
+def _contribution(
+    axon: Axon, row: int, *, affirmed_alone: bool
+) -> dict[str, Any] | None:
+    """Return what an agent gives of a concept, None where it gives nothing.
 
-    None where strangers say it, and the agent did not, other than to refuse it, or it
-    does not look like words.
+    It gives all of its numbers, or with `affirmed_alone` those of the agent's own
+    affirming mentions. Then it gives nothing where the agent did not say the concept
+    other than to refuse it, or where the concept does not look like words.
     """
     table = axon.concepts
-    if own_alone and not (table["affirmed"][row] >= 0 and is_worded(axon.labels[row])):
-        return None
-    names = {name: f"own_{name}" if own_alone else name for name in _NUMBERS}
-    names["trust"] = "affirmed" if own_alone else "trust"
+    columns = {name: name for name in _NUMBERS}
+    if affirmed_alone:
+        if table["affirmed"][row] < 0 or not is_worded(axon.labels[row]):
+            return None
+        columns = {name: f"own_{name}" for name in _NUMBERS}
+        columns["trust"] = "affirmed"
     numbers: dict[str, Any] = {
-        name: int(table[column][row]) for name, column in names.items()
+        name: int(table[column][row]) for name, column in columns.items()
     }
     return {
         "concept_id": int(table["concept_id"][row]),
@@ -451,29 +510,26 @@ def _contribution(axon: Axon, row: int, own_alone: bool) -> dict[str, Any] | Non
 
 
 def _changed_links(
-    axon: Axon, shared: SharedWeb, agent: str, own: Ints, given: Ints
+    axon: Axon, shared: SharedWeb, agent: str, agent_rows: Ints, promoted_ids: Ints
 ) -> list[list[int]]:
-    """The agent's links between given concepts that are new or have grown since they
-    were given.
+    """Return the agent's links between promoted concepts that are new or have grown
+    since they were promoted.
     """
     ids = axon.concepts["concept_id"]
     links = axon.links
-    inside = np.zeros(len(axon.concepts), bool)
-    inside[own] = np.isin(ids[own], given)
-    present = (links["count"] > 0) & inside[links["a"]] & inside[links["b"]]
-    ends = np.sort(
-        np.stack([ids[links[end][present]] for end in ("a", "b")], axis=1)
-    ).tolist()
-    values = zip(
-        ends,
-        links["count"][present].tolist(),
-        links["last_seen"][present].tolist(),
-        strict=True,
-    )
+    is_promoted = np.zeros(len(axon.concepts), bool)
+    is_promoted[agent_rows] = np.isin(ids[agent_rows], promoted_ids)
+    present = links["count"] > 0
+    present = present & is_promoted[links["a"]] & is_promoted[links["b"]]
+    first_ids = ids[links["a"][present]]
+    second_ids = ids[links["b"][present]]
+    ends = np.sort(np.stack([first_ids, second_ids], axis=1)).tolist()
+    counts = links["count"][present].tolist()
+    times = links["last_seen"][present].tolist()
     before = shared.contributed_links(agent)
     return [
         [a, b, count, at]
-        for (a, b), count, at in values
+        for (a, b), count, at in zip(ends, counts, times, strict=True)
         if before.get((a, b)) != (count, at)
     ]
 
@@ -497,77 +553,75 @@ class SharedConcept:
 def shared_concepts(
     axon: Axon, shared: SharedWeb, now: int, settings: Settings
 ) -> list[SharedConcept]:
-    """The shared web at `now` (µs), best first. What was erased from every agent's axon
-    has no label and is left out.
+    """Return the shared web at `now` (µs), best first.
+
+    What was erased from every agent's axon has no label and is left out.
     """
-    agents = [shared.agents[number] for number in shared.concepts["agent"].tolist()]
-    ids = shared.concepts["concept_id"].tolist()
-    found = [
-        axon.row(agent, concept) for agent, concept in zip(agents, ids, strict=True)
-    ]
-    known = np.array(
-        [position for position, row in enumerate(found) if row is not None], np.int64
-    )
-    if not len(known):
+    table = shared.concepts
+    agents = [shared.agents[number] for number in table["agent"].tolist()]
+    positions = []  # contributions that are in their agent's axon
+    axon_rows = []
+    ids = table["concept_id"].tolist()
+    for position, (agent, concept_id) in enumerate(zip(agents, ids, strict=True)):
+        row = axon.row(agent, concept_id)
+        if row is not None:
+            positions.append(position)
+            axon_rows.append(row)
+    if not positions:
         return []
-    rows = np.array([found[position] for position in known], np.int64)
+    living = np.array(positions, np.int64)
+    rows = np.array(axon_rows, np.int64)
     law = law_of(settings)
-    concept, group = np.unique(
-        shared.concepts["concept_id"][known], return_inverse=True
-    )
-    # Of each concept the contribution of the highest source weight speaks; of equal
+    concept_ids, group = np.unique(table["concept_id"][living], return_inverse=True)
+    # The contribution of the highest source weight speaks for its concept; of equal
     # ones the latest.
     best = np.lexsort(
-        (
-            shared.concepts["last_seen"][known],
-            shared.concepts["source_weight"][known],
-            group,
-        )
+        (table["last_seen"][living], table["source_weight"][living], group)
     )
-    starts = np.searchsorted(group[best], np.arange(len(concept)))
+    starts = np.searchsorted(group[best], np.arange(len(concept_ids)))
     speaker = best[np.append(starts[1:], len(best)) - 1]
     items = _own_items(axon, items_of(axon, now, settings).take(rows), rows, now)
-    items = _joined(items.take(best), starts, shared.concepts["count"][known][best])
-    importance = law.importance(raw := law.raw(items))
+    items = _joined(items.take(best), starts, table["count"][living][best])
+    raw = law.raw(items)
+    importance = law.importance(raw)
     tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
-    given = (shared.concepts[name][known][best] for name in ("last_seen", "trust"))
-    last_seen, trust = (np.maximum.reduceat(column, starts) for column in given)
+    last_seen = np.maximum.reduceat(table["last_seen"][living][best], starts)
+    trust = np.maximum.reduceat(table["trust"][living][best], starts)
     return [
         SharedConcept(
-            int(concept[row]),
-            axon.surfaces[int(rows[speaker[row]])],
-            int(items.count[row]),
-            agents[int(known[speaker[row]])],
-            Tier(int(tier[row])).name,
-            float(importance[row]),
-            int(last_seen[row]),
-            int(trust[row]),
+            int(concept_ids[position]),
+            axon.surfaces[int(rows[speaker[position]])],
+            int(items.count[position]),
+            agents[int(living[speaker[position]])],
+            Tier(int(tier[position])).name,
+            float(importance[position]),
+            int(last_seen[position]),
+            int(trust[position]),
         )
-        for row in rank_order(raw, items.count, last_seen, concept).tolist()
+        for position in rank_order(raw, items.count, last_seen, concept_ids).tolist()
     ]
 
 
 def _own_items(axon: Axon, items: Items, rows: Ints, now: int) -> Items:
-    """The items with the age and the share of the counts that the agents' own mentions
-    have, where strangers' came in.
+    """Return the items with the age and the share of the counts that the agents' own
+    mentions have, where strangers' came in.
     """
-    table = {
-        name: axon.concepts[name][rows]
-        for name in ("count", "own_count", "own_last_seen")
-    }
-    mixed = (axon.concepts["heard"][rows] >= 0) & (table["own_count"] > 0)
-    share = np.where(mixed, table["own_count"] / np.maximum(table["count"], 1), 1.0)
-    age = np.where(
-        mixed, (now - table["own_last_seen"]) / MICROSECONDS_PER_DAY, items.age_days
-    )
+    table = axon.concepts
+    count = table["count"][rows]
+    own_count = table["own_count"][rows]
+    own_age = (now - table["own_last_seen"][rows]) / MICROSECONDS_PER_DAY
+    is_mixed = (table["heard"][rows] >= 0) & (own_count > 0)
+    share = np.where(is_mixed, own_count / np.maximum(count, 1), 1.0)
     return replace(
-        items, age_days=age, decayed_counts=items.decayed_counts * share[:, None]
+        items,
+        age_days=np.where(is_mixed, own_age, items.age_days),
+        decayed_counts=items.decayed_counts * share[:, None],
     )
 
 
 def _joined(items: Items, starts: Ints, count: Ints) -> Items:
-    """Several agents' rows of a concept as one: counts add up, the latest mention and
-    the strongest links hold.
+    """Return several agents' rows of a concept as one: counts add up, the latest
+    mention and the strongest links hold.
 
     The rows of a concept stand together, and begin at `starts`.
     """

@@ -20,14 +20,16 @@ class PromotedConcepts(BaseModel):
 
 def promote(theorex: Theorex, agent_id: str | None = None) -> PromotedConcepts:
     """Give the agent's concepts to the shared web."""
-    everywhere = theorex.home.in_project(
-        ""
-    )  # an agent gives what it knows, wherever it is asked to
-    done = lifecycle.promote(everywhere, agent=check_agent(agent_id or "main"))
-    return PromotedConcepts(**done._asdict())
+    # An agent gives what it knows, wherever it is asked to.
+    everywhere = theorex.home.in_project("")
+    result = lifecycle.promote(everywhere, agent=check_agent(agent_id or "main"))
+    return PromotedConcepts(**result._asdict())
 
 
 def tools() -> list[AgentTool]:
-    """The tools that Theorex brings."""
-    about = "Give the agent's concepts above the threshold to the memory that all agents share."
-    return [AgentTool("promote", about, promote, changes=True, repeatable=True)]
+    """Return the tools that Theorex brings."""
+    description = (
+        "Give the agent's concepts above the threshold to the memory that all agents"
+        " share."
+    )
+    return [AgentTool("promote", description, promote, changes=True, repeatable=True)]

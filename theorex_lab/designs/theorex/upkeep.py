@@ -35,7 +35,7 @@ from theorex_lab.core.ids import check_agent, check_session, derived_event_id
 from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex import axon, flash, lifecycle, stages
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints
-from theorex_lab.designs.theorex.design import MEMORY_SETTINGS
+from theorex_lab.designs.theorex.declarations import MEMORY_SETTINGS
 from theorex_lab.designs.theorex.flash import Flash, text_of
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.evolution.acceptance import (
@@ -50,7 +50,7 @@ from theorex_lab.evolution.maintenance import for_each_agent, in_turn
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.evolution.review import TagRate, look_back, rows_between, rows_by_tag
 from theorex_lab.journal.base import Journal, append_once
-from theorex_lab.journal.event import RAW_KINDS, Event, new_event
+from theorex_lab.journal.event import RAW_KINDS, Body, Event, new_event
 from theorex_lab.journal.view import Views, fold_into
 from theorex_lab.memory.contract import Home, Proposal, Reminder
 from theorex_lab.memory.decay import LAWS, PRODUCT_HALF_LIVES_DAYS, Tier
@@ -69,7 +69,7 @@ from theorex_lab.memory.observation import (
     new_observation,
 )
 from theorex_lab.search.items import MOMENT_TYPE
-from theorex_lab.text.extract import extract
+from theorex_lab.text.extract import Mention, extract
 from theorex_lab.text.line import one_line
 
 SUMMARY_TYPE = "summary"
@@ -111,7 +111,10 @@ def check_context(
     It is due from contextAlertPct on, the first time at once and then each time
     contextCooldownCalls have passed. A call is a tool call that was recorded or a
     check; where every call is checked these are the same ones, so that the larger
-    number holds. Raises InvalidInput for anything outside the rules.
+    number holds.
+
+    Raises:
+        InvalidInput: Something is outside the rules.
     """
     check_agent(agent)
     if not check_session(session):
@@ -121,95 +124,111 @@ def check_context(
             f"got a context of {context_pct} percent; allowed is 0 to 100"
         )
     while True:
-        with suppress(
-            AlreadyThere
-            # another process made this check of the chain; the next one sees what it found
-        ):
-            return _check(home, home.clock.now(), agent, session, context_pct)
+        # Where another process made this check of the chain, the next one sees its
+        # result.
+        with suppress(AlreadyThere):
+            return _check(home, agent, session, context_pct)
 
 
 def check_turns(
     home: Home, session: str, *, agent: str = "main"
 ) -> ContextCheck | None:
-    """`check_context` for a session with events that were not flushed, where its turns
-    tell how large its transcript is.
+    """Do `check_context` for a session with events that were not flushed, where its
+    turns tell how large its transcript is.
     """
-    with home.views.reading(Flash) as flash:
-        waiting = flash.pending(check_agent(agent), session)
-    known = waiting and _estimate(home, session, agent)[1] > 0
-    return check_context(home, session, agent=agent) if known else None
+    with home.views.reading(Flash) as view:
+        pending = view.pending(check_agent(agent), session)
+    if not pending:
+        return None
+    _, transcript_bytes = _estimate(home, session, agent)
+    if transcript_bytes <= 0:
+        return None
+    return check_context(home, session, agent=agent)
 
 
 def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
-    """How full a session's context is, in percent (0..100) of contextWindowTokens,
-    estimated from what was captured of it.
+    """Estimate how full a session's context is from what was captured of it.
 
-    By what its transcript has grown, where turns ended with its size known, else by the
-    captured texts; both since the context was last summarized, and four bytes a token.
-    Then how large the transcript is, 0 where that is not known.
+    The estimate is by what its transcript has grown, where turns ended with its size
+    known, else by the captured texts; both since the context was last summarized, and
+    four bytes a token.
+
+    Returns:
+        The percentage (0..100) of contextWindowTokens, and how many bytes the
+        transcript has, 0 where that is not known.
     """
-    base = size = texts = 0
+    bytes_before = 0  # of the transcript when the context was last summarized
+    transcript_bytes = 0
+    text_bytes = 0
     for event in home.journal.tail(0, kinds=RAW_KINDS):
         if (event.agent, event.session) != (agent, session):
             continue
         if event.kind == "compacting":
-            base = size
-            texts = 0
-        known = event.body.get("transcript_bytes")
-        size = known if isinstance(known, int) and known >= 0 else size
-        said = (
-            text_of(event.body)
-            if event.kind in Flash.kinds
-            else event.body.get("message", "")
-        )
-        texts += len(said.encode())
-    tokens = (max(size - base, 0) if size else texts) / _BYTES_PER_TOKEN
-    return (
-        round(min(100.0, 100.0 * tokens / home.settings.context_window_tokens), 1),
-        size,
-    )
+            bytes_before = transcript_bytes
+            text_bytes = 0
+        size = event.body.get("transcript_bytes")
+        if isinstance(size, int) and size >= 0:
+            transcript_bytes = size
+        text = event.body.get("message", "")
+        if event.kind in Flash.kinds:
+            text = text_of(event.body)
+        text_bytes += len(text.encode())
+    grown_bytes = text_bytes
+    if transcript_bytes:
+        grown_bytes = max(transcript_bytes - bytes_before, 0)
+    tokens = grown_bytes / _BYTES_PER_TOKEN
+    percent = min(100.0, 100.0 * tokens / home.settings.context_window_tokens)
+    return round(percent, 1), transcript_bytes
 
 
 def _check(
-    home: Home, now: int, agent: str, session: str, stated_pct: float | None
+    home: Home, agent: str, session: str, stated_pct: float | None
 ) -> ContextCheck:
-    estimated = stated_pct is None
-    context_pct = (
-        _estimate(home, session, agent)[0] if stated_pct is None else float(stated_pct)
-    )
-    made = [*numbered_events(home.journal, _CHECKS, agent, session)]
-    before = made[-1].body if made and not made[-1].erased else {}
+    now = home.clock.now()
+    if stated_pct is None:
+        context_pct, _ = _estimate(home, session, agent)
+    else:
+        context_pct = float(stated_pct)
+    earlier_checks = [*numbered_events(home.journal, _CHECKS, agent, session)]
+    before: Body = {}
+    if earlier_checks and not earlier_checks[-1].erased:
+        before = earlier_checks[-1].body
     fired_before = before.get("fired_seq")  # up to where the last summary reaches
-    with home.views.reading(Flash) as flash:
-        seqs = [
-            seq for seq in flash.pending(agent, session) if seq > (fired_before or 0)
-        ]
+    with home.views.reading(Flash) as view:
+        pending = view.pending(agent, session)
+    seqs = [seq for seq in pending if seq > (fired_before or 0)]
     events = home.journal.read(seqs=seqs)
     checks = before.get("checks", 0) + 1
     calls = max(checks, sum(event.kind == "tool_used" for event in events))
-    due = fired_before is None or calls >= home.settings.context_cooldown_calls
-    fired = context_pct >= home.settings.context_alert_pct and due
-    summary = (
-        _summary(home, events, now, agent, session, context_pct)
-        if fired and events
-        else None
-    )
+    is_due = fired_before is None or calls >= home.settings.context_cooldown_calls
+    fired = context_pct >= home.settings.context_alert_pct and is_due
+    new_events = []
+    written = None
+    if fired and events:
+        summary = _summary(home, events, now, agent, session, context_pct)
+        new_events.append(summary)
+        written = summary.id
     body = {
         "context_pct": context_pct,
         "calls": calls,
         "fired": fired,
-        "written": None if summary is None else summary.id,
+        "written": written,
         "checks": 0 if fired else checks,
-        "fired_seq": max(seqs, default=fired_before or 0) if fired else fired_before,
+        "fired_seq": fired_before,
         "project": home.project,
-        **({"estimated": True} if estimated else {}),
     }
-    event_id = derived_event_id(_CHECKS, agent, session, len(made) + 1)
-    done = new_event(
+    if fired:
+        body["fired_seq"] = max(seqs, default=fired_before or 0)
+    if stated_pct is None:
+        body["estimated"] = True
+    event_id = derived_event_id(_CHECKS, agent, session, len(earlier_checks) + 1)
+    check = new_event(
         "context_checked", body, agent=agent, session=session, at=now, event_id=event_id
     )
-    home.journal.append([done] if summary is None else [summary, done])
-    return ContextCheck(fired, context_pct, calls, body["written"], estimated)
+    home.journal.append([*new_events, check])
+    return ContextCheck(
+        fired, context_pct, calls, written, estimated=stated_pct is None
+    )
 
 
 def _summary(
@@ -220,53 +239,53 @@ def _summary(
     session: str,
     context_pct: float,
 ) -> Event:
-    """What the session was about, by counting: its tools, its concepts, and what was
-    asked last.
+    """Return the summary of a session, made by counting: its tools, its concepts, and
+    what was asked last.
     """
     newest = events[-_MOST_EVENTS:]
     tools = Counter(event.body["tool"] for event in events if event.kind == "tool_used")
-    prompts = [event.body["text"] for event in newest if event.kind == "prompt"]
-    found = [
-        mention
-        for event in newest
-        for mention in extract(text_of(event.body).replace("\0", " "))
-    ]
-    surfaces = {mention.concept_id: mention.surface for mention in reversed(found)}
-    concepts = Counter(mention.concept_id for mention in found)
+    mentions: list[Mention] = []
+    for event in newest:
+        mentions += extract(text_of(event.body).replace("\0", " "))
+    concepts = Counter(mention.concept_id for mention in mentions)
     parts = [
         f"Session {session} filled {context_pct:g} % of its context in {tools.total()}"
         " tool calls"
     ]
     if tools:
-        parts.append(
-            "tools: "
-            + ", ".join(
-                f"{one_line(name, 40)} {n}"
-                for name, n in tools.most_common(_TOOLS_NAMED)
-            )
-        )
+        parts.append(f"tools: {_tools_in_words(tools)}")
     if concepts:
-        parts.append(
-            "about: "
-            + ", ".join(
-                surfaces[number] for number, _ in concepts.most_common(_CONCEPTS_NAMED)
-            )
-        )
+        surfaces = {
+            mention.concept_id: mention.surface for mention in reversed(mentions)
+        }
+        most_named = concepts.most_common(_CONCEPTS_NAMED)
+        names = [surfaces[concept_id] for concept_id, _ in most_named]
+        parts.append(f"about: {', '.join(names)}")
+    prompts = [event.body["text"] for event in newest if event.kind == "prompt"]
     if prompts:
-        parts.append(
-            "asked last:"
-            f" {one_line(prompts[-1].replace(chr(0), ' '), _PROMPT_CHARACTERS)}"
-        )
+        last_prompt = prompts[-1].replace("\0", " ")
+        parts.append(f"asked last: {one_line(last_prompt, _PROMPT_CHARACTERS)}")
     entry = ObservationEntry(
         "; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session, home.project
     )
-    event, _ = new_observation(entry, home.settings, now)
+    summary, _ = new_observation(entry, home.settings, now)
     # The words of the summary itself are no concepts of the session.
-    own = [concept for concept in event.body["concepts"] if concept[0] in concepts]
-    return event._replace(
-        body={**event.body, "concepts": own},
-        lineage=tuple(taken.id for taken in events),
+    session_concepts = [
+        concept for concept in summary.body["concepts"] if concept[0] in concepts
+    ]
+    return summary._replace(
+        body={**summary.body, "concepts": session_concepts},
+        lineage=tuple(event.id for event in events),
     )
+
+
+def _tools_in_words(tools: Counter[str]) -> str:
+    """Return the names of the tools that were called most, each with how often."""
+    names = [
+        f"{one_line(name, 40)} {n_calls}"
+        for name, n_calls in tools.most_common(_TOOLS_NAMED)
+    ]
+    return ", ".join(names)
 
 
 @dataclass(frozen=True)
@@ -289,7 +308,7 @@ class Drift:
 
 
 def drift(home: Home, *, agent: str = "main") -> Drift:
-    """The drift of an agent now, over the setting driftWindowDays.
+    """Return the drift of an agent now, over the setting driftWindowDays.
 
     An anchor that the window has seen was ACTIVE in it, since it is so when it is seen;
     any other was as its numbers, unchanged since, stood when the window began.
@@ -298,32 +317,31 @@ def drift(home: Home, *, agent: str = "main") -> Drift:
     settings = home.settings
     window = round(settings.drift_window_days * MICROSECONDS_PER_DAY)
     with home.views.reading(Axon) as axon:
-        table = axon.observations
-        owner = axon.agents.find(check_agent(agent))
+        names = _anchors(axon, check_agent(agent))
         ids = axon.concepts["concept_id"]
-        moments = (table["type"] == axon.types.find(MOMENT_TYPE)) & (
-            table["agent"] == owner
-        )
-        anchors = axon.mentions["concept"][
-            moments[axon.mentions["observation"]]
-        ]  # also those that were pruned
-        names = {int(ids[row]): axon.labels[row] for row in anchors.tolist()}
-        current, earlier = (
-            scores_of(axon, at, settings, agents=[agent]) for at in (now, now - window)
-        )
-        active = names.keys() & ids[current.rows[current.tier == Tier.ACTIVE]].tolist()
+        current = scores_of(axon, now, settings, agents=[agent])
+        earlier = scores_of(axon, now - window, settings, agents=[agent])
+        active_rows = current.rows[current.tier == Tier.ACTIVE]
+        active = names.keys() & ids[active_rows].tolist()
         # By importance, since what sleeps now did not always.
-        once = (
-            names.keys()
-            & ids[
-                earlier.rows[earlier.importance >= settings.active_threshold]
-            ].tolist()
-        )
+        was_active = earlier.importance >= settings.active_threshold
+        once_active = names.keys() & ids[earlier.rows[was_active]].tolist()
     coverage = len(active) / len(names) if names else 1.0
-    left = sorted(names[number] for number in once - active)
-    return Drift(
-        agent, coverage, state_of(coverage, bool(left)), len(names), len(active), left
-    )
+    left = sorted(names[concept_id] for concept_id in once_active - active)
+    state = state_of(coverage, bool(left))
+    return Drift(agent, coverage, state, len(names), len(active), left)
+
+
+def _anchors(axon: Axon, agent: str) -> dict[int, str]:
+    """Return the concepts of an agent's moments, also those that were pruned: their
+    labels by concept_id.
+    """
+    table = axon.observations
+    is_moment = table["type"] == axon.types.find(MOMENT_TYPE)
+    is_moment = is_moment & (table["agent"] == axon.agents.find(agent))
+    anchors = axon.mentions["concept"][is_moment[axon.mentions["observation"]]]
+    ids = axon.concepts["concept_id"]
+    return {int(ids[row]): axon.labels[row] for row in anchors.tolist()}
 
 
 def state_of(coverage: float, has_left: bool) -> str:
@@ -353,8 +371,8 @@ MOST_SCORED = 1_000_000
 
 
 def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
-    """The law, half-life and MILD threshold that served the earlier outcomes best,
-    scored on the later ones.
+    """Return the law, half-life and MILD threshold that served the earlier outcomes
+    best, scored on the later ones.
     """
     earlier, later = halves(needs(home.views), _most_records(home.views))
     if len(later) < home.settings.gate_min_samples:
@@ -364,13 +382,13 @@ def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
     )
     replay = MemoryReplay(home.journal, context_tokens=home.settings.context_tokens)
     scores = replay.scores(earlier, [policy for _, policy in candidates])
-    best = best_of(weighted_mean(scores, earlier)[0], candidates)
-    changes, chosen = candidates[
-        best if gain_stands_out(scores[best] - scores[0]) else 0
-    ]
-    (before, after), n = weighted_mean(
-        replay.scores(later, [home.settings, chosen]), later
-    )
+    mean_scores, _ = weighted_mean(scores, earlier)
+    best = best_of(mean_scores, candidates)
+    if not gain_stands_out(scores[best] - scores[0]):
+        best = 0
+    changes, policy = candidates[best]
+    later_scores = replay.scores(later, [home.settings, policy])
+    (before, after), n = weighted_mean(later_scores, later)
     return Proposal(changes, float(before), float(after), n)
 
 
@@ -394,41 +412,36 @@ class OutcomeNeed(NamedTuple):
 
 
 def needs(views: Views) -> list[OutcomeNeed]:
-    """What each recorded outcome needed, oldest first; those without concepts are left
-    out.
+    """Return what each recorded outcome needed, oldest first; those without concepts
+    are left out.
     """
     with views.reading(Outcomes) as view:
         rows = view.select()
-        columns = (
-            view.rows["seq"][rows],
-            view.rows["at"][rows],
-            (1.0 + view.scores()[rows]) / 2.0,
-        )
-        known = {
-            seq: told
-            for seq, *told in zip(*(column.tolist() for column in columns), strict=True)
-        }
-    concepts = {
-        event.seq: event.body["concepts"]
-        for event in views.journal.read(seqs=list(known))
-    }
-    found = {
-        seq: np.unique(np.array(named, np.int64))
-        for seq, named in concepts.items()
-        if named
-    }
-    return [
-        OutcomeNeed(seq, known[seq][0], named, known[seq][1])
-        for seq, named in found.items()
-    ]
+        seqs = view.rows["seq"][rows].tolist()
+        times = view.rows["at"][rows].tolist()
+        weights = ((1.0 + view.scores()[rows]) / 2.0).tolist()
+    time_of = dict(zip(seqs, times, strict=True))
+    weight_of = dict(zip(seqs, weights, strict=True))
+    result = []
+    for event in views.journal.read(seqs=list(time_of)):
+        concept_ids = event.body["concepts"]
+        if concept_ids:
+            concepts = np.unique(np.array(concept_ids, np.int64))
+            need = OutcomeNeed(
+                event.seq, time_of[event.seq], concepts, weight_of[event.seq]
+            )
+            result.append(need)
+    return result
 
 
 class _Untouched(Axon):
     """The axon without what scans and prunes of the policies of that time put away."""
 
-    def fold(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event]) -> None:
         """See View."""
-        super().fold([event for event in events if event.kind not in ("scan", "prune")])
+        super().apply(
+            [event for event in events if event.kind not in ("scan", "prune")]
+        )
 
 
 class MemoryReplay:
@@ -445,41 +458,53 @@ class MemoryReplay:
     def scores(
         self, needed: Sequence[OutcomeNeed], policies: Sequence[Settings]
     ) -> Floats:
-        """`needed_next` of each need under each policy, 0..1, shape (policies, needs).
+        """Return `needed_next` of each need under each policy, 0..1, as an array of shape
+        (policies, needs).
 
-        NaN where no concept of a need was known by then. `needed` are in order, after
-        those asked about before.
+        NaN where no concept of a need was known by then. `needed` are in order, after those
+        asked about before.
         """
         scores = np.full((len(policies), len(needed)), np.nan)
         for column, need in enumerate(needed):
             fold_into(self._axon, self._journal, need.seq - 1)
-            known = np.flatnonzero(
-                np.isin(
-                    self._axon.concepts["concept_id"][self._axon.rows_of()],
-                    need.concepts,
-                )
+            ids = self._axon.concepts["concept_id"][self._axon.rows_of()]
+            positions = np.flatnonzero(np.isin(ids, need.concepts))
+            if len(positions):
+                scores[:, column] = self._need_scores(need, positions, policies)
+        return scores
+
+    def _need_scores(
+        self, need: OutcomeNeed, positions: Ints, policies: Sequence[Settings]
+    ) -> list[float]:
+        """Return the score of one need under each policy.
+
+        Policies that differ in their thresholds alone rank alike, and ranking is what takes
+        time.
+        """
+        rankings: dict[object, tuple[NeedRanks, Floats]] = {}
+        scores = []
+        for policy in policies:
+            key = (
+                policy.decay_law,
+                *policy.decay_params.items(),
+                policy.half_life_days,
+                policy.fix_half_life_days,
             )
-            # Policies that differ in their thresholds alone rank alike, and ranking is
-            # what takes time.
-            ranked: dict[object, tuple[NeedRanks, Floats]] = {}
-            for row, policy in enumerate(policies if len(known) else ()):
-                days = policy.half_life_days, policy.fix_half_life_days
-                same = policy.decay_law, *policy.decay_params.items(), *days
-                standing, importance = ranked.get(same) or ranked.setdefault(
-                    same, self._ranked(known, need.at, policy)
-                )
-                scores[row, column] = standing.score(importance, policy.mild_threshold)
+            if key not in rankings:
+                rankings[key] = self._ranked(positions, need.at, policy)
+            ranks, importance = rankings[key]
+            scores.append(ranks.score(importance, policy.mild_threshold))
         return scores
 
     def _ranked(
-        self, known: Ints, now: int, policy: Settings
+        self, positions: Ints, now: int, policy: Settings
     ) -> tuple[NeedRanks, Floats]:
         current = scores_of(self._axon, now, policy)
         count, last, ids = current.among_equals
-        candidates = Candidates(
-            current.raw, count, last, ids, self._line_tokens(current.rows)
-        )
-        return needed_next(candidates, known, self._context_tokens), current.importance
+        tokens = self._line_tokens(current.rows)
+        candidates = Candidates(current.raw, count, last, ids, tokens)
+        ranks = needed_next(candidates, positions, self._context_tokens)
+        return ranks, current.importance
 
     def _line_tokens(self, rows: Ints) -> Ints:
         surfaces = self._axon.surfaces
@@ -491,43 +516,46 @@ class MemoryReplay:
 
 
 def weighted_mean(scores: Floats, needed: Sequence[OutcomeNeed]) -> tuple[Floats, int]:
-    """Each policy's mean score over the needs that were known, and how many those are;
-    0 where there are none.
+    """Return each policy's mean score over the needs that were known, and how many
+    those are; 0 where there are none.
 
     >>> need = OutcomeNeed(1, 0, np.array([1]), 0.5)
     >>> mean, n = weighted_mean(np.array([[1.0, np.nan], [0.0, np.nan]]), [need, need])
     >>> mean.tolist(), n
     ([1.0, 0.0], 1)
     """
-    known = ~np.isnan(scores).any(axis=0)
-    weights = np.array([need.weight for need in needed])[known]
-    if not known.any():
+    is_known = ~np.isnan(scores).any(axis=0)
+    weights = np.array([need.weight for need in needed])[is_known]
+    if not is_known.any():
         return np.zeros(len(scores)), 0
-    return scores[:, known] @ weights / weights.sum(), int(known.sum())
+    mean = scores[:, is_known] @ weights / weights.sum()
+    return mean, int(is_known.sum())
 
 
 def _changes(settings: Settings) -> list[dict[str, Any]]:
-    days = [{"halfLifeDays": half_life} for half_life in PRODUCT_HALF_LIVES_DAYS]
-    changes = list[dict[str, Any]]()
-    mild = [
+    """Return the changes of settings that may be proposed: each law with each half-life
+    that it has, and each MILD threshold.
+    """
+    half_lives = [{"halfLifeDays": days} for days in PRODUCT_HALF_LIVES_DAYS]
+    thresholds = [
         {"mildThreshold": threshold}
         for threshold in MILD_THRESHOLDS
         if threshold <= settings.active_threshold
     ]
+    changes = list[dict[str, Any]]()
     for name in LAW_NAMES:
-        own = days if "half_life_days" in LAWS[name].parameters else [{}]
-        changes += (
-            {"decayLaw": name, "decayParams": {}, **least, **life}
-            for life, least in product(own, mild)
-        )
+        has_half_life = "half_life_days" in LAWS[name].parameters
+        law_half_lives = half_lives if has_half_life else [{}]
+        for half_life, threshold in product(law_half_lives, thresholds):
+            law = {"decayLaw": name, "decayParams": {}}
+            changes.append({**law, **threshold, **half_life})
     return changes
 
 
 def _most_records(views: Views) -> int:
-    return max(
-        FEWEST_RECORDS,
-        min(MOST_RECORDS, MOST_SCORED // max(len(views.get(Axon).concepts), 1)),
-    )
+    n_concepts = max(len(views.get(Axon).concepts), 1)
+    most = min(MOST_RECORDS, MOST_SCORED // n_concepts)
+    return max(FEWEST_RECORDS, most)
 
 
 def evidence(home: Home) -> list[Any]:
@@ -557,18 +585,19 @@ class RefinementResult(NamedTuple):
     observations: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """The refinement as its event holds it."""
-        tags = {
-            name: [[tag.tag, tag.n, round(tag.rate, 6)] for tag in getattr(self, name)]
-            for name in ("won", "lost")
-        }
+        """Return the refinement as its event holds it."""
         return {
             "agent": self.agent,
             "since": self.since,
             "until": self.until,
-            **tags,
+            "won": _tag_rows(self.won),
+            "lost": _tag_rows(self.lost),
             "observations": self.observations,
         }
+
+
+def _tag_rows(tags: Iterable[TagRate]) -> list[list[Any]]:
+    return [[tag.tag, tag.n, round(tag.rate, 6)] for tag in tags]
 
 
 def refine(
@@ -582,8 +611,10 @@ def refine(
     `avoid`, which has no concepts, so that none is heard of more often. A tag that
     nothing was decided about since it was last written is passed over: repeating
     changes nothing. The evidence `tag/<tag>` of what lost has fallen with each failure;
-    see `Outcomes.evidence`. Raises InvalidInput for an agent or a number of days
-    outside the rules.
+    see `Outcomes.evidence`.
+
+    Raises:
+        InvalidInput: The agent or the number of days is outside the rules.
     """
     until = home.clock.now()
     days = home.settings.evolve_window_days if days is None else days
@@ -595,47 +626,60 @@ def refine(
     with home.views.reading(Outcomes) as outcomes:
         review = look_back(outcomes, agent=check_agent(agent), since=since, until=until)
         rows = rows_between(outcomes, agent=agent, since=since, until=until)
-        last = int(outcomes.rows["decided"][rows].max()) if len(rows) else 0
-        own = rows_by_tag(outcomes, rows)
-        tags = [
-            *((tag, True) for tag in review.top),
-            *((tag, False) for tag in review.weak),
+        last_decided = 0
+        if len(rows):
+            last_decided = int(outcomes.rows["decided"][rows].max())
+        rows_of = rows_by_tag(outcomes, rows)
+        choices = [
+            *(
+                _choice(outcomes, agent, tag, rows_of[tag.tag], True)
+                for tag in review.top
+            ),
+            *(
+                _choice(outcomes, agent, tag, rows_of[tag.tag], False)
+                for tag in review.weak
+            ),
         ]
-        chosen = [_choice(outcomes, agent, tag, own[tag.tag], won) for tag, won in tags]
-    known = {
-        event.id
-        for event in home.journal.read(
-            ids=[choice.event_id for choice in chosen], erased=True
-        )
-    }
-    made = (
-        _observation(home, agent, choice, until)
-        for choice in chosen
-        if choice.event_id not in known
-    )
-    events = [event for event in made if event is not None]
+    observations = _new_observations(home, agent, choices, until)
     refined = RefinementResult(
-        agent, since, until, review.top, review.weak, [event.id for event in events]
+        agent,
+        since,
+        until,
+        review.top,
+        review.weak,
+        [event.id for event in observations],
     )
-    if not events:
+    if not observations:
         return refined
-    body = refined.to_dict()
-    event_id = derived_event_id("refined", agent, last)
-    done = new_event(
+    refined_event = new_event(
         "refined",
-        body,
+        refined.to_dict(),
         agent=agent,
         at=until,
         lineage=refined.observations,
-        event_id=event_id,
+        event_id=derived_event_id("refined", agent, last_decided),
     )
-    # Another process may have refined this very window, or outcomes that were erased
-    # stood in it.
-    return (
-        refined
-        if append_once(home.journal, [*events, done])
-        else refined._replace(observations=[])
-    )
+    if not append_once(home.journal, [*observations, refined_event]):
+        # Another process refined this very window, or outcomes that were erased stood
+        # in it.
+        return refined._replace(observations=[])
+    return refined
+
+
+def _new_observations(
+    home: Home, agent: str, choices: Sequence["_Choice"], at: int
+) -> list[Event]:
+    """Return what is written of these tags and was not written before."""
+    choice_ids = [choice.event_id for choice in choices]
+    written = home.journal.read(ids=choice_ids, erased=True)
+    written_ids = {event.id for event in written}
+    observations = []
+    for choice in choices:
+        if choice.event_id not in written_ids:
+            observation = _observation(home, agent, choice, at)
+            if observation is not None:
+                observations.append(observation)
+    return observations
 
 
 class _Choice(NamedTuple):
@@ -650,58 +694,58 @@ class _Choice(NamedTuple):
     event_id: str
 
 
-def _choice(view: Outcomes, agent: str, tag: TagRate, own: Ints, won: bool) -> _Choice:
-    decisive = own[view.rows["success"][own] == won]
+def _choice(view: Outcomes, agent: str, tag: TagRate, rows: Ints, won: bool) -> _Choice:
+    """Return a tag with the best success or the worst failure of its outcomes (their
+    `rows`), the latest of equals.
+    """
+    decisive = rows[view.rows["success"][rows] == won]
     scores = view.scores()[decisive]
-    # The best success or the worst failure, the latest of equals.
-    best = decisive[
-        np.lexsort((np.arange(len(decisive)), scores if won else -scores))[-1]
-    ]
+    merit = scores if won else -scores
+    best = decisive[np.lexsort((np.arange(len(decisive)), merit))[-1]]
     seqs = view.rows["seq"]
-    event_id = (
-        "refined tag",
-        agent,
-        tag.tag,
-        won,
-        int(view.rows["decided"][own].max()),
-    )
-    return _Choice(
-        tag, won, seqs[own].tolist(), int(seqs[best]), derived_event_id(*event_id)
-    )
+    last_decided = int(view.rows["decided"][rows].max())
+    event_id = derived_event_id("refined tag", agent, tag.tag, won, last_decided)
+    return _Choice(tag, won, seqs[rows].tolist(), int(seqs[best]), event_id)
 
 
 def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | None:
-    """What is written of a tag; None where one of its outcomes was erased meanwhile."""
-    outcomes = {event.seq: event for event in home.journal.read(seqs=choice.seqs)}
-    if len(outcomes) < len(choice.seqs):
+    """Return what is written of a tag; None where one of its outcomes was erased
+    meanwhile.
+    """
+    outcomes = home.journal.read(seqs=choice.seqs)
+    outcome_of = {outcome.seq: outcome for outcome in outcomes}
+    if len(outcome_of) < len(choice.seqs):
         return None
     tag = choice.tag
-    quoted = outcomes[choice.quoted].body
-    told = (tag.tag, quoted["decision"], quoted["result"])
-    won = round(tag.n * tag.rate)
-    name, decision, result = (one_line(text, WORDS_CHARACTERS) for text in told)
-    text = (
-        f"Avoid for {name} ({tag.n - won} of {tag.n} failed): {decision}. It ended"
-        f" with: {result}"
-    )
+    quoted = outcome_of[choice.quoted].body
+    n_won = round(tag.n * tag.rate)
+    name = one_line(tag.tag, WORDS_CHARACTERS)
+    decision = one_line(quoted["decision"], WORDS_CHARACTERS)
+    result = one_line(quoted["result"], WORDS_CHARACTERS)
     if choice.won:
-        text = f"What won for {name} ({won} of {tag.n}): {decision}"
+        kind = WON_TYPE
+        text = f"What won for {name} ({n_won} of {tag.n}): {decision}"
+    else:
+        kind = AVOID_TYPE
+        text = (
+            f"Avoid for {name} ({tag.n - n_won} of {tag.n} failed): {decision}. It"
+            f" ended with: {result}"
+        )
     # A summary is trusted no further than a model, and than the least of what it was
     # made from.
-    source = min(
-        ("model", *(event.body["source"] for event in outcomes.values())),
-        key=lambda name: TRUST[name],
-    )
-    kind = WON_TYPE if choice.won else AVOID_TYPE
-    project = common_project(outcomes.values())
-    event, _ = new_observation(
-        ObservationEntry(text, agent, at, kind, source, [tag.tag], project=project),
-        home.settings,
+    sources = ["model", *(outcome.body["source"] for outcome in outcome_of.values())]
+    entry = ObservationEntry(
+        text,
+        agent,
         at,
+        kind,
+        min(sources, key=lambda source: TRUST[source]),
+        [tag.tag],
+        project=common_project(outcome_of.values()),
     )
-    return event._replace(
-        id=choice.event_id, lineage=tuple(outcome.id for outcome in outcomes.values())
-    )
+    observation, _ = new_observation(entry, home.settings, at)
+    lineage = tuple(outcome.id for outcome in outcome_of.values())
+    return observation._replace(id=choice.event_id, lineage=lineage)
 
 
 def agents_of(home: Home) -> Iterable[str]:
@@ -714,83 +758,71 @@ def agents_of(home: Home) -> Iterable[str]:
 def flush_all(home: Home, agent: str | None) -> str:
     """Flush what no session adds to any more."""
     names = [agent] if agent is not None else list(home.views.get(flash.Flash).agents)
-    done = [
-        session
-        for flushed in in_turn(names, partial(lifecycle.flush_idle, home))
-        for session in flushed
-    ]
-    return (
-        f"{sum(session.kept for session in done)} events kept,"
-        f" {sum(session.discarded for session in done)} let go"
-    )
+    n_kept = 0
+    n_discarded = 0
+    for results in in_turn(names, partial(lifecycle.flush_idle, home)):
+        n_kept += sum(result.kept for result in results)
+        n_discarded += sum(result.discarded for result in results)
+    return f"{n_kept} events kept, {n_discarded} let go"
 
 
 def refine_all(home: Home, agent: str | None) -> str:
     """Write what stands out of many outcomes."""
-    done = for_each_agent(home, agent, lambda name: refine(home, agent=name))
-    return (
-        f"{sum(len(refinement.observations) for refinement in done)} observations"
-        " written"
-    )
+    results = for_each_agent(home, agent, lambda name: refine(home, agent=name))
+    n_observations = sum(len(result.observations) for result in results)
+    return f"{n_observations} observations written"
 
 
 def scan_all(home: Home, agent: str | None) -> str:
     """Recompute tiers; put faded concepts to sleep."""
-    found = lifecycle.scan(home, agents=None if agent is None else [agent])
+    update = lifecycle.scan(home, agents=None if agent is None else [agent])
     return (
-        f"{found.changed} concepts changed tier, {found.slept} fell asleep,"
-        f" {found.links_dropped} links dropped"
+        f"{update.changed} concepts changed tier, {update.slept} fell asleep,"
+        f" {update.links_dropped} links dropped"
     )
 
 
 def graduate_all(home: Home, agent: str | None) -> str:
     """Take into the axon what was kept on enough days."""
-    return (
-        f"{sum(map(len, for_each_agent(home, agent, lambda name: _graduate_one(home, name))))}"
-        " concepts graduated"
-    )
+    labels = for_each_agent(home, agent, lambda name: _graduate_one(home, name))
+    return f"{sum(map(len, labels))} concepts graduated"
 
 
 def _graduate_one(home: Home, agent: str) -> list[str]:
     labels = lifecycle.graduate(home, agent=agent)
-    if (
-        labels
-    ):  # what is new has its tier tonight, so that a second night finds nothing to do
+    if labels:
+        # What is new has its tier tonight, so that a second night finds nothing to do.
         lifecycle.scan(home, agents=[agent])
     return labels
 
 
 def promote_all(home: Home, agent: str | None) -> str:
     """Give concepts to the shared web."""
-    done = for_each_agent(home, agent, lambda name: lifecycle.promote(home, agent=name))
-    concepts, links = (
-        sum(getattr(promotion, name) for promotion in done)
-        for name in ("concepts", "links")
+    results = list(
+        for_each_agent(home, agent, lambda name: lifecycle.promote(home, agent=name))
     )
-    return f"{concepts} concepts, {links} links promoted"
+    n_concepts = sum(result.concepts for result in results)
+    n_links = sum(result.links for result in results)
+    return f"{n_concepts} concepts, {n_links} links promoted"
 
 
 def reminders(home: Home) -> Iterable[Reminder]:
-    """The sentences that were written, where no other design has something to be
+    """Yield the sentences that were written, where no other design has something to be
     reminded of.
     """
-    if any(
-        design.reminders is not None and design.name != "theorex"
-        for design in home.designs
-    ):
-        return
+    for design in home.designs:
+        if design.reminders is not None and design.name != "theorex":
+            return
     now = home.clock.now()
     for event in home.journal.tail(0, kinds=["observation"]):
         body = event.body
         days = max(now - event.at, 0) / MICROSECONDS_PER_DAY
-        trust = TRUST[body["source"]]
-        weight = round((1 + days) ** -0.3, 2)
         yield Reminder(
             event.id,
             body.get("project", ""),
             body["type"],
             body["text"],
-            weight,
-            trust,
+            round((1 + days) ** -0.3, 2),
+            TRUST[body["source"]],
             (event.id,),
         )

@@ -77,17 +77,17 @@ def read_files(info: DatasetInfo) -> dict[str, FileContent]:
 
 
 def _read(info: DatasetInfo, file: DataFile) -> FileContent:
-    own = data_folder()
-    kept = cache_folder() / info.name / file.name
-    if own and (path := _present(own / info.name / file.name)):
+    user_folder = data_folder()
+    cached = cache_folder() / info.name / file.name
+    if user_folder and (path := _present(user_folder / info.name / file.name)):
         return _checked_content(path, file)
-    if path := _present(kept):
+    if path := _present(cached):
         with suppress(InvalidInput):
             return _checked_content(path, file)
         path.unlink(
             missing_ok=True
         )  # damaged, or of another release's commit: a cache may be renewed
-    return _downloaded(info, file, kept)
+    return _downloaded(info, file, cached)
 
 
 def _present(path: Path) -> Path | None:
@@ -121,9 +121,11 @@ def _check(content: FileContent, file: DataFile) -> None:
         else hashlib.sha256(content.data).hexdigest()
     )
     if got != file.sha256:
-        of = "the list of its members" if file.members else "its uncompressed bytes"
+        subject = (
+            "the list of its members" if file.members else "its uncompressed bytes"
+        )
         expected = (
-            f"{content.place}: the sha256 of {of} is expected to be {file.sha256}, got"
+            f"{content.place}: the sha256 of {subject} is expected to be {file.sha256}, got"
             f" {got}"
         )
         raise InvalidInput(
@@ -147,11 +149,11 @@ def members_of(archive: FileContent) -> dict[str, FileContent]:
     """
     members = {}
     try:
-        with tarfile.open(fileobj=io.BytesIO(archive.data), mode="r:") as opened:
-            for member in opened.getmembers():
-                if taken := opened.extractfile(member) if member.isfile() else None:
+        with tarfile.open(fileobj=io.BytesIO(archive.data), mode="r:") as tar:
+            for member in tar.getmembers():
+                if content := tar.extractfile(member) if member.isfile() else None:
                     members[member.name] = FileContent(
-                        f"{archive.place}:{member.name}", taken.read()
+                        f"{archive.place}:{member.name}", content.read()
                     )
     except (tarfile.TarError, EOFError) as error:
         raise InvalidInput(
@@ -161,7 +163,7 @@ def members_of(archive: FileContent) -> dict[str, FileContent]:
     return dict(sorted(members.items()))
 
 
-def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> FileContent:
+def _downloaded(info: DatasetInfo, file: DataFile, cached: Path) -> FileContent:
     """Downloads, checks, then keeps: a file that is not the right one never enters the
     cache.
     """
@@ -174,14 +176,14 @@ def _downloaded(info: DatasetInfo, file: DataFile, kept: Path) -> FileContent:
             f"{info.name}/{file.name} is not there, and has no public address to be"
             f" downloaded; {ways}"
         )
-    place = info.address(file) + "/" * bool(file.members)
+    address = info.address(file) + "/" * bool(file.members)
     members = {name: _get(info.address(file, name), ways) for name in file.members}
-    data = _packed(members) if members else _get(place, ways)
-    _check(FileContent(place, data), file)
-    with writing(kept, f"make room or allow it, or {ways}"):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(kept, data)
-    return FileContent(str(kept), data)
+    data = _packed(members) if members else _get(address, ways)
+    _check(FileContent(address, data), file)
+    with writing(cached, f"make room or allow it, or {ways}"):
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(cached, data)
+    return FileContent(str(cached), data)
 
 
 def _get(address: str, ways: str) -> bytes:
@@ -214,17 +216,17 @@ def _packed(members: Mapping[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def refused(place: str, got: object, allowed: str) -> InvalidInput:
+def refused(subject: str, got: object, allowed: str) -> InvalidInput:
     """The error for something at `place`; the caller raises it.
 
     >>> refused("a.json: item 3", 7, "allowed is a text")
     InvalidInput('a.json: item 3: got 7; allowed is a text; replace the file by the unchanged one')
     """
-    shown = repr(got)
-    if len(shown) > SHOWN_CHARACTERS:
-        shown = shown[:SHOWN_CHARACTERS] + "…"
+    value = repr(got)
+    if len(value) > SHOWN_CHARACTERS:
+        value = value[:SHOWN_CHARACTERS] + "…"
     return InvalidInput(
-        f"{place}: got {shown}; {allowed}; replace the file by the unchanged one"
+        f"{subject}: got {value}; {allowed}; replace the file by the unchanged one"
     )
 
 
@@ -251,11 +253,11 @@ def read_json_lines(content: FileContent, kind: type[T]) -> list[T]:
     ]
 
 
-def _checked(place: str, validate: Callable[[Any], T], value: object) -> T:
+def _checked(subject: str, validate: Callable[[Any], T], value: object) -> T:
     try:
         return validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise refused(
-            ": ".join(map(str, (place, *first["loc"]))), first["input"], first["msg"]
+            ": ".join(map(str, (subject, *first["loc"]))), first["input"], first["msg"]
         ) from error

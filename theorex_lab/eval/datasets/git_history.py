@@ -173,13 +173,13 @@ class _Lives:
             if other.deleted_in:
                 self._say_same(first, other)
 
-    def _say_same(self, kept: _File, other: _File) -> None:
-        while kept in self._same:
-            kept = self._same[kept]
+    def _say_same(self, file: _File, other: _File) -> None:
+        while file in self._same:
+            file = self._same[file]
         while other in self._same:
             other = self._same[other]
-        if kept != other:
-            self._same[other] = kept
+        if file != other:
+            self._same[other] = file
 
     def _make_labels(self) -> dict[_File, str]:
         """A file's last path; where another file has it while this one lived, it is
@@ -219,20 +219,28 @@ def _text(path: bytes) -> str:
 
 
 def _commit(commit: StoredCommit, lives: _Lives, names: str) -> Commit:
+    """Return a commit with its files, named as at HEAD or as they were then."""
     files: list[tuple[str, str]] = []
     moves: list[tuple[str, str]] = []
-    gone: set[str] = set()
+    removed_names: set[str] = set()
     changes = commit.changes[0] if commit.changes else []
-    there = {change.path for change in changes if change.status != "D"}
+    present_paths = {change.path for change in changes if change.status != "D"}
     for change in changes:
         is_gone = change.status == "D"
         file = lives.file(_Use(commit.id, change.path, is_gone))
         name = lives.label(file) if names == "head" else _text(change.path)
-        if names == "head" or not is_gone or change.path not in there:
+        is_replaced = is_gone and change.path in present_paths
+        if names == "head" or not is_replaced:
             files.append((change.status, name))
         if change.status == "R":
             moves.append((_text(change.old), _text(change.path)))
         if file.deleted_in:
-            gone.add(name)
-    time = commit.time or 0
-    return Commit(commit.id, time, commit.subject, files, moves, frozenset(gone))
+            removed_names.add(name)
+    return Commit(
+        commit.id,
+        commit.time or 0,
+        commit.subject,
+        files,
+        moves,
+        frozenset(removed_names),
+    )

@@ -100,26 +100,26 @@ class GitRepository:
                 " git repository"
             )
         settings = {key: [value] for key, value in _SETTINGS.items()}
-        place = ["-C", os.path.realpath(name), "rev-parse", "--absolute-git-dir"]
-        found = _run_git(program, place, settings)
-        if found.code != 0 and b"dubious ownership" in found.errors:
+        arguments = ["-C", os.path.realpath(name), "rev-parse", "--absolute-git-dir"]
+        result = _run_git(program, arguments, settings)
+        if result.code != 0 and b"dubious ownership" in result.errors:
             # The user has allowed folders of others in a configuration that is not read
             # otherwise.
             settings["safe.directory"] = _allowed_folders(program)
-            found = _run_git(program, place, settings)
-        if found.code != 0:
-            raise _unreadable(name, found.errors)
-        folder = os.fsdecode(found.output.removesuffix(b"\n").removesuffix(b"\r"))
+            result = _run_git(program, arguments, settings)
+        if result.code != 0:
+            raise _unreadable(name, result.errors)
+        folder = os.fsdecode(result.output.removesuffix(b"\n").removesuffix(b"\r"))
         return cls(name, folder, program, settings)
 
-    def run(self, *arguments: str, given: bytes = b"") -> bytes:
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """What a plumbing command prints. Raises InvalidInput where it fails."""
-        ended = self.attempt(*arguments, given=given)
-        if ended.code != 0:
-            raise _unreadable(self.path, ended.errors)
-        return ended.output
+        result = self.attempt(*arguments, stdin=stdin)
+        if result.code != 0:
+            raise _unreadable(self.path, result.errors)
+        return result.output
 
-    def attempt(self, *arguments: str, given: bytes = b"") -> ProgramResult:
+    def attempt(self, *arguments: str, stdin: bytes = b"") -> ProgramResult:
         """How a plumbing command ended."""
         # Neither the checked-out files nor the index are part of the history, and both
         # could tell git how to read it.
@@ -128,80 +128,82 @@ class GitRepository:
             "GIT_WORK_TREE": self.folder,
             "GIT_INDEX_FILE": f"{self.folder}/{_NO_INDEX}",
         }
-        return _run_git(self.program, arguments, self.settings, variables, given)
+        return _run_git(self.program, arguments, self.settings, variables, stdin)
 
     def read_commits(self, limit: int | None) -> list[StoredCommit]:
-        """The commits up to HEAD, newest first, with at least `limit` that are no
-        merges; merges are among them.
+        """Return the commits up to HEAD, newest first, merges among them.
+
+        Args:
+            limit: At least so many that are no merges are read; None for all.
         """
-        head = self.attempt(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"
-        )
-        if head.code != 0:
-            if head.errors.strip():
-                raise _unreadable(self.path, head.errors)
-            if self.attempt("rev-parse", "--verify", "--quiet", "HEAD").code == 0:
-                raise _unreadable(self.path, b"HEAD names what is no commit of it")
-            raise InvalidInput(
-                f"got the repository {self.path!r}, which has no commit; give one that"
-                " has commits"
-            )
-        start = head.output.decode("ascii").strip()
+        start = self._head()
+        if limit is None:
+            return self._commits_of(self._listed(start, []))
         most = limit
         while True:
-            bound = [] if most is None else [f"--max-count={most}"]
-            lines = (
-                self.run("rev-list", "--parents", *bound, start, "--")
-                .decode("ascii")
-                .splitlines()
-            )
+            lines = self._listed(start, [f"--max-count={most}"])
             commits = self._commits_of(lines)
-            if most is None or limit is None or len(lines) < most:
-                return commits
-            if sum(not commit.is_merge for commit in commits) >= limit:
+            n_own = sum(not commit.is_merge for commit in commits)
+            if len(lines) < most or n_own >= limit:
                 return commits
             most = 2 * most + 1
 
+    def _head(self) -> str:
+        """Return the id of the commit at HEAD. Raises InvalidInput where there is none."""
+        head = self.attempt(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"
+        )
+        if head.code == 0:
+            return head.output.decode("ascii").strip()
+        if head.errors.strip():
+            raise _unreadable(self.path, head.errors)
+        if self.attempt("rev-parse", "--verify", "--quiet", "HEAD").code == 0:
+            raise _unreadable(self.path, b"HEAD names what is no commit of it")
+        raise InvalidInput(
+            f"got the repository {self.path!r}, which has no commit; give one that"
+            " has commits"
+        )
+
+    def _listed(self, start: str, options: Sequence[str]) -> list[str]:
+        """Return a line for each commit up to one: its id, and those of its parents."""
+        output = self.run("rev-list", "--parents", *options, start, "--")
+        return output.decode("ascii").splitlines()
+
     def _commits_of(self, lines: Sequence[str]) -> list[StoredCommit]:
+        """Return the commits that `rev-list --parents` lists."""
         ids = [line.split() for line in lines]
-        asked = "".join(f"{own[0]}\n" for own in ids).encode()
-        objects = self._objects(asked)
-        commits = [
-            _parse_commit(own[0], own[1:], content)
-            for own, content in zip(ids, objects, strict=True)
-        ]
-        by_id = {commit.id: commit for commit in commits}
-        for commit in _parents_first(commits):
-            if commit.time is None:
-                times = [
-                    by_id[parent].time for parent in commit.parents if parent in by_id
-                ]
-                commit.time = max(
-                    (time for time in times if time is not None), default=0
-                )
+        request = "".join(f"{commit_id}\n" for commit_id, *_ in ids).encode()
+        commits = []
+        for (commit_id, *parents), content in zip(
+            ids, self._objects(request), strict=True
+        ):
+            commits.append(_parse_commit(commit_id, parents, content))
+        _fill_times(commits)
         return commits
 
-    def _objects(self, asked: bytes) -> Iterator[bytes]:
-        for content in _batch(self.run("cat-file", "--batch", "--buffer", given=asked)):
+    def _objects(self, request: bytes) -> Iterator[bytes]:
+        for content in _batch(
+            self.run("cat-file", "--batch", "--buffer", stdin=request)
+        ):
             if content is None:
                 raise _unreadable(self.path, b"a commit is missing")
             yield content
 
     def trees_of(self, commits: Iterable[str]) -> dict[str, str]:
         """The tree of each of these commits."""
-        wanted = list(commits)
-        asked = "".join(f"{commit}\n" for commit in wanted).encode()
-        objects = self._objects(asked)
+        commit_ids = list(commits)
+        request = "".join(f"{commit}\n" for commit in commit_ids).encode()
+        objects = self._objects(request)
         return {
             commit: content.partition(b"\n")[0].removeprefix(b"tree ").decode("ascii")
-            for commit, content in zip(wanted, objects, strict=True)
+            for commit, content in zip(commit_ids, objects, strict=True)
         }
 
     def differences(self, pairs: Sequence[tuple[str, str]]) -> list[list[Change]]:
         """What is changed from the first tree of each pair to the second, renames among
         it.
         """
-        given = "".join(f"{before} {after}\n" for before, after in pairs).encode()
+        request = "".join(f"{before} {after}\n" for before, after in pairs).encode()
         options = [
             "--stdin",
             "-r",
@@ -212,14 +214,14 @@ class GitRepository:
             "--no-textconv",
         ]
         options += ["--ignore-submodules=none", "--no-relative", f"-O{os.devnull}"]
-        ended = self.attempt("diff-tree", *options, *_RENAMES, given=given)
-        if ended.code != 0:
+        result = self.attempt("diff-tree", *options, *_RENAMES, stdin=request)
+        if result.code != 0:
             # A partial clone has not the contents that likeness is told from; which
             # content is the same, it knows.
-            ended = self.attempt("diff-tree", *options, *_EXACT_RENAMES, given=given)
-        if ended.code != 0:
-            raise _unreadable(self.path, ended.errors)
-        differences = _parse_differences(ended.output, len(pairs))
+            result = self.attempt("diff-tree", *options, *_EXACT_RENAMES, stdin=request)
+        if result.code != 0:
+            raise _unreadable(self.path, result.errors)
+        differences = _parse_differences(result.output, len(pairs))
         made_again = [
             pair for changes in differences for pair in _perhaps_made_again(changes)
         ]
@@ -239,10 +241,10 @@ class GitRepository:
             (before.content_before, before.content_after) for _, before in pairs
         }
         ordered = sorted(contents)
-        asked = b"".join(b"%s\n%s\n" % pair for pair in ordered)
-        if not asked:
+        request = b"".join(b"%s\n%s\n" % pair for pair in ordered)
+        if not request:
             return set()
-        blobs = list(_batch(self.run("cat-file", "--batch", "--buffer", given=asked)))
+        blobs = list(_batch(self.run("cat-file", "--batch", "--buffer", stdin=request)))
         return {
             pair
             for number, pair in enumerate(ordered)
@@ -259,7 +261,7 @@ def _run_git(
     arguments: Sequence[str],
     settings: Mapping[str, Sequence[str]],
     variables: Mapping[str, str] | None = None,
-    given: bytes = b"",
+    stdin: bytes = b"",
 ) -> ProgramResult:
     """Run git, the only place that does: with fixed variables and none of the user's."""
     pairs = [(key, value) for key, values in settings.items() for value in values]
@@ -273,7 +275,7 @@ def _run_git(
         environment[f"GIT_CONFIG_KEY_{number}"] = key
         environment[f"GIT_CONFIG_VALUE_{number}"] = value
     return run_program(
-        program, ["--no-pager", *arguments], variables=environment, given=given
+        program, ["--no-pager", *arguments], variables=environment, given=stdin
     )
 
 
@@ -306,8 +308,10 @@ def _unreadable(path: str, errors: bytes) -> InvalidInput:
 
 
 def _has_git_folder(path: str) -> bool:
-    place = Path(os.path.realpath(path))
-    return any((folder / ".git").exists() for folder in (place, *place.parents))
+    path_on_disk = Path(os.path.realpath(path))
+    return any(
+        (folder / ".git").exists() for folder in (path_on_disk, *path_on_disk.parents)
+    )
 
 
 class Change(NamedTuple):
@@ -344,16 +348,16 @@ def _batch(output: bytes) -> Iterator[bytes | None]:
     """The contents of objects, as `cat-file --batch` prints them; None for one that is
     not there.
     """
-    place = 0
-    while place < len(output):
-        end = output.index(b"\n", place)
-        if output[place:end].endswith(b" missing"):
+    offset = 0
+    while offset < len(output):
+        end = output.index(b"\n", offset)
+        if output[offset:end].endswith(b" missing"):
             yield None
-            place = end + 1
+            offset = end + 1
             continue
-        size = int(output[place:end].split(b" ")[-1])
+        size = int(output[offset:end].split(b" ")[-1])
         yield output[end + 1 : end + 1 + size]
-        place = end + size + 2
+        offset = end + size + 2
 
 
 def _parse_commit(commit: str, parents: list[str], content: bytes) -> StoredCommit:
@@ -406,18 +410,18 @@ def _subject(message: bytes, encoding: str) -> str:
 def _parse_differences(output: bytes, count: int) -> list[list[Change]]:
     """A pair of trees is a line; what follows are fields that end with NUL."""
     differences: list[list[Change]] = []
-    place = 0
+    offset = 0
 
     def next_field() -> bytes:
-        nonlocal place
-        end = output.index(b"\0", place)
-        text = output[place:end]
-        place = end + 1
+        nonlocal offset
+        end = output.index(b"\0", offset)
+        text = output[offset:end]
+        offset = end + 1
         return text
 
-    while place < len(output):
-        if output[place : place + 1] != b":":
-            place = output.index(b"\n", place) + 1
+    while offset < len(output):
+        if output[offset : offset + 1] != b":":
+            offset = output.index(b"\n", offset) + 1
             differences.append([])
             continue
         _, _, before, after, letter = next_field().split(b" ")
@@ -463,10 +467,9 @@ def _with_made_again(
 
 
 def _is_unlike(before: bytes | None, after: bytes | None) -> bool:
-    if (
-        not before or after is None
-        # an empty file is like any other one, and of a partial clone nothing can be said
-    ):
+    """Return whether two contents have less than half of their lines in common."""
+    # An empty file is like any other one, and of a partial clone nothing can be said.
+    if not before or after is None:
         return False
     lines = Counter(before.splitlines())
     common = (lines & Counter(after.splitlines())).total()
@@ -474,12 +477,32 @@ def _is_unlike(before: bytes | None, after: bytes | None) -> bool:
 
 
 def _with_places_taken(changes: list[Change]) -> list[Change]:
-    """The changes, with a rename wherever an unchanged file took the place of another.
+    """Return the changes, with a rename where an unchanged file took another's place.
 
     For git a path that is there before and after was modified, whatever came into it,
     as long as its file is small. A file took another's place where its own was left: it
     is there no more, or was taken by a third in turn.
     """
+    source_of = _moved_files(changes)
+    if not source_of:
+        return changes
+    moved_away = set(source_of.values())
+    result: list[Change] = []
+    for change in changes:
+        source = source_of.get(change.path)
+        if change.status == "D" and change.path in moved_away:
+            continue
+        if source is None:
+            result.append(change)
+            continue
+        if change.path not in moved_away:
+            result.append(change._replace(status="D", content_after=b""))
+        result.append(change._replace(status="R", old=source))
+    return result
+
+
+def _moved_files(changes: Sequence[Change]) -> dict[bytes, bytes]:
+    """Return the old path of each file that took another's place, by its new path."""
     left = {
         change.path: change
         for change in changes
@@ -488,85 +511,82 @@ def _with_places_taken(changes: list[Change]) -> list[Change]:
     by_content: dict[bytes, list[bytes]] = {}
     for change in left.values():
         by_content.setdefault(change.content_before, []).append(change.path)
-    came_from: dict[bytes, bytes] = {}
+    source_of: dict[bytes, bytes] = {}
     for change in changes:
         sources = by_content.get(change.content_after, [])
-        if (
-            change.status == "M"
-            and change.content_after != change.content_before
-            and len(sources) == 1
-        ):
-            came_from[change.path] = sources[0]
-    # What came from a place that is still held by the same file is a copy; without it,
-    # others may be copies as well.
+        is_new_content = change.content_after != change.content_before
+        if change.status == "M" and is_new_content and len(sources) == 1:
+            source_of[change.path] = sources[0]
+    _remove_copies(source_of, left)
+    uses_of_source = Counter(source_of.values())
+    return {
+        path: source
+        for path, source in source_of.items()
+        if uses_of_source[source] == 1
+    }
+
+
+def _remove_copies(source_of: dict[bytes, bytes], left: Mapping[bytes, Change]) -> None:
+    """Remove what came from a path that the same file still has: it is a copy.
+
+    Without a copy, others may be copies as well.
+    """
     while True:
         copies = [
             path
-            for path, source in came_from.items()
-            if left[source].status == "M" and source not in came_from
+            for path, source in source_of.items()
+            if left[source].status == "M" and source not in source_of
         ]
         if not copies:
-            break
+            return
         for path in copies:
-            del came_from[path]
-    sources_taken = Counter(came_from.values())
-    came_from = {
-        path: source for path, source in came_from.items() if sources_taken[source] == 1
-    }
-    if not came_from:
-        return changes
-    moved_away = set(came_from.values())
-    read: list[Change] = []
-    for change in changes:
-        source = came_from.get(change.path)
-        if change.status == "D" and change.path in moved_away:
-            continue
-        if source is None:
-            read.append(change)
-            continue
-        if change.path not in moved_away:
-            read.append(change._replace(status="D", content_after=b""))
-        read.append(change._replace(status="R", old=source))
-    return read
+            del source_of[path]
 
 
 def read_changes(repository: GitRepository, commits: Sequence[StoredCommit]) -> None:
     """Put into each commit how it differs from each of its parents."""
     trees = {commit.id: commit.tree for commit in commits}
-    outside = {
-        parent for commit in commits for parent in commit.parents if parent not in trees
-    }
+    outside: set[str] = set()
+    for commit in commits:
+        outside.update(parent for parent in commit.parents if parent not in trees)
     trees.update(repository.trees_of(sorted(outside)))
     empty = repository.empty_tree()
+    # What a commit changed is unknown where its parents were cut off.
+    readable = [commit for commit in commits if commit.parents or not commit.is_cut]
     pairs: list[tuple[str, str]] = []
-    for commit in commits:
-        if commit.is_cut and not commit.parents:
-            continue
+    for commit in readable:
         before = [trees[parent] for parent in commit.parents] or [empty]
         pairs += [(tree, commit.tree) for tree in before]
     differences = iter(repository.differences(pairs) if pairs else [])
-    for commit in commits:
-        if commit.is_cut and not commit.parents:
-            continue
-        commit.changes = [next(differences) for _ in commit.parents or [empty]]
+    for commit in readable:
+        n_pairs = max(len(commit.parents), 1)
+        commit.changes = [next(differences) for _ in range(n_pairs)]
 
 
 def children_first(commits: Sequence[StoredCommit]) -> Iterator[StoredCommit]:
-    """Every commit after all that come from it, whatever their clocks said."""
+    """Yield every commit after all that come from it, whatever their clocks said."""
     by_id = {commit.id: commit for commit in commits}
-    waiting = Counter(
-        parent for commit in commits for parent in commit.parents if parent in by_id
-    )
-    ready = deque(commit for commit in commits if not waiting[commit.id])
+    n_waiting: Counter[str] = Counter()
+    for commit in commits:
+        n_waiting.update(parent for parent in commit.parents if parent in by_id)
+    ready = deque(commit for commit in commits if not n_waiting[commit.id])
     while ready:
         commit = ready.popleft()
         yield commit
         for parent in commit.parents:
-            if parent in by_id:
-                waiting[parent] -= 1
-                if not waiting[parent]:
-                    ready.append(by_id[parent])
+            if parent not in by_id:
+                continue
+            n_waiting[parent] -= 1
+            if not n_waiting[parent]:
+                ready.append(by_id[parent])
 
 
-def _parents_first(commits: Sequence[StoredCommit]) -> list[StoredCommit]:
-    return list(children_first(commits))[::-1]
+def _fill_times(commits: Sequence[StoredCommit]) -> None:
+    """Give a commit without a time the latest time of its parents, else 0."""
+    by_id = {commit.id: commit for commit in commits}
+    parents_first = list(children_first(commits))[::-1]
+    for commit in parents_first:
+        if commit.time is not None:
+            continue
+        times = [by_id[parent].time for parent in commit.parents if parent in by_id]
+        commit.time = max((time for time in times if time is not None), default=0)

@@ -6,7 +6,7 @@ language models (LLMRouter, RouteLLM).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -78,22 +78,20 @@ class _Turn(BaseModel):
 
 
 def _actions(messages: Any) -> tuple[Action, ...]:
+    """Return the tool calls of a run, each with what the tool gave back."""
     turns = TypeAdapter(list[_Turn]).validate_python(messages)
-    # Ids of calls come back within a run: a call's answer is the first after it that
-    # bears its id.
-    calls = [
-        (place, call)
-        for place, turn in enumerate(turns)
-        for call in turn.tool_calls or ()
-    ]
-    answers = [
-        next((turn.content for turn in turns[k:] if turn.tool_call_id == call.id), None)
-        for k, call in calls
-    ]
-    return tuple(
-        Action(call.name, call.arguments, said)
-        for (_, call), said in zip(calls, answers, strict=True)
-    )
+    actions = []
+    for number, turn in enumerate(turns):
+        for call in turn.tool_calls or ():
+            # Ids of calls come back within a run: a call's answer is the first after it
+            # that bears its id.
+            answers = (
+                later.content
+                for later in turns[number:]
+                if later.tool_call_id == call.id
+            )
+            actions.append(Action(call.name, call.arguments, next(answers, None)))
+    return tuple(actions)
 
 
 @dataclass(frozen=True)
@@ -232,74 +230,91 @@ class Reflexion(NamedTuple):
     licence: str
 
 
-class _Tried(BaseModel):
+class _TaskTrial(BaseModel):
     name: str
     memory: list[str]
     is_success: bool
 
 
 def reflexion(members: Mapping[str, FileContent], licence: str) -> Reflexion:
-    """Of the files of an archive, a trial each. Raises InvalidInput also for missing
-    trials and shrinking memories.
+    """Return what the files of an archive hold, each of which is a trial.
+
+    Raises:
+        InvalidInput: A trial is missing, or a memory shrinks; or a file is not as its
+            type says.
     """
-    trials: dict[str, dict[int, list[_Tried]]] = {"base": {}, "reflexion": {}}
+    trials = _trials_by_kind(members)
+    archive = next((content.place for content in members.values()), "the archive")
+    for kind, trials_of_kind in trials.items():
+        numbers = sorted(trials_of_kind)
+        if not numbers or numbers != list(range(len(numbers))):
+            raise refused(
+                archive,
+                numbers,
+                f"allowed are the {kind} trials 0, 1, 2, … without a gap",
+            )
+    names = tuple(task.name for task in trials["reflexion"][0])
+    for trial in (*trials["base"].values(), *trials["reflexion"].values()):
+        if tuple(task.name for task in trial) != names:
+            raise refused(
+                archive,
+                "trials of several lists",
+                f"allowed are the {len(names)} environments of the first",
+            )
+    return Reflexion(
+        names,
+        _successes(trials["reflexion"]),
+        _successes(trials["base"]),
+        tuple(_reflections(archive, trials["reflexion"])),
+        licence,
+    )
+
+
+def _trials_by_kind(
+    members: Mapping[str, FileContent],
+) -> dict[str, dict[int, list[_TaskTrial]]]:
+    """Return the trials by kind, base or reflexion, and number."""
+    trials: dict[str, dict[int, list[_TaskTrial]]] = {"base": {}, "reflexion": {}}
     for name, content in members.items():
-        if not (match := _TRIAL.match(name)):
+        match = _TRIAL.match(name)
+        if not match:
             raise refused(
                 content.place,
                 name,
                 "allowed is a name such as base_run_logs/env_results_trial_0.json",
             )
-        trials[match[1]][int(match[2])] = read_json(content, list[_Tried])
-    archive = next((content.place for content in members.values()), "the archive")
-    for kind, found in trials.items():
-        if not found or sorted(found) != list(range(len(found))):
-            raise refused(
-                archive,
-                sorted(found),
-                f"allowed are the {kind} trials 0, 1, 2, … without a gap",
-            )
-    names = tuple(tried.name for tried in trials["reflexion"][0])
-    if any(
-        tuple(tried.name for tried in trial) != names
-        for found in trials.values()
-        for trial in found.values()
-    ):
-        raise refused(
-            archive,
-            "trials of several lists",
-            f"allowed are the {len(names)} environments of the first",
-        )
-    grids = (
-        [[tried.is_success for tried in found[trial]] for trial in range(len(found))]
-        for found in trials.values()
-    )
-    base, success = (np.array(each, dtype=np.bool_) for each in grids)
-    return Reflexion(
-        names, success, base, tuple(_reflections(archive, trials["reflexion"])), licence
-    )
+        trials[match[1]][int(match[2])] = read_json(content, list[_TaskTrial])
+    return trials
 
 
-def _reflections(archive: str, trials: dict[int, list[_Tried]]) -> list[Reflection]:
+def _successes(trials: Mapping[int, Sequence[_TaskTrial]]) -> NDArray[np.bool_]:
+    """Return whether each trial solved each environment, shape (n_trials, n_environments)."""
+    rows = []
+    for number in range(len(trials)):
+        rows.append([task.is_success for task in trials[number]])
+    return np.array(rows, dtype=np.bool_)
+
+
+def _reflections(archive: str, trials: dict[int, list[_TaskTrial]]) -> list[Reflection]:
     """A trial's record holds every reflection so far, the one written after that trial
     being the last.
     """
-    found = list[Reflection]()
-    known = [0] * len(trials[0])
+    reflections = list[Reflection]()
+    n_written = [0] * len(trials[0])
     for trial in range(len(trials)):
         for environment, tried in enumerate(trials[trial]):
-            if len(tried.memory) < known[environment]:
+            if len(tried.memory) < n_written[environment]:
                 raise refused(
                     f"{archive}: memory",
                     len(tried.memory),
-                    f"allowed are {known[environment]}, as before",
+                    f"allowed are {n_written[environment]}, as before",
                 )
-            found += [
+            reflections += [
                 Reflection(environment, trial, text)
-                for text in tried.memory[known[environment] :]
+                for text in tried.memory[n_written[environment] :]
             ]
-            known[environment] = len(tried.memory)
-    return found
+            n_written[environment] = len(tried.memory)
+    return reflections
 
 
 WEAK_MODEL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
@@ -379,7 +394,7 @@ def _joined(
 ) -> ScoredQueries:
     import pandas as pd
 
-    place = files[f"routing_{part}.json"].place
+    source = files[f"routing_{part}.json"].place
     described = files[f"query_{part}.jsonl"]
     queries = read_json_lines(described, _Described)
     by_query = {
@@ -388,13 +403,13 @@ def _joined(
     for number, row in enumerate(scored):
         if row.question not in by_query:
             raise refused(
-                f"{place}: {number}",
+                f"{source}: {number}",
                 row.question,
                 f"allowed is a query that {described.place} describes",
             )
         if set(row.scores) != set(models):
             raise refused(
-                f"{place}: {number}: scores",
+                f"{source}: {number}: scores",
                 [*row.scores],
                 f"allowed is one of {', '.join(models)} each",
             )
@@ -437,7 +452,7 @@ def _answers(content: FileContent) -> pd.DataFrame:
     """
     import pandas as pd
 
-    place = content.place
+    source = content.place
     names = {
         "prompt": "prompt",
         WEAK_MODEL: "weak_correct",
@@ -453,12 +468,12 @@ def _answers(content: FileContent) -> pd.DataFrame:
         )
     except ValueError as error:  # no UTF-8, no table, or neither True nor False
         raise refused(
-            f"{place}: {error}",
+            f"{source}: {error}",
             content.data[:40],
             f"allowed are columns {', '.join(names)}",
         ) from error
     if list(table.columns)[: len(names)] != [*names]:
         raise refused(
-            place, list(table.columns), f"allowed is the header {', '.join(names)}"
+            source, list(table.columns), f"allowed is the header {', '.join(names)}"
         )
     return table[[*names]].rename(columns=names)

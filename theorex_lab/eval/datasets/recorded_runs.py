@@ -102,10 +102,10 @@ def prompts() -> dict[str, str]:
     >>> prompts()["math-01"]
     'What is 3 + 4? Answer with the number only.'
     """
-    found: dict[str, str] = json.loads(
+    prompt_by_task: dict[str, str] = json.loads(
         (Path(__file__).parent / "local_prompts.json").read_text(encoding="utf-8")
     )
-    return found
+    return prompt_by_task
 
 
 def machine(packages: Iterable[str]) -> dict[str, Any]:
@@ -116,12 +116,12 @@ def machine(packages: Iterable[str]) -> dict[str, Any]:
     ['cores', 'packages', 'python', 'system']
     """
     installed = {package.name: package.version for package in distributions()}
-    here = {
+    system = {
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
     }
-    known = {name: installed[name] for name in packages if name in installed}
-    return {**here, "python": platform.python_version(), "packages": known}
+    versions = {name: installed[name] for name in packages if name in installed}
+    return {**system, "python": platform.python_version(), "packages": versions}
 
 
 def load_simulated_team() -> list[sources.Activity]:

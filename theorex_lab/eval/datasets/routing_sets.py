@@ -99,8 +99,8 @@ class RoutingSet:
     @property
     def repeated(self) -> Ints:
         """Rows of the training whose text is also a test query."""
-        asked = {same_text(text) for text in self.test.queries.texts}
-        met = [same_text(text) in asked for text in self.train.queries.texts]
+        training_texts = {same_text(text) for text in self.test.queries.texts}
+        met = [same_text(text) in training_texts for text in self.train.queries.texts]
         return np.flatnonzero(np.array(met, dtype=np.bool_))
 
     @property
@@ -134,28 +134,28 @@ def same_text(text: str) -> str:
 
 
 def _llmrouter(name: str) -> RoutingSet:
-    found = recorded_runs.fetch_llmrouter()
-    prices = found.prices
+    scores = recorded_runs.fetch_llmrouter()
+    prices = scores.prices
     costs = (
         prices.input_usd_per_million_tokens + prices.output_usd_per_million_tokens
     ).to_numpy() / 2
     parameters = np.array([float(size.rstrip("Bb")) for size in prices["size"]])
     train, test = (
         _training(part.queries, "query", "task", part.scores)
-        for part in (found.train, found.test)
+        for part in (scores.train, scores.test)
     )
     unit = "USD per million tokens (mean list price of input and output)"
     sizes = np.lexsort((parameters, costs)).argsort().astype(np.float64)
     return RoutingSet(
         name,
-        found.models,
+        scores.models,
         costs,
         unit,
         sizes,
         train,
         test,
         PUBLISHED[name],
-        found.licence,
+        scores.licence,
     )
 
 

@@ -113,12 +113,12 @@ def data_folder() -> Path | None:
 
     Raises InvalidInput where it is set to something that is no folder.
     """
-    if not (given := os.environ.get(DATA_VARIABLE, "")):
+    if not (value := os.environ.get(DATA_VARIABLE, "")):
         return None
-    folder = Path(given).expanduser()
+    folder = Path(value).expanduser()
     if not folder.is_dir():
         raise InvalidInput(
-            f"{DATA_VARIABLE} is {given!r}, which does not exist as a folder; create,"
+            f"{DATA_VARIABLE} is {value!r}, which does not exist as a folder; create,"
             " mend or unset it"
         )
     return folder
@@ -194,10 +194,10 @@ def damaged(path: str | Path, wrong: list[str]) -> InvalidInput:
         if len(wrong) > _SHOWN_DAMAGES
         else ""
     )
-    shown = "; ".join(wrong[:_SHOWN_DAMAGES])
+    first_problems = "; ".join(wrong[:_SHOWN_DAMAGES])
     return InvalidInput(
         f"{path} has {len(wrong)} damaged lines; restore it or make it again:"
-        f" {shown}{more}"
+        f" {first_problems}{more}"
     )
 
 

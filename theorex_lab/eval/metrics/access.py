@@ -91,22 +91,22 @@ def from_git_touches(file: str | Path) -> AccessLog:
 
 
 def _touches() -> Callable[[str], Access | None]:
-    head: list[tuple[str, int]] = []
+    commit: list[tuple[str, int]] = []
 
     def read(line: str) -> Access | None:
         if line.startswith("\x01"):
-            head.clear()
+            commit.clear()
             sha, _, seconds = line[1:].partition(" ")
-            head.append((sha, _time(seconds)))
+            commit.append((sha, _time(seconds)))
             return None
         status, tab, path = line.partition("\t")
         if not tab or not path:
             raise InvalidInput(
                 f"got {line[:60]!r}; allowed are a status, a tab and a path"
             )
-        if not head:
+        if not commit:
             raise InvalidInput("got a file before the first readable commit line")
-        sha, at = head[0]
+        sha, at = commit[0]
         return at, path, sha, status.startswith("D")
 
     return read
@@ -182,20 +182,23 @@ def _read_lines(file: str | Path) -> Iterator[tuple[str, str]]:
 
 
 def _log(
-    placed: Iterable[tuple[str, str]],
+    numbered_lines: Iterable[tuple[str, str]],
     read: Callable[[str], Access | None],
     source: str | Path,
     *,
     of_files: bool = False,
 ) -> AccessLog:
-    wrong: list[str] = []
+    problems: list[str] = []
     log = AccessLog.of(
-        (row for _, row in each_noted(wrong, placed, read)), of_files=of_files
+        (row for _, row in each_noted(problems, numbered_lines, read)),
+        of_files=of_files,
     )
-    if wrong:
-        shown = "; ".join(problem.lstrip(": ") for problem in wrong[:SHOWN_BAD_ROWS])
+    if problems:
+        first_problems = "; ".join(
+            problem.lstrip(": ") for problem in problems[:SHOWN_BAD_ROWS]
+        )
         raise InvalidInput(
-            f"{source} has {len(wrong)} bad rows: {shown}. Mend or remove them"
+            f"{source} has {len(problems)} bad rows: {first_problems}. Mend or remove them"
         )
     return log
 
@@ -237,11 +240,11 @@ def load_log(path: str | Path, format: str | None = None) -> AccessLog:
 
     Raises InvalidInput for an unknown format, and as the format's own reader does.
     """
-    if (chosen := format or _format_of(Path(path))) not in _READERS:
+    if (format_name := format or _format_of(Path(path))) not in _READERS:
         raise InvalidInput(
             f"got the format {format!r}; allowed are {', '.join(_READERS)}"
         )
-    return _READERS[chosen](path)
+    return _READERS[format_name](path)
 
 
 _READERS: dict[str, Callable[[str | Path], AccessLog]] = {
@@ -349,44 +352,50 @@ def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
 
     Raises InvalidInput for a log that asks fewer than six questions.
     """
-    law = Tuning(fit(log, seed=seed, laws=laws))
-    thresholds = fitted_thresholds(log, law.config_lines())
-    compared = held_back(log, {**law.config_lines(), **thresholds}, seed)
+    tuning = Tuning(fit(log, seed=seed, laws=laws))
+    thresholds = fitted_thresholds(log, tuning.config_lines())
+    comparison = held_back(log, {**tuning.config_lines(), **thresholds}, seed)
     advice = (
-        _advice_on_files(law.fit) if log.of_files else _advice_on_concepts(compared)
+        _advice_on_files(tuning.fit)
+        if log.of_files
+        else _advice_on_concepts(comparison)
     )
-    asked = law.fit.n_train + law.fit.n_scored
-    if law.fit.days < MIN_DAYS or asked < MIN_EVENTS:
-        short = (
-            f"the log has {asked} events over {law.fit.days:.1f} days; a fit needs"
+    n_events = tuning.fit.n_train + tuning.fit.n_scored
+    if tuning.fit.days < MIN_DAYS or n_events < MIN_EVENTS:
+        shortage = (
+            f"the log has {n_events} events over {tuning.fit.days:.1f} days; a fit needs"
             f" {MIN_EVENTS} over {MIN_DAYS:g}"
         )
         advice = {
             **advice,
             "adopt": False,
             "config": {},
-            "why": f"keep what you have: {short} days",
+            "why": f"keep what you have: {shortage} days",
         }
-    return Tuning(law.fit, thresholds, advice, compared)
+    return Tuning(tuning.fit, thresholds, advice, comparison)
 
 
 def _advice_on_files(fitted: Fit) -> dict[str, Any]:
     power = FILE_POWERS[fitted.files]
-    told = (
+    claim = (
         f"ranking files by age^-{power:g} (designs.sessions.agePower), best on the"
         " events before, changes the MRR by"
     )
     gain = fitted.gains[fitted.files]
-    other = fitted.gains[fitted.chosen]
-    more = f"; {fitted.chosen}, which no setting gives files yet: {_interval(other)}"
-    more = "" if fitted.chosen in FILE_POWERS or other["mean"] <= 0 else more
-    advice = _advice({"designs": {"sessions": {"agePower": power}}}, told, gain, more)
+    best_gain = fitted.gains[fitted.chosen]
+    remark = (
+        f"; {fitted.chosen}, which no setting gives files yet: {_interval(best_gain)}"
+    )
+    remark = "" if fitted.chosen in FILE_POWERS or best_gain["mean"] <= 0 else remark
+    advice = _advice(
+        {"designs": {"sessions": {"agePower": power}}}, claim, gain, remark
+    )
     if fitted.files == PRESENT:  # nothing changes, so that there is no gain to tell
-        same = (
+        default_is_best = (
             f"files ranked by age^-{power:g}, the default of the sessions, did best on"
             " the events before"
         )
-        advice["why"] = f"keep what you have: {same}{more}"
+        advice["why"] = f"keep what you have: {default_is_best}{remark}"
     return advice
 
 
@@ -394,23 +403,21 @@ def _advice_on_concepts(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, 
     name = min(
         compared, key=lambda each: compared[each]["earlier"]
     )  # of equal ones the first, the more generous
-    told = (
+    claim = (
         f"{_SAID[name]}, best on the events before, lowers the share absent of what is"
         " used again by"
     )
-    more = f", with {compared[name]['mean_context_tokens']:.0f} tokens in context"
-    return _advice(compared[name]["config"], told, compared[name], more)
+    remark = f", with {compared[name]['mean_context_tokens']:.0f} tokens in context"
+    return _advice(compared[name]["config"], claim, compared[name], remark)
 
 
 def _advice(
-    config: Mapping[str, Any], told: str, gain: Mapping[str, Any], more: str
+    config: Mapping[str, Any], claim: str, gain: Mapping[str, Any], remark: str
 ) -> dict[str, Any]:
     adopt = gain["low"] > 0
-    span = {"gain": gain["mean"], "low": gain["low"], "high": gain["high"]}
-    why = (
-        f"{'adopt' if adopt else 'keep what you have'}: {told} {_interval(gain)}{more}"
-    )
-    return {"adopt": adopt, "config": config if adopt else {}, "why": why, **span}
+    figures = {"gain": gain["mean"], "low": gain["low"], "high": gain["high"]}
+    why = f"{'adopt' if adopt else 'keep what you have'}: {claim} {_interval(gain)}{remark}"
+    return {"adopt": adopt, "config": config if adopt else {}, "why": why, **figures}
 
 
 def _interval(gain: Mapping[str, Any]) -> str:
@@ -443,12 +450,12 @@ def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float
     settings = [Settings(), *(check_settings({**law, **pair}) for pair in pairs)]
     runs = replay_all(recorded, settings, every_days=_every_days(log, until), now=until)
     default, *rows = (run.summary() for run in runs)
-    fitting = [
-        (row[LOSS], place)
-        for place, row in enumerate(rows)
+    affordable = [
+        (row[LOSS], number)
+        for number, row in enumerate(rows)
         if row[COST] <= default[COST]
     ]
-    return pairs[min(fitting)[1]] if fitting else {}
+    return pairs[min(affordable)[1]] if affordable else {}
 
 
 def held_back(
@@ -480,25 +487,29 @@ def held_back(
         every_days=every_days,
     )
     steps = np.stack([run.steps for run in runs])
-    later = runs[0].times > since
-    asked = steps[..., 6]
-    absent = steps[..., 8]
+    is_later = runs[0].times > since
+    n_asked = steps[..., 6]
+    n_absent = steps[..., 8]
     tokens = steps[..., 5]
-    least = (absent[[*configs].index("default")] - absent)[:, later] / max(
-        float(asked[0, later].mean()), 1e-9
-    )
+    gains_by_scan = (n_absent[[*configs].index("default")] - n_absent)[
+        :, is_later
+    ] / max(float(n_asked[0, is_later].mean()), 1e-9)
     rates = [
-        absent[:, part].sum(axis=1) / np.maximum(asked[:, part].sum(axis=1), 1)
-        for part in (later, ~later)
+        n_absent[:, part].sum(axis=1) / np.maximum(n_asked[:, part].sum(axis=1), 1)
+        for part in (is_later, ~is_later)
     ]
-    columns = {COST: tokens[:, later].mean(axis=1), LOSS: rates[0], "earlier": rates[1]}
-    found = {}
-    for row, (name, gain) in enumerate(
-        zip(configs, bootstrap_means(least.T, seed=seed), strict=True)
+    columns = {
+        COST: tokens[:, is_later].mean(axis=1),
+        LOSS: rates[0],
+        "earlier": rates[1],
+    }
+    rows = {}
+    for number, (name, gain) in enumerate(
+        zip(configs, bootstrap_means(gains_by_scan.T, seed=seed), strict=True)
     ):
-        figures = {column: float(values[row]) for column, values in columns.items()}
-        found[name] = {"config": configs[name], **figures, **asdict(gain)}
-    return found
+        figures = {column: float(values[number]) for column, values in columns.items()}
+        rows[name] = {"config": configs[name], **figures, **asdict(gain)}
+    return rows
 
 
 def _every_days(log: AccessLog, until: int) -> float:

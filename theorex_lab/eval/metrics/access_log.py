@@ -109,8 +109,10 @@ class AccessLog:
         table = table.drop_duplicates(["event", "item"]).sort_values(
             ["time", "event"], kind="stable"
         )
-        item, known = pd.factorize(table["item"])  # in the order of their first access
-        names = tuple(np.array(list(items), object)[known].tolist())
+        item, item_rows = pd.factorize(
+            table["item"]
+        )  # in the order of their first access
+        names = tuple(np.array(list(items), object)[item_rows].tolist())
         event = pd.factorize(table["event"])[0]
         deleted = table["deleted"].to_numpy(np.bool_)
         return cls(names, table["time"].to_numpy(), item, event, deleted, of_files)
@@ -138,14 +140,18 @@ class AccessLog:
         )
 
 
-def together(event: Integers, item: Integers, kept: Integers) -> tuple[Integers, ...]:
+def together(
+    event: Integers, item: Integers, counted_rows: Integers
+) -> tuple[Integers, ...]:
     """Each pair of items in an event of up to MOST_AT_ONCE: a row of its event and its
     link, (n,); the links' ends, (links, 2).
 
     `kept`: the rows that count. Links are numbered in the order in which they are first
     seen.
     """
-    bounds = np.append(np.flatnonzero(np.diff(event[kept], prepend=-1)), len(kept))
+    bounds = np.append(
+        np.flatnonzero(np.diff(event[counted_rows], prepend=-1)), len(counted_rows)
+    )
     sizes = np.diff(bounds)
     starts = bounds[:-1]
     n = int(item.max(initial=0)) + 1
@@ -155,20 +161,20 @@ def together(event: Integers, item: Integers, kept: Integers) -> tuple[Integers,
         size for size in np.unique(sizes).tolist() if 1 < size <= MOST_AT_ONCE
     ):
         first = starts[sizes == size]
-        items = np.sort(item[kept[first[:, None] + np.arange(size)]], axis=1)
-        one, other = np.triu_indices(size, 1)  # in the order of `combinations`
-        keys.append((items[:, one] * n + items[:, other]).ravel())
-        rows.append(np.repeat(first, len(one)))
+        items = np.sort(item[counted_rows[first[:, None] + np.arange(size)]], axis=1)
+        left, right = np.triu_indices(size, 1)  # in the order of `combinations`
+        keys.append((items[:, left] * n + items[:, right]).ravel())
+        rows.append(np.repeat(first, len(left)))
     order = np.argsort(np.concatenate(rows), kind="stable")
-    known, seen_first, link = np.unique(
+    pair_keys, seen_first, link = np.unique(
         np.concatenate(keys)[order], return_index=True, return_inverse=True
     )
-    by_sight = np.argsort(seen_first)
-    number = np.argsort(by_sight)
+    order_of_links = np.argsort(seen_first)
+    number = np.argsort(order_of_links)
     return (
-        kept[np.concatenate(rows)[order]],
+        counted_rows[np.concatenate(rows)[order]],
         number[link],
-        np.stack(np.divmod(known[by_sight], n), axis=1),
+        np.stack(np.divmod(pair_keys[order_of_links], n), axis=1),
     )
 
 
@@ -221,7 +227,7 @@ def _questions(
     """
     live: set[int] = set()
     names = item.tolist()
-    gone = deleted.tolist()
+    removed = deleted.tolist()
     bounds = [*starts.tolist(), len(item)]
     events = []
     sizes = []
@@ -230,7 +236,7 @@ def _questions(
         if len(set(touched)) <= MAX_EVENT_ITEMS and not live.isdisjoint(touched):
             events.append(event)
             sizes.append(len(live))
-        for name, dropped in zip(touched, gone[start:end], strict=True):
+        for name, dropped in zip(touched, removed[start:end], strict=True):
             (live.discard if dropped else live.add)(name)
     return np.array(events, dtype=np.int64), np.array(sizes, dtype=np.int64)
 
@@ -297,21 +303,21 @@ class LogReplay:
 
         Foremost are the 64 highest of every column and the items touched.
         """
-        found = []
+        parts = []
         for event in (
             each
             for each in np.unique(np.asarray(events, dtype=np.int64)).tolist()
             if each >= self._next
         ):
             self._pass(event)
-            seen = self._known_items(event)
-            kept = (
-                np.flatnonzero(_foremost(seen) | seen["needed"])
+            columns = self._known_items(event)
+            rows = (
+                np.flatnonzero(_foremost(columns) | columns["needed"])
                 if foremost
                 else slice(None)
             )
-            found.append({name: column[kept] for name, column in seen.items()})
-        return self._stacked(found)
+            parts.append({name: column[rows] for name, column in columns.items()})
+        return self._stacked(parts)
 
     def _pass(self, event: int) -> None:
         """Take in the events before this one; of what an item's rows set the last one
@@ -330,17 +336,17 @@ class LogReplay:
         """
         live = np.flatnonzero(self._live)
         now = int(self.log.time[self._bounds[event]])
-        known = live[np.argsort(-self._counts.last[live], kind="stable")]
-        columns = self._counts.columns(now, known)
+        item_ids = live[np.argsort(-self._counts.last[live], kind="stable")]
+        columns = self._counts.columns(now, item_ids)
         needed = np.isin(
-            known, self.log.item[self._bounds[event] : self._bounds[event + 1]]
+            item_ids, self.log.item[self._bounds[event] : self._bounds[event + 1]]
         )
         reuse = np.where(
-            self._next_use[known] < LATEST,
-            (self._next_use[known] - now) / MICROSECONDS_PER_DAY,
+            self._next_use[item_ids] < LATEST,
+            (self._next_use[item_ids] - now) / MICROSECONDS_PER_DAY,
             np.inf,
         )
-        return {**columns, "id": known, "needed": needed, "reuse_days": reuse}
+        return {**columns, "id": item_ids, "needed": needed, "reuse_days": reuse}
 
     def _stacked(self, parts: Sequence[dict[str, NDArray[Any]]]) -> Snapshots:
         sizes = [len(part["id"]) for part in parts]
@@ -363,10 +369,10 @@ class LogReplay:
 def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
     ages = -columns["age_days"], -columns["first_age_days"]
     signals = np.stack([*columns["decayed_counts"].T, *ages, columns["count"]])
-    chosen = np.full(signals.shape[1], signals.shape[1] <= POOL)
-    if not chosen.all():
-        chosen[np.argpartition(signals, -POOL, axis=1)[:, -POOL:]] = True
-    return chosen
+    is_foremost = np.full(signals.shape[1], signals.shape[1] <= POOL)
+    if not is_foremost.all():
+        is_foremost[np.argpartition(signals, -POOL, axis=1)[:, -POOL:]] = True
+    return is_foremost
 
 
 def score_snapshots(
@@ -417,12 +423,14 @@ def shares_in_context(
     >>> shares_in_context(log, {}, tokens=50).columns.tolist()
     ['at', 'oracle']
     """
-    replaying, (_, events) = LogReplay(log), split(log)
+    replayed, (_, events) = LogReplay(log), split(log)
     touched = np.bincount(log.event)[events]
-    held = [
-        _held(replaying.snapshots([event]), laws, tokens) for event in events.tolist()
+    counts = [
+        _held(replayed.snapshots([event]), laws, tokens) for event in events.tolist()
     ]
-    shares = pd.DataFrame(np.array(held) / touched[:, None], columns=["oracle", *laws])
+    shares = pd.DataFrame(
+        np.array(counts) / touched[:, None], columns=["oracle", *laws]
+    )
     shares.insert(
         0, "at", pd.to_datetime(log.time[log.starts[events]], unit="us", utc=True)
     )
@@ -433,7 +441,7 @@ def _held(before: Snapshots, laws: Mapping[str, Law], tokens: int) -> list[int]:
     """How many of the touched items the oracle's context holds, and that of each law."""
     rows = before.touched
     items = before.items
-    held = [
+    counts = [
         int(
             np.count_nonzero(
                 np.cumsum(np.sort(before.tokens[rows])) <= tokens - HEADING_TOKENS
@@ -441,8 +449,10 @@ def _held(before: Snapshots, laws: Mapping[str, Law], tokens: int) -> list[int]:
         )
     ]
     for law in laws.values():
-        known = Candidates(
+        candidates = Candidates(
             law.raw(items), items.count, -items.age_days, before.id, before.tokens
         )
-        held.append(int(np.count_nonzero(needed_next(known, rows, tokens).inside)))
-    return held
+        counts.append(
+            int(np.count_nonzero(needed_next(candidates, rows, tokens).inside))
+        )
+    return counts

@@ -8,7 +8,7 @@ would have changed.
 
 import heapq
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
 from operator import attrgetter
@@ -26,7 +26,8 @@ from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import runs_of
 from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.eval.adapters.protocol import EvalLog
-from theorex_lab.eval.datasets.logs import MINUTE, load_logs
+from theorex_lab.eval.datasets.logs import load_logs
+from theorex_lab.eval.datasets.recorder import MINUTE
 from theorex_lab.eval.metrics.strategies import programs
 from theorex_lab.eval.replay.baselines import Bm25
 from theorex_lab.journal.event import Event
@@ -83,21 +84,21 @@ class EvidenceBefore:
         self.tried = list[ClosedAttempt]()
         self._counts: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
 
-    def learn(self, one: ClosedAttempt) -> None:
+    def learn(self, attempt: ClosedAttempt) -> None:
         """Take in how an attempt went."""
-        self.tried.append(one)
-        for run in one.runs:
-            used = dict(zip(AMOUNTS, run[3:], strict=True))
+        self.tried.append(attempt)
+        for run in attempt.runs:
+            amounts = dict(zip(AMOUNTS, run[3:], strict=True))
             self.table.add(
                 f"{DESIGN.name}/{run.key}",
                 run.option,
-                one.success,
-                at=one.ended,
-                **used,
+                attempt.success,
+                at=attempt.ended,
+                **amounts,
             )
-        for what in ((), (one.gene,), (one.key,)):
-            self._counts[what][0] += one.success
-            self._counts[what][1] += 1
+        for names in ((), (attempt.gene,), (attempt.key,)):
+            self._counts[names][0] += attempt.success
+            self._counts[names][1] += 1
 
     def rate(self, *names: str) -> float:
         """(successes + 1) / (attempts + 2) of a gene or a key of signals; of all where
@@ -117,11 +118,11 @@ def walk(
     """
     past = EvidenceBefore()
     waiting = list[tuple[int, int, ClosedAttempt]]()
-    for number, one in enumerate(sorted(tried, key=attrgetter("asked"))):
-        while waiting and waiting[0][0] <= one.asked:
+    for number, attempt in enumerate(sorted(tried, key=attrgetter("asked"))):
+        while waiting and waiting[0][0] <= attempt.asked:
             past.learn(heapq.heappop(waiting)[2])
-        yield one, past
-        heapq.heappush(waiting, (one.known, number, one))
+        yield attempt, past
+        heapq.heappush(waiting, (attempt.known, number, attempt))
 
 
 def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
@@ -133,72 +134,78 @@ def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
     """
     ships = CausalSettings()
     rows = list[Row]()
-    for one, past in walk(tried):
+    for attempt, past in walk(tried):
         base = past.rate()
-        known = records(past.table, one.signals, [one.gene], ships, one.at)[one.gene]
-        own = known.best or known.prior
-        genes = [*dict.fromkeys([*(other.gene for other in past.tried), one.gene])]
-        told = advice_from(past.table, one.signals, genes, ships, one.at)
+        record = records(
+            past.table, attempt.signals, [attempt.gene], ships, attempt.at
+        )[attempt.gene]
+        expectation = record.best or record.prior
+        genes = [*dict.fromkeys([*(other.gene for other in past.tried), attempt.gene])]
+        advice = advice_from(past.table, attempt.signals, genes, ships, attempt.at)
         expected = {
-            ADVICE: own or base,
+            ADVICE: expectation or base,
             BASE: base,
-            OF_GENE: past.rate(one.gene),
-            OF_SIGNALS: past.rate(one.key),
+            OF_GENE: past.rate(attempt.gene),
+            OF_SIGNALS: past.rate(attempt.key),
         }
         rows.append(
             {
-                "group": one.group,
-                "asked": one.asked,
-                "gene": one.gene,
-                "success": one.success,
-                "told": own > 0,
+                "group": attempt.group,
+                "asked": attempt.asked,
+                "gene": attempt.gene,
+                "success": attempt.success,
+                "told": expectation > 0,
                 "expected": expected,
-                "banned": one.gene in told.banned_gene_ids,
-                "preferred": told.preferred_gene_id,
-                "offered": _offered(one, past, told),
+                "banned": attempt.gene in advice.banned_gene_ids,
+                "preferred": advice.preferred_gene_id,
+                "offered": _offered(attempt, past, advice),
             }
         )
     return rows
 
 
 def _offered(
-    one: ClosedAttempt, past: EvidenceBefore, told: GeneAdvice
+    attempt: ClosedAttempt, past: EvidenceBefore, advice: GeneAdvice
 ) -> dict[str, float]:
-    """Of what helped, the share that is among what each method offers; nothing where it
-    did not help, or nothing is known.
+    """Return by method the share of what helped that is among what it offers.
+
+    There is none where the attempt did not help, or where nothing is known.
     """
-    wanted = named(one.did)
-    if not (one.success and wanted and past.tried):
+    helpful_names = named(attempt.did)
+    if not attempt.success or not helpful_names or not past.tried:
         return {}
-    did = {other.gene: other.did for other in past.tried}
-    good = [other for other in reversed(past.tried) if other.success]
-    texts = [" ".join([*other.signals, *other.did]) for other in good]
-    likest = np.argsort(
-        -np.array(Bm25().rank(" ".join(one.signals), texts)), kind="stable"
-    ).tolist()
-    often = sorted(
-        did, key=lambda gene: -sum(other.gene == gene for other in past.tried)
-    )
-    offers: dict[str, Iterable[tuple[str, ...]]] = {
-        ADVICE: (
-            did[gene]
-            for gene, score in told.scores.items()
-            if score > 0 and gene in did.keys() - told.banned_gene_ids
-        ),
-        "BM25 over earlier successes": (good[place].did for place in likest),
-        "last successes of the signals": (
-            other.did for other in good if other.key == one.key
-        ),
-        "last successes": (other.did for other in good),
-        "most frequent genes": (did[gene] for gene in often),
-    }
-    firsts = {
-        method: islice(filter(named, dict.fromkeys(given)), OFFERED)
-        for method, given in offers.items()
-    }
+    shares = {}
+    for method, acts in _offers(attempt, past, advice).items():
+        first = islice(filter(named, dict.fromkeys(acts)), OFFERED)
+        offered_names = named(chain(*first))
+        shares[method] = len(helpful_names & offered_names) / len(helpful_names)
+    return shares
+
+
+def _offers(
+    attempt: ClosedAttempt, past: EvidenceBefore, advice: GeneAdvice
+) -> dict[str, Iterable[tuple[str, ...]]]:
+    """Return by method the acts that it offers for an attempt, the best first."""
+    acts_by_gene = {other.gene: other.did for other in past.tried}
+    successes = [other for other in reversed(past.tried) if other.success]
+    texts = [" ".join([*other.signals, *other.did]) for other in successes]
+    similarity = np.array(Bm25().rank(" ".join(attempt.signals), texts))
+    order = np.argsort(-similarity, kind="stable").tolist()
+    n_tried = Counter(other.gene for other in past.tried)
+    most_tried = sorted(acts_by_gene, key=lambda gene: -n_tried[gene])
+    allowed = acts_by_gene.keys() - advice.banned_gene_ids
     return {
-        method: len(wanted & named(chain(*given))) / len(wanted)
-        for method, given in firsts.items()
+        ADVICE: [
+            acts_by_gene[gene]
+            for gene, score in advice.scores.items()
+            if score > 0 and gene in allowed
+        ],
+        "BM25 over earlier successes": [successes[index].did for index in order],
+        "last successes of the signals": [
+            other.did for other in successes if other.key == attempt.key
+        ],
+        "last successes": [other.did for other in successes],
+        "most frequent genes": [acts_by_gene[gene] for gene in most_tried],
     }
 
 
@@ -218,11 +225,11 @@ def named(acts: Iterable[str]) -> set[str]:
     ... )
     ['a.py', 'b.py', 'call cancel', 'go test', 'tail']
     """
-    found = set[str]()
+    names = set[str]()
     for act in set(acts) - {AGAIN, WITHOUT}:
         kind, _, rest = act.partition(" ")
-        found.update({"edit": rest.split(", "), "run": programs(rest)}.get(kind, [act]))
-    return found
+        names.update({"edit": rest.split(", "), "run": programs(rest)}.get(kind, [act]))
+    return names
 
 
 class MethodScore(NamedTuple):
@@ -310,16 +317,22 @@ class _Figures:
 
     def add(self, part: str, method: str, score: str, values: Floats) -> MethodScore:
         """The mean of values, one a row; NaN where a row does not count."""
-        known = np.isfinite(values)
-        groups = self._groups[known].tolist()
-        found = (
-            bootstrap_means(values[known], seed=self._seed, groups=groups)[0]
-            if known.any()
+        is_known = np.isfinite(values)
+        groups = self._groups[is_known].tolist()
+        interval = (
+            bootstrap_means(values[is_known], seed=self._seed, groups=groups)[0]
+            if is_known.any()
             else _UNKNOWN
         )
         self.made.append(
             MethodScore(
-                part, method, score, found.mean, found.low, found.high, len(groups)
+                part,
+                method,
+                score,
+                interval.mean,
+                interval.low,
+                interval.high,
+                len(groups),
             )
         )
         return self.made[-1]
@@ -327,65 +340,68 @@ class _Figures:
     def compare(
         self, part: str, score: str, columns: Mapping[str, Floats], sign: int
     ) -> str:
-        """The mean of each column, and by how much advice is better (sign -1: less is
-        better); its peers in words.
+        """Add the mean of each column, and by how much advice is better.
+
+        Args:
+            part: The part of the score.
+            score: The name of the figure.
+            columns: The values of each row, by method.
+            sign: 1 where more is better, -1 where less is.
+
+        Returns:
+            The mean of advice beside its peers, in words.
         """
-        words = list[str]()
+        phrases = list[str]()
         for method, values in columns.items():
-            found = self.add(part, method, score, values)
-            if method != ADVICE:
-                gain = self.add(
-                    part, method, "advice gains", sign * (columns[ADVICE] - values)
-                )
-                than = (
-                    "better than"
-                    if gain.low > 0
-                    else "worse than"
-                    if gain.high < 0
-                    else "no better than"
-                )
-                words += (
-                    [f"{than} {method} ({found.value:.3f})"]
-                    if not method.startswith(ADVICE)
-                    else []
-                )
-        return f"{np.nanmean(columns[ADVICE]):.3f}: {', '.join(words)}"
+            figure = self.add(part, method, score, values)
+            if method == ADVICE:
+                continue
+            advantage = sign * (columns[ADVICE] - values)
+            gain = self.add(part, method, "advice gains", advantage)
+            if not method.startswith(ADVICE):
+                phrases.append(f"{_than(gain)} {method} ({figure.value:.3f})")
+        return f"{np.nanmean(columns[ADVICE]):.3f}: {', '.join(phrases)}"
 
     def versus(
-        self, part: str, one: str, ours: Floats, other: str, theirs: Floats
+        self, part: str, name: str, ours: Floats, other_name: str, theirs: Floats
     ) -> str:
-        """How much more often what counts in one column succeeded than what counts in
-        the other, in words.
-        """
-        found = (
-            self.add(part, one, "success", ours),
-            self.add(part, other, "success", theirs),
+        """Say how much more often one column succeeded than the other, in words."""
+        first = self.add(part, name, "success", ours)
+        second = self.add(part, other_name, "success", theirs)
+        more = self.add(part, name, "difference", _contrast(ours, theirs, -1.0))
+        than = "no more often than"
+        if min(first.n, second.n) >= _FEW:
+            if more.low > 0:
+                than = "more often than"
+            elif more.high < 0:
+                than = "less often than"
+        return (
+            f"{name} ({first.value:.2f} of {first.n}) succeeded {than}"
+            f" {other_name} ({second.value:.2f} of {second.n})"
         )
-        more = self.add(part, one, "difference", _contrast(ours, theirs, -1.0))
-        sure = min(found[0].n, found[1].n) >= _FEW and (more.low > 0 or more.high < 0)
-        than = (
-            "no more often than"
-            if not sure
-            else "more often than"
-            if more.low > 0
-            else "less often than"
-        )
-        first, second = (f"({side.value:.2f} of {side.n})" for side in found)
-        return f"{one} {first} succeeded {than} {other} {second}"
+
+
+def _than(gain: MethodScore) -> str:
+    """Return in words whether a gain is significantly above or below zero."""
+    if gain.low > 0:
+        return "better than"
+    if gain.high < 0:
+        return "worse than"
+    return "no better than"
 
 
 def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
-    """A column whose mean is that of one column plus `sign` times that of the other:
-    what each row moves it by, to first order.
+    """Return a column whose mean is that of one column plus `sign` times the other's.
+
+    Each value is what its row moves that mean by, to first order.
     """
     column = np.zeros(len(ours))
     for values, times in ((ours, 1.0), (theirs, sign)):
-        known = np.isfinite(values)
-        mean = values[known].mean() if known.any() else math.nan
-        column += times * (
-            mean
-            + np.where(known, (values - mean) * len(values) / max(1, known.sum()), 0.0)
-        )
+        is_known = np.isfinite(values)
+        mean = values[is_known].mean() if is_known.any() else math.nan
+        n_known = max(1, is_known.sum())
+        deviation = np.where(is_known, (values - mean) * len(values) / n_known, 0.0)
+        column += times * (mean + deviation)
     return column
 
 
@@ -407,7 +423,7 @@ def _score(figures: _Figures) -> list[str]:
     part = "expected success of what was tried"
     success = np.array([row["success"] for row in figures.rows], float)
     expected = figures.columns("expected")
-    said = figures.compare(
+    comparison = figures.compare(
         part,
         "brier",
         {name: (value - success) ** 2 for name, value in expected.items()},
@@ -415,61 +431,61 @@ def _score(figures: _Figures) -> list[str]:
     )
     for method, values in expected.items():
         figures.add(part, method, "auc", _auc(values, success))
-    told = np.mean([row["told"] for row in figures.rows])
+    share_with_evidence = np.mean([row["told"] for row in figures.rows])
     return [
-        f"Advice knew something of {told:.0%} of the attempts; the Brier score of what"
-        f" it expects is {said}."
+        f"Advice knew something of {share_with_evidence:.0%} of the attempts; the Brier score of what"
+        f" it expects is {comparison}."
     ]
 
 
 def _score_bans(figures: _Figures) -> list[str]:
-    """Whether what was banned failed, and whether what was preferred succeeded: nobody
-    was told to heed it.
+    """Score whether what was banned failed, and what was preferred succeeded.
+
+    Nobody was told to heed advice: this is observation.
     """
     success = np.array([row["success"] for row in figures.rows], float)
+    failed = 1 - success
     rates = figures.columns("expected")
     cut = CausalSettings().ban_below
     banned = {ADVICE: np.array([row["banned"] for row in figures.rows])}
-    banned |= {
-        f"{method} below {cut}": rates[method] < cut for method in (OF_GENE, OF_SIGNALS)
-    }
+    for method in (OF_GENE, OF_SIGNALS):
+        banned[f"{method} below {cut}"] = rates[method] < cut
     banned["everything"] = np.full(len(success), True)
-    for method, held in banned.items():
-        figures.add("bans", method, "precision", np.where(held, 1 - success, np.nan))
-        figures.add("bans", method, "recall", np.where(success == 0, held, np.nan))
-    same, told = np.array(
-        [
-            (row["preferred"] == row["gene"], row["preferred"] is not None)
-            for row in figures.rows
-        ]
-    ).T
-    ours = np.where(same, success, np.nan)
-    theirs = np.where(~same & told, success, np.nan)
-    said = figures.versus(
+    for method, is_banned in banned.items():
+        precision = np.where(is_banned, failed, np.nan)
+        recall = np.where(success == 0, is_banned, np.nan)
+        figures.add("bans", method, "precision", precision)
+        figures.add("bans", method, "recall", recall)
+    preferred = [row["preferred"] for row in figures.rows]
+    genes = [row["gene"] for row in figures.rows]
+    has_preference = np.array([gene is not None for gene in preferred])
+    is_preferred = np.array(
+        [choice == gene for choice, gene in zip(preferred, genes, strict=True)]
+    )
+    ours = np.where(is_preferred, success, np.nan)
+    theirs = np.where(~is_preferred & has_preference, success, np.nan)
+    comparison = figures.versus(
         "by observation", "what was done as it preferred", ours, "the rest", theirs
     )
-    n = int(banned[ADVICE].sum())
-    failed = 1 - success
-    bans = (
-        f"{n}, of which {failed[banned[ADVICE]].mean():.0%} failed"
-        if n
-        else "nothing that was tried"
-    )
+    n_banned = int(banned[ADVICE].sum())
+    bans = "nothing that was tried"
+    if n_banned:
+        bans = f"{n_banned}, of which {failed[banned[ADVICE]].mean():.0%} failed"
     return [
         f"Bans: {bans}; of all, {failed.mean():.0%} failed.",
-        f"By observation, {said}.",
+        f"By observation, {comparison}.",
     ]
 
 
 def _score_offers(figures: _Figures) -> list[str]:
     if not (columns := figures.columns("offered")):
         return ["Nothing that helped names a file or a command."]
-    said = figures.compare(
+    comparison = figures.compare(
         "what then helped, among what is offered", "share", columns, 1
     )
     return [
         f"Of what then helped, the {OFFERED} genes that it offers first name a share of"
-        f" {said}."
+        f" {comparison}."
     ]
 
 
@@ -494,38 +510,37 @@ def lab_of(log: EvalLog) -> Lab:
 
 
 def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
-    """The attempts of a home that were closed."""
+    """Return the attempts of a home that were closed."""
     events = {event.id: event for event in lab.journal.tail(0)}
-    found = []
-    did = {gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()}
+    acts_by_gene = {
+        gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()
+    }
+    attempts = []
     for event in events.values():
-        if event.kind == "attempt_closed":
-            start, by = (events[event.lineage[place]] for place in (0, -1))
-            asked = events.get(start.body.get("cause", ""), start)
-            known = event if by is start else by
-            (gene, signal), places = (
-                (event.body[name] for name in ("gene", "signal")),
-                (asked.seq, known.seq),
+        if event.kind != "attempt_closed":
+            continue
+        start = events[event.lineage[0]]
+        closed_by = events[event.lineage[-1]]
+        cause = events.get(start.body.get("cause", ""), start)
+        closing = event if closed_by is start else closed_by
+        gene = event.body["gene"]
+        signal = event.body["signal"]
+        attempts.append(
+            ClosedAttempt(
+                group=group(start),
+                signals=tuple(signal["signals"]),
+                gene=gene["id"],
+                did=acts_by_gene.get(gene["id"], ()),
+                success=event.body["outcome"]["status"] == SUCCESS,
+                asked=cause.seq,
+                known=closing.seq,
+                at=start.at,
+                ended=event.at,
+                key=signal["key"],
+                runs=tuple(runs_of(event)),
             )
-            about = (
-                group(start),
-                tuple(signal["signals"]),
-                gene["id"],
-                did.get(gene["id"], ()),
-            )
-            success = event.body["outcome"]["status"] == SUCCESS
-            when = (start.at, event.at)
-            found.append(
-                ClosedAttempt(
-                    *about,
-                    success,
-                    *places,
-                    *when,
-                    signal["key"],
-                    tuple(runs_of(event)),
-                )
-            )
-    return found
+        )
+    return attempts
 
 
 def score_advice(

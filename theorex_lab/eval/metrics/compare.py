@@ -1,7 +1,8 @@
 """Which memory works better: designs and baselines live through the same logs and are
 asked the same.
 
->>> from theorex_lab.memory.contract import Item; from theorex_lab.eval.adapters.protocol import EvalLog, Probe
+>>> from theorex_lab.memory.contract import Item
+>>> from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 >>> from theorex_lab.journal.event import new_event
 >>> said = new_event(
 ...     "prompt",
@@ -10,7 +11,7 @@ asked the same.
 ...     at=1,
 ... )
 >>> log = EvalLog(
-...     "tiny", [said], [Probe(2, "which port?", frozenset({said.id}), ("8080",))]
+...     "tiny", [said], [EvalQuery(2, "which port?", frozenset({said.id}), ("8080",))]
 ... )
 >>> compared = compare([log], ["nothing", "bm25"], budgets=(150,))
 >>> compared.value("bm25", "retrieve", 150, "evidence_recall").value
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import gzip
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ def compare(
     Raises InvalidInput for arguments outside their ranges and for unknown designs
     before anything is run.
     """
-    named = names_of(designs)
+    memories = names_of(designs)
     plan = _plan(logs, budgets, every_days, seed, timeout)
     jobs = [
         (
@@ -124,17 +125,17 @@ def compare(
             plan,
         )
         for number, log in enumerate(logs)
-        for name, memory in named.items()
+        for name, memory in memories.items()
     ]
     run = map if executor is None else executor.map
-    done = list[Trial]()
-    with closing(bar(len(jobs), 0, progress, "trials", "compare")) as shown:
+    trials = list[Trial]()
+    with closing(bar(len(jobs), 0, progress, "trials", "compare")) as progress_bar:
         for trial in run(
             _tried, jobs
         ):  # of an executor, what has not begun is cancelled where one fails
-            done.append(trial)
-            shown.update(1)
-    return Comparison(tuple(done), plan)
+            trials.append(trial)
+            progress_bar.update(1)
+    return Comparison(tuple(trials), plan)
 
 
 def _tried(job: tuple[EvalLog, str, ReplayAdapterMaker, Plan]) -> Trial:
@@ -148,9 +149,9 @@ def _plan(
     seed: int,
     timeout: float | None,
 ) -> Plan:
-    if not budgets or any(
-        not isinstance(tokens, int) or tokens < 1 for tokens in budgets
-    ):
+    """Return the plan of a comparison. Raises InvalidInput for what it cannot be."""
+    are_valid = all(isinstance(tokens, int) and tokens >= 1 for tokens in budgets)
+    if not budgets or not are_valid:
         raise InvalidInput(
             f"got the budgets {budgets!r}; allowed are whole numbers of tokens from 1"
         )
@@ -209,16 +210,16 @@ class Comparison:
     @cached_property
     def _values(self) -> dict[Cell, dict[str, dict[str, float]]]:
         """By cell, log and unit, what was scored; NaN left out."""
-        found: dict[Cell, dict[str, dict[str, float]]] = {}
+        values: dict[Cell, dict[str, dict[str, float]]] = {}
         for trial in self.trials:
-            for given in trial.given:
-                for score, value in given.scores.items():
+            for answer in trial.given:
+                for score, value in answer.scores.items():
                     if not math.isnan(value):
-                        cell = found.setdefault(
-                            (trial.design, given.mode, given.budget, score), {}
+                        cell = values.setdefault(
+                            (trial.design, answer.mode, answer.budget, score), {}
                         )
-                        cell.setdefault(trial.log, {})[given.unit] = value
-        return found
+                        cell.setdefault(trial.log, {})[answer.unit] = value
+        return values
 
     @property
     def cells(self) -> list[Cell]:
@@ -362,9 +363,9 @@ class Comparison:
         """JSON values: logs, designs (name → budget → mode → score → value, low, high),
         paired, trials.
         """
-        told: dict[str, Any] = {name: {} for name in self.designs}
+        designs: dict[str, Any] = {name: {} for name in self.designs}
         for design, mode, budget, score in self._values:
-            by_mode = told[design].setdefault(
+            by_mode = designs[design].setdefault(
                 str(budget), {name: {} for name in (INJECT, RETRIEVE)}
             )
             value, low, high, _ = self.value(design, mode, budget, score)
@@ -373,24 +374,28 @@ class Comparison:
             {**trial.to_dict(), "given": len(trial.given)} for trial in self.trials
         ]
         paired = self._paired_dict(baseline) if baseline else {}
-        return {"logs": self.logs, "designs": told, "paired": paired, "trials": trials}
+        return {
+            "logs": self.logs,
+            "designs": designs,
+            "paired": paired,
+            "trials": trials,
+        }
 
     def _paired_dict(self, baseline: str) -> dict[str, Any]:
-        told: dict[str, Any] = {}
-        for design, mode, budget, score, *span, _, verdict in (
-            self.paired(baseline).to_numpy().tolist()
-        ):
-            at = (
-                told.setdefault(design, {})
-                .setdefault(str(budget), {})
-                .setdefault(mode, {})
-            )
-            known = (None if math.isnan(value) else value for value in span)
-            at[score] = {
-                **dict(zip(("value", "low", "high"), known, strict=True)),
-                "verdict": verdict,
+        """Return `paired` as JSON values: design → budget → mode → score → figures."""
+        designs: dict[str, Any] = {}
+        rows: Iterable[Any] = self.paired(baseline).itertuples(index=False)
+        for row in rows:
+            by_budget = designs.setdefault(row.design, {})
+            by_mode = by_budget.setdefault(str(row.budget), {})
+            by_score = by_mode.setdefault(row.mode, {})
+            by_score[row.score] = {
+                "value": _number_or_none(row.value),
+                "low": _number_or_none(row.low),
+                "high": _number_or_none(row.high),
+                "verdict": row.verdict,
             }
-        return {"baseline": baseline, "designs": told}
+        return {"baseline": baseline, "designs": designs}
 
     def save(self, path: str | Path) -> None:
         """Write the comparison as one JSON file. Raises StorageError where it cannot be
@@ -426,8 +431,8 @@ class Comparison:
         if len(values) >= _FEW_LOGS:
             sums = np.array([log.sum() for log in values])
             counts = np.array([len(log) for log in values])
-            drawn = rng.integers(0, len(values), (RESAMPLES, len(values)))
-            means = sums[drawn].sum(1) / counts[drawn].sum(1)
+            draws = rng.integers(0, len(values), (RESAMPLES, len(values)))
+            means = sums[draws].sum(1) / counts[draws].sum(1)
         else:
             means = (
                 np.sum(
@@ -445,7 +450,16 @@ class Comparison:
         )
 
 
+def _number_or_none(value: float) -> float | None:
+    """Return a number as JSON holds it: None for NaN."""
+    return None if math.isnan(value) else float(value)
+
+
 def _verdict(low: float, high: float, score: str) -> str:
-    if score in NEITHER or not (low > 0 or high < 0):
+    """Return what the interval of a difference says of which is better."""
+    is_distinct = low > 0 or high < 0
+    if score in NEITHER or not is_distinct:
         return OPEN
-    return BETTER if (low > 0) != (score in LOWER_IS_BETTER) else WORSE
+    is_higher = low > 0
+    lower_is_better = score in LOWER_IS_BETTER
+    return BETTER if is_higher != lower_is_better else WORSE

@@ -119,17 +119,18 @@ def score_costs(
     training = dataset.train_without_repeats
     test = dataset.test
     cells = cells_of(training, dataset)
-    chosen = {
+    choices = {
         each.name: each.fit(training).choose(test.queries)
         for each in (BestSingle(), TaskMatrix())
     }
-    cheap = {
-        task: cheapest(near_best(known, level)).model for task, known in cells.items()
+    cheapest_models = {
+        task: cheapest(near_best(task_cells, level)).model
+        for task, task_cells in cells.items()
     }
-    chosen[CHEAPEST] = _by_task(cheap, dataset)
-    chosen[THOMPSON] = thompson(dataset, cells, seed=seed)
+    choices[CHEAPEST] = _by_task(cheapest_models, dataset)
+    choices[THOMPSON] = thompson(dataset, cells, seed=seed)
     values = (
-        scored.taken(dataset, chosen)
+        scored.taken(dataset, choices)
         | cascades(dataset, cells, seed=seed)
         | scored.bounds_of(dataset)
     )
@@ -152,7 +153,7 @@ def load_cost_set(name: str, *, seed: int = 0) -> RoutingSet:
     )
 
 
-def cells_of(training: TrainingScores, found: RoutingSet) -> Cells:
+def cells_of(training: TrainingScores, dataset: RoutingSet) -> Cells:
     """How each model did, by task, and on all of them under ANY_TASK, for tasks that
     the training does not know.
     """
@@ -161,7 +162,7 @@ def cells_of(training: TrainingScores, found: RoutingSet) -> Cells:
         training.queries.tasks, (training.scores >= SUCCESS_FROM).tolist(), strict=True
     ):
         for name, success, cost in zip(
-            found.models, row, found.costs.tolist(), strict=True
+            dataset.models, row, dataset.costs.tolist(), strict=True
         ):
             for key in (task, ANY_TASK):
                 table.add(QUERY_TYPE_PREFIX + key, name, success, at=0, cost=cost)
@@ -171,67 +172,71 @@ def cells_of(training: TrainingScores, found: RoutingSet) -> Cells:
     return cells
 
 
-def _by_task(models: Mapping[str, str], found: RoutingSet) -> Ints:
+def _by_task(models: Mapping[str, str], dataset: RoutingSet) -> Ints:
     """The number of the model that each test query goes to by its task."""
-    names = [models.get(task, models[ANY_TASK]) for task in found.test.queries.tasks]
-    return np.array([found.models.index(name) for name in names], np.int64)
+    names = [models.get(task, models[ANY_TASK]) for task in dataset.test.queries.tasks]
+    return np.array([dataset.models.index(name) for name in names], np.int64)
 
 
-def thompson(found: RoutingSet, cells: Cells, *, seed: int = 0) -> Ints:
+def thompson(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> Ints:
     """The model for each test query, one after the other, by one draw a model from the
     Beta distribution of its cell.
     """
     generator = np.random.default_rng(seed)
-    number = {name: place for place, name in enumerate(found.models)}
+    number = {name: index for index, name in enumerate(dataset.models)}
     counts = {
-        task: np.ones((2, len(number))) for task in {*cells, *found.test.queries.tasks}
+        task: np.ones((2, len(number)))
+        for task in {*cells, *dataset.test.queries.tasks}
     }
     for cell in chain(*cells.values()):
-        right = cell.success_rate * cell.n
-        counts[cell.query_type][:, number[cell.model]] += right, cell.n - right
-    chosen = np.zeros(len(found.test.scores), np.int64)
-    for place, task in enumerate(found.test.queries.tasks):
-        model = chosen[place] = np.argmax(generator.beta(*counts[task]))
-        counts[task][int(found.test.scores[place, model] < SUCCESS_FROM), model] += 1.0
-    return chosen
+        n_right = cell.success_rate * cell.n
+        counts[cell.query_type][:, number[cell.model]] += n_right, cell.n - n_right
+    choices = np.zeros(len(dataset.test.scores), np.int64)
+    for index, task in enumerate(dataset.test.queries.tasks):
+        model = choices[index] = np.argmax(generator.beta(*counts[task]))
+        counts[task][int(dataset.test.scores[index, model] < SUCCESS_FROM), model] += (
+            1.0
+        )
+    return choices
 
 
-def cascades(found: RoutingSet, cells: Cells, *, seed: int = 0) -> dict[str, Paid]:
+def cascades(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> dict[str, Paid]:
     """What cascades bring and cost: with a check that knows the truth, with a noisy
     one, and by expected success alone.
     """
-    noise = np.random.default_rng(seed).random(len(found.test.scores))
-    told = {}
+    noise = np.random.default_rng(seed).random(len(dataset.test.scores))
+    paid = {}
     for name, (false_pass, false_alarm) in CHECKS.items():
         pairs = {
-            task: _pair(known, false_pass, false_alarm) for task, known in cells.items()
+            task: _pair(task_cells, false_pass, false_alarm)
+            for task, task_cells in cells.items()
         }
-        first, then = (
-            _by_task({task: pair[place] for task, pair in pairs.items()}, found)
-            for place in (0, 1)
+        first, second = (
+            _by_task({task: pair[index] for task, pair in pairs.items()}, dataset)
+            for index in (0, 1)
         )
-        (score, cost), (strong, more) = scored.taken(
-            found, {"first": first, "then": then}
+        (score, cost), (strong, extra_cost) = scored.taken(
+            dataset, {"first": first, "then": second}
         ).values()
-        right = score >= SUCCESS_FROM
-        asked = (first != then) & (
-            noise < np.where(right, false_alarm, 1.0 - false_pass)
+        is_right = score >= SUCCESS_FROM
+        is_escalated = (first != second) & (
+            noise < np.where(is_right, false_alarm, 1.0 - false_pass)
         )
-        told[f"cascade, {name}"] = (
-            np.where(asked, strong, score),
-            np.where(asked, cost + more, cost),
+        paid[f"cascade, {name}"] = (
+            np.where(is_escalated, strong, score),
+            np.where(is_escalated, cost + extra_cost, cost),
         )
     overall = {cell.model: cell.success_rate for cell in cells[ANY_TASK]}
     weak, best = _pair(cells[ANY_TASK], 0.0, 0.0)
     rates = {
-        task: {cell.model: cell.success_rate for cell in known}[weak]
-        for task, known in cells.items()
+        task: {cell.model: cell.success_rate for cell in task_cells}[weak]
+        for task, task_cells in cells.items()
     }
-    sent = _by_task(
+    choices = _by_task(
         {task: best if rate < overall[best] else weak for task, rate in rates.items()},
-        found,
+        dataset,
     )
-    return told | scored.taken(found, {"cascade, expected success": sent})
+    return paid | scored.taken(dataset, {"cascade, expected success": choices})
 
 
 def _pair(cells: list[Cell], false_pass: float, false_alarm: float) -> tuple[str, str]:
@@ -265,12 +270,12 @@ class MatrixSettings(NamedTuple):
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Those that a home's settings hold."""
-        made = (
+        values = (
             settings.matrix_success_weight,
             settings.matrix_min_samples,
             settings.matrix_half_life_days,
         )
-        return cls(*made, settings.worse_at)
+        return cls(*values, settings.worse_at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,11 +312,11 @@ class ModelRuns:
             )
         return cls(table, settings, now)
 
-    def matrix(self, chosen: MatrixSettings | None = None) -> MatrixResult:
+    def matrix(self, matrix_settings: MatrixSettings | None = None) -> MatrixResult:
         """The confidence matrix under these settings (None: the home's own). Raises
         InvalidInput as `matrix` does.
         """
-        weight, min_samples, half_life_days, _ = chosen or MatrixSettings.of(
+        weight, min_samples, half_life_days, _ = matrix_settings or MatrixSettings.of(
             self.settings
         )
         cells = self.evidence.cells(
@@ -319,20 +324,25 @@ class ModelRuns:
         )
         return matrix(cells, min_samples=min_samples, success_weight=weight)
 
-    def choices(self, chosen: MatrixSettings | None = None) -> dict[str, str | None]:
+    def choices(
+        self, matrix_settings: MatrixSettings | None = None
+    ) -> dict[str, str | None]:
         """The model that the matrix picks for each type that was asked; None where it
         leaves it to the heuristic.
 
         >>> local_runs().choices(MatrixSettings(success_weight=1.0))["general"]
         'smollm2-135m greedy'
         """
-        made = chosen or MatrixSettings.of(self.settings)
-        cells = self.matrix(made)
-        how = {"success_weight": made.success_weight, "level": made.worse_at}
+        in_force = matrix_settings or MatrixSettings.of(self.settings)
+        cells = self.matrix(in_force)
+        options = {
+            "success_weight": in_force.success_weight,
+            "level": in_force.worse_at,
+        }
         kinds = query_types(cell.query_type for cell in cells)
         models = self.settings.models
-        found = {kind: best(cells, kind, models, **how) for kind in kinds}
-        return {kind: cell.model if cell else None for kind, cell in found.items()}
+        best_cells = {kind: best(cells, kind, models, **options) for kind in kinds}
+        return {kind: cell.model if cell else None for kind, cell in best_cells.items()}
 
 
 def local_runs(recorded: LocalRuns | None = None) -> ModelRuns:
@@ -342,45 +352,45 @@ def local_runs(recorded: LocalRuns | None = None) -> ModelRuns:
     The recording states no time a run; these follow from the latencies, since runs were
     made one at a time.
     """
-    found = recorded or load_local_runs()
-    latencies = found.frame["latency_ms"].astype(float)
-    times = to_microseconds(found.header["date"]) + (
+    runs = recorded or load_local_runs()
+    latencies = runs.frame["latency_ms"].astype(float)
+    times = to_microseconds(runs.header["date"]) + (
         latencies.fillna(0.0).cumsum() * 1_000
     ).astype(np.int64)
-    frame = found.frame.assign(at=times, latency_ms=latencies)
+    frame = runs.frame.assign(at=times, latency_ms=latencies)
     columns = (
         frame[name].tolist()
         for name in ("query_type", "model", "success", "at", "latency_ms")
     )
     models = {
         name: ModelSettings(tier=LOCAL_SIZES.get(name, "medium"))
-        for name in found.header["solvers"]
+        for name in runs.header["solvers"]
     }
     return ModelRuns.of(
         zip(*columns, strict=True), Settings(models=models, roles=[]), int(times.max())
     )
 
 
-def set_runs(found: RoutingSet) -> ModelRuns:
+def set_runs(dataset: RoutingSet) -> ModelRuns:
     """The training of a public set as runs of every model, each a success from the
     score that the router asks for.
 
     Types are those that the router tells from the words of a query; the sets state
     neither times nor latencies.
     """
-    kinds = [classify(text).query_type for text in found.train.queries.texts]
-    scores = found.train.scores
-    asked = np.repeat(kinds, scores.shape[1]).tolist()
-    models = np.tile(found.models, len(scores)).tolist()
+    kinds = [classify(text).query_type for text in dataset.train.queries.texts]
+    scores = dataset.train.scores
+    query_kinds = np.repeat(kinds, scores.shape[1]).tolist()
+    models = np.tile(dataset.models, len(scores)).tolist()
     rows = zip(
-        asked,
+        query_kinds,
         models,
         (scores.ravel() >= SUCCESS_FROM).tolist(),
         repeat(0),
         repeat(math.nan),
     )
     return ModelRuns.of(
-        rows, Settings(models=models_of(found.models, found.sizes), roles=[]), 0
+        rows, Settings(models=models_of(dataset.models, dataset.sizes), roles=[]), 0
     )
 
 
@@ -407,11 +417,11 @@ def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], ModelR
     >>> list(run_sources("/nowhere"))
     ['recorded local runs']
     """
-    where = Path(home or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME).expanduser()
-    found: dict[str, Callable[[], ModelRuns]] = {}
-    if (where / "theorex.db").exists() and len((own := home_runs(where)).matrix()):
-        found[f"your home: {where}"] = lambda: own
-    return found | {"recorded local runs": local_runs}
+    folder = Path(home or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME).expanduser()
+    sources: dict[str, Callable[[], ModelRuns]] = {}
+    if (folder / "theorex.db").exists() and len((runs := home_runs(folder)).matrix()):
+        sources[f"your home: {folder}"] = lambda: runs
+    return sources | {"recorded local runs": local_runs}
 
 
 def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
@@ -428,12 +438,12 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     costs = latencies.mean().to_numpy()
     order = np.random.default_rng(seed).permutation(len(scores))
     parts = np.split(order, [round(len(order) * TEST_SHARE)])
-    asked = Queries(
+    queries = Queries(
         [prompts()[task] for task in scores.index],
         [kinds[task] for task in scores.index],
     )
     test, train = (
-        TrainingScores(asked, scores.to_numpy()).take(rows) for rows in parts
+        TrainingScores(queries, scores.to_numpy()).take(rows) for rows in parts
     )
     sizes = costs.argsort().argsort().astype(np.float64)
     licence = str(recorded.header["licence"])

@@ -57,11 +57,11 @@ class FailureScores(Rows[dict[str, Any]]):
 
     def _accuracy(self, hits: tuple[Floats, Floats]) -> dict[str, float]:
         row: dict[str, float] = {}
-        for kind, right, own in zip(
+        for kind, right, ours in zip(
             ("agent", "step"), hits, self.hits["find_decisive"], strict=True
         ):
             row |= bootstrap_mean(right, self.seed).named(f"{kind}_accuracy")
-            row |= bootstrap_mean(own - right, self.seed).named(f"{kind}_gain")
+            row |= bootstrap_mean(ours - right, self.seed).named(f"{kind}_gain")
         return row
 
     def __repr__(self) -> str:
@@ -120,10 +120,10 @@ def half_of(question_id: str) -> Half:
     >>> half_of("what-is-it")
     'report'
     """
-    drawn = int(
+    number = int(
         hashlib.sha1(question_id.encode(), usedforsecurity=False).hexdigest(), 16
     )
-    return "report" if drawn % 2 else "development"
+    return "report" if number % 2 else "development"
 
 
 def score_failures(
@@ -134,17 +134,17 @@ def score_failures(
     runs: read from the public set by default.  Raises InvalidInput where no run is
     left.
     """
-    chosen = _half(runs, half)
-    hits = {name: _hits(chosen, guess) for name, guess in _METHODS.items()}
+    chosen_runs = _half(runs, half)
+    hits = {name: _hits(chosen_runs, guess) for name, guess in _METHODS.items()}
     agents = [
         np.mean([step.agent == run.mistake_agent for step in run.steps])
-        for run in chosen
+        for run in chosen_runs
     ]
     hits["random"] = (
         np.array(agents),
-        np.array([1 / len(run.steps) for run in chosen]),
+        np.array([1 / len(run.steps) for run in chosen_runs]),
     )
-    return FailureScores(half, len(chosen), hits, seed)
+    return FailureScores(half, len(chosen_runs), hits, seed)
 
 
 def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffect:
@@ -187,17 +187,19 @@ def run_steps(run: FailedRun) -> list[failure_signs.RunStep]:
 
 
 def _half(runs: Sequence[FailedRun] | None, half: Half) -> list[FailedRun]:
-    known: Sequence[FailedRun] = (
+    all_runs: Sequence[FailedRun] = (
         runs if runs is not None else recorded_runs.fetch_whoandwhen().runs
     )
     if not (
-        kept := [run for run in known if half in ("all", half_of(run.question_id))]
+        runs_of_half := [
+            run for run in all_runs if half in ("all", half_of(run.question_id))
+        ]
     ):
         raise InvalidInput(
-            f"got {len(known)} runs, none of the half {half!r}; allowed are"
+            f"got {len(all_runs)} runs, none of the half {half!r}; allowed are"
             " development, report and all"
         )
-    return kept
+    return runs_of_half
 
 
 def _found(run: FailedRun) -> Guess:
@@ -236,13 +238,13 @@ _METHODS: dict[str, Callable[[FailedRun], Guess]] = {
 def _hits(
     runs: Sequence[FailedRun], guess: Callable[[FailedRun], Guess]
 ) -> tuple[Floats, Floats]:
-    found = [(run, *guess(run)) for run in runs]
+    guesses = [(run, *guess(run)) for run in runs]
     step = np.array(
-        [step == run.mistake_step for run, step, _ in found], dtype=np.float64
+        [step == run.mistake_step for run, step, _ in guesses], dtype=np.float64
     )
     return (
         np.array(
-            [agent == run.mistake_agent for run, _, agent in found], dtype=np.float64
+            [agent == run.mistake_agent for run, _, agent in guesses], dtype=np.float64
         ),
         step,
     )

@@ -5,7 +5,7 @@ is not, by each way to rank them.
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,18 +93,18 @@ def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
     """Reflexion's reflections; each that is not a task's first is looked for by the
     words of those that came before it.
     """
-    found = recorded_runs.fetch_reflexion_alfworld()
+    reflexion = recorded_runs.fetch_reflexion_alfworld()
     by_task: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for number, written in enumerate(found.reflections):
+    for number, written in enumerate(reflexion.reflections):
         by_task[written.environment].append(
             (f"reflection {number}", written.text.strip())
         )
-    texts = [pair for listed in by_task.values() for pair in listed]
+    texts = [pair for reflections in by_task.values() for pair in reflections]
     cases = [
-        InjectionCase(text, frozenset(name for name, _ in listed if name != own))
-        for listed in by_task.values()
-        if len(listed) > 1
-        for own, text in listed
+        InjectionCase(text, frozenset(name for name, _ in reflections if name != title))
+        for reflections in by_task.values()
+        if len(reflections) > 1
+        for title, text in reflections
     ]
     return texts, cases
 
@@ -115,10 +115,14 @@ def taught(
 ) -> Iterator[Lab]:
     """A lab in a folder of its own with these insights: title and content."""
     clock = FixedClock(0)
-    chosen = check_settings({"designs": {"research": dict(settings)}})
-    own: dict[str, Any] = {"settings": chosen, "embedder": embedder, "clock": clock}
+    lab_settings = check_settings({"designs": {"research": dict(settings)}})
+    options: dict[str, Any] = {
+        "settings": lab_settings,
+        "embedder": embedder,
+        "clock": clock,
+    }
     scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
-    with scratch as folder, Lab(folder, designs=[DESIGN], **own) as lab:
+    with scratch as folder, Lab(folder, designs=[DESIGN], **options) as lab:
         for title, content in insights:
             clock.advance(seconds=1)
             lab.research.add_insight("domain_knowledge", title, content, confidence=1.0)
@@ -139,31 +143,32 @@ def _scored(
         insights, kept_embedder() if vectors else HashedNgramEmbedder(), settings
     ) as lab:
         for case in cases:
-            given = [
-                one.title
-                for one, _ in distinct(ranked(lab.home, case.query))
-                if one.content != case.query
+            titles = [
+                insight.title
+                for insight, _ in distinct(ranked(lab.home, case.query))
+                if insight.content != case.query
             ][:_K]
-            right = sum(title in case.right for title in given)
-            wrong = sum(title in case.wrong for title in given)
+            right = sum(title in case.right for title in titles)
+            wrong = sum(title in case.wrong for title in titles)
             rows.append(
                 (
                     right / len(case.right) if case.right else np.nan,
-                    right / len(given) if given else float(not case.right),
+                    right / len(titles) if titles else float(not case.right),
                     float(not wrong),
                 )
             )
-    told: dict[str, float] = {}
+    figures: dict[str, float] = {}
     for name, column in zip(
         ("recall", "precision", "clean"), np.array(rows).T, strict=True
     ):
-        told |= bootstrap_mean(column[~np.isnan(column)], seed).named(name)
-    return told
+        figures |= bootstrap_mean(column[~np.isnan(column)], seed).named(name)
+    return figures
 
 
 GRAPHS = ("equational_theories", "metamath_ql", "pfr_blueprint")
 _CREDITS = re.compile(r"\((?:Contributed|Revised|Proof|New usage).*")
 _PREMISES = 10
+_PREMISE_WAYS = ("premises", "most used", "text alone", "neighbours alone")
 
 
 def set_folder(name: str) -> Path:
@@ -187,20 +192,20 @@ def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
     if name == "metamath_ql":
         return premise_recall(folder, seed)
     if name == "equational_theories":
-        found = closure_of_theories(folder)
-        told: dict[str, Any] = {
-            part: getattr(found, part)
+        closure = closure_of_theories(folder)
+        counts: dict[str, Any] = {
+            part: getattr(closure, part)
             for part in ("nodes", "edges", "pairs", "seconds")
         }
         return {
             "dataset": name,
-            "n": found.nodes,
-            "metrics": told,
+            "n": closure.nodes,
+            "metrics": counts,
             "baselines": {"published": {"pairs": 8_178_279}},
         }
     read = read_theorems(folder)
-    known = {node for node, *_ in read.nodes}
-    unresolved = sum(end not in known for _, end, _ in read.links)
+    names = {node for node, *_ in read.nodes}
+    unresolved = sum(end not in names for _, end, _ in read.links)
     metrics = {
         "nodes": len(read.nodes),
         "links": len(read.links),
@@ -216,56 +221,33 @@ def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
 
 
 def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
-    """Recall of ten premises, each theorem asked for in the order of the file with what
-    stands before it; weights are of the first half.
+    """Return the recall of ten premises of each theorem, by what stands before it.
 
-    metrics: of the second half and of all.  baselines: the most used, likeness of texts
-    alone, what neighbours use alone.
+    Theorems are asked for in the order of the file. Weights were chosen on the first
+    half. metrics: of the second half and of all.  baselines: the most used, likeness of
+    texts alone, what neighbours use alone.
     """
     read = read_theorems(folder)
-    index = PremiseIndex()
-    number = {name: place for place, (name, *_) in enumerate(read.nodes)}
-    used: dict[str, list[int]] = {name: [] for name in number}
+    number_of = {name: number for number, (name, *_) in enumerate(read.nodes)}
+    premises_of: dict[str, list[int]] = {name: [] for name in number_of}
     for start, end, _ in read.links:
-        used[start].append(number[end])
-    ways: dict[str, Callable[[str, str], Any]] = {
-        "premises": lambda *told: [
-            found for found, _ in index.suggest(told[0], _PREMISES, told[1])
-        ],
-        "most used": (
-            lambda *_: np.argsort(-index.uses(), kind="stable")[:_PREMISES].tolist()
-        ),
-        "text alone": (
-            lambda *told: np.argsort(-index.likeness(*told), kind="stable")[
-                :_PREMISES
-            ].tolist()
-        ),
-        "neighbours alone": (
-            lambda *told: np.argsort(-index.votes(*told), kind="stable")[
-                :_PREMISES
-            ].tolist()
-        ),
-    }
-    hits: dict[str, list[float]] = {way: [] for way in ways}
+        premises_of[start].append(number_of[end])
+    index = PremiseIndex()
+    hits: dict[str, list[float]] = {way: [] for way in _PREMISE_WAYS}
     for name, statement, _ in read.nodes:
         comment = _CREDITS.sub("", read.comments[name])
-        wanted = used[name]
-        if wanted and len(index):
-            for way, find in ways.items():
-                hits[way].append(
-                    len({*wanted}.intersection(find(statement, comment))) / len(wanted)
-                )
-        index.add(statement, wanted, comment)
+        premises = premises_of[name]
+        if premises and len(index):
+            for way, suggested in _suggestions(index, statement, comment).items():
+                n_hits = len(set(premises).intersection(suggested))
+                hits[way].append(n_hits / len(premises))
+        index.add(statement, premises, comment)
     half = len(hits["premises"]) // 2
-    told = {
-        way: bootstrap_mean(np.array(found), seed).named("recall@10")
-        for way, found in hits.items()
-    }
-    later = {
-        way: bootstrap_mean(np.array(found[half:]), seed).named("second_half")
-        for way, found in hits.items()
-    }
-    rows = {way: {**told[way], **later[way]} for way in ways}
+    rows = {}
+    for way, recalls in hits.items():
+        overall = bootstrap_mean(np.array(recalls), seed).named("recall@10")
+        later = bootstrap_mean(np.array(recalls[half:]), seed).named("second_half")
+        rows[way] = {**overall, **later}
     metrics = rows.pop("premises")
     return {
         "dataset": "metamath_ql",
@@ -273,3 +255,22 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
         "metrics": metrics,
         "baselines": rows,
     }
+
+
+def _suggestions(
+    index: PremiseIndex, statement: str, comment: str
+) -> dict[str, list[int]]:
+    """Return by way the ten premises that it suggests for a statement."""
+    suggested = index.suggest(statement, _PREMISES, comment)
+    return {
+        "premises": [premise for premise, _ in suggested],
+        "most used": _ten_highest(index.uses()),
+        "text alone": _ten_highest(index.likeness(statement, comment)),
+        "neighbours alone": _ten_highest(index.votes(statement, comment)),
+    }
+
+
+def _ten_highest(values: Any) -> list[int]:
+    """Return the positions of the ten highest values; of equal ones the first."""
+    order: list[int] = np.argsort(-values, kind="stable")[:_PREMISES].tolist()
+    return order

@@ -173,11 +173,11 @@ def labelled_messages(language: str) -> list[LabelledMessage]:
     sets = sorted({label.talk.partition("/")[0] for label in labels if not label.text})
     bodies = {
         event.id: event.body
-        for of in sets
-        for log in load_logs(of)
+        for dataset in sets
+        for log in load_logs(dataset)
         for event in log.events
     }
-    found = []
+    messages = []
     for label in labels:
         body = bodies.get(label.id, {"text": label.text})
         text = str(body.get("text") or body.get("message", ""))[label.offset :]
@@ -185,8 +185,8 @@ def labelled_messages(language: str) -> list[LabelledMessage]:
             raise InvalidInput(
                 f"got another message at {label.talk}, event {label.id}; restore {name} or the sets"
             )
-        found.append(replace(label, text=text))
-    return found
+        messages.append(replace(label, text=text))
+    return messages
 
 
 def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
         message for language in SETS[dataset] for message in labelled_messages(language)
     ]
     report, make = (
-        _scored([one for one in messages if one.half == half], seed)
+        _scored([labelled for labelled in messages if labelled.half == half], seed)
         for half in ("report", "make")
     )
     return {"dataset": dataset, **report, "make": make}
@@ -231,50 +231,56 @@ def _figures(
         [_counted(message, method(message)) for message in messages], float
     )
     _, member = np.unique([message.talk for message in messages], return_inverse=True)
-    m = int(member.max()) + 1
-    talks = np.zeros((m, *counts.shape[1:]))
+    n_talks = int(member.max()) + 1
+    talks = np.zeros((n_talks, *counts.shape[1:]))
     np.add.at(talks, member, counts)
-    drawn = (
+    draws = (
         np.random.default_rng(seed)
-        .multinomial(m, np.full(m, 1 / m), size=BOOTSTRAPS)
+        .multinomial(n_talks, np.full(n_talks, 1 / n_talks), size=BOOTSTRAPS)
         .astype(np.float64)
     )
-    bounds = np.quantile(_shares(np.tensordot(drawn, talks, 1)), [0.025, 0.975], axis=0)
+    bounds = np.quantile(_shares(np.tensordot(draws, talks, 1)), [0.025, 0.975], axis=0)
     shares = (
         np.stack([_shares(counts.sum(0)), *bounds], -1).reshape(len(ROWS), -1).tolist()
     )
     names = [share + end for share in SHARES for end in ("", "_low", "_high")]
-    known = counts.sum(0)[: len(HIGH), 2].astype(int).tolist()
+    n_labelled = counts.sum(0)[: len(HIGH), 2].astype(int).tolist()
     rows = zip(
-        ROWS, [*known, len(messages), sum(known), sum(known)], shares, strict=True
+        ROWS,
+        [*n_labelled, len(messages), sum(n_labelled), sum(n_labelled)],
+        shares,
+        strict=True,
     )
     return {
-        row: {"labelled": many, **dict(zip(names, of, strict=True))}
-        for row, many, of in rows
+        row: {"labelled": labelled, **dict(zip(names, figures, strict=True))}
+        for row, labelled, figures in rows
     }
 
 
-def _counted(message: LabelledMessage, found: Signal) -> list[list[bool]]:
+def _counted(message: LabelledMessage, signal: Signal) -> list[list[bool]]:
     """Of each category, and of the signal: whether it is hit, found, labelled."""
-    pairs = [(name in found.categories, name in message.categories) for name in HIGH]
+    pairs = [(name in signal.categories, name in message.categories) for name in HIGH]
     return [
         *([a and b, a, b] for a, b in pairs),
-        [found.signal == message.signal, True, True],
+        [signal.signal == message.signal, True, True],
     ]
 
 
 def _shares(sums: Floats) -> Floats:
     """Precision, recall and F1 (…, ROWS, 3) of sums (…, categories and signal, 3)."""
     sums = np.concatenate([sums, sums[..., : len(HIGH), :].sum(-2, keepdims=True)], -2)
-    hits, found, labelled = np.moveaxis(sums, -1, 0)
+    hits, n_found, labelled = np.moveaxis(sums, -1, 0)
     shares = np.stack(
-        [hits / np.maximum(of, 1) for of in (found, labelled, (found + labelled) / 2)],
+        [
+            hits / np.maximum(totals, 1)
+            for totals in (n_found, labelled, (n_found + labelled) / 2)
+        ],
         -1,
     )
-    known = labelled[..., : len(HIGH), None] > 0
-    macro = (shares[..., : len(HIGH), :] * known).sum(-2, keepdims=True) / np.maximum(
-        known.sum(-2, keepdims=True), 1
-    )
+    is_labelled = labelled[..., : len(HIGH), None] > 0
+    macro = (shares[..., : len(HIGH), :] * is_labelled).sum(
+        -2, keepdims=True
+    ) / np.maximum(is_labelled.sum(-2, keepdims=True), 1)
     return np.concatenate([shares, macro], -2)
 
 
@@ -288,11 +294,13 @@ def _by_words(form: str) -> Method:
     }
 
     def signal(message: LabelledMessage) -> Signal:
-        found = tuple(
+        categories = tuple(
             name for name, pattern in patterns.items() if pattern.search(message.text)
         )
         return Signal(
-            "none" if not found else "low" if found == ("low",) else "high", found, 1.0
+            "none" if not categories else "low" if categories == ("low",) else "high",
+            categories,
+            1.0,
         )
 
     return signal
@@ -350,7 +358,7 @@ def sentence_pairs(dataset: str) -> Pairs:
         for row in _judged(dataset, file.data.decode())
     ]
     texts = [row[:2] for row in rows]
-    made = [
+    in_making_half = [
         hashlib.sha256("\n".join(pair).encode()).digest()[0] % 2 == 0 for pair in texts
     ]
     embedder = kept_embedder()
@@ -361,7 +369,10 @@ def sentence_pairs(dataset: str) -> Pairs:
         else [None] * len(texts)
     )
     return Pairs(
-        texts, np.array([float(row[2]) for row in rows]), cosines, np.array(made)
+        texts,
+        np.array([float(row[2]) for row in rows]),
+        cosines,
+        np.array(in_making_half),
     )
 
 
@@ -369,7 +380,10 @@ def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
     """Both sentences of each pair in a file, and what people said of it."""
     lines = text.splitlines()
     if dataset == "stsb":
-        return ((one, other, float(told) / 5) for one, other, told in csv.reader(lines))
+        return (
+            (first, second, float(judgement) / 5)
+            for first, second, judgement in csv.reader(lines)
+        )
     if dataset == "sick":
         rows = csv.reader(lines[1:], "excel-tab", quoting=csv.QUOTE_NONE)
         return ((row[1], row[2], row[4] == "CONTRADICTION") for row in rows)
@@ -379,37 +393,42 @@ def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
     )
 
 
-def pearson(found: Floats, told: Floats) -> float:
+def pearson(scores: Floats, judgements: Floats) -> float:
     """Pearson's correlation; 0 where either is the same for all pairs."""
     return (
-        float(np.corrcoef(found, told)[0, 1]) if np.ptp(found) and np.ptp(told) else 0.0
+        float(np.corrcoef(scores, judgements)[0, 1])
+        if np.ptp(scores) and np.ptp(judgements)
+        else 0.0
     )
 
 
-def auc(found: Floats, told: Floats) -> float:
+def auc(scores: Floats, judgements: Floats) -> float:
     """The share of pairs of a contradiction and another in which the contradiction
     scores higher; equal scores count half.
 
     >>> auc(np.array([0.1, 0.9, 0.9]), np.array([0.0, 1.0, 0.0]))
     0.75
     """
-    yes = found[told > 0]
-    no = np.sort(found[told <= 0])
-    if not len(yes) or not len(no):
+    positives = scores[judgements > 0]
+    negatives = np.sort(scores[judgements <= 0])
+    if not len(positives) or not len(negatives):
         return 0.5
     return float(
-        (np.searchsorted(no, yes, "left") + np.searchsorted(no, yes, "right")).mean()
+        (
+            np.searchsorted(negatives, positives, "left")
+            + np.searchsorted(negatives, positives, "right")
+        ).mean()
         / 2
-        / len(no)
+        / len(negatives)
     )
 
 
 def _overlap(first: str, second: str, longer_than: int = 0) -> float:
-    one, other = (
+    left, right = (
         {word for word in _WORD.findall(text.lower()) if len(word) > longer_than}
         for text in (first, second)
     )
-    return len(one & other) / max(1, len(one | other))
+    return len(left & right) / max(1, len(left | right))
 
 
 _TRIVIAL: dict[str, Compare] = {
@@ -479,57 +498,63 @@ def _score(
     figures = {}
     shipped = {prefix: cut for prefix, (cut, _) in cuts.items()}
     for method, compare in (methods | _TRIVIAL).items():
-        found = pairs.by(compare)
-        found = (
-            found if pearson(found[pairs.made], pairs.told[pairs.made]) >= 0 else -found
+        scores = pairs.by(compare)
+        scores = (
+            scores
+            if pearson(scores[pairs.made], pairs.told[pairs.made]) >= 0
+            else -scores
         )
-        chosen = {
-            prefix: threshold(pairs, found, least)
+        fitted = {
+            prefix: threshold(pairs, scores, least)
             for prefix, (_, least) in cuts.items()
         }
         figures[method] = _pair_figures(
-            pairs, found, measure, shipped if method == _OURS else chosen, seed
+            pairs, scores, measure, shipped if method == _OURS else fitted, seed
         )
-    told = {
+    result = {
         "dataset": dataset,
         "n": int((~pairs.made).sum()),
         "metrics": figures.pop(_OURS),
     }
-    return {**told, "baselines": figures, "thresholds": shipped}
+    return {**result, "baselines": figures, "thresholds": shipped}
 
 
-def threshold(pairs: Pairs, found: Floats, least_precision: float = 0.0) -> float:
+def threshold(pairs: Pairs, scores: Floats, least_precision: float = 0.0) -> float:
     """On the half that made the rules the lowest threshold with so much precision;
     where none is asked, of the largest F1.
     """
-    values = found[pairs.made]
+    values = scores[pairs.made]
     same = pairs.told[pairs.made] >= _SAME
     order = np.argsort(-values, kind="stable")
     hits = np.cumsum(same[order])
-    called = np.arange(1, len(order) + 1)
-    worth = (
-        called * (hits >= least_precision * called)
+    n_called = np.arange(1, len(order) + 1)
+    values_of_cut = (
+        n_called * (hits >= least_precision * n_called)
         if least_precision
-        else hits / (called + same.sum())
+        else hits / (n_called + same.sum())
     )
-    apart = np.append(np.diff(values[order]) < 0, True)
-    return float(values[order][np.argmax(np.where(apart, worth, -1.0))])
+    is_last_of_equals = np.append(np.diff(values[order]) < 0, True)
+    return float(
+        values[order][np.argmax(np.where(is_last_of_equals, values_of_cut, -1.0))]
+    )
 
 
 def _pair_figures(
-    pairs: Pairs, found: Floats, measure: Measure, cuts: dict[str, float], seed: int
+    pairs: Pairs, scores: Floats, measure: Measure, cuts: dict[str, float], seed: int
 ) -> dict[str, float]:
     """Figures of the half that is reported."""
-    values = found[~pairs.made]
-    told = pairs.told[~pairs.made]
-    draws = np.random.default_rng(seed).integers(0, len(told), (BOOTSTRAPS, len(told)))
+    values = scores[~pairs.made]
+    judgements = pairs.told[~pairs.made]
+    draws = np.random.default_rng(seed).integers(
+        0, len(judgements), (BOOTSTRAPS, len(judgements))
+    )
     low, high = np.quantile(
-        [measure(values[rows], told[rows]) for rows in draws], [0.025, 0.975]
+        [measure(values[rows], judgements[rows]) for rows in draws], [0.025, 0.975]
     ).tolist()
-    figures = Interval(measure(values, told), low, high).named(measure.__name__)
+    figures = Interval(measure(values, judgements), low, high).named(measure.__name__)
     for prefix, cut in cuts.items():
         called = values >= cut
-        same = told >= _SAME
+        same = judgements >= _SAME
         figures |= bootstrap_mean(
             same[called] if called.any() else [False], seed
         ).named(f"{prefix}precision")
@@ -540,62 +565,77 @@ def _pair_figures(
 def score_fact_updates(
     file: str = "", *, embedder: Embedder | None = None, seed: int = 0
 ) -> dict[str, Any]:
-    """{dataset, n, metrics, baselines}; each metric with its 95 % interval (`_low`,
-    `_high`) over the questions.
+    """Score whether search finds the statement that holds now.
 
-    right_first, stale_first: the first text found is one that answers, or one that was
-    corrected. in_ten: all that answer are among the first ten; many_in_ten: the same of
-    questions that several statements answer. file: 1k or 8k, both where it is empty, or
-    a log with questions and corrected statements, as `load_logs` names it. Baselines:
-    the search that ships without superseding, and "words alone", which searches by
-    BM25. Raises InvalidInput for an unknown log, and for one whose questions no
-    statement answers.
+    Baselines are the search that ships without superseding, and "words alone", which
+    searches by BM25.
+
+    Args:
+        file: 1k or 8k, both where it is empty, or a log with questions and corrected
+            statements, as `load_logs` names it.
+        embedder: The installed one by default.
+        seed: Draws the intervals.
+
+    Returns:
+        {dataset, n, metrics, baselines}, each metric with its 95 % interval (`_low`,
+        `_high`) over the questions. right_first, stale_first: the first text found is
+        one that answers, or one that was corrected. in_ten: all that answer are among
+        the first ten; many_in_ten: the same of questions that several statements
+        answer.
+
+    Raises:
+        InvalidInput: The log is unknown, or no statement answers its questions.
     """
     name = f"fact_updates/{file}" if file in ("1k", "8k") else file or "fact_updates"
-    logs = load_logs(name)
-    used = embedder or kept_embedder()
-    rows = dict[str, list[list[float]]](
-        {"superseding": [], "words alone": [], "search that ships": []}
-    )
-    for log in logs:
+    embedder_used = embedder or kept_embedder()
+    rows: dict[str, list[list[float]]] = {
+        "superseding": [],
+        "words alone": [],
+        "search that ships": [],
+    }
+    for log in load_logs(name):
         hidden = replaced(log)
-        with remembering(log, used) as lab:
-            for probe in (probe for probe in log.probes if probe.answers):
-                words, shipped = (
-                    found_by(lab, probe.query, search).events
-                    for search in ("lexical", "default")
-                )
-                ours = [id for id in shipped if id not in hidden]
-                for method, found in zip(rows, (ours, words, shipped), strict=True):
-                    rows[method].append(_scores(probe, found))
-    if not rows["superseding"]:
+        with remembering(log, embedder_used) as lab:
+            for probe in log.probes:
+                if not probe.answers:
+                    continue
+                lexical_ids = found_by(lab, probe.query, "lexical").events
+                shipped_ids = found_by(lab, probe.query, "default").events
+                current_ids = [id for id in shipped_ids if id not in hidden]
+                rows["superseding"].append(_scores(probe, current_ids))
+                rows["words alone"].append(_scores(probe, lexical_ids))
+                rows["search that ships"].append(_scores(probe, shipped_ids))
+    n = len(rows["superseding"])
+    if not n:
         raise InvalidInput(
-            f"got {name!r} without a question that a statement answers; give a log with both"
+            f"got {name!r} without a question that a statement answers; give a log with"
+            " both"
         )
     figures = {method: _pair_shares(row, seed) for method, row in rows.items()}
     return {
         "dataset": name,
-        "n": len(rows["superseding"]),
+        "n": n,
         "metrics": figures.pop("superseding"),
         "baselines": figures,
     }
 
 
-def _scores(probe: EvalQuery, found: Sequence[str]) -> list[float]:
-    first = found[:1]
-    whole = probe.answers.issubset(found[:10])
-    right, stale = (
-        any(id in ids for id in first) for ids in (probe.answers, probe.stale)
-    )
-    return [right, stale, whole, whole if len(probe.answers) > 1 else np.nan]
+def _scores(probe: EvalQuery, result_ids: Sequence[str]) -> list[float]:
+    """Return the METRICS of what a search found for one question."""
+    first = set(result_ids[:1])
+    in_ten = probe.answers.issubset(result_ids[:10])
+    many_in_ten = in_ten if len(probe.answers) > 1 else np.nan
+    return [bool(first & probe.answers), bool(first & probe.stale), in_ten, many_in_ten]
 
 
 def _pair_shares(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]:
-    told: dict[str, float] = {}
+    """Return the mean of each of METRICS, NaN left out, with its interval."""
+    figures: dict[str, float] = {}
     for metric, column in zip(METRICS, np.array(rows, float).T, strict=True):
-        if len(known := column[~np.isnan(column)]):
-            told |= bootstrap_mean(known, seed).named(metric)
-    return told
+        values = column[~np.isnan(column)]
+        if len(values):
+            figures |= bootstrap_mean(values, seed).named(metric)
+    return figures
 
 
 def replaced(log: EvalLog) -> set[str]:

@@ -1,14 +1,14 @@
 """How well search finds the texts that answer questions: every method through the
 search that ships, in a home of its own.
 
->>> from theorex_lab.eval.adapters.protocol import Probe
+>>> from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 >>> from theorex_lab.journal.event import new_event
 >>> from theorex_lab.search.embed import HashedNgramEmbedder
 >>> said = [
-...     new_event("observation", {"text": text}, agent="main", at=1)
+...     new_event("prompt", {"text": text, "source": "user", "project": ""}, agent="main", at=1)
 ...     for text in ("the port is 8080", "it rains")
 ... ]
->>> log = EvalLog("tiny", said, [Probe(2, "which port?", frozenset({said[0].id}))])
+>>> log = EvalLog("tiny", said, [EvalQuery(2, "which port?", frozenset({said[0].id}))])
 >>> score_retrieval([log], embedder=HashedNgramEmbedder()).value(
 ...     "default", "recall@5"
 ... )
@@ -113,23 +113,25 @@ class Retrieval:
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(METRICS))
 
     def result(self) -> dict[str, Any]:
-        """By method: recall_at and hit_at (depth → share), ndcg_at_10, tokens (of the
-        ten texts together), precision.
+        """Return by method recall_at and hit_at (depth → share), ndcg_at_10, tokens, precision.
+
+        Tokens are those of the ten texts together.
         """
-        told = {}
+        by_method = {}
         for name in self.scores:
-            of = {metric: self.value(name, metric) for metric in METRICS}
-            recall, hit = (
-                {metric.partition("@")[2]: of[metric] for metric in metrics}
-                for metrics in (_RECALL, _HIT)
-            )
-            told[name] = {
-                "recall_at": recall,
-                "hit_at": hit,
-                "ndcg_at_10": of["ndcg@10"],
+            by_method[name] = {
+                "recall_at": self._by_depth(name, _RECALL),
+                "hit_at": self._by_depth(name, _HIT),
+                "ndcg_at_10": self.value(name, "ndcg@10"),
+                "tokens": self.value(name, "tokens"),
+                "precision": self.value(name, "precision"),
             }
-            told[name] |= {"tokens": of["tokens"], "precision": of["precision"]}
-        return told
+        return by_method
+
+    def _by_depth(self, method: str, metrics: Sequence[str]) -> dict[str, float]:
+        return {
+            metric.partition("@")[2]: self.value(method, metric) for metric in metrics
+        }
 
 
 def retrieval_logs(dataset: str, path: str = "") -> list[EvalLog]:
@@ -152,8 +154,10 @@ def known_figures(dataset: str) -> dict[str, Any]:
     """baselines, published and source: what is known of a set from elsewhere; empty
     where nothing is.
     """
-    known: dict[str, dict[str, Any]] = json.loads(_FIGURES.read_text(encoding="utf-8"))
-    return known.get(dataset, {"baselines": {}, "published": {}, "source": ""})
+    figures: dict[str, dict[str, Any]] = json.loads(
+        _FIGURES.read_text(encoding="utf-8")
+    )
+    return figures.get(dataset, {"baselines": {}, "published": {}, "source": ""})
 
 
 def score_retrieval(
@@ -165,28 +169,36 @@ def score_retrieval(
 ) -> Retrieval:
     """Ask each log's questions, by each of these methods.
 
-    embedder: None is the one that is installed, its vectors kept in the user's cache.
-    Where it is a lexical one, methods with vectors go by words.  settings: in the place
-    of those that ship, as `search_floor` or `search_weights`. Raises InvalidInput where
-    no question has an answer among the texts.
+    Args:
+        logs: Texts and questions.
+        embedder: None is the one that is installed, its vectors kept in the user's
+            cache. Where it is a lexical one, methods with vectors go by words.
+        methods: Names of METHODS.
+        settings: Those in the place of the ones that ship, as `search_floor` or
+            `search_weights`.
+
+    Raises:
+        InvalidInput: No question has an answer among the texts.
     """
-    used = kept_embedder() if embedder is None else embedder
+    embedder_used = kept_embedder() if embedder is None else embedder
     rows: dict[str, list[list[float]]] = {name: [] for name in methods}
+    n_questions = 0
     for log in logs:
-        with remembering(log, used, **settings) as lab:
-            for probe in (
-                probe for probe in log.probes if probe.answers and probe.query.strip()
-            ):
+        with remembering(log, embedder_used, **settings) as lab:
+            for probe in log.probes:
+                if not probe.answers or not probe.query.strip():
+                    continue
+                n_questions += 1
                 for name, row in rows.items():
-                    row.append(
-                        question_scores(found_by(lab, probe.query, name), probe.answers)
-                    )
-    if not (n := len(next(iter(rows.values())))):
+                    hits = found_by(lab, probe.query, name)
+                    row.append(question_scores(hits, probe.answers))
+    if not n_questions:
         raise InvalidInput(
             "got no question that a text answers; allowed are logs with questions and"
             " their evidence"
         )
-    return Retrieval(n, {name: np.array(row) for name, row in rows.items()})
+    scores = {name: np.array(row) for name, row in rows.items()}
+    return Retrieval(n_questions, scores)
 
 
 @contextmanager
@@ -195,13 +207,13 @@ def remembering(log: EvalLog, embedder: Embedder, **settings: Any) -> Iterator[L
     computed.
     """
     clock = FixedClock(max((event.at for event in log.events), default=0) + 1)
-    own: dict[str, Any] = {
+    options: dict[str, Any] = {
         "clock": clock,
         "settings": check_settings(settings),
         "embedder": embedder,
     }
     scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
-    with scratch as folder, Lab(folder, designs=[TEXTS], **own) as lab:
+    with scratch as folder, Lab(folder, designs=[TEXTS], **options) as lab:
         lab.journal.append(log.events)
         if embedder.kind == "semantic":
             lab.searcher.vectors.embed_pending()
@@ -251,8 +263,9 @@ class KeptEmbedder:
     def embed(self, texts: Sequence[str]) -> Any:
         """See Embedder."""
         keys = [text_key(text) for text in texts]
-        found, matrix = self._cache.get(keys)
-        if missing := np.flatnonzero(~found).tolist():
+        is_cached, matrix = self._cache.get(keys)
+        missing = np.flatnonzero(~is_cached).tolist()
+        if missing:
             matrix[missing] = self._embedder.embed([texts[row] for row in missing])
             self._cache.add([keys[row] for row in missing], matrix[missing])
         return matrix

@@ -71,8 +71,8 @@ class TaskMatrix:
         """The expected score of each model: (queries, models), the means of each
         query's task.
         """
-        found = [self.means.get(task, self.overall) for task in queries.tasks]
-        return np.array(found, np.float64).reshape(len(queries), len(self.overall))
+        means = [self.means.get(task, self.overall) for task in queries.tasks]
+        return np.array(means, np.float64).reshape(len(queries), len(self.overall))
 
     def choose(self, queries: Queries) -> Ints:
         """The model of the highest expected score for each query."""
@@ -150,19 +150,20 @@ class RoutingScore(NamedTuple):
         without those; figures of others and how it was done.
         """
         parts = self.policies, self.without_repeats
-        named, without = (
+        by_policy, by_policy_without_repeats = (
             {each.policy: each._asdict() for each in part} for part in parts
         )
-        kept = ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")
+        fields = ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")
         baselines = ("best single", COMPARED_WITH, "uniform", "oracle")
-        return {key: getattr(self, key) for key in kept} | {
-            "metrics": named[OURS],
-            "metrics_without_repeats": without[OURS],
+        return {key: getattr(self, key) for key in fields} | {
+            "metrics": by_policy[OURS],
+            "metrics_without_repeats": by_policy_without_repeats[OURS],
             "baselines": {
-                policy.replace(" ", "_"): named[policy]["score"] for policy in baselines
+                policy.replace(" ", "_"): by_policy[policy]["score"]
+                for policy in baselines
             },
-            "policies": [*named.values()],
-            "policies_without_repeats": [*without.values()],
+            "policies": [*by_policy.values()],
+            "policies_without_repeats": [*by_policy_without_repeats.values()],
         }
 
 
@@ -180,89 +181,99 @@ def score_routing(
     takes the text of a query and returns the name of a model of the set, else
     InvalidInput is raised. `seed` draws the bootstrap.
     """
-    found = (
+    routing_set = (
         load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
     )
-    calls = calls_of(found.train, found.models, found.costs)
-    kept = np.setdiff1d(np.arange(len(calls)), found.repeated)
-    own = {
-        name: _choices_of(name, choose, found)
+    calls = calls_of(routing_set.train, routing_set.models, routing_set.costs)
+    rows = np.setdiff1d(np.arange(len(calls)), routing_set.repeated)
+    own_choices = {
+        name: _choices_of(name, choose, routing_set)
         for name, choose in (policies or {}).items()
     }
-    without = scored = _scored(found, found.train, calls, own, seed)
-    if len(kept) < len(calls):
+    without = scored = _scored(routing_set, routing_set.train, calls, own_choices, seed)
+    if len(rows) < len(calls):
         without = _scored(
-            found, found.train_without_repeats, [calls[row] for row in kept], own, seed
+            routing_set,
+            routing_set.train_without_repeats,
+            [calls[row] for row in rows],
+            own_choices,
+            seed,
         )
-    sizes = len(found.test.scores), len(found.train.scores), len(found.repeated)
+    sizes = (
+        len(routing_set.test.scores),
+        len(routing_set.train.scores),
+        len(routing_set.repeated),
+    )
     return RoutingScore(
-        found.name,
+        routing_set.name,
         *sizes,
-        found.models,
-        found.cost_unit,
+        routing_set.models,
+        routing_set.cost_unit,
         scored,
         without,
-        dict(found.published),
+        dict(routing_set.published),
     )
 
 
-def _choices_of(name: str, choose: Chooser, found: RoutingSet) -> Ints:
+def _choices_of(name: str, choose: Chooser, dataset: RoutingSet) -> Ints:
     """The model (a column of the scores) that a policy of one's own chooses for each
     test query.
     """
-    chosen = [choose(text) for text in found.test.queries.texts]
-    if unknown := [each for each in chosen if each not in found.models]:
+    names = [choose(text) for text in dataset.test.queries.texts]
+    if unknown := [each for each in names if each not in dataset.models]:
         raise InvalidInput(
             f"got {unknown[0]!r:.100} from the policy {name!r}; allowed are"
-            f" {', '.join(found.models)}"
+            f" {', '.join(dataset.models)}"
         )
-    return np.array([found.models.index(each) for each in chosen], np.int64)
+    return np.array([dataset.models.index(each) for each in names], np.int64)
 
 
 def _scored(
-    found: RoutingSet,
+    dataset: RoutingSet,
     training: TrainingScores,
     calls: Sequence[tuple[Event, Event]],
-    own: Mapping[str, Ints],
+    own_choices: Mapping[str, Ints],
     seed: int,
 ) -> tuple[PolicyScore, ...]:
     """The scores of the policies after this training, of the router after these calls
     of it, and of `own` choices.
     """
-    scores = found.test.scores
+    scores = dataset.test.scores
     recorded = [event for call in calls for event in call]
-    chosen = {
-        **own,
-        OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes),
+    choices = {
+        **own_choices,
+        OURS: shipped_choices(
+            recorded, dataset.test.queries, dataset.models, dataset.sizes
+        ),
     }
-    chosen |= {
-        each.name: each.fit(training).choose(found.test.queries)
+    choices |= {
+        each.name: each.fit(training).choose(dataset.test.queries)
         for each in (BestSingle(), TaskMatrix())
     }
     return policy_scores(
-        bounds_of(found) | taken(found, chosen), scores.max(axis=1), seed
+        bounds_of(dataset) | taken(dataset, choices), scores.max(axis=1), seed
     )
 
 
-def taken(found: RoutingSet, chosen: Mapping[str, Ints]) -> dict[str, Paid]:
+def taken(dataset: RoutingSet, choices: Mapping[str, Ints]) -> dict[str, Paid]:
     """What policies get for the models that they chose for the test queries."""
-    rows = np.arange(len(found.test.scores))
+    rows = np.arange(len(dataset.test.scores))
     return {
-        name: (found.test.scores[rows, each], found.costs[each])
-        for name, each in chosen.items()
+        name: (dataset.test.scores[rows, each], dataset.costs[each])
+        for name, each in choices.items()
     }
 
 
-def bounds_of(found: RoutingSet) -> dict[str, Paid]:
+def bounds_of(dataset: RoutingSet) -> dict[str, Paid]:
     """The cheapest of the best models of each query, which nobody can know, and a model
     drawn at random, expected.
     """
-    scores = found.test.scores
-    best = np.lexsort((np.broadcast_to(found.costs, scores.shape), -scores), axis=1)[
+    scores = dataset.test.scores
+    best = np.lexsort((np.broadcast_to(dataset.costs, scores.shape), -scores), axis=1)[
         :, 0
     ]
-    uniform = scores.mean(axis=1), np.full(len(scores), found.costs.mean())
-    return taken(found, {"oracle": best}) | {"uniform": uniform}
+    uniform = scores.mean(axis=1), np.full(len(scores), dataset.costs.mean())
+    return taken(dataset, {"oracle": best}) | {"uniform": uniform}
 
 
 def policy_scores(
@@ -281,21 +292,21 @@ def policy_scores(
         achieved - single[:, None],
     ]
     intervals = bootstrap_means(np.hstack(compared), seed=seed)
-    found = []
-    for place, (name, (scores, cost)) in enumerate(values.items()):
-        score, *gains = map(astuple, intervals[place :: len(values)])
+    policies = []
+    for index, (name, (scores, cost)) in enumerate(values.items()):
+        score, *gains = map(astuple, intervals[index :: len(values)])
         ratio = (
             astuple(bootstrap_ratio(cost, paid, seed=seed))
             if paid.mean() > 0
             else (None, None, None)
         )
         row = *score, float((oracle - scores).mean()), float(cost.mean())
-        found.append(PolicyScore._make((name, *row, *chain(*gains), *ratio)))
-    return tuple(found)
+        policies.append(PolicyScore._make((name, *row, *chain(*gains), *ratio)))
+    return tuple(policies)
 
 
 def shipped_choices(
-    calls: list[Event], asked: Queries, models: Sequence[str], sizes: Floats
+    calls: list[Event], queries: Queries, models: Sequence[str], sizes: Floats
 ) -> Ints:
     """The model that `route` picks for each query, (queries,), in a home of its own
     that recorded these calls.
@@ -305,11 +316,11 @@ def shipped_choices(
     """
     with Lab.temporary(models=models_of(models, sizes)) as lab:
         lab.journal.append(calls)
-        number = {name: place for place, name in enumerate([*models])}
+        number = {name: index for index, name in enumerate([*models])}
         picked = cache(
             lambda text: number[lab.route(text, power=MAINS).model or models[0]]
         )
-        return np.array([picked(text) for text in asked.texts], np.int64)
+        return np.array([picked(text) for text in queries.texts], np.int64)
 
 
 def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:
@@ -319,12 +330,12 @@ def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:
     ['small', 'large']
     """
     rank = np.argsort(np.argsort(sizes, kind="stable"))
-    places = (
+    tier_indices = (
         np.rint(rank / max(len(rank) - 1, 1) * (len(_TIERS) - 1)).astype(int).tolist()
     )
     return {
-        name: ModelSettings(tier=_TIERS[place])
-        for name, place in zip(names, places, strict=True)
+        name: ModelSettings(tier=_TIERS[tier_index])
+        for name, tier_index in zip(names, tier_indices, strict=True)
     }
 
 
@@ -338,7 +349,7 @@ def calls_of(
     costs what `costs`, (models,), says.
     """
     good = (training.scores >= SUCCESS_FROM).tolist()
-    found = []
+    calls = []
     for number, (text, successes) in enumerate(
         zip(training.queries.texts, good, strict=True)
     ):
@@ -350,10 +361,10 @@ def calls_of(
             classify(text).query_type,
             models[0],
         )
-        went = zip(models, successes, costs.tolist(), strict=True)
+        results = zip(models, successes, costs.tolist(), strict=True)
         attempts = tuple(
-            Attempt(name, success, cost=cost) for name, success, cost in went
+            Attempt(name, success, cost=cost) for name, success, cost in results
         )
         end = CallEnd(start.trace_id, _AT, any(successes), models[0], attempts=attempts)
-        found.append((start.event(), end.event(start)))
-    return found
+        calls.append((start.event(), end.event(start)))
+    return calls

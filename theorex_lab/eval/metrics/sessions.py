@@ -117,18 +117,18 @@ class PathEnds:
         """The file that it stood for among the first `known`; '' where it stood for
         several, None for none.
         """
-        found = None
+        file = None
         for number, path in self._meant.get(end.lower(), ()):
             if known is not None and number >= known:
                 break
-            found = path
-        return found
+            file = path
+        return file
 
 
 def shortest_end(path: str, ends: PathEnds) -> str:
     """The shortest end of a path that stands for it alone.
 
-    >>> shortest_end("a/x.py", Ends(["a/x.py", "b/x.py", "b/y.py"]))
+    >>> shortest_end("a/x.py", PathEnds(["a/x.py", "b/x.py", "b/y.py"]))
     'a/x.py'
     """
     return next(
@@ -158,63 +158,84 @@ class Scene:
     repeats: tuple[Mapping[str, float], ...]
     used: frozenset[str]
 
-    def terms_wanted(self, *, asked: bool) -> dict[str, float]:
-        """The terms that count: after the first prompt (`asked`), without those that it
-        holds.
+    def terms_wanted(self, *, after_prompt: bool) -> dict[str, float]:
+        """Return the terms that count with their idf.
+
+        Args:
+            after_prompt: The terms of the first prompt do not count.
         """
-        given = words(self.prompt) if asked else frozenset()
+        excluded = words(self.prompt) if after_prompt else frozenset()
         return {
-            word: weight for word, weight in self.terms.items() if word not in given
+            word: weight for word, weight in self.terms.items() if word not in excluded
         }
 
     def named(self, text: str) -> set[str]:
-        """The known files that a text names."""
+        """Return the known files that a text names."""
         quoted = {read_shown_path(token) for token in _QUOTED.findall(text)}
         lines = {line.strip() for line in text.splitlines()}
         text = _ESCAPED.sub(r"\1", text).lower()
-        plain = {self._file(token) for token in set(_TOKEN.findall(text))}
-        odd = {
-            self.ends.file(end, self.known)
-            for end in quoted | lines
-            if end and not _TOKEN.fullmatch(end)
-        }
+        paths: set[str | None] = set()
+        for token in set(_TOKEN.findall(text)):
+            paths.add(self._file(token))
+        for end in quoted | lines:
+            if end and not _TOKEN.fullmatch(end):
+                paths.add(self.ends.file(end, self.known))
         spaced = {path for path in self.files if " " in path and path.lower() in text}
-        return {path for path in plain | odd if path} | spaced
+        return {path for path in paths if path} | spaced
 
     def _file(self, token: str) -> str | None:
-        if (found := self.ends.file(token, self.known)) is None:
+        """Return the known file that a word of a text names."""
+        file = self.ends.file(token, self.known)
+        if file is None:
             token = token.strip(".()[]~%:").removeprefix("./")
-            found = self.ends.file(token, self.known)
-        if not found and "/" in token:  # a checkout's folder stands before the path
+            file = self.ends.file(token, self.known)
+        if not file and "/" in token:  # a checkout's folder stands before the path
             inner = (self.ends.file(end, self.known) for end in ends_of(token)[1:-1])
-            found = next((path for path in inner if path is not None), None)
-        return found
+            file = next((path for path in inner if path is not None), None)
+        return file
 
-    def score(self, text: str, tokens: int, *, asked: bool = False) -> dict[str, float]:
-        """The scores of a context of at most `tokens`; NaN where the session asks for
-        nothing of the kind.
+    def score(
+        self, text: str, tokens: int, *, after_prompt: bool = False
+    ) -> dict[str, float]:
+        """Return the scores of a context; NaN where the session asks for nothing such.
 
-        asked: the context is given after the first prompt, not at the start.
+        Args:
+            text: The context.
+            tokens: The budget; what stands beyond it is not read.
+            after_prompt: The context is given after the first prompt, not at the
+                start.
         """
         text = text.encode()[: _BYTES_PER_TOKEN * tokens].decode("utf-8", "ignore")
         named = self.named(text)
-        held = words(_ESCAPED_WORD.sub(r"\1", text))
-        shown = [word.lower() for word in _WORD.findall(text)]
-        wanted = {"file": self.files, "edit": self.edits}
-        three = {
-            name: share(len(named & paths), len(paths))
-            for name, paths in wanted.items()
+        context_words = words(_ESCAPED_WORD.sub(r"\1", text))
+        shares = {
+            "file": share(len(named & self.files), len(self.files)),
+            "edit": share(len(named & self.edits), len(self.edits)),
+            "term": _held(self.terms_wanted(after_prompt=after_prompt), context_words),
         }
-        three["term"] = _held(self.terms_wanted(asked=asked), held)
-        again = [_held(common, held) >= _HELD_IDF for common in self.repeats]
-        useful = sum(len(word) for word in shown if word in self.used)
+        repeats = [
+            float(_held(common, context_words) >= _HELD_IDF) for common in self.repeats
+        ]
         return {
-            **three,
-            "mean": _mean([value for value in three.values() if not math.isnan(value)]),
-            "repeat": _mean([float(said) for said in again]),
-            "waste": 1 - share(useful, sum(map(len, shown))),
+            **shares,
+            "mean": _mean(
+                [value for value in shares.values() if not math.isnan(value)]
+            ),
+            "repeat": _mean(repeats),
+            "waste": self._waste(text),
             "tokens": float(math.ceil(len(text.encode()) / _BYTES_PER_TOKEN)),
         }
+
+    def _waste(self, text: str) -> float:
+        """Return the share of a text's words, by length, that the session never uses."""
+        n_letters = 0
+        n_useful = 0
+        for word in _WORD.findall(text):
+            lower = word.lower()
+            n_letters += len(lower)
+            if lower in self.used:
+                n_useful += len(lower)
+        return 1 - share(n_useful, n_letters)
 
 
 def share(part: float, whole: float) -> float:
@@ -226,36 +247,35 @@ def _mean(values: Sequence[float]) -> float:
     return share(sum(values), len(values))
 
 
-def _held(weights: Mapping[str, float], held: frozenset[str]) -> float:
+def _held(weights: Mapping[str, float], context_words: frozenset[str]) -> float:
+    """Return the share of the weights whose words a context holds."""
     # Exact sums: words stand in the order of their hashes, which differs from process
     # to process.
-    return share(
-        math.fsum(weight for word, weight in weights.items() if word in held),
-        math.fsum(weights.values()),
-    )
+    held = (weight for word, weight in weights.items() if word in context_words)
+    return share(math.fsum(held), math.fsum(weights.values()))
 
 
 @lru_cache(2)
 def scenes(log: EvalLog) -> Sequence[Scene]:
-    """The sessions of a log that are scored, in the order of their starts; none where
-    it has five or fewer.
+    """Return the sessions of a log that are scored, in the order of their starts.
+
+    There are none where the log has five sessions or fewer.
     """
-    lines = sorted(
-        log.lines, key=lambda line: line.at
-    )  # stable: the log's order among lines of one time
+    # The sort is stable: lines of one time stay in the order of the log.
+    lines = sorted(log.lines, key=lambda line: line.at)
     by_session: dict[str, list[SessionLine]] = defaultdict(list)
     for line in lines:
         by_session[line.session].append(line)
     ordered = sorted(by_session.items(), key=lambda item: (item[1][0].at, item[0]))
     past = _Past()
-    taken = 0
-    found = []
-    for name, own in ordered[FIRST_SESSIONS:]:
-        while lines[taken].at < own[0].at:
-            past.add(lines[taken])
-            taken += 1
-        found.append(past.scene(name, own))
-    return found
+    n_past = 0
+    scored_sessions = []
+    for name, session_lines in ordered[FIRST_SESSIONS:]:
+        while lines[n_past].at < session_lines[0].at:
+            past.add(lines[n_past])
+            n_past += 1
+        scored_sessions.append(past.scene(name, session_lines))
+    return scored_sessions
 
 
 class _Past:
@@ -264,70 +284,82 @@ class _Past:
     def __init__(self) -> None:
         self.ends = PathEnds()
         self.directives = list[frozenset[str]]()
-        self.said: dict[str, set[str]] = defaultdict(set)  # by session
+        self.session_words: dict[str, set[str]] = defaultdict(set)  # by session
         self.sessions_with: Counter[str] = Counter()  # by word
 
     def add(self, line: SessionLine) -> None:
+        """Take in a line of a session."""
         for path in (*line.reads, *line.edits):
             self.ends.add(path)
-        if text := line.prompt or line.message or line.inputs:
-            said = self.said[line.session]
-            new = words(text) - said
-            said |= new
-            self.sessions_with.update(new)
+        text = line.prompt or line.message or line.inputs
+        if text:
+            session_words = self.session_words[line.session]
+            new_words = words(text) - session_words
+            session_words |= new_words
+            self.sessions_with.update(new_words)
         self.directives += [words(sentence) for sentence in _directives(line.prompt)]
 
-    def scene(self, name: str, own: Sequence[SessionLine]) -> Scene:
-        most = max(1.0, _RARE_SHARE * len(self.said))
-        idf = {
-            w: math.log(len(self.said) / n)
-            for w, n in self.sessions_with.items()
-            if n <= most
-        }
-        prompts = [line.prompt for line in own if line.prompt]
-        said = frozenset().union(
-            *map(words, [*prompts, *(line.message for line in own if line.message)])
-        )
-        edits = {path for line in own for path in line.edits}
-        touched = {path for line in own for path in line.reads} | edits
-        known = self.ends.known
-        used = said.union(*(words(line.inputs) for line in own))
-        files, edited = (frozenset(paths & known.keys()) for paths in (touched, edits))
-        terms = {word: idf[word] for word in said if word in idf}
-        repeats = tuple(self._repeats(prompts[1:], idf))
-        prompt = prompts[0] if prompts else ""
+    def scene(self, name: str, lines: Sequence[SessionLine]) -> Scene:
+        """Return the session of these lines, to be scored against the past."""
+        idf = self._idf()
+        prompts = [line.prompt for line in lines if line.prompt]
+        talk_words: set[str] = set()
+        used: set[str] = set()
+        reads: set[str] = set()
+        edits: set[str] = set()
+        for line in lines:
+            talk_words |= words(line.prompt) | words(line.message)
+            used |= words(line.inputs)
+            reads.update(line.reads)
+            edits.update(line.edits)
+        known_files = self.ends.known
         return Scene(
             name,
-            own[0].at,
-            prompt,
+            lines[0].at,
+            prompts[0] if prompts else "",
             self.ends,
-            len(known),
-            files,
-            edited,
-            terms,
-            repeats,
-            used,
+            len(known_files),
+            frozenset((reads | edits) & known_files.keys()),
+            frozenset(edits & known_files.keys()),
+            {word: idf[word] for word in talk_words if word in idf},
+            tuple(self._repeats(prompts[1:], idf)),
+            frozenset(talk_words | used),
         )
+
+    def _idf(self) -> dict[str, float]:
+        """Return the idf of each word that few enough sessions hold."""
+        n_sessions = len(self.session_words)
+        most = max(1.0, _RARE_SHARE * n_sessions)
+        return {
+            word: math.log(n_sessions / n_with)
+            for word, n_with in self.sessions_with.items()
+            if n_with <= most
+        }
 
     def _repeats(
         self, prompts: Sequence[str], idf: Mapping[str, float]
     ) -> Iterator[dict[str, float]]:
-        for sentence in (found for prompt in prompts for found in _directives(prompt)):
-            own = {word for word in words(sentence) if word in idf}
-            earlier = (
-                {word: idf[word] for word in own & before} for before in self.directives
-            )
-            best = max(
-                earlier, key=lambda common: math.fsum(common.values()), default={}
-            )
-            enough = _SHARED_IDF * math.fsum(idf[word] for word in own)
-            if len(best) >= _SHARED_TERMS and math.fsum(best.values()) >= enough:
-                yield best
+        """Yield the terms that each repeated directive shares with an earlier one."""
+        for prompt in prompts:
+            for sentence in _directives(prompt):
+                terms = {word for word in words(sentence) if word in idf}
+                best = self._most_similar(terms, idf)
+                enough = _SHARED_IDF * math.fsum(idf[word] for word in terms)
+                if len(best) >= _SHARED_TERMS and math.fsum(best.values()) >= enough:
+                    yield best
+
+    def _most_similar(
+        self, terms: set[str], idf: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Return the terms in common with the most similar earlier directive."""
+        common = (
+            {word: idf[word] for word in terms & earlier} for earlier in self.directives
+        )
+        return max(common, key=lambda weights: math.fsum(weights.values()), default={})
 
 
 def _directives(prompt: str) -> list[str]:
-    return (
-        [sentence for sentence in sentences(prompt) if _DIRECTIVE.search(sentence)]
-        if prompt
-        else []
-    )
+    """Return the sentences of a prompt that say what to do always, never, instead, …"""
+    if not prompt:
+        return []
+    return [sentence for sentence in sentences(prompt) if _DIRECTIVE.search(sentence)]

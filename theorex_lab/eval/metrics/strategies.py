@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -71,25 +71,32 @@ def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
 
 
 def score_actions(predicted: Sequence[str], gold: Sequence[str]) -> list[float]:
-    """ACTION_SCORES of recorded calls against the right ones, each 0..1.
+    """Return the ACTION_SCORES of recorded calls against the right ones, each 0..1.
 
     >>> score_actions(['get({"id": 1})', 'cancel({"id": 1})'], ['cancel({"id": 1})'])[0]
     0.6666666666666666
     """
-    ours, right = (
-        [called(action) for action in actions] for actions in (predicted, gold)
-    )
-    names = [[name for name, _ in calls] for calls in (ours, right)]
-    parts = [
-        Counter((name, *leaf) for name, leaves in calls for leaf in leaves)
-        for calls in (ours, right)
-    ]
-    longer = max(map(len, names))
+    predicted_calls = [called(action) for action in predicted]
+    gold_calls = [called(action) for action in gold]
+    predicted_names = [name for name, _ in predicted_calls]
+    gold_names = [name for name, _ in gold_calls]
+    longer = max(len(predicted_names), len(gold_names))
+    n_in_order = _common(predicted_names, gold_names)
     return [
-        _f1(*map(Counter, names)),
-        _f1(*parts),
-        _common(*names) / longer if longer else 1.0,
+        _f1(Counter(predicted_names), Counter(gold_names)),
+        _f1(_count_arguments(predicted_calls), _count_arguments(gold_calls)),
+        n_in_order / longer if longer else 1.0,
     ]
+
+
+def _count_arguments(
+    calls: Iterable[tuple[str, frozenset[tuple[str, str]]]],
+) -> Counter[tuple[str, str, str]]:
+    """Count the arguments of calls, as (name of the call, key, value)."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for name, arguments in calls:
+        counts.update((name, key, value) for key, value in arguments)
+    return counts
 
 
 def _f1(ours: Counter[Any], right: Counter[Any]) -> float:
@@ -103,9 +110,9 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
     for name in first:
         above = row
         row = [0]
-        for place, other in enumerate(second):
+        for index, other in enumerate(second):
             row.append(
-                above[place] + 1 if name == other else max(above[place + 1], row[-1])
+                above[index] + 1 if name == other else max(above[index + 1], row[-1])
             )
     return row[-1]
 
@@ -124,93 +131,119 @@ def dreaming(
 
 
 def first_messages(*trials: int) -> list[tuple[TauRun, str]]:
-    """The runs of tau-bench in these trials, of all without any, each with what the
-    user said first.
+    """Return the runs of tau-bench in these trials, each with the user's first message.
+
+    Without trials, those of all are returned.
     """
-    runs = [
-        run
-        for run in fetch_taubench_airline().runs
-        if not trials or run.trial in trials
-    ]
-    return [
-        (run, next(said.text for said in run.messages if said.role == "user"))
-        for run in runs
-    ]
+    messages = []
+    for run in fetch_taubench_airline().runs:
+        if trials and run.trial not in trials:
+            continue
+        of_user = (message.text for message in run.messages if message.role == "user")
+        messages.append((run, next(of_user)))
+    return messages
+
+
+class _Fold(NamedTuple):
+    """Runs to learn strategies from, and the runs that are then asked for.
+
+    Attributes:
+        learnt: The events of each run that is learnt from.
+        queries: The runs that are asked for, each with the user's first message.
+    """
+
+    learnt: list[list[Event]]
+    queries: list[tuple[TauRun, str]]
 
 
 def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[Result]:
-    """What the strategy recalled for a task's first message foretells: for tasks never
-    seen, and for the same once more.
+    """Return what the strategy recalled for a task's first message predicts.
 
-    The first: strategies of the successful trials of 40 tasks, asked for the other 10
-    by the first message of each trial, five times. The second: of trials 0 to 2 of all
-    tasks, asked by trial 3. A result each, as `beside_peers` makes it.
+    The first result is of tasks never seen: strategies of the successful trials of 40
+    tasks are asked for the other 10 by the first message of each trial, five times. The
+    second is of the same tasks once more: strategies of trials 0 to 2 of all tasks are
+    asked for by trial 3. Each result is as `beside_peers` makes it.
     """
-    (log,), runs, used = (
-        load_logs("taubench_airline"),
-        first_messages(),
-        embedder or kept_embedder(),
-    )
-    by_run: dict[str, list[Event]] = defaultdict(list)
+    (log,) = load_logs("taubench_airline")
+    embedder_used = embedder or kept_embedder()
+    runs = first_messages()
+    successes = _successful_runs(log, runs)
+    earlier_trials = [events for run, events in successes if run.trial < TRIALS - 1]
+    folds_by_part = {
+        "other tasks": [_fold(successes, runs, fold) for fold in range(FOLDS)],
+        "the same tasks in trial 3 (a repeat)": [
+            _Fold(earlier_trials, first_messages(TRIALS - 1))
+        ],
+    }
+    return [
+        {
+            "dataset": f"taubench_airline, {part}",
+            **_score_folds(folds, embedder_used, seed),
+        }
+        for part, folds in folds_by_part.items()
+    ]
+
+
+def _successful_runs(
+    log: EvalLog, runs: Sequence[tuple[TauRun, str]]
+) -> list[tuple[TauRun, list[Event]]]:
+    """Return the runs that earned their reward, each with its events."""
+    by_session: dict[str, list[Event]] = defaultdict(list)
     for event in log.events:
-        by_run[event.session].append(event)
-    won = [
-        (run, by_run[f"trial{run.trial}-task{run.task}"])
+        by_session[event.session].append(event)
+    return [
+        (run, by_session[f"trial{run.trial}-task{run.task}"])
         for run, _ in runs
         if run.reward == 1
     ]
-    folds = [
-        (
-            [own for run, own in won if run.task % FOLDS != fold],
-            [one for one in runs if one[0].task % FOLDS == fold],
-        )
-        for fold in range(FOLDS)
-    ]
-    repeat = (
-        [own for run, own in won if run.trial < TRIALS - 1],
-        first_messages(TRIALS - 1),
-    )
-    told = []
-    for part, trials in {
-        "other tasks": folds,
-        "the same tasks in trial 3 (a repeat)": [repeat],
-    }.items():
-        rows: dict[str, list[list[float]]] = defaultdict(list)
-        for learnt, asked in trials:
-            with dreaming([*chain(*learnt)], used) as memory:
-                for method, scored in chain(
-                    *(_foretold(memory, run, query, used) for run, query in asked)
-                ):
-                    rows[method].append(scored)
-        tasks = [run.task for _, asked in trials for run, _ in asked]
-        found = beside_peers(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
-        told.append({"dataset": f"taubench_airline, {part}", **found})
-    return told
 
 
-def _foretold(
+def _fold(
+    successes: Sequence[tuple[TauRun, list[Event]]],
+    runs: Sequence[tuple[TauRun, str]],
+    fold: int,
+) -> _Fold:
+    """Return the runs of a fold's tasks as queries, and those of all other tasks."""
+    learnt = [events for run, events in successes if run.task % FOLDS != fold]
+    queries = [(run, query) for run, query in runs if run.task % FOLDS == fold]
+    return _Fold(learnt, queries)
+
+
+def _score_folds(folds: Sequence[_Fold], embedder: Embedder, seed: int) -> Result:
+    rows: dict[str, list[list[float]]] = defaultdict(list)
+    tasks: list[int] = []
+    for fold in folds:
+        with dreaming([*chain(*fold.learnt)], embedder) as memory:
+            for run, query in fold.queries:
+                tasks.append(run.task)
+                for method, scores in _predicted(memory, run, query, embedder):
+                    rows[method].append(scores)
+    return beside_peers(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
+
+
+def _predicted(
     memory: ReplayAdapter, run: TauRun, query: str, embedder: Embedder
 ) -> Iterator[tuple[str, list[float]]]:
-    """What each method says for a run's first message, scored."""
+    """Yield what each method predicts for a run's first message, scored."""
     gold = [
         f"{action.name}({json.dumps(action.arguments, ensure_ascii=False)})"
         for action in run.gold_actions
     ]
-    known = memory.lab.dreams.trajectories()
-    texts = [trajectory.goal for trajectory in known]
+    trajectories = memory.lab.dreams.trajectories()
+    texts = [trajectory.goal for trajectory in trajectories]
     vectors = embedder.embed([query, *texts])
-    likest = known[int(np.argmax(vectors[1:] @ vectors[0]))]
+    nearest = trajectories[int(np.argmax(vectors[1:] @ vectors[0]))]
+    nearest_by_words = trajectories[int(np.argmax(Bm25().rank(query, texts)))]
     best = max(
-        known, key=lambda trajectory: sum(score_actions(_actions(trajectory), gold))
+        trajectories,
+        key=lambda trajectory: sum(score_actions(_actions(trajectory), gold)),
     )
-    found = memory.lab.dreams.query(query).entry_point
+    strategy = memory.lab.dreams.query(query).entry_point
     methods = {
-        STRATEGIES: [step.action for step in found.steps] if found else [],
-        "nearest run by BM25": _actions(
-            known[int(np.argmax(Bm25().rank(query, texts)))]
-        ),
-        "nearest run by cosine": _actions(likest),
-        "most frequent actions": _frequent(known),
+        STRATEGIES: [step.action for step in strategy.steps] if strategy else [],
+        "nearest run by BM25": _actions(nearest_by_words),
+        "nearest run by cosine": _actions(nearest),
+        "most frequent actions": _frequent(trajectories),
         "best run, chosen by the gold": _actions(best),
     }
     for method, actions in methods.items():
@@ -221,44 +254,49 @@ def _actions(trajectory: Trajectory) -> list[str]:
     return [action.action for action in trajectory.actions]
 
 
-def _frequent(known: Sequence[Trajectory]) -> list[str]:
-    """The calls that half of the runs make, each as it is made most often."""
-    calls = [(called(action)[0], action) for one in known for action in _actions(one)]
-    runs = Counter(
-        name
-        for one in known
-        for name in {called(action)[0] for action in _actions(one)}
-    )
-    often = [name for name, n in runs.most_common() if n >= _OFTEN * len(known)]
-    return [
-        Counter(action for other, action in calls if other == name).most_common(1)[0][0]
-        for name in often
-    ]
+def _frequent(trajectories: Sequence[Trajectory]) -> list[str]:
+    """Return the calls that half of the runs make, each in its most frequent form."""
+    n_runs: Counter[str] = Counter()
+    forms: dict[str, Counter[str]] = defaultdict(Counter)
+    for trajectory in trajectories:
+        names = set()
+        for action in _actions(trajectory):
+            name = called(action)[0]
+            names.add(name)
+            forms[name][action] += 1
+        n_runs.update(names)
+    least = _OFTEN * len(trajectories)
+    frequent_names = [name for name, n in n_runs.most_common() if n >= least]
+    return [forms[name].most_common(1)[0][0] for name in frequent_names]
 
 
 def beside_peers(
     rows: Rows, names: Sequence[str], groups: Sequence[Any], seed: int, first: int
 ) -> Result:
-    """{n, metrics, baselines}: the mean of each column with its 95 % interval, drawn by
-    group; `strategies` are the metrics.
+    """Return {n, metrics, baselines}; `strategies` are the metrics.
 
-    gain: by how much the mean of the first columns of `strategies` is above that of the
-    row, paired.
+    Each figure is the mean of a column with its 95 % interval, drawn by group. gain: by
+    how much the mean of the first columns of `strategies` is above that of the row,
+    paired.
+
+    Args:
+        rows: The scores of each query, by method.
+        names: The names of the columns.
+        groups: The group of each query, such as its task.
+        seed: Draws the intervals.
+        first: How many columns count for the gain.
     """
-    own = np.array(rows[STRATEGIES], float)
-    told = {}
-    for method, given in rows.items():
-        values = np.array(given, float)
-        gain = (own - values)[:, :first].mean(1, keepdims=True)
-        found = zip(
-            [*names, "gain"],
-            bootstrap_means(np.hstack([values, gain]), seed=seed, groups=groups),
-            strict=True,
-        )
-        told[method] = {
-            key: value for name, one in found for key, value in one.named(name).items()
-        }
-    return {"n": len(own), "metrics": told.pop(STRATEGIES), "baselines": told}
+    ours = np.array(rows[STRATEGIES], float)
+    figures: dict[str, dict[str, float]] = {}
+    for method, score_rows in rows.items():
+        values = np.array(score_rows, float)
+        gain = (ours - values)[:, :first].mean(1, keepdims=True)
+        columns = np.hstack([values, gain])
+        intervals = bootstrap_means(columns, seed=seed, groups=groups)
+        figures[method] = {}
+        for name, interval in zip([*names, "gain"], intervals, strict=True):
+            figures[method].update(interval.named(name))
+    return {"n": len(ours), "metrics": figures.pop(STRATEGIES), "baselines": figures}
 
 
 def score_coding(
@@ -267,14 +305,15 @@ def score_coding(
     embedder: Embedder | None = None,
     seed: int = 0,
 ) -> Result:
-    """Does the strategy recalled for the first prompt name the files and commands that
-    the session then uses?
+    """Score whether the strategy recalled for the first prompt names what is used then.
 
-    Shares of those known before; what was done before a session's start is remembered,
-    and dreamt. Every method has as many tokens as the strategy takes, 500 at most;
-    per_100: the mean of file and command for a hundred tokens. A result as
-    `beside_peers` makes it. Raises InvalidInput for a log in which no session can be
-    scored.
+    Scores are shares of the session's files and commands among those known before. What
+    was done before a session's start is remembered, and dreamt. Every method has as
+    many tokens as the strategy takes, 500 at most; per_100: the mean of file and
+    command for a hundred tokens. The result is as `beside_peers` makes it.
+
+    Raises:
+        InvalidInput: No session of the log can be scored.
     """
     log = log if isinstance(log, EvalLog) else load_logs(log)[0]
     rows: dict[str, list[list[float]]] = defaultdict(list)
@@ -285,56 +324,55 @@ def score_coding(
             "BM25 over raw sessions": Bm25(),
             "recent files": Files(short=True),
         }
-        known = set[str]()
-        taken = 0
+        known_commands = set[str]()
+        n_past = 0
         for scene in scenes(log):
-            new = [event for event in log.events[taken:] if event.at < scene.at]
-            taken += len(new)
+            new = [event for event in log.events[n_past:] if event.at < scene.at]
+            n_past += len(new)
             memory.observe(new)
             memory.consolidate(scene.at)
             for peer in peers.values():
                 peer.observe(new)
-            known |= commands_of(new)
-            wanted = known & commands_of(
+            known_commands |= commands_of(new)
+            session_commands = commands_of(
                 event for event in log.events if event.session == scene.session
             )
-            if not (wanted and scene.files):
+            needed_commands = known_commands & session_commands
+            if not needed_commands or not scene.files:
                 continue
-            found = memory.lab.dreams.query(scene.prompt).entry_point
-            text = (
-                "\n".join([found.summary, *(step.action for step in found.steps)])
-                if found
-                else ""
-            )
-            tokens = min(_TOKENS, count_tokens(text))
-            given = {
-                name: peer.items(scene.at, scene.prompt, tokens)
-                for name, peer in peers.items()
-            }
-            shown = {
-                name: "\n".join(item.text for item in items)
-                for name, items in given.items()
-            }
-            for method, whole in {STRATEGIES: text, **shown}.items():
-                rows[method].append(_named(scene, wanted, whole, tokens))
+            tokens, texts = _texts_by_method(memory, peers, scene)
+            for method, text in texts.items():
+                rows[method].append(_named(scene, needed_commands, text, tokens))
     if not rows:
         raise InvalidInput(
-            f"got {log.name}, whose sessions use nothing known before; give a longer log of coding"
+            f"got {log.name}, whose sessions use nothing known before; give a longer"
+            " log of coding"
         )
-    told = beside_peers(
-        rows,
-        ["file", "command", "per_100", "tokens"],
-        range(len(rows[STRATEGIES])),
-        seed,
-        2,
-    )
-    return {"dataset": log.name, **told}
+    names = ["file", "command", "per_100", "tokens"]
+    result = beside_peers(rows, names, range(len(rows[STRATEGIES])), seed, 2)
+    return {"dataset": log.name, **result}
 
 
-def _named(scene: Scene, wanted: set[str], text: str, tokens: int) -> list[float]:
+def _texts_by_method(
+    memory: ReplayAdapter, peers: Mapping[str, Baseline], scene: Scene
+) -> tuple[int, dict[str, str]]:
+    """Return the tokens that the strategy takes, and what each method gives in them."""
+    strategy = memory.lab.dreams.query(scene.prompt).entry_point
+    text = ""
+    if strategy:
+        text = "\n".join([strategy.summary, *(step.action for step in strategy.steps)])
+    tokens = min(_TOKENS, count_tokens(text))
+    texts = {STRATEGIES: text}
+    for name, peer in peers.items():
+        items = peer.items(scene.at, scene.prompt, tokens)
+        texts[name] = "\n".join(item.text for item in items)
+    return tokens, texts
+
+
+def _named(scene: Scene, commands: set[str], text: str, tokens: int) -> list[float]:
     text = text.encode()[: BYTES_PER_TOKEN * tokens].decode(errors="ignore")
     file = share(len(scene.named(text) & scene.files), len(scene.files))
-    command = share(sum(command in text for command in wanted), len(wanted))
+    command = share(sum(command in text for command in commands), len(commands))
     return [file, command, 50 * (file + command) / max(tokens, 1), float(tokens)]
 
 
@@ -372,178 +410,208 @@ def survivors(
     cycles: int = 10,
     embedder: Embedder | None = None,
 ) -> pd.DataFrame:
-    """A log lived through in so many equal parts, with a night after each; a row a
-    cycle.
+    """Replay a log in equal parts, with a night after each; return a row a cycle.
 
     dreamt: trajectories so far.  strategies: that hold.  found: share of past goals
     that find their strategy among the first three.  readable: share of past steps, of
     ways that did not fail, that their strategy still has in kind, as a step or as a
-    branch. Raises InvalidInput for cycles below 1, and for a log without as many
-    events.
+    branch.
+
+    Raises:
+        InvalidInput: There are fewer than 1 cycles, or more than events.
     """
     log = log if isinstance(log, EvalLog) else load_logs(log)[0]
     if not 0 < cycles <= len(log.events):
         raise InvalidInput(
-            f"got {cycles} cycles of {len(log.events)} events; allowed are 1 up to one an event"
+            f"got {cycles} cycles of {len(log.events)} events; allowed are 1 up to one"
+            " an event"
         )
     with closing(
         ReplayAdapter([DESIGN], embedder=embedder or kept_embedder())
     ) as memory:
-        return pd.DataFrame(_lived(memory, log, cycles), columns=_SURVIVED)
+        return pd.DataFrame(_cycle_rows(memory, log, cycles), columns=_SURVIVED)
 
 
-def _lived(
+def _cycle_rows(
     memory: ReplayAdapter, log: EvalLog, cycles: int
 ) -> Iterator[tuple[float, ...]]:
+    """Replay a log in so many parts; yield the figures of `survivors` after each."""
     dreams = memory.lab.dreams
     steps: set[tuple[str, str]] = set()
-    for cycle, part in enumerate(
-        np.array_split(np.arange(len(log.events)), cycles), start=1
-    ):
-        memory.observe([log.events[place] for place in part])
+    parts = np.array_split(np.arange(len(log.events)), cycles)
+    for cycle, part in enumerate(parts, start=1):
+        memory.observe([log.events[number] for number in part])
         memory.consolidate(log.events[part[-1]].at + LATE)
-        told = {one.id: one.goal for one in dreams.trajectories()}
-        known = {one.id: one for one in dreams.strategies(active=None)}
-        made = [
-            event.body
-            for event in memory.lab.journal.tail(
-                0, kinds=["strategy", "strategy_merged"]
-            )
-        ]
-        goals = [
-            (told[body["trajectory"]], body["strategy_id"])
-            for body in made
-            if body["trajectory"] in told
-        ]
-        steps |= {
-            (one.id, step.action)
-            for one in known.values()
-            if one.outcome != Ended.FAILURE
-            for step in one.steps
+        strategies = {
+            strategy.id: strategy for strategy in dreams.strategies(active=None)
         }
-        vectors = vectors_of(memory.lab.home, [goal for goal, _ in goals])
-        near = [
-            [name for name, _ in dreams.vectors.nearest(vector, _TOP)]
-            for vector in vectors
+        for strategy in strategies.values():
+            if strategy.outcome != Ended.FAILURE:
+                steps.update((strategy.id, step.action) for step in strategy.steps)
+        goals = _dreamt_goals(memory)
+        are_found = _are_found(memory, strategies, goals)
+        are_readable = [
+            kind_of(action) in _kinds_of(_holder(strategies, strategy_id))
+            for strategy_id, action in steps
         ]
-        found = [
-            _holder(known, name).id in top
-            for (_, name), top in zip(goals, near, strict=True)
-        ]
-        kept = [
-            kind_of(action) in _held(_holder(known, name)) for name, action in steps
-        ]
-        shares = (sum(has) / max(len(has), 1) for has in (found, kept))
-        yield cycle, len(goals), sum(one.active for one in known.values()), *shares
+        yield (
+            cycle,
+            len(goals),
+            sum(strategy.active for strategy in strategies.values()),
+            sum(are_found) / max(len(are_found), 1),
+            sum(are_readable) / max(len(are_readable), 1),
+        )
 
 
-def _holder(known: Mapping[str, Strategy], name: str) -> Strategy:
-    """The strategy that one was taken into, itself where it was not."""
-    return (
-        _holder(known, known[name].absorbed_by)
-        if known[name].absorbed_by
-        else known[name]
-    )
-
-
-def _held(strategy: Strategy) -> set[str]:
-    return {
-        kind_of(step.action)
-        for step in (*strategy.steps, *(branch.step for branch in strategy.branches))
+def _dreamt_goals(memory: ReplayAdapter) -> list[tuple[str, str]]:
+    """Return the goal of each trajectory that was dreamt, and its strategy's id."""
+    goal_of = {
+        trajectory.id: trajectory.goal
+        for trajectory in memory.lab.dreams.trajectories()
     }
+    events = memory.lab.journal.tail(0, kinds=["strategy", "strategy_merged"])
+    return [
+        (goal_of[event.body["trajectory"]], event.body["strategy_id"])
+        for event in events
+        if event.body["trajectory"] in goal_of
+    ]
+
+
+def _are_found(
+    memory: ReplayAdapter,
+    strategies: Mapping[str, Strategy],
+    goals: Sequence[tuple[str, str]],
+) -> list[bool]:
+    """Return for each goal whether its strategy is among the nearest to it."""
+    vectors = vectors_of(memory.lab.home, [goal for goal, _ in goals])
+    are_found = []
+    for (_, strategy_id), vector in zip(goals, vectors, strict=True):
+        nearest = memory.lab.dreams.vectors.nearest(vector, _TOP)
+        nearest_ids = [name for name, _ in nearest]
+        are_found.append(_holder(strategies, strategy_id).id in nearest_ids)
+    return are_found
+
+
+def _holder(strategies: Mapping[str, Strategy], strategy_id: str) -> Strategy:
+    """Return the strategy that this one was merged into, or itself."""
+    strategy = strategies[strategy_id]
+    while strategy.absorbed_by:
+        strategy = strategies[strategy.absorbed_by]
+    return strategy
+
+
+def _kinds_of(strategy: Strategy) -> set[str]:
+    """Return the kinds of a strategy's steps and branches."""
+    branch_steps = (branch.step for branch in strategy.branches)
+    return {kind_of(step.action) for step in (*strategy.steps, *branch_steps)}
 
 
 def score_constraints(
     *, embedder: Embedder | None = None, seed: int = 0
 ) -> dict[str, Any]:
-    """Do constraints of trials 0 to 2 of tau-bench reach the context of similar tasks
-    in trial 3, and of no other?
+    """Score whether constraints reach the context of similar tasks, and of no other.
 
-    A pair is what is asked, a task or the first prompt of one of as many simulated
-    coding sessions, and a task with a constraint. It is similar where it is the same
-    task, or where the names of the gold actions that change something are mostly alike
-    (Jaccard .5). {dataset, n, metrics, baselines}: precision and recall over all pairs;
-    same_task: recall for the task itself; stray: share of the pairs with coding
-    sessions that are shown. The baseline shows everything.
+    The constraints are of trials 0 to 2 of tau-bench, the tasks those of trial 3. A
+    pair is a query (a task, or the first prompt of one of as many simulated coding
+    sessions) and a task with a constraint. It is similar where it is the same task, or
+    where the names of the gold actions that change something are mostly alike (Jaccard
+    .5).
+
+    Returns:
+        {dataset, n, metrics, baselines}: precision and recall over all pairs;
+        same_task: recall for the task itself; stray: share of the pairs with coding
+        sessions that are shown. The baseline shows everything.
     """
-    asked, (log,), (other,) = (
-        first_messages(TRIALS - 1),
-        load_logs("taubench_airline"),
-        load_logs("simulated_sessions"),
-    )
-    gold = {
-        run.task: {
-            done.name for done in run.gold_actions if not _LOOKS.match(done.name)
-        }
-        for run, _ in asked
-    }
-    prompts = {
-        event.session: event.body["text"]
-        for event in other.events[::-1]
-        if event.kind == "prompt"
-    }
-    queries = [(run.task, text) for run, text in asked] + [
-        (-1, text) for text in [*prompts.values()][: len(asked)]
-    ]
-    with dreaming(
-        [event for event in log.events if not event.session.startswith("trial3")],
-        embedder,
-    ) as memory:
-        own = [
-            one
-            for strategy in memory.lab.dreams.strategies()
-            for one in strategy.constraints
-        ]
-        told = {one.id: int(_TASK.findall(one.trajectory)[0]) for one in own}
-        shown = [
-            {told.get(item) for item in memory.lab.context(text).items}
-            for _, text in queries
-        ]
-    pairs = [
-        (number, queries[number][0], of, of in shown[number])
-        for number in range(len(queries))
-        for of in sorted({*told.values()})
-    ]
-    rows = np.array(
-        [
-            (number, _alike(gold, task, of), task == of, task < 0, has)
-            for number, task, of, has in pairs
-        ]
-    )
-    about = {
+    runs = first_messages(TRIALS - 1)
+    (log,) = load_logs("taubench_airline")
+    (coding_log,) = load_logs("simulated_sessions")
+    gold = _changing_actions(runs)
+    queries = [(run.task, text) for run, text in runs]
+    queries += [(-1, text) for text in _first_prompts(coding_log)[: len(runs)]]
+    earlier = [event for event in log.events if not event.session.startswith("trial3")]
+    with dreaming(earlier, embedder) as memory:
+        task_of = _tasks_of_constraints(memory)
+        shown_tasks = []
+        for _, text in queries:
+            items = memory.lab.context(text).items
+            shown_tasks.append({task_of.get(item) for item in items})
+    pairs: list[tuple[float, ...]] = []
+    for number, (task, _) in enumerate(queries):
+        for other_task in sorted(set(task_of.values())):
+            pairs.append(
+                (
+                    number,
+                    _alike(gold, task, other_task),
+                    task == other_task,
+                    task < 0,
+                    other_task in shown_tasks[number],
+                )
+            )
+    rows = np.array(pairs)
+    return {
         "dataset": "taubench_airline, constraints",
         "n": len(rows),
-        "constraints": len(told),
-    }
-    everything = _reach(rows[:, :4], np.ones(len(rows)), seed)
-    return {
-        **about,
+        "constraints": len(task_of),
         "metrics": _reach(rows[:, :4], rows[:, 4], seed),
-        "baselines": {"everything": everything},
+        "baselines": {"everything": _reach(rows[:, :4], np.ones(len(rows)), seed)},
     }
 
 
-def _alike(gold: Mapping[int, set[str]], task: int, of: int) -> bool:
-    one = gold.get(task, set())
-    other = gold[of]
-    return task == of or (
-        bool(one & other) and len(one & other) >= _ALIKE * len(one | other)
-    )
+def _changing_actions(
+    runs: Sequence[tuple[TauRun, str]],
+) -> dict[int, set[str]]:
+    """Return by task the names of the gold actions that change something."""
+    names_by_task = {}
+    for run, _ in runs:
+        names = {action.name for action in run.gold_actions}
+        names_by_task[run.task] = {name for name in names if not _LOOKS.match(name)}
+    return names_by_task
 
 
-def _reach(rows: Any, given: Any, seed: int) -> dict[str, float]:
-    number, near, same, strange = rows.T
+def _first_prompts(log: EvalLog) -> list[str]:
+    """Return the first prompt of each session, that of the last session first."""
+    prompts = {
+        event.session: event.body["text"]
+        for event in log.events[::-1]
+        if event.kind == "prompt"
+    }
+    return [*prompts.values()]
+
+
+def _tasks_of_constraints(memory: ReplayAdapter) -> dict[str, int]:
+    """Return the task that each constraint comes from, by the constraint's id."""
+    task_of = {}
+    for strategy in memory.lab.dreams.strategies():
+        for constraint in strategy.constraints:
+            task_of[constraint.id] = int(_TASK.findall(constraint.trajectory)[0])
+    return task_of
+
+
+def _alike(gold: Mapping[int, set[str]], task: int, other_task: int) -> bool:
+    """Return whether two tasks are the same, or share most of their actions."""
+    if task == other_task:
+        return True
+    names = gold.get(task, set())
+    other_names = gold[other_task]
+    n_common = len(names & other_names)
+    return n_common > 0 and n_common >= _ALIKE * len(names | other_names)
+
+
+def _reach(rows: Any, is_shown: Any, seed: int) -> dict[str, float]:
+    number, is_similar, is_same, is_stray = rows.T
     among = {
-        "precision": (given, near),
-        "recall": (near, given),
-        "same_task": (same, given),
-        "stray": (strange, given),
+        "precision": (is_shown, is_similar),
+        "recall": (is_similar, is_shown),
+        "same_task": (is_same, is_shown),
+        "stray": (is_stray, is_shown),
     }
-    told: dict[str, float] = {}
-    for name, (chosen, values) in among.items():
-        if (kept := chosen.astype(bool)).any():
-            told |= bootstrap_mean(values[kept], seed, number[kept]).named(name)
-    return told
+    figures: dict[str, float] = {}
+    for name, (counted, values) in among.items():
+        if (rows_counted := counted.astype(bool)).any():
+            figures |= bootstrap_mean(
+                values[rows_counted], seed, number[rows_counted]
+            ).named(name)
+    return figures
 
 
 def made_up() -> dict[str, Any]:

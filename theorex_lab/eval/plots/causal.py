@@ -5,8 +5,7 @@ that is, bans, drift, and half-lives.
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import networkx as nx
@@ -24,7 +23,6 @@ from theorex_lab.designs.causal.items import gene_text
 from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.eval.metrics.causal import lab_of as lab_of
 from theorex_lab.eval.plots import axes
-from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.memory.intervals import wilson
 from theorex_lab.store.lab import Lab
@@ -46,20 +44,20 @@ def attempts_of(lab: Lab) -> pd.DataFrame:
     """A row an attempt that was closed: at (µs), signals, key, where (what failed),
     gene (its id), did (in words), success.
     """
-    did = {gene["id"]: gene_text(gene) for gene in lab.causal.genes()}
+    acts_by_gene = {gene["id"]: gene_text(gene) for gene in lab.causal.genes()}
     rows = []
     for event in lab.journal.tail(0, kinds=["attempt_closed"]):
         signals = event.body["signal"]["signals"]
         gene = (event.body.get("gene") or {}).get("id")
         if gene:
-            told = (
+            names = (
                 event.body["signal"]["key"],
                 _where(signals),
                 gene,
-                did.get(gene, gene),
+                acts_by_gene.get(gene, gene),
             )
             rows.append(
-                (event.at, signals, *told, event.body["outcome"]["status"] == SUCCESS)
+                (event.at, signals, *names, event.body["outcome"]["status"] == SUCCESS)
             )
     return pd.DataFrame(rows, columns=list(_COLUMNS))
 
@@ -68,8 +66,10 @@ def _where(signals: Sequence[str]) -> str:
     """What failed, and the class of its error, else the error itself."""
     parts = dict(signal.partition(":")[::2] for signal in signals)
     called = parts.get("command") or parts.get("tool") or "a call"
-    told = parts.get("class") or parts.get("errsig", "").strip().removeprefix("Error: ")
-    return f"{called}: {told}" if told else called
+    error = parts.get("class") or parts.get("errsig", "").strip().removeprefix(
+        "Error: "
+    )
+    return f"{called}: {error}" if error else called
 
 
 def _short(text: str, most: int) -> str:
@@ -85,17 +85,24 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
     """What failed, what was then done, and what came of it: the wider an arrow the more
     often; of the deeds tried most.
     """
-    shown = attempts[attempts.did.isin(_most(attempts.did, most))]
-    columns = _most(shown["where"], most), _most(shown.did, most), list(_COLOURS)
-    shown = shown[shown["where"].isin(columns[0])]
+    attempts_drawn = attempts[attempts.did.isin(_most(attempts.did, most))]
+    columns = (
+        _most(attempts_drawn["where"], most),
+        _most(attempts_drawn.did, most),
+        list(_COLOURS),
+    )
+    attempts_drawn = attempts_drawn[attempts_drawn["where"].isin(columns[0])]
     ax = axes.new_axes(ax, width=11, height=1.2 + 0.5 * max(map(len, columns)))
     rows = zip(
-        shown["where"], shown.did, np.where(shown.success, *_COLOURS), strict=True
+        attempts_drawn["where"],
+        attempts_drawn.did,
+        np.where(attempts_drawn.success, *_COLOURS),
+        strict=True,
     )
     edges = Counter(
         edge
-        for where, did, end in rows
-        for edge in (((0, where), (1, did)), ((1, did), (2, end)))
+        for where, act, end in rows
+        for edge in (((0, where), (1, act)), ((1, act), (2, end)))
     )
     graph = nx.DiGraph([*edges])
     names = [(x, name) for x, column in enumerate(columns) for name in column]
@@ -118,18 +125,20 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
         node_size=60,
         alpha=0.7,
     )
-    for (x, name), place in places.items():
+    for (x, name), position in places.items():
         clear = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
         axes.note(
             ax,
             _short(name, 46),
-            place,
+            position,
             (-8, 0, 8)[x],
             above=6 * (x == 1),
             fontsize=8,
             bbox=clear,
         )
-    title = f"{len(shown)} attempts: what failed, what was done, what came of it"
+    title = (
+        f"{len(attempts_drawn)} attempts: what failed, what was done, what came of it"
+    )
     return axes.finish_axes(
         ax, hidden=("top", "right", "bottom", "left"), xlim=(-0.9, 2.4), title=title
     )
@@ -141,11 +150,15 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
     """
     pairs = _most(zip(attempts.key, attempts.gene, strict=True), most)
     now = attempts["at"].max()
-    told = {name: (name, "first") for name in ("did", "where")} | {
+    aggregations = {name: (name, "first") for name in ("did", "where")} | {
         "n": ("success", "size"),
         "hits": ("success", "sum"),
     }
-    rows = attempts.groupby(["key", "gene"]).agg(last=("at", "max"), **told).loc[pairs]
+    rows = (
+        attempts.groupby(["key", "gene"])
+        .agg(last=("at", "max"), **aggregations)
+        .loc[pairs]
+    )
     ax = axes.new_axes(ax, width=10, height=1.6 + 0.34 * max(len(pairs), 2))
     places = np.arange(len(pairs))
     look = [axes.key("success, 95 % interval", **axes.look_of(0))]
@@ -176,7 +189,7 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
     names = zip(rows["where"], rows.did, rows.n, strict=True)
     axes.name_rows(
         ax,
-        [f"{_short(where, 44)} → {_short(did, 40)} ({n})" for where, did, n in names],
+        [f"{_short(where, 44)} → {_short(act, 40)} ({n})" for where, act, n in names],
         fontsize=8,
     )
     axes.legend_below(ax, look)
@@ -207,25 +220,25 @@ def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axe
     genes = _most(attempts.gene, most)
     now = attempts["at"].max()
     first = attempts.drop_duplicates("key").set_index("key")
-    did = attempts.drop_duplicates("gene").set_index("gene").did
+    acts_by_gene = attempts.drop_duplicates("gene").set_index("gene").did
     table = evidence_of(attempts)
     settings = CausalSettings()
     cells = np.zeros((len(keys), len(genes)))
     for row, key in enumerate(keys):
-        known = records(table, first.signals[key], genes, settings, now)
+        history = records(table, first.signals[key], genes, settings, now)
         advice = advice_from(table, first.signals[key], genes, settings, now)
         for column, gene in enumerate(genes):
             states = (
-                bool(known[gene].best),
+                bool(history[gene].best),
                 gene in advice.banned_gene_ids,
                 gene == advice.preferred_gene_id,
             )
             cells[row, column] = max(
-                (place + 1 for place, holds in enumerate(states) if holds), default=0
+                (number + 1 for number, holds in enumerate(states) if holds), default=0
             )
     ax = axes.new_axes(ax, width=10, height=2.8 + 0.34 * len(keys))
     rows = [_short(first["where"][key], 52) for key in keys]
-    columns = [_short(did[gene], 30) for gene in genes]
+    columns = [_short(acts_by_gene[gene], 30) for gene in genes]
     look: dict[str, Any] = {
         "cmap": ListedColormap([*_CELLS.values()]),
         "vmin": -0.5,
@@ -260,30 +273,30 @@ def draw_advice(
     days = None if math.isinf(half_life_days) else half_life_days
     settings = CausalSettings(edge_half_life_days=days, gene_half_life_days=days)
     ordered = attempts.sort_values("at")
-    own = attempts[attempts.key == attempts.key.mode()[0]]
-    signals = own.signals.iloc[0]
-    pool = _most(own.gene, genes)
-    did = ordered.drop_duplicates("gene").set_index("gene").did
+    attempts_of_error = attempts[attempts.key == attempts.key.mode()[0]]
+    signals = attempts_of_error.signals.iloc[0]
+    pool = _most(attempts_of_error.gene, genes)
+    acts_by_gene = ordered.drop_duplicates("gene").set_index("gene").did
     at = ordered["at"].tolist()
-    told = [
-        advice_from(evidence_of(ordered[: n + 1]), signals, pool, settings, then)
-        for n, then in enumerate(at)
+    advice_by_attempt = [
+        advice_from(evidence_of(ordered[: n + 1]), signals, pool, settings, moment)
+        for n, moment in enumerate(at)
     ]
     figure = Figure(figsize=(10, 6.5), layout="constrained")
     above, below = figure.subplots(2, height_ratios=(3, 2))
     for number, gene in enumerate(pool):
         look = {
             "color": axes.colour_of(number),
-            "label": _short(did[gene], 60),
+            "label": _short(acts_by_gene[gene], 60),
             "drawstyle": "steps-post",
         }
         above.plot(
             (np.array(at) - at[0]) / MICROSECONDS_PER_DAY,
-            [advice.scores[gene] for advice in told],
+            [advice.scores[gene] for advice in advice_by_attempt],
             **look,
         )
     axes.legend_below(above, columns=2)
-    order = list(told[-1].scores)
+    order = list(advice_by_attempt[-1].scores)
     intensity = drift_intensity(len(pool), explicit=drift)
     among = min(len(order), max(2, math.ceil(len(order) * intensity))) if drift else 1
     below.barh(
@@ -291,47 +304,23 @@ def draw_advice(
         [1 / among] * among,
         color=[axes.colour_of(pool.index(gene)) for gene in order[:among]],
     )
-    axes.name_rows(below, [_short(did[gene], 46) for gene in order], fontsize=8)
+    axes.name_rows(
+        below, [_short(acts_by_gene[gene], 46) for gene in order], fontsize=8
+    )
     title = _short(f"After {_where(signals)}", 80)
     axes.finish_axes(
-        above, ylabel="score", xlabel="days", title=f"{title}; {_aging(half_life_days)}"
+        above,
+        ylabel="score",
+        xlabel="days",
+        title=f"{title}; {describe_half_life(half_life_days)}",
     )
-    shown = f"Drift {'on' if drift else 'off'}: intensity {intensity:.2f}"
-    axes.finish_axes(below, xlim=(0, 1), xlabel="chance to be chosen", title=shown)
+    drift_title = f"Drift {'on' if drift else 'off'}: intensity {intensity:.2f}"
+    axes.finish_axes(
+        below, xlim=(0, 1), xlabel="chance to be chosen", title=drift_title
+    )
     return figure
 
 
-def _aging(days: float) -> str:
+def describe_half_life(days: float) -> str:
+    """Return the half-life in words."""
     return "evidence never ages" if math.isinf(days) else f"half-life {days:g} days"
-
-
-def advice_explorer(sources: Mapping[str, Frame]) -> Any:
-    """A choice of half-lives, a switch for drift and how many genes there are, over
-    `draw_advice`; sources: attempts by name.
-
-    Returns an ipywidgets VBox. Raises InvalidInput for no source.
-    """
-    explorer = Explorer[Frame](
-        {name: partial(pd.DataFrame.copy, one) for name, one in sources.items()},
-        "attempts",
-    )
-    lives = {
-        "options": [("7", 7.0), ("30", 30.0), ("45", 45.0), ("never ages", math.inf)],
-        "value": 30.0,
-    }
-    half_life = control("SelectionSlider", "Half-life (days)", **lives)
-    drift = control("Checkbox", "Drift", value=False)
-    genes = control(
-        "IntSlider", "Genes to choose among", value=6, min=1, max=len(axes.LINE_COLOURS)
-    )
-
-    def drawn(attempts: Frame) -> tuple[str, Figure]:
-        told = (
-            f"{len(attempts)} attempts, {_aging(half_life.value)}, drift"
-            f" {'on' if drift.value else 'off'}"
-        )
-        figure = draw_advice(attempts, half_life.value, drift.value, genes.value)
-        return paragraph(f"{told} among {genes.value} genes"), figure
-
-    explorer.source.description = "Attempts"
-    return explorer.box([half_life, drift, genes], lambda _=None: explorer.show(drawn))

@@ -122,18 +122,18 @@ def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes
     A line is the mean of all sessions up to there; a mark is a session.
     """
     ax = axes.new_axes(ax, width=9.0)
-    found = replayed.frame.dropna(subset=["share"])
-    if found.empty:
+    rows = replayed.frame.dropna(subset=["share"])
+    if rows.empty:
         return axes.say(ax, "no session needed a file that was known before")
-    number = range(1, len(found) + 1)
-    for place, (column, label) in enumerate(
+    number = range(1, len(rows) + 1)
+    for line, (column, label) in enumerate(
         {"share": replayed.design, "recent_files": "recent files"}.items()
     ):
-        look = axes.look_of(place)
-        ax.scatter(number, found[column], s=14, alpha=0.4, **look)
+        look = axes.look_of(line)
+        ax.scatter(number, rows[column], s=14, alpha=0.4, **look)
         ax.plot(
             number,
-            found[column].expanding().mean(),
+            rows[column].expanding().mean(),
             color=look["color"],
             label=f"{label}, mean so far",
         )
@@ -160,9 +160,9 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     if table.empty:
         return axes.say(ax, "nothing was scored yet")
     for number, (method, row) in enumerate(table.iterrows()):
-        found = [row[f"recall@{depth}"] for depth in depths]
+        recalls = [row[f"recall@{depth}"] for depth in depths]
         look = axes.look_of(number)
-        ax.plot(depths, found, label=str(method).replace("_", ", "), **look)
+        ax.plot(depths, recalls, label=str(method).replace("_", ", "), **look)
         for depth, span in zip(
             depths,
             bootstrap_means(scores[method]) if method in scores else (),

@@ -45,20 +45,20 @@ def plot_forgetting_curves(
     law, for thresholds outside 0 <= mild <= active <= 1, or where `longest_days` is not
     above 0.
     """
-    chosen = [laws] if isinstance(laws, Law) else list(laws)
-    if not chosen or not longest_days > 0:
+    all_laws = [laws] if isinstance(laws, Law) else list(laws)
+    if not all_laws or not longest_days > 0:
         raise InvalidInput(
-            f"got {len(chosen)} laws and longest_days {longest_days!r}; give a law and days above 0"
+            f"got {len(all_laws)} laws and longest_days {longest_days!r}; give a law and days above 0"
         )
     tiers(
         [], active_threshold, mild_threshold
     )  # refuses thresholds that contradict each other
     ax = axes.new_axes(ax)
     ages = np.linspace(0.0, longest_days, 400)
-    for number, law in enumerate(chosen):
+    for number, law in enumerate(all_laws):
         colour = axes.colour_of(number)
         width = 1.8 + 0.8 * (
-            len(chosen) - 1 - number
+            len(all_laws) - 1 - number
         )  # a curve that coincides with a later one shows at its sides
         once, often = (
             law.importance(law.raw(Items.of(ages, count=mentions)))
@@ -93,13 +93,17 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     ax.set_axis_off()
     if not len(graph):
         return axes.say(ax, "No concepts yet: write something first")
-    shown = _strongest(graph)
-    left_out = len(graph) - len(shown)
-    title = f"The {len(shown)} concepts of highest importance ({left_out:,} more are not drawn)"
-    title = title if left_out else f"All {len(shown)} concepts and how they are linked"
+    drawn_graph = _strongest(graph)
+    left_out = len(graph) - len(drawn_graph)
+    title = f"The {len(drawn_graph)} concepts of highest importance ({left_out:,} more are not drawn)"
+    title = (
+        title
+        if left_out
+        else f"All {len(drawn_graph)} concepts and how they are linked"
+    )
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08), title=title)
-    at = dict(zip(shown, _layout(shown, seed), strict=True))
-    for first, second, strength in shown.edges(data="strength", default=0.1):
+    at = dict(zip(drawn_graph, _layout(drawn_graph, seed), strict=True))
+    for first, second, strength in drawn_graph.edges(data="strength", default=0.1):
         ends = np.array([at[first], at[second]])
         ax.plot(
             *ends.T,
@@ -108,7 +112,7 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
             linewidth=0.6 + 4 * min(strength, 1.0),
             zorder=1,
         )
-    for node, data in shown.nodes.items():
+    for node, data in drawn_graph.nodes.items():
         diameter = 6 + 14 * data["importance_weight"]
         colour = axes.TIER_COLOURS[data["relevance_tier"]]
         ax.plot(
@@ -134,11 +138,11 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
             zorder=3,
             path_effects=outline,
         )
-    found = {data["relevance_tier"] for data in shown.nodes.values()}
+    tiers_drawn = {data["relevance_tier"] for data in drawn_graph.nodes.values()}
     keys = [
         axes.key(name, "o", color=colour)
         for name, colour in axes.TIER_COLOURS.items()
-        if name in found
+        if name in tiers_drawn
     ]
     axes.legend_below(
         ax, [*keys, axes.key("link (by strength)", ls="-", color="#7F7F7F")], columns=6
@@ -212,7 +216,7 @@ def plot_law_scores(
     )
     ax = axes.new_axes(ax, width=7.5, height=1.4 + 0.34 * len(laws))
     order = np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()
-    for place, row in enumerate(order):
+    for height, row in enumerate(order):
         colour, marker = (
             (axes.TIER_COLOURS["ACTIVE"], "D")
             if chosen[row]
@@ -221,7 +225,7 @@ def plot_law_scores(
         axes.draw_interval(
             ax,
             mrr[row],
-            place,
+            height,
             low[row],
             high[row],
             level=True,
@@ -283,7 +287,7 @@ def _strongest(graph: Any) -> Any:
     """The part of the graph that is drawn, its nodes and edges in an order that does
     not hang on their insertion.
     """
-    kept = sorted(
+    strongest = sorted(
         graph.nodes.items(),
         key=lambda item: (
             -item[1]["importance_weight"],
@@ -291,11 +295,11 @@ def _strongest(graph: Any) -> Any:
             str(item[0]),
         ),
     )[:GRAPH_NODES]
-    shown = nx.Graph()
-    shown.add_nodes_from(kept)
-    edges = graph.subgraph(node for node, _ in kept).edges(data=True)
-    shown.add_edges_from(sorted(edges, key=lambda edge: sorted(map(str, edge[:2]))))
-    return shown
+    part = nx.Graph()
+    part.add_nodes_from(strongest)
+    edges = graph.subgraph(node for node, _ in strongest).edges(data=True)
+    part.add_edges_from(sorted(edges, key=lambda edge: sorted(map(str, edge[:2]))))
+    return part
 
 
 def _layout(graph: Any, seed: int) -> Floats:

@@ -3,7 +3,6 @@ sliders change them.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -18,7 +17,6 @@ from theorex_lab.designs.dreams.strategies import (
     vectors_of,
 )
 from theorex_lab.eval.plots import axes
-from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 from theorex_lab.search.embed import Embedder
 from theorex_lab.store.lab import Lab
 from theorex_lab.text.line import one_line
@@ -57,30 +55,30 @@ def plot_strategies(
     edges: as `strategies.all_edges` gives them. The newest 20 are drawn, of each the
     first 14 steps.
     """
-    shown = [*strategies][-_MOST_ROWS:]
-    ax = axes.new_axes(ax, width=9.0, height=1.4 + 0.36 * max(len(shown), 2))
+    newest = [*strategies][-_MOST_ROWS:]
+    ax = axes.new_axes(ax, width=9.0, height=1.4 + 0.36 * max(len(newest), 2))
     graph = nx.DiGraph()
-    ids = {one.id for one in shown}
-    for row, one in enumerate(shown):
+    ids = {strategy.id for strategy in newest}
+    for row, strategy in enumerate(newest):
         kinds = [
             "goal",
             *(
                 "step seen again" if step.seen > 1 else "step"
-                for step in one.steps[:_MOST_STEPS]
+                for step in strategy.steps[:_MOST_STEPS]
             ),
         ]
         ways = [
-            (one.id if not place else f"{one.id}.{place - 1}", kind)
+            (strategy.id if not place else f"{strategy.id}.{place - 1}", kind)
             for place, kind in enumerate(kinds)
         ]
         for place, (node, kind) in enumerate(ways):
             graph.add_node(node, at=(place, row), kind=kind)
         nx.add_path(graph, [node for node, _ in ways])
-        beside = [(branch.after + 1.5, "done instead") for branch in one.branches]
-        beside += [(0.5, "not to be done")] * bool(one.constraints)
+        beside = [(branch.after + 1.5, "done instead") for branch in strategy.branches]
+        beside += [(0.5, "not to be done")] * bool(strategy.constraints)
         for number, (after, kind) in enumerate(beside):
             graph.add_node(
-                (one.id, number), at=(min(after, len(kinds)), row - 0.3), kind=kind
+                (strategy.id, number), at=(min(after, len(kinds)), row - 0.3), kind=kind
             )
     places = nx.get_node_attributes(graph, "at")
     leads = nx.DiGraph(
@@ -110,8 +108,11 @@ def plot_strategies(
         connectionstyle="arc3,rad=0.4",
         node_size=70,
     )
-    told = [f"{one.goal} (v{one.version}, {one.confidence:.0%})" for one in shown]
-    axes.name_rows(ax, [one_line(words, _WORDS) for words in told], fontsize=8)
+    labels = [
+        f"{strategy.goal} (v{strategy.version}, {strategy.confidence:.0%})"
+        for strategy in newest
+    ]
+    axes.name_rows(ax, [one_line(words, _WORDS) for words in labels], fontsize=8)
     ax.tick_params(left=False, labelleft=True)
     keys = [axes.key(kind, "o", color=colour) for kind, colour in _KINDS.items()]
     axes.legend_below(
@@ -160,12 +161,12 @@ def dreamt(
 
     merge, drift: the settings mergeSimilarity and driftThreshold.
     """
-    own = {"dreams": {"mergeSimilarity": merge, "driftThreshold": drift}}
-    with Lab.temporary(embedder=embedder, designs=own) as lab:
+    designs = {"dreams": {"mergeSimilarity": merge, "driftThreshold": drift}}
+    with Lab.temporary(embedder=embedder, designs=designs) as lab:
         for trace in traces.values():
             lab.dreams.capture(**trace)
             lab.dreams.dream()
-        found = lab.dreams.strategies()
+        strategies = lab.dreams.strategies()
         entry = lab.dreams.query(contexts[0]).entry_point
         way: Way = []
         if entry is not None:
@@ -181,7 +182,7 @@ def dreamt(
                 for state, words in zip(states, contexts, strict=True)
             ]
             way = [*zip(contexts, paths, cosines.max(0).tolist(), strict=True)]
-        return found, all_edges(lab.home, found), way
+        return strategies, all_edges(lab.home, strategies), way
 
 
 def draw_dream(
@@ -198,29 +199,3 @@ def draw_dream(
     plot_strategies(strategies, edges, ax=above)
     plot_way(way, limit, ax=below)
     return figure
-
-
-def dream_explorer(sources: Mapping[str, Traces], contexts: Sequence[str]) -> Any:
-    """Sliders for mergeSimilarity and driftThreshold over `draw_dream`; returns an
-    ipywidgets VBox. Raises InvalidInput for no source.
-    """
-    explorer: Explorer[Traces] = Explorer(
-        {name: partial(dict, traces) for name, traces in sources.items()}, "traces"
-    )
-    merge = control(
-        "FloatSlider", "Merge from a cosine of", value=0.85, min=0.3, max=1.0, step=0.05
-    )
-    drift = control(
-        "FloatSlider", "Drift below a cosine of", value=0.3, min=0.0, max=1.0, step=0.05
-    )
-
-    def drawn(traces: Traces) -> tuple[str, Figure]:
-        strategies, edges, way = dreamt(traces, contexts, merge.value, drift.value)
-        told = (
-            f"{len(traces)} traces became {len(strategies)} strategies;"
-            f" {', '.join(path for _, path, _ in way)}"
-        )
-        return paragraph(told), draw_dream(strategies, edges, way, drift.value)
-
-    explorer.source.description = "Traces"
-    return explorer.box([merge, drift], lambda _=None: explorer.show(drawn))

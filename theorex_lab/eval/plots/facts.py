@@ -40,15 +40,15 @@ def plot_fact_graph(
     drawn.
     """
     ax = axes.new_axes(ax, width=9.0, height=6.0)
-    shown = sorted(facts, key=lambda fact: fact.at)[-_MOST:]
-    if not shown:
+    newest = sorted(facts, key=lambda fact: fact.at)[-_MOST:]
+    if not newest:
         return axes.say(ax, "No facts yet")
-    entities = list(dict.fromkeys(fact.entity for fact in shown))
-    ids = {fact.id for fact in shown}
+    entities = list(dict.fromkeys(fact.entity for fact in newest))
+    ids = {fact.id for fact in newest}
     replaced = nx.DiGraph(
-        [(fact.id, old) for fact in shown for old in fact.supersedes if old in ids]
+        [(fact.id, old) for fact in newest for old in fact.supersedes if old in ids]
     )
-    graph = nx.Graph([(fact.entity, fact.id) for fact in shown])
+    graph = nx.Graph([(fact.entity, fact.id) for fact in newest])
     places = nx.spring_layout(
         nx.compose(graph, replaced.to_undirected()),
         seed=seed,
@@ -66,11 +66,11 @@ def plot_fact_graph(
         ax=ax,
     )
     look = {
-        "node_color": [COLOURS[_state(fact, now)] for fact in shown],
+        "node_color": [COLOURS[_state(fact, now)] for fact in newest],
         "edgecolors": "#444444",
         "node_size": 150,
     }
-    nx.draw_networkx_nodes(graph, places, [fact.id for fact in shown], ax=ax, **look)
+    nx.draw_networkx_nodes(graph, places, [fact.id for fact in newest], ax=ax, **look)
     clear = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
     for entity in entities:
         axes.note(ax, entity, tuple(places[entity]), above=7, weight="bold", bbox=clear)
@@ -81,5 +81,5 @@ def plot_fact_graph(
     )
     ax.set_axis_off()
     return axes.finish_axes(
-        ax, title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}"
+        ax, title=f"{len(newest)} facts of {len(entities)} entities, {to_iso(now)[:10]}"
     )

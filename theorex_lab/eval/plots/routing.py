@@ -49,22 +49,22 @@ def plot_matrix(
     rates = np.full(shape, np.nan)
     texts = np.full(shape, "", dtype=object)
     for row in frame.itertuples():
-        place = kinds.index(row.query_type), models.index(row.model)
+        cell = kinds.index(row.query_type), models.index(row.model)
         rate = "–" if np.isnan(row.success_rate) else f"{row.success_rate:.0%}"
         count = f"{row.n:,.1f}".removesuffix(".0")  # a fraction where evidence has aged
-        texts[place] = f"{rate}\nn {count}, {100 * row.low:.0f}–{row.high:.0%}"
+        texts[cell] = f"{rate}\nn {count}, {100 * row.low:.0f}–{row.high:.0%}"
         if row.usable:
-            rates[place] = row.success_rate
+            rates[cell] = row.success_rate
         else:
             ax.add_patch(
                 Rectangle(
-                    (place[1] - 0.5, place[0] - 0.5), 1, 1, linewidth=0, **_UNUSABLE
+                    (cell[1] - 0.5, cell[0] - 0.5), 1, 1, linewidth=0, **_UNUSABLE
                 )
             )
         if choices and choices.get(row.query_type) == row.model:
             ax.add_patch(
                 Rectangle(
-                    (place[1] - 0.46, place[0] - 0.44), 0.92, 0.88, zorder=3, **_CHOSEN
+                    (cell[1] - 0.46, cell[0] - 0.44), 0.92, 0.88, zorder=3, **_CHOSEN
                 )
             )
     broken = ["\n".join(wrap(model, 13)) for model in models]
@@ -102,8 +102,8 @@ def plot_costs(
     )
     best = [
         (cost, -lost)
-        for place, (cost, lost) in enumerate(real)
-        if all(lost < other for _, other in real[:place])
+        for rank, (cost, lost) in enumerate(real)
+        if all(lost < other for _, other in real[:rank])
     ]
     ax.step(
         *zip(*best, strict=True),

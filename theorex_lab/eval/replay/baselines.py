@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,8 +52,8 @@ def text_of(event: Event) -> str:
     members = {"tool_used": ("command", "input"), "turn_ended": ("message",)}.get(
         event.kind, ("text", "decision")
     )
-    found = next((body[name] for name in members if body.get(name)), "")
-    return found if isinstance(found, str) else ""
+    text = next((body[name] for name in members if body.get(name)), "")
+    return text if isinstance(text, str) else ""
 
 
 class Baseline:
@@ -86,16 +86,17 @@ class Baseline:
         return items_within(self.items(now, query, tokens), tokens, 0)
 
     def said(self, *kinds: str, characters: int = PROMPT_CHARACTERS) -> Iterator[Item]:
-        """Texts of these kinds of events (of all without any), newest first, each once."""
-        seen = set()
+        """Yield the texts of these kinds of events, newest first, each once.
+
+        Without kinds, the texts of all events are given.
+        """
+        texts = set()
         for event in reversed(self.events):
-            text = (
-                one_line(text_of(event), characters)
-                if not kinds or event.kind in kinds
-                else ""
-            )
-            if text and text not in seen:
-                seen.add(text)
+            if kinds and event.kind not in kinds:
+                continue
+            text = one_line(text_of(event), characters)
+            if text and text not in texts:
+                texts.add(text)
                 yield Item(text, (event.id,))
 
 
@@ -150,22 +151,20 @@ class LastSession(Baseline):
     """Gives the files and prompts of the session that spoke last."""
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        last = (
-            max(self.events, key=lambda event: event.at).session if self.events else ""
-        )
-        own = [event for event in reversed(self.events) if event.session == last]
+        last = ""
+        if self.events:
+            last = max(self.events, key=lambda event: event.at).session
         files: dict[str, Item] = {}
-        for event in own:
+        prompts: list[Item] = []
+        for event in reversed(self.events):
+            if event.session != last:
+                continue
             for path, _ in sorted(paths_of(event), key=lambda touch: -touch[1]):
                 files.setdefault(path, Item(path, (event.id,)))
-        prompts = (event for event in own if event.kind == "prompt")
-        return [
-            *files.values(),
-            *(
-                Item(one_line(text_of(said), PROMPT_CHARACTERS), (said.id,))
-                for said in prompts
-            ),
-        ]
+            if event.kind == "prompt":
+                text = one_line(text_of(event), PROMPT_CHARACTERS)
+                prompts.append(Item(text, (event.id,)))
+        return [*files.values(), *prompts]
 
 
 class Bm25(Baseline):
@@ -188,39 +187,40 @@ class Bm25(Baseline):
                 self.texts[text] = Item(text, (event.id,))
 
     def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """How like the query each text is; at 0 it is not given."""
+        """Return how similar each text is to the query; at 0 it is not given."""
         for text in texts:
             if text not in self._words:
                 self._words[text] = words(text)
                 self._texts_with.update(self._words[text])
-        n = len(self._words)
-        mean = max(1.0, self._texts_with.total() / max(1, len(self._words)))
-        known = {word: self._texts_with[word] for word in words(query)}
-        idf = {
-            word: math.log(1 + (n - held + 0.5) / (held + 0.5))
-            for word, held in known.items()
-        }
-        own = [self._words[text] for text in texts]
-        shared = [math.fsum(idf[word] for word in idf.keys() & held) for held in own]
-        lengths = (1 + 1.2 * (0.25 + 0.75 * len(held) / mean) for held in own)
-        return [
-            found * 2.2 / length for found, length in zip(shared, lengths, strict=True)
-        ]
+        n_texts = len(self._words)
+        mean_length = max(1.0, self._texts_with.total() / max(1, n_texts))
+        idf = {}
+        for word in words(query):
+            n_with = self._texts_with[word]
+            idf[word] = math.log(1 + (n_texts - n_with + 0.5) / (n_with + 0.5))
+        similarities = []
+        for text in texts:
+            text_words = self._words[text]
+            shared = math.fsum(idf[word] for word in idf.keys() & text_words)
+            length = 1 + 1.2 * (0.25 + 0.75 * len(text_words) / mean_length)
+            similarities.append(shared * 2.2 / length)
+        return similarities
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        asked = query, len(self.events)
-        if query.strip() and self._ranked[0] != asked:
+        if not query.strip():
+            return ()
+        request = query, len(self.events)
+        if self._ranked[0] != request:
             newest = list(self.texts.values())[::-1]
-            worth = np.asarray(self.rank(query, [item.text for item in newest]), float)
-            self._ranked = (
-                asked,
-                [
-                    newest[row]
-                    for row in np.argsort(-worth, kind="stable")
-                    if worth[row] > 0
-                ],
+            similarity = np.asarray(
+                self.rank(query, [item.text for item in newest]), float
             )
-        return self._ranked[1] if query.strip() else ()
+            order = np.argsort(-similarity, kind="stable")
+            self._ranked = (
+                request,
+                [newest[row] for row in order if similarity[row] > 0],
+            )
+        return self._ranked[1]
 
 
 class Shuffled(Baseline):
@@ -265,56 +265,78 @@ class OracleLines(Baseline):
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         if isinstance(self._target, Scene):
-            said = (
+            spoken = (
                 Item(text_of(event), (event.id,))
                 for event in reversed(self.events)
                 if event.kind in _SPOKEN
             )
-            return _best_lines(self._target, said, asked=bool(query))
-        wanted = self._target.answers if self._target else frozenset()
+            return _best_lines(self._target, spoken, after_prompt=bool(query))
+        answers = self._target.answers if self._target else frozenset()
         return (
             Item(text_of(event), (event.id,))
             for event in self.events
-            if event.id in wanted
+            if event.id in answers
         )
 
 
-def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[Item]:
-    """Paths and sentences, always the one next that holds most of what is still wanted
-    for its length.
+class _Line(NamedTuple):
+    """A line that the oracle may give, and the paths and terms that it holds."""
+
+    item: Item
+    needs: frozenset[str]
+
+
+def _best_lines(
+    scene: Scene, spoken: Iterable[Item], *, after_prompt: bool
+) -> Iterator[Item]:
+    """Yield paths and sentences, always the one that holds most of what is still needed.
+
+    What a line holds counts by its length: a short line stands before a long one.
     """
-    terms = scene.terms_wanted(asked=asked)
+    weights_left = _weights(scene, after_prompt=after_prompt)
+
+    def loss(line: _Line) -> float:
+        weight = math.fsum(weights_left.get(need, 0.0) for need in line.needs)
+        return -weight / (len(line.item.text.encode()) + 1)
+
+    lines = _lines(scene, spoken, scene.terms_wanted(after_prompt=after_prompt))
+    scored_lines = ((loss(line), number, line) for number, line in enumerate(lines))
+    pool = heapq.nsmallest(_MOST_LINES, scored_lines)
+    while pool:
+        former_loss, number, line = heapq.heappop(pool)
+        current_loss = loss(line)
+        if current_loss > former_loss:  # what it holds was given meanwhile
+            if current_loss:
+                heapq.heappush(pool, (current_loss, number, line))
+            continue
+        yield line.item
+        for need in line.needs:
+            weights_left.pop(need, None)
+
+
+def _weights(scene: Scene, *, after_prompt: bool) -> dict[str, float]:
+    """Return how much each term and each file of a session counts."""
+    terms = scene.terms_wanted(after_prompt=after_prompt)
     total = math.fsum(terms.values()) or 1.0
-    wanted = {word: weight / total for word, weight in terms.items()}
+    weights = {word: weight / total for word, weight in terms.items()}
     for path in scene.files:
-        wanted[path] = 1 / len(scene.files) + (
-            1 / len(scene.edits) if path in scene.edits else 0.0
-        )
-    lines = {path: (Item(path), frozenset([path])) for path in sorted(scene.files)}
-    for item in said:
+        weights[path] = 1 / len(scene.files)
+        if path in scene.edits:
+            weights[path] += 1 / len(scene.edits)
+    return weights
+
+
+def _lines(
+    scene: Scene, spoken: Iterable[Item], terms: Mapping[str, float]
+) -> list[_Line]:
+    """Return the needed files, and the sentences that hold two terms or more, each once."""
+    lines = {path: _Line(Item(path), frozenset([path])) for path in sorted(scene.files)}
+    for item in spoken:
         for sentence in sentences(item.text):
             held = frozenset(word for word in words(sentence) if word in terms)
             if len(held) > 1:
-                lines.setdefault(sentence, (Item(sentence, item.events), held))
-
-    def loss(line: tuple[Item, frozenset[str]]) -> float:
-        return -math.fsum(wanted.get(thing, 0.0) for thing in line[1]) / (
-            len(line[0].text.encode()) + 1
-        )
-
-    pool = heapq.nsmallest(
-        _MOST_LINES,
-        ((loss(line), number, line) for number, line in enumerate(lines.values())),
-    )
-    while pool:
-        worth, number, line = heapq.heappop(pool)
-        if (now := loss(line)) > worth:  # what it holds was given meanwhile
-            if now:
-                heapq.heappush(pool, (now, number, line))
-            continue
-        yield line[0]
-        for thing in line[1]:
-            wanted.pop(thing, None)
+                lines.setdefault(sentence, _Line(Item(sentence, item.events), held))
+    return list(lines.values())
 
 
 BASELINES: dict[str, Callable[[], Baseline]] = {
@@ -398,39 +420,40 @@ class ReplayAdapter:
         )
 
     def _given(
-        self, found: Iterable[tuple[str, Iterable[str]]], tokens: int
+        self, texts: Iterable[tuple[str, Iterable[str]]], tokens: int
     ) -> list[Item]:
-        """Texts with the events that they rest on, a line each, as far as the tokens
-        reach.
+        """Return texts with the events that they rest on, as far as the tokens reach.
+
+        Each text is a line.
         """
-        given, left = [], BYTES_PER_TOKEN * tokens + 1  # no line break after the last
-        for text, ids in found:
-            left -= len(text.encode()) + 1
-            if left < 0:
+        items: list[Item] = []
+        bytes_left = BYTES_PER_TOKEN * tokens + 1  # no line break after the last
+        for text, ids in texts:
+            bytes_left -= len(text.encode()) + 1
+            if bytes_left < 0:
                 break
-            given.append(Item(text, self._observed(ids)))
-        return given
+            items.append(Item(text, self._observed(ids)))
+        return items
 
     def _observed(self, ids: Iterable[str]) -> tuple[str, ...]:
-        """The events that it was shown which these events rest on; ids of anything else
-        rest on none.
+        """Return the observed events that these events rest on.
+
+        Ids of anything else rest on none.
         """
-        found: dict[str, None] = {}
-        asked = set(ids)
-        seen = set[str]()
-        while asked:
-            events = list(self.lab.journal.read(ids=sorted(asked)))
-            seen |= asked
-            found.update(
-                dict.fromkeys(event.id for event in events if event.id in self._shown)
-            )
-            asked = {
-                parent
-                for event in events
-                if event.id not in self._shown
-                for parent in event.lineage
-            } - seen
-        return tuple(found)
+        observed_ids: dict[str, None] = {}
+        pending_ids = set(ids)
+        visited_ids = set[str]()
+        while pending_ids:
+            events = list(self.lab.journal.read(ids=sorted(pending_ids)))
+            visited_ids |= pending_ids
+            parent_ids = set[str]()
+            for event in events:
+                if event.id in self._shown:
+                    observed_ids[event.id] = None
+                else:
+                    parent_ids.update(event.lineage)
+            pending_ids = parent_ids - visited_ids
+        return tuple(observed_ids)
 
     def size(self) -> int:
         """Bytes of the home."""
@@ -511,9 +534,9 @@ def memory_named(
         raise InvalidInput(
             f"got the memory {name!r}; allowed are {allowed}, or a class of yours as module:Name"
         )
-    found: Any = designs.get(name) or import_string(name)
-    if not (isinstance(found, Design) or callable(found)):
+    memory: Any = designs.get(name) or import_string(name)
+    if not (isinstance(memory, Design) or callable(memory)):
         raise InvalidInput(
             f"got the memory {name!r}; allowed is a class of the four methods, or a Design"
         )
-    return found  # type: ignore[no-any-return]
+    return memory  # type: ignore[no-any-return]

@@ -138,14 +138,14 @@ class _Policy:
             list[list[int]](),
         )  # steps: as `_COLUMNS` has them
 
-    def ask(self, again: Integers, mentioned: Integers) -> None:
+    def ask(self, known_items: Integers, mentioned: Integers) -> None:
         """Known items are mentioned again since the last scan; all that is mentioned
         wakes.
         """
         self.asked = [
-            len(again),
-            int(self.asleep[again].sum()),
-            int((~self.shown[again]).sum()),
+            len(known_items),
+            int(self.asleep[known_items].sum()),
+            int((~self.shown[known_items]).sum()),
         ]
         self.asleep[mentioned] = False
 
@@ -162,7 +162,7 @@ class _Policy:
             | ((tier == Tier.LESS) & (memory.age >= settings.sleep_after_days))
         ] = Tier.SLEEPING
         self.asleep[rows] = tier == Tier.SLEEPING
-        held = np.bincount(tier, minlength=len(Tier))[list(_TIERS)].tolist()
+        tier_counts = np.bincount(tier, minlength=len(Tier))[list(_TIERS)].tolist()
         room = TokenBudget(settings.context_tokens, used=HEADING_TOKENS)
         items = rows[
             self._in_context(
@@ -175,7 +175,7 @@ class _Policy:
         self.shown[:] = False
         self.shown[items] = True
         self.steps.append(
-            [*held, len(items), settings.context_tokens - room.left, *self.asked]
+            [*tier_counts, len(items), settings.context_tokens - room.left, *self.asked]
         )
 
     def _in_context(
@@ -185,18 +185,23 @@ class _Policy:
         recorded = memory.recorded
         rows = memory.rows
         cheapest = int(recorded.item_tokens[rows].min())
-        most = max(room.left, 0) // cheapest + 1
+        n_fitting = max(room.left, 0) // cheapest + 1
         hottest = awake
-        if len(awake) > 2 * most:  # sorting all of them is dear
-            hottest = awake[raw[awake] >= np.partition(raw[awake], -most)[-most]]
-        for chosen in (hottest, awake):
-            known = rows[chosen]
+        if len(awake) > 2 * n_fitting:  # sorting all of them is dear
+            hottest = awake[
+                raw[awake] >= np.partition(raw[awake], -n_fitting)[-n_fitting]
+            ]
+        for candidates in (hottest, awake):
+            item_ids = rows[candidates]
             before = room.left
             order = rank_order(
-                raw[chosen], memory.count[chosen], memory.counts.last[known], known
+                raw[candidates],
+                memory.count[candidates],
+                memory.counts.last[item_ids],
+                item_ids,
             )
-            prices = recorded.item_tokens[known[order]]
-            taken = chosen[
+            prices = recorded.item_tokens[item_ids[order]]
+            rows_in_context = candidates[
                 order[
                     room.fill(
                         prices, np.zeros_like(prices), self.section_price, room.left
@@ -204,11 +209,11 @@ class _Policy:
                 ]
             ]
             if (
-                len(chosen) == len(awake) or room.left < cheapest
+                len(candidates) == len(awake) or room.left < cheapest
             ):  # else a cooler one may find room
                 break
             room.left = before
-        return taken
+        return rows_in_context
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,20 +251,23 @@ class Replay(Rows[dict[str, Any]]):
         all scans: means of what was awake and in the context. asked_*: known items
         mentioned again, those asleep and those absent, and as rates 0..1.
         """
-        held = self.steps[-1, :4].tolist()
+        tier_counts = self.steps[-1, :4].tolist()
         context = self.steps[:, 4:6].mean(axis=0).tolist()
         asked = self.steps[:, 6:].sum(axis=0).tolist()
-        again = max(asked[0], 1)
-        known = {"items": sum(held), **dict(zip(_COLUMNS, held, strict=False))}
+        n_asked = max(asked[0], 1)
+        last_scan = {
+            "items": sum(tier_counts),
+            **dict(zip(_COLUMNS, tier_counts, strict=False)),
+        }
         awake = float(self.steps[:, :3].sum(axis=1).mean())
         means = {
             "mean_awake": awake,
             "mean_context_items": context[0],
             "mean_context_tokens": context[1],
         }
-        rates = {"asleep_rate": asked[1] / again, "absent_rate": asked[2] / again}
+        rates = {"asleep_rate": asked[1] / n_asked, "absent_rate": asked[2] / n_asked}
         return {
-            **known,
+            **last_scan,
             **means,
             **dict(zip(_COLUMNS[6:], asked, strict=True)),
             **rates,

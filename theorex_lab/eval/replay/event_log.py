@@ -45,16 +45,16 @@ class EventLog:
         >>> EventLog.of(log)
         EventLog(3 mentions of 2 items)
         """
-        kept = np.flatnonzero(~log.deleted)
-        rows, link, ends = together(log.event, log.item, kept)
+        mentions = np.flatnonzero(~log.deleted)
+        rows, link, ends = together(log.event, log.item, mentions)
         tokens = line_tokens(
             np.array([name_bytes(name) for name in log.items], np.int64)
         )
         return cls(
             log.items,
             tokens,
-            log.time[kept],
-            log.item[kept],
+            log.time[mentions],
+            log.item[mentions],
             ends,
             log.time[rows],
             link,

@@ -129,12 +129,12 @@ class _Watched:
     def __init__(
         self,
         make: Callable[[], MemoryDesign],
-        given: dict[str, str],
-        done: Callable[[], None],
+        contexts: dict[str, str],
+        advance: Callable[[], None],
     ) -> None:
         self._memory: Any = make()
-        self._given = given
-        self._done = done
+        self._given = contexts
+        self._done = advance
         self._session = ""
         self.observe = self._memory.observe
         self.consolidate = self._memory.consolidate
@@ -153,7 +153,7 @@ class _Watched:
         self._done()
         return items
 
-    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
+    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:  # noqa: ARG002 - only starts are replayed
         return []
 
     def close(self) -> None:
@@ -172,17 +172,23 @@ def replay_sessions(
     seed: int = 0,
     progress: bool | None = None,
 ) -> SessionReplay:
-    """Let a memory live through a log of sessions, and keep what it gives at each start
-    beside what was then needed.
+    """Replay a log of sessions; return what a memory gives at each start beside the needs.
 
-    A session is scored from the sixth on, by `scores.session_scores`.  tokens: the
-    budget of a context.  also: other budgets, which are scored in `compared`.  design:
-    a design or baseline, or one's own (see `compare`).  last: only the last so many
-    sessions are asked about.  settings: of the design's home.  seed: draws the
-    intervals.  progress: a bar (None: in a terminal or notebook).
+    A session is scored from the sixth on, as `metrics.sessions` says.
 
-    Raises InvalidInput for a log of five sessions or fewer, for numbers below 1, and
-    where the memory failed.
+    Args:
+        log: The sessions.
+        tokens: The budget of a context.
+        also: Other budgets, which are scored in `compared`.
+        design: A design or baseline, or one's own (see `compare`).
+        last: Only the last so many sessions are asked about.
+        settings: Those of the design's home.
+        seed: Draws the intervals.
+        progress: Whether there is a bar (None: in a terminal or notebook).
+
+    Raises:
+        InvalidInput: The log has five sessions or fewer, a number is below 1, or the
+            memory failed.
     """
     budgets = tuple(dict.fromkeys([tokens, *also]))
     if min(*budgets, 1 if last is None else last, 1) < 1:
@@ -190,50 +196,50 @@ def replay_sessions(
             f"got tokens {budgets} and last {last}; allowed are whole numbers from 1"
         )
     log = replace(log, probes=())
-    if not (asked := scenes(log)):
+    scored_sessions = scenes(log)
+    if not scored_sessions:
         raise InvalidInput(
             f"got the log {log.name} of too few; allowed are more than {FIRST_SESSIONS}"
             " sessions"
         )
-    wanted = asked[-last:] if last else asked
-    named = names_of([design, *(name for name in (RECENT, NOTHING) if name != design)])
+    chosen_sessions = scored_sessions[-last:] if last else scored_sessions
+    peers = [name for name in (RECENT, NOTHING) if name != design]
+    memories = names_of([design, *peers])
     plan = Plan(budgets, seed=seed)
-    with closing(
-        bar(len(named) * len(wanted) * len(budgets), 0, progress, "sessions", "replay")
-    ) as shown:
-        # A start asks nothing, so that no vector is compared; the quick embedder saves
-        # the time of a model's.
-        tell = partial(shown.update, 1)
-        given = {"settings": settings, "embedder": HashedNgramEmbedder()}
-        makers = {
-            name: ReplayAdapterMaker(memory, given=given)
-            for name, memory in named.items()
-        }
-        lived = {
-            name: _lived(log, name, make, wanted, plan, tell)
-            for name, make in makers.items()
-        }
-    compared = Comparison(tuple(trial for trial, _ in lived.values()), plan)
-    first = next(iter(lived.values()))[1]
-    recent = lived[RECENT][1]
-    return SessionReplay(
-        [_row(scene, first, recent) for scene in wanted], compared, len(asked)
-    )
+    n_contexts = len(memories) * len(chosen_sessions) * len(budgets)
+    # A start asks nothing, so that no vector is compared; the quick embedder saves the
+    # time of a model's.
+    options = {"settings": settings, "embedder": HashedNgramEmbedder()}
+    trials: dict[str, Trial] = {}
+    contexts: dict[str, dict[str, str]] = {}
+    with closing(bar(n_contexts, 0, progress, "sessions", "replay")) as progress_bar:
+        advance = partial(progress_bar.update, 1)
+        for name, memory in memories.items():
+            make = ReplayAdapterMaker(memory, given=options)
+            trials[name], contexts[name] = _replayed(
+                log, name, make, chosen_sessions, plan, advance
+            )
+    compared = Comparison(tuple(trials.values()), plan)
+    first_contexts = next(iter(contexts.values()))
+    rows = [_row(scene, first_contexts, contexts[RECENT]) for scene in chosen_sessions]
+    return SessionReplay(rows, compared, len(scored_sessions))
 
 
-def _lived(
+def _replayed(
     log: EvalLog,
     name: str,
     make: ReplayAdapterMaker,
-    wanted: Sequence[Scene],
+    chosen_sessions: Sequence[Scene],
     plan: Plan,
-    done: Callable[[], None],
+    advance: Callable[[], None],
 ) -> tuple[Trial, dict[str, str]]:
-    """The trial of a memory, of the wanted sessions' starts alone, and what it gave
-    there.
+    """Return the trial of a memory, of the chosen starts alone, and what it gave there.
+
+    Raises:
+        InvalidInput: The memory failed.
     """
-    given = {scene.session: "" for scene in wanted}
-    trial = try_out(log, name, lambda: _Watched(make, given, done), plan)
+    contexts = {scene.session: "" for scene in chosen_sessions}
+    trial = try_out(log, name, lambda: _Watched(make, contexts, advance), plan)
     if trial.problems:
         raise InvalidInput(
             f"the memory {name} failed on {log.name}: {next(iter(trial.problems))};"
@@ -242,29 +248,30 @@ def _lived(
     trial.given = [
         answer
         for answer in trial.given
-        if answer.mode == INJECT and answer.unit in given
+        if answer.mode == INJECT and answer.unit in contexts
     ]
-    return trial, given
+    return trial, contexts
 
 
 def _row(
-    scene: Scene, given: dict[str, str], recent: dict[str, str]
+    scene: Scene, contexts: dict[str, str], recent_contexts: dict[str, str]
 ) -> ReplayedSession:
-    texts = [texts.get(scene.session, "") for texts in (given, recent)]
-    named, by_recent = (
-        tuple(sorted(scene.named(text) & scene.files)) for text in texts
-    )
-    n = len(scene.files)
+    """Return what was given at a session's start, beside what was then needed."""
+    context = contexts.get(scene.session, "")
+    recent = recent_contexts.get(scene.session, "")
+    named_files = tuple(sorted(scene.named(context) & scene.files))
+    named_by_recent = tuple(sorted(scene.named(recent) & scene.files))
+    n_files = len(scene.files)
     return ReplayedSession(
-        scene.session,
-        scene.at,
-        one_line(scene.prompt, _PROMPT_CHARACTERS),
-        texts[0],
-        tuple(sorted(scene.files)),
-        tuple(sorted(scene.edits)),
-        named,
-        by_recent,
-        share(len(named), n),
-        share(len(by_recent), n),
-        share(0, n),
+        session=scene.session,
+        at=scene.at,
+        prompt=one_line(scene.prompt, _PROMPT_CHARACTERS),
+        given=context,
+        needed=tuple(sorted(scene.files)),
+        edits=tuple(sorted(scene.edits)),
+        named=named_files,
+        named_by_recent=named_by_recent,
+        share=share(len(named_files), n_files),
+        recent_files=share(len(named_by_recent), n_files),
+        nothing=share(0, n_files),
     )

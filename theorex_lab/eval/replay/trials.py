@@ -79,8 +79,8 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """The trial as JSON values; what was not asked for is null."""
-        told: dict[str, Any] = json.loads(TypeAdapter(Trial).dump_json(self))
-        return told
+        members: dict[str, Any] = json.loads(TypeAdapter(Trial).dump_json(self))
+        return members
 
 
 @dataclass(frozen=True)
@@ -124,21 +124,23 @@ def _targets(log: EvalLog) -> list[tuple[int, Target]]:
 
 
 def _answers(target: Target, at: int, plan: Plan, ask: Ask) -> Iterator[ScoredAnswer]:
-    """What is given within each budget, scored."""
-    unit = (
-        target.session if isinstance(target, Scene) else f"{target.at}:{target.query}"
-    )
-    query = target.prompt if isinstance(target, Scene) else target.query
+    """Yield what is given within each budget, scored."""
+    if isinstance(target, Scene):
+        unit = target.session
+        query = target.prompt
+    else:
+        unit = f"{target.at}:{target.query}"
+        query = target.query
     for budget in plan.budgets:
+        arguments_by_mode: dict[str, tuple[Any, ...]] = {INJECT: (at, budget)}
         # A session that begins without a prompt asks for nothing of its own.
-        asked = {
-            INJECT: (at, budget),
-            **({RETRIEVE: (query, at, budget)} if query.strip() else {}),
-        }
-        for mode, given in asked.items():
-            items = ask(mode, given, budget)
+        if query.strip():
+            arguments_by_mode[RETRIEVE] = (query, at, budget)
+        for mode, arguments in arguments_by_mode.items():
+            items = ask(mode, arguments, budget)
             if isinstance(target, Scene):
-                scores = target.score(text_of(items), budget, asked=mode == RETRIEVE)
+                text = text_of(items)
+                scores = target.score(text, budget, after_prompt=mode == RETRIEVE)
             else:
                 scores = score_probe(target, items)
             yield ScoredAnswer(unit, mode, budget, scores)
@@ -162,17 +164,17 @@ def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
     ... )
     {'evidence_recall': 0.5, 'answer_words': 1.0, 'stale': nan, 'tokens': 2.0}
     """
-    given = {event for item in items for event in item.events}
+    event_ids = {event for item in items for event in item.events}
     text = text_of(items)
     readable = text.casefold()
-    found = sum(
+    n_words = sum(
         re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", readable) is not None
         for word in probe.words
     )
     return {
-        "evidence_recall": share(len(given & probe.answers), len(probe.answers)),
-        "answer_words": share(found, len(probe.words)),
-        "stale": share(len(given & probe.stale), len(probe.stale)),
+        "evidence_recall": share(len(event_ids & probe.answers), len(probe.answers)),
+        "answer_words": share(n_words, len(probe.words)),
+        "stale": share(len(event_ids & probe.stale), len(probe.stale)),
         "tokens": float(count_tokens(text)),
     }
 
@@ -209,24 +211,24 @@ class GuardedMemory:
         threading.Thread(target=self._work, daemon=True).start()
         self.memory = self._call("make", make)
 
-    def call(self, name: str, *given: Any) -> Any:
+    def call(self, name: str, *arguments: Any) -> Any:
         """What the memory's method gives, None where it has none of that name. Raises
         Failed.
         """
         return self._call(
             name,
             lambda: (
-                getattr(self.memory, name)(*given)
+                getattr(self.memory, name)(*arguments)
                 if hasattr(self.memory, name)
                 else None
             ),
         )
 
-    def items(self, name: str, *given: Any) -> Any:
+    def items(self, name: str, *arguments: Any) -> Any:
         """What `inject` or `retrieve` gives, read to its end, so that a generator has
         the deadline too. Raises Failed.
         """
-        return self._call(name, lambda: _read(getattr(self.memory, name)(*given)))
+        return self._call(name, lambda: _read(getattr(self.memory, name)(*arguments)))
 
     def close(self) -> None:
         """Close the memory, where it can be closed, and end its thread. Raises Failed
@@ -243,7 +245,7 @@ class GuardedMemory:
             raise MemoryFailure("an earlier call did not answer in time")
         self._jobs.put((name, job))
         try:
-            found, error = self._answers.get(timeout=self._timeout)
+            answer, error = self._answers.get(timeout=self._timeout)
         except queue.Empty:
             self._lost = True
             raise MemoryFailure(
@@ -253,7 +255,7 @@ class GuardedMemory:
             raise MemoryFailure(
                 f"{name} raised {type(error).__name__}: {error}"
             ) from error
-        return found
+        return answer
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -263,7 +265,7 @@ class GuardedMemory:
                 answer: tuple[Any, BaseException | None] = (function(), None)
             # Whatever a memory of somebody else's raises is its result; `_call` raises
             # it again as Failed.
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit) as error:  # noqa: BLE001
                 answer = (None, error)
             self.seconds[name] = (
                 self.seconds.get(name, 0.0) + time.thread_time() - begun
@@ -279,7 +281,7 @@ def _read(items: Any) -> Any:
     )
 
 
-def checked(items: Any, known: Collection[str], tokens: int) -> Sequence[Item]:
+def checked(items: Any, known_ids: Collection[str], tokens: int) -> Sequence[Item]:
     """The items, if they may count: texts, resting on events that were shown, within
     the budget.
 
@@ -289,44 +291,48 @@ def checked(items: Any, known: Collection[str], tokens: int) -> Sequence[Item]:
         raise MemoryFailure(
             f"got a {type(items).__name__} that holds no items; allowed are (text, event ids)"
         )
-    found = [_checked_item(item, known) for item in items]
-    used = count_tokens("\n".join(item.text for item in found))
-    if used > tokens:
-        raise MemoryFailure(f"got {used} tokens; allowed were {tokens}")
-    return found
+    checked_items = [_checked_item(item, known_ids) for item in items]
+    n_tokens = count_tokens("\n".join(item.text for item in checked_items))
+    if n_tokens > tokens:
+        raise MemoryFailure(f"got {n_tokens} tokens; allowed were {tokens}")
+    return checked_items
 
 
-def _checked_item(given: Any, known: Collection[str]) -> Item:
-    if (
-        not isinstance(given, tuple | list)
-        or not 1 <= len(given) <= 2
-        or not isinstance(given[0], str)
-    ):
-        shown = type(
-            given[0] if isinstance(given, tuple | list) and given else given
-        ).__name__
-        raise MemoryFailure(
-            f"got an item whose text is a {shown}; allowed are (text, event ids)"
-        )
-    item = Item(*given)
-    events = given[1] if len(given) == 2 else ()
+def _checked_item(answer: Any, known_ids: Collection[str]) -> Item:
+    """Return the item, if it may count. Raises MemoryFailure as `checked` does."""
+    _check_form(answer)
+    item = Item(*answer)
+    event_ids = answer[1] if len(answer) == 2 else ()
     try:
         item.text.encode()
     except UnicodeEncodeError as error:
         raise MemoryFailure(
             "got half a surrogate pair in a text; allowed is whole Unicode text"
         ) from error
-    if isinstance(events, str) or not isinstance(events, Iterable):
+    if isinstance(event_ids, str) or not isinstance(event_ids, Iterable):
         raise MemoryFailure(
-            f"got event ids in a {type(events).__name__}; allowed are several"
+            f"got event ids in a {type(event_ids).__name__}; allowed are several"
         )
     # Without the id, so that all answers that are wrong in this way are counted as one
     # problem.
-    if any(not isinstance(event, str) or event not in known for event in events):
+    if any(not isinstance(id, str) or id not in known_ids for id in event_ids):
         raise MemoryFailure(
-            "got an item that rests on an unknown id; allowed are events that it was shown before"
+            "got an item that rests on an unknown id; allowed are events that it was"
+            " shown before"
         )
     return item
+
+
+def _check_form(answer: Any) -> None:
+    """Raise MemoryFailure unless an answer is (text,) or (text, event ids)."""
+    is_sequence = isinstance(answer, tuple | list)
+    if is_sequence and len(answer) in (1, 2) and isinstance(answer[0], str):
+        return
+    text = answer[0] if is_sequence and answer else answer
+    raise MemoryFailure(
+        f"got an item whose text is a {type(text).__name__}; allowed are (text, event"
+        " ids)"
+    )
 
 
 class _Course:
@@ -345,7 +351,9 @@ class _Course:
 
     def run(self) -> Trial:
         night = self.log.events[0].at if self.log.events else 0
-        for at, target in sorted(_targets(self.log), key=lambda asked: asked[0]):
+        for at, target in sorted(
+            _targets(self.log), key=lambda timed_target: timed_target[0]
+        ):
             night = self._live(at, night)
             self._ask(at, target)
         self._survive(night)
@@ -381,62 +389,61 @@ class _Course:
         self._try("a night", lambda: self.memory.call("consolidate", now))
 
     def _ask(self, at: int, target: Target) -> None:
+        """Ask the memory at a time, and note what it gave and its size."""
         if hasattr(self.memory.memory, "reveal"):
             self._try("reveal", lambda: self.memory.call("reveal", target))
         self.trial.given += _answers(target, at, self.plan, self._items)
-        if size := self._try("size", lambda: self.memory.call("size")):
+        size = self._try("size", lambda: self.memory.call("size"))
+        if size:
             self.trial.sizes.append((at, int(size)))
 
-    def _items(self, mode: str, given: tuple[Any, ...], budget: int) -> Sequence[Item]:
-        return (
-            self._try(
-                mode,
-                lambda: checked(self.memory.items(mode, *given), self.known, budget),
-            )
-            or []
-        )
+    def _items(
+        self, mode: str, arguments: tuple[Any, ...], budget: int
+    ) -> Sequence[Item]:
+        """Return what the memory gives, none where the answer may not count."""
+
+        def call() -> Sequence[Item]:
+            return checked(self.memory.items(mode, *arguments), self.known, budget)
+
+        return self._try(mode, call) or []
 
     def _survive(self, night: int) -> None:
         """Ask a sample of the probes again after nights in which nothing happened."""
-        if not (
-            probes := [
-                probe
-                for probe in self.log.probes
-                if probe.answers and probe.query.strip()
-            ]
-        ):
-            return
-        rows = np.random.default_rng(self.plan.seed).permutation(len(probes))[
-            :MOST_SURVIVORS
+        probes = [
+            probe for probe in self.log.probes if probe.answers and probe.query.strip()
         ]
-        chosen = [probes[row] for row in rows]
-        night = max(night, max(probe.at for probe in probes))
+        if not probes:
+            return
+        rows = np.random.default_rng(self.plan.seed).permutation(len(probes))
+        sample = [probes[row] for row in rows[:MOST_SURVIVORS]]
+        last = max(night, max(probe.at for probe in probes))
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
+        for number in range(NIGHTS[-1] + 1):
+            now = last + number * step
+            if number:
+                self._night(now)
+            if number in (0, *NIGHTS):
+                self.trial.survivors[str(number)] = self._share_answered(sample, now)
+
+    def _share_answered(self, probes: Sequence[EvalQuery], now: int) -> float:
+        """Return the share of probes for which some evidence comes back."""
         budget = max(
             (tokens for tokens in self.plan.budgets if tokens <= 2_000),
             default=self.plan.budgets[0],
         )
-        for number in range(NIGHTS[-1] + 1):
-            if number:
-                self._night(night + number * step)
-            if number in (0, *NIGHTS):
-                now = night + number * step
-                given = [
-                    (probe, self._items(RETRIEVE, (probe.query, now, budget), budget))
-                    for probe in chosen
-                ]
-                found = [
-                    score_probe(probe, items)["evidence_recall"] > 0
-                    for probe, items in given
-                ]
-                self.trial.survivors[str(number)] = float(np.mean(found))
+        are_answered = []
+        for probe in probes:
+            items = self._items(RETRIEVE, (probe.query, now, budget), budget)
+            recall = score_probe(probe, items)["evidence_recall"]
+            are_answered.append(recall > 0)
+        return float(np.mean(are_answered))
 
-    def _try(self, what: str, done: Callable[[], Any]) -> Any:
+    def _try(self, activity: str, call: Callable[[], Any]) -> Any:
         """What a call gives, None where it failed: then the problem is noted, and the
         memory gave nothing.
         """
         try:
-            return done()
+            return call()
         except MemoryFailure as error:
-            self.problems[f"{what}: {error}"] += 1
+            self.problems[f"{activity}: {error}"] += 1
             return None

@@ -89,13 +89,13 @@ def draw_decay(
         ax=figure.add_subplot(),
     )
     # Each item as a dot at its age and importance; of many, evenly chosen ones.
-    shown = np.unique(
+    rows_drawn = np.unique(
         np.linspace(0, len(items) - 1, min(len(items), _MOST_DOTS)).astype(np.intp)
     )
-    codes = tiers(importance[shown], active_threshold, mild_threshold)
+    codes = tiers(importance[rows_drawn], active_threshold, mild_threshold)
     for tier in Tier:
-        ages = items.age_days[shown][codes == tier]
-        heights = importance[shown][codes == tier]
+        ages = items.age_days[rows_drawn][codes == tier]
+        heights = importance[rows_drawn][codes == tier]
         ax.plot(
             ages,
             heights,
@@ -106,8 +106,8 @@ def draw_decay(
             markeredgewidth=0,
         )
     counts = count_tiers(items, half_life_days, active_threshold, mild_threshold)
-    told = ", ".join(f"{name} {count}" for name, count in counts.items())
-    ax.set_title(f"product, half-life {half_life_days:.3g} days: {told}")
+    label = ", ".join(f"{name} {count}" for name, count in counts.items())
+    ax.set_title(f"product, half-life {half_life_days:.3g} days: {label}")
     return figure
 
 
@@ -134,7 +134,7 @@ def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLo
     >>> list(log_sources("/"))[-1]
     'simulation of a team of agents'
     """
-    found: dict[str, Callable[[], AccessLog]] = {}
+    sources: dict[str, Callable[[], AccessLog]] = {}
     where = Path(repository).resolve()
     if _has_history(where):
         top = next(
@@ -145,29 +145,30 @@ def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLo
             ),
             where,
         )
-        found[f"your repository: {top.name}"] = lambda: log_of_commits(
+        sources[f"your repository: {top.name}"] = lambda: log_of_commits(
             git_commits(where, limit=MAX_COMMITS)
         )
     folder = data_folder()
     for recorded in RECORDED_LOGS if folder else ():
         name, touches, _ = recorded.partition("/")
         if folder and (folder / recorded).exists():
-            found[f"recorded: {name}"] = partial(
+            sources[f"recorded: {name}"] = partial(
                 load_log, folder / recorded if touches else name
             )
-    found["simulation of a team of agents"] = _simulation
-    return found
+    sources["simulation of a team of agents"] = _simulation
+    return sources
 
 
 def _simulation() -> AccessLog:
     """The files of the simulated commits."""
-    told = (
-        (str(number), done)
-        for number, done in enumerate(load_simulated_team())
-        if done.files
+    numbered = (
+        (str(number), activity)
+        for number, activity in enumerate(load_simulated_team())
+        if activity.files
     )
     return log_of_commits(
-        Commit(number, done.at, done.text, done.files) for number, done in told
+        Commit(number, activity.at, activity.text, activity.files)
+        for number, activity in numbered
     )
 
 
@@ -205,12 +206,12 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
 
     def drawn(items: Items) -> tuple[str, Figure]:
         settings = half_life.value, active.value, mild.value
-        told = ", ".join(
+        counts = ", ".join(
             f"{name} {count}" for name, count in count_tiers(items, *settings).items()
         )
-        return paragraph(f"{told} (half-life {half_life.value:.1f} days)"), draw_decay(
-            items, *settings
-        )
+        return paragraph(
+            f"{counts} (half-life {half_life.value:.1f} days)"
+        ), draw_decay(items, *settings)
 
     def redraw(change: Any = None) -> None:
         if mild.value > active.value:
@@ -224,8 +225,8 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
 
 
 def _items(read: Callable[[], Items | AccessLog]) -> Items:
-    found = read()
-    return items_at_end(found) if isinstance(found, AccessLog) else found
+    items = read()
+    return items_at_end(items) if isinstance(items, AccessLog) else items
 
 
 def _has_history(folder: Path) -> bool:

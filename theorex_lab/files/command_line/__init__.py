@@ -235,7 +235,9 @@ def _project_option(
 
 
 def _tended(
-    context: click.Context, parameter: click.Parameter, value: str | None
+    context: click.Context,
+    parameter: click.Parameter,
+    value: str | None,
 ) -> None:
     context.ensure_object(dict)["project"] = (
         _named_project(context, parameter, value) or ""
@@ -243,7 +245,9 @@ def _tended(
 
 
 def _named_project(
-    context: click.Context, parameter: click.Parameter, value: str | None
+    context: click.Context,  # noqa: ARG001
+    parameter: click.Parameter,  # noqa: ARG001
+    value: str | None,
 ) -> str | None:
     if value == "":
         raise click.BadParameter(

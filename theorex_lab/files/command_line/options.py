@@ -84,7 +84,9 @@ def note(text: str) -> None:
 
 
 def _checked(
-    context: click.Context, parameter: click.Parameter, value: str | None
+    context: click.Context,  # noqa: ARG001
+    parameter: click.Parameter,  # noqa: ARG001
+    value: str | None,
 ) -> str | None:
     return None if value is None else check_agent(value)
 

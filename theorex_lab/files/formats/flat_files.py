@@ -51,7 +51,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
                 draft, "x", encoding="utf-8", newline="\n", opener=open_private
             ) as file,
         ):
-            for count, line in enumerate(lines, 1):
+            for count, line in enumerate(lines, 1):  # noqa: B007 - how many there were
                 file.write(line + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -29,7 +29,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         _refuse_other(path, path.stat().st_mode)
         # Should it have become a pipe since: with this flag none is waited for.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        with open(os.open(path, flags), "rb") as file:
+        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - pathlib opens no handles
             _refuse_other(path, os.fstat(file.fileno()).st_mode)
             yield file
     except OSError as error:

@@ -133,7 +133,7 @@ class Captures:
         if key not in self._places:
             below = _is_below(stated, first) and not os.path.isdir(stated)
             self._places[key] = WorkingFolder(
-                first if below else stated, named=self.named
+                first if below else stated, name_project=self.named
             )
         return self._places[key]
 

@@ -314,7 +314,7 @@ class HookForm:
         """Whether a line is of this form."""
         return isinstance(row.get("hook_event_name"), str)
 
-    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
+    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:  # noqa: ARG002
         """See `Reader`."""
         session = row.get("session", row.get("session_id"))
         session = session if isinstance(session, str) else self._stem

@@ -1,7 +1,7 @@
-"""The cache that hooks recall from: what the designs bring as reminders, in SQLite's
-FTS5, in a file beside the journal.
+"""The cache of reminders that hooks read: what the designs bring, in SQLite's FTS5, in
+a file beside the journal.
 
-It holds nothing that could not be rebuilt: what is broken is removed, and an erasure
+It holds nothing that could not be rebuilt. A broken cache is removed, and an erasure
 starts it from nothing.
 """
 
@@ -59,21 +59,26 @@ _Row = tuple[str, str, str, float, int]  # project, kind, text, weight, trust
 
 
 def fill_cache(home: Home) -> int:
-    """Bring the cache up to date with what the designs of a home bring; returns how
-    many reminders changed.
+    """Bring the cache up to date with what the designs of a home bring.
 
-    A broken one is rebuilt. Raises StorageError where it cannot be written.
+    A broken cache is rebuilt.
+
+    Returns:
+        How many reminders changed.
+
+    Raises:
+        StorageError: It cannot be written.
     """
     path = home.folder / CACHE_FILE
     # The designs are asked under the lock, so that nothing from before an erasure is
     # written after it.
     with exclusive(home.views.folder / _LOCK, wait=True):
-        wanted = dict(_rows(home))
+        reminders = dict(_rows(home))
         with suppress(sqlite3.Error):
-            return _write(path, wanted, home.clock.now())
+            return _write(path, reminders, home.clock.now())
         _remove(path)
         try:
-            return _write(path, wanted, home.clock.now())
+            return _write(path, reminders, home.clock.now())
         except (sqlite3.Error, OSError) as error:
             raise StorageError(
                 f"{path} cannot be written: {error}; make room, or make the home"
@@ -82,43 +87,42 @@ def fill_cache(home: Home) -> int:
 
 
 def remove_cache(home: Home) -> None:
-    """Remove the cache, so that not a byte of what was erased is left in it. Raises
-    StorageError where that fails.
+    """Remove the cache, so that not a byte of what was erased is left in it.
+
+    Raises:
+        StorageError: It cannot be removed.
     """
     with exclusive(home.views.folder / _LOCK, wait=True):
         _remove(home.folder / CACHE_FILE)
 
 
 def _rows(home: Home) -> Iterable[tuple[str, _Row]]:
-    for found in (
-        found
-        for design in home.designs
-        if design.reminders
-        for found in design.reminders(home)
-    ):
-        if text := one_line(found.text):
-            weight = min(max(float(found.weight), 0.0), 1e6)
-            yield (
-                found.id,
-                (
-                    found.project,
-                    one_line(found.kind, 32) or "other",
-                    text,
-                    weight,
-                    int(found.trust),
-                ),
-            )
+    """Yield the id and the row of each reminder that has a text."""
+    for design in home.designs:
+        if not design.reminders:
+            continue
+        for reminder in design.reminders(home):
+            text = one_line(reminder.text)
+            if text:
+                kind = one_line(reminder.kind, 32) or "other"
+                weight = min(max(float(reminder.weight), 0.0), 1e6)
+                trust = int(reminder.trust)
+                yield reminder.id, (reminder.project, kind, text, weight, trust)
 
 
 def _remove(path: Path) -> None:
+    """Remove the cache's files."""
     with told(f"cannot remove {path}"):
         for end in ("", "-wal", "-shm", "-journal"):
             path.with_name(path.name + end).unlink(missing_ok=True)
 
 
-def _write(path: Path, wanted: dict[str, _Row], now: int) -> int:
-    """The difference between the cache and what is wanted, in one transaction."""
-    if is_new := not path.exists():
+def _write(path: Path, reminders: dict[str, _Row], now: int) -> int:
+    """Write the difference between the cache and these reminders in one transaction;
+    return how many reminders changed.
+    """
+    is_new = not path.exists()
+    if is_new:
         make_file(str(path))
     with closing(sqlite3.connect(path, isolation_level=None)) as cache:
         if is_new:
@@ -126,69 +130,90 @@ def _write(path: Path, wanted: dict[str, _Row], now: int) -> int:
         elif cache.execute("PRAGMA user_version").fetchone()[0] != LAYOUT:
             raise sqlite3.DatabaseError("another layout")
         cache.execute("BEGIN IMMEDIATE")
-        if changed := _bring_up_to_date(cache, wanted):
-            limit = max(FREQUENT, int(FREQUENT_SHARE * len(wanted)))
-            # Beforehand, since FTS5 counts them by reading each.
-            cache.execute("DELETE FROM rarity")
-            cache.execute(
-                "INSERT INTO rarity SELECT term, iif(doc > ?, ?, doc) FROM vocabulary",
-                (limit, MANY),
-            )
+        n_changed = _bring_up_to_date(cache, reminders)
+        if n_changed:
+            _count_terms(cache, len(reminders))
         cache.execute(
             "DELETE FROM given WHERE at < ?",
             (now - _GIVEN_DAYS * MICROSECONDS_PER_DAY,),
         )
         cache.execute("COMMIT")
-    return changed
+    return n_changed
 
 
-def _bring_up_to_date(cache: sqlite3.Connection, wanted: dict[str, _Row]) -> int:
+def _count_terms(cache: sqlite3.Connection, n_reminders: int) -> None:
+    """Count in how many reminders each term is, since FTS5 counts by reading each."""
+    limit = max(FREQUENT, int(FREQUENT_SHARE * n_reminders))
+    cache.execute("DELETE FROM rarity")
+    cache.execute(
+        "INSERT INTO rarity SELECT term, iif(doc > ?, ?, doc) FROM vocabulary",
+        (limit, MANY),
+    )
+
+
+def _bring_up_to_date(cache: sqlite3.Connection, reminders: dict[str, _Row]) -> int:
+    """Remove, change and add reminders of the cache; return how many these are."""
     query = (
         "SELECT id, reminders.number, name, kind, text, weight, trust FROM reminders"
         " JOIN projects ON project = projects.number"
     )
-    there = {row[0]: (row[1], row[2:]) for row in cache.execute(query)}
+    cached = {row[0]: (row[1], row[2:]) for row in cache.execute(query)}
     # Where words and project stay the same, FTS5 has nothing to do with it.
-    as_before = {
-        id_
-        for id_, (_, row) in there.items()
-        if id_ in wanted and wanted[id_][0:3:2] == row[0:3:2]
+    unmoved_ids = {
+        reminder_id
+        for reminder_id, (_, row) in cached.items()
+        if reminder_id in reminders
+        and _project_and_text(reminders[reminder_id]) == _project_and_text(row)
     }
-    gone = [
-        (number, row[2]) for id_, (number, row) in there.items() if id_ not in as_before
+    removed = [
+        (number, row[2])
+        for reminder_id, (number, row) in cached.items()
+        if reminder_id not in unmoved_ids
     ]
-    cache.executemany(
-        "INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", gone
-    )
-    cache.executemany(
-        "DELETE FROM reminders WHERE number = ?", ((number,) for number, _ in gone)
-    )
-    moved = [
-        (*wanted[id_][1:2], *wanted[id_][3:], there[id_][0])
-        for id_ in as_before
-        if wanted[id_] != there[id_][1]
-    ]
-    cache.executemany(
-        "UPDATE reminders SET kind = ?, weight = ?, trust = ? WHERE number = ?", moved
-    )
-    new = {id_: row for id_, row in wanted.items() if id_ not in as_before}
-    projects = ((row[0],) for row in new.values())
-    cache.executemany(
-        "INSERT OR IGNORE INTO projects(name) VALUES (?)", dict.fromkeys(projects)
-    )
-    numbers = {
-        name: number
-        for number, name in cache.execute("SELECT number, name FROM projects")
+    changed = []
+    for reminder_id in unmoved_ids:
+        number, row = cached[reminder_id]
+        if reminders[reminder_id] != row:
+            _, kind, _, weight, trust = reminders[reminder_id]
+            changed.append((kind, weight, trust, number))
+    new = {
+        reminder_id: row
+        for reminder_id, row in reminders.items()
+        if reminder_id not in unmoved_ids
     }
-    last = dict(
+    cache.executemany(
+        "INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", removed
+    )
+    cache.executemany(
+        "DELETE FROM reminders WHERE number = ?", ((number,) for number, _ in removed)
+    )
+    cache.executemany(
+        "UPDATE reminders SET kind = ?, weight = ?, trust = ? WHERE number = ?", changed
+    )
+    _insert(cache, new)
+    return len(removed) + len(changed) + len(new)
+
+
+def _project_and_text(row: _Row) -> tuple[str, str]:
+    """Return what FTS5 knows of a row."""
+    return row[0], row[2]
+
+
+def _insert(cache: sqlite3.Connection, new: dict[str, _Row]) -> None:
+    """Insert new reminders by id, each under the next number of its project."""
+    projects = dict.fromkeys((row[0],) for row in new.values())
+    cache.executemany("INSERT OR IGNORE INTO projects(name) VALUES (?)", projects)
+    project_numbers = dict(cache.execute("SELECT name, number FROM projects"))
+    last_numbers = dict(
         cache.execute("SELECT project, max(number) FROM reminders GROUP BY project")
     )
-    for id_, (project, *rest) in new.items():
-        number = numbers[project]
-        row = last[number] = last.get(number, number << PROJECT_BITS) + 1
+    for reminder_id, (project, kind, text, weight, trust) in new.items():
+        project_number = project_numbers[project]
+        before_first = project_number << PROJECT_BITS
+        number = last_numbers.get(project_number, before_first) + 1
+        last_numbers[project_number] = number
         cache.execute(
             "INSERT INTO reminders VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (row, id_, number, *rest),
+            (number, reminder_id, project_number, kind, text, weight, trust),
         )
-        cache.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (row, rest[1]))
-    return len(gone) + len(moved) + len(new)
+        cache.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (number, text))

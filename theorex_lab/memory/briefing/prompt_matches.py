@@ -1,9 +1,8 @@
-"""What an agent's hook recalls: the reminders that fit a prompt, and a project's first
-context, from `prompt_cache`.
+"""Match reminders to a prompt, and read a project's first briefing, from `prompt_cache`.
 
-Standard library only, and paths are texts: every prompt waits for it. A prompt's words
-reach FTS5 in quotes alone, the rarest of them, since a word that many reminders have
-costs much and says little.
+An agent's hook does both. Standard library only, and paths are texts: every prompt
+waits for it. A prompt's words reach FTS5 in quotes alone. Only the rarest of them do,
+since a word that many reminders have costs much and says little.
 """
 
 import sqlite3
@@ -28,6 +27,12 @@ MANY = 1 << 40  # stands for how many reminders have a word that is frequent
 _RARE = 2  # how many have a word that may name a file by itself
 _MOST_WORDS = 100
 _RAREST = 6
+# How informative the words of a prompt are together that a reminder has to have, and
+# that a file has to have.
+_ENOUGH = 2.0
+_ENOUGH_OF_FILE = 1.5
+_MEMORY = "memory"
+_HEARSAY = "tools,imports,models"
 _MOST_LOOKED_AT = 1_000
 _MOST_FOUND = 60
 _PARTING = dict.fromkeys(
@@ -38,14 +43,15 @@ _COMMON = frozenset(read_sections(__file__, "reminding.txt")["common"].split())
 
 @contextmanager
 def cache_at(path: str) -> Iterator[sqlite3.Connection]:
-    """The cache at a path, to be closed. Raises sqlite3.Error where it is missing,
-    broken, locked or of another layout.
+    """Open the cache at a path, and close it at the end.
+
+    Raises:
+        sqlite3.Error: It is missing, broken, locked or of another layout.
     """
     connection = sqlite3.connect(path, timeout=0.1, isolation_level=None)
     try:
-        connection.execute(
-            "PRAGMA synchronous = OFF"
-        )  # what is lost with the power is rebuilt
+        # What is lost with the power is rebuilt.
+        connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA temp_store = MEMORY")
         if connection.execute("PRAGMA user_version").fetchone()[0] != LAYOUT:
             raise sqlite3.DatabaseError("it has another layout")
@@ -57,54 +63,105 @@ def cache_at(path: str) -> Iterator[sqlite3.Connection]:
 def fitting(
     cache: sqlite3.Connection, prompt: str, project: str, session: str
 ) -> list[Row]:
-    """The reminders of the project, or of none, that fit a prompt, best first; without
-    those that the session was given.
+    """Return the reminders of the project, or of none, that fit a prompt, best first.
 
-    One fits by two informative words of the prompt, or by a name with a sign or digit
-    in it; a file by one word that hardly any other reminder has. Best is by FTS5's bm25
-    of these words, times what it weighs.
+    A reminder fits by two informative words of the prompt, or by a name with a sign or
+    digit in it; a file fits by one word that hardly any other reminder has. Best is by
+    FTS5's bm25 of these words, times what the reminder weighs. What the session was
+    given already is left out, and so is what the prompt says itself.
     """
-    number = _project(cache, project)
-    scores = dict[int, float]()
-    fits = dict[int, float]()
-    for word, df in _rarest(cache, prompt):
-        counts = 2.0 if _is_name(word) else 1.5 if df <= _RARE else 1.0
-        query = (
-            "SELECT rowid, bm25(words) FROM words WHERE words MATCH ? AND (rowid >> ?)"
-            " IN (0, ?) LIMIT ?"
-        )
-        for row, score in cache.execute(
-            query, (f'"{word}"', PROJECT_BITS, number, _MOST_LOOKED_AT)
-        ):
-            scores[row] = scores.get(row, 0.0) - score
-            fits[row] = fits.get(row, 0.0) + counts
-    found = sorted(
-        (row for row in scores if fits[row] >= 1.5), key=lambda row: -scores[row]
+    scores, fits = _word_scores(cache, prompt, _project(cache, project))
+    numbers = sorted(
+        (number for number in scores if fits[number] >= _ENOUGH_OF_FILE),
+        key=lambda number: -scores[number],
     )[:_MOST_FOUND]
-    new = f"WHERE item IS NULL AND number IN ({','.join('?' * len(found))})"
-    known = (
+    query = (
         "SELECT number, weight, id, kind, text, trust FROM reminders LEFT JOIN given"
-        f" ON item = id AND session = ? {new}"
+        " ON item = id AND session = ?"
+        f" WHERE item IS NULL AND number IN ({','.join('?' * len(numbers))})"
     )
-    rows = cache.execute(known, (session, *found)).fetchall()
+    rows = cache.execute(query, (session, *numbers)).fetchall()
     rows.sort(key=lambda row: (-scores[row[0]] * (1 + row[1]) ** 0.5, row[0]))
-    told = [row for row in rows if fits[row[0]] >= 2 or row[3] == "file"]
-    return [
-        row[2:] for row in told if row[4] not in prompt
-    ]  # what the prompt says itself is no news
+    reminders: list[Row] = []
+    for number, _, item, kind, text, trust in rows:
+        is_fit = fits[number] >= _ENOUGH or kind == "file"
+        if is_fit and text not in prompt:
+            reminders.append((item, kind, text, trust))
+    return reminders
+
+
+def _word_scores(
+    cache: sqlite3.Connection, prompt: str, project_number: int
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Look for a prompt's rarest words among the reminders.
+
+    Returns:
+        By number of a reminder, the sum of its bm25 over the words, and how informative
+        the words are that it has.
+    """
+    query = (
+        "SELECT rowid, bm25(words) FROM words WHERE words MATCH ? AND (rowid >> ?)"
+        " IN (0, ?) LIMIT ?"
+    )
+    scores: dict[int, float] = {}
+    fits: dict[int, float] = {}
+    for word, df in _rarest(cache, prompt):
+        informative = _informative(word, df)
+        parameters = (f'"{word}"', PROJECT_BITS, project_number, _MOST_LOOKED_AT)
+        for number, score in cache.execute(query, parameters):
+            scores[number] = scores.get(number, 0.0) - score
+            fits[number] = fits.get(number, 0.0) + informative
+    return scores, fits
+
+
+def _informative(word: str, df: int) -> float:
+    """Return how informative a word is that so many reminders have."""
+    if _is_name(word):
+        return _ENOUGH
+    if df <= _RARE:
+        return _ENOUGH_OF_FILE
+    return 1.0
 
 
 def _rarest(cache: sqlite3.Connection, prompt: str) -> list[tuple[str, int]]:
-    """The rarest words of a prompt that reminders have, each with how many have it at
-    most.
+    """Return the rarest words of a prompt that reminders have, each with how many
+    reminders have it at most.
 
     A word here may be several to FTS5, such as a file's name, which then stand side by
     side. A word that many reminders have is left out, unless it is a part of a name.
     """
-    parts = (part.strip(".-_") for part in prompt.lower().translate(_PARTING).split())
-    words = list(
-        dict.fromkeys(part for part in parts if len(part) > 2 and part not in _COMMON)
-    )[:_MOST_WORDS]
+    words = _informative_words(prompt)
+    rare: list[tuple[int, int]] = []
+    for row, df in _rarities(cache, words).items():
+        if df and (df < MANY or _is_name(words[row])):
+            rare.append((df, row))
+    rare.sort()
+    # What many reminders have costs most and says least; a frequent part of a name is
+    # looked for all the same.
+    n_looked_at = 0
+    rarest: list[tuple[str, int]] = []
+    for df, row in rare[:_RAREST]:
+        n_looked_at += df % MANY
+        if n_looked_at <= _MOST_LOOKED_AT:
+            rarest.append((words[row], df))
+    return rarest
+
+
+def _informative_words(prompt: str) -> list[str]:
+    """Return the first words of a prompt that are not common, each once."""
+    words: dict[str, None] = {}
+    for part in prompt.lower().translate(_PARTING).split():
+        word = part.strip(".-_")
+        if len(word) > 2 and word not in _COMMON:
+            words[word] = None
+    return list(words)[:_MOST_WORDS]
+
+
+def _rarities(cache: sqlite3.Connection, words: Sequence[str]) -> dict[int, int]:
+    """Return by number of a word how many reminders have its rarest term.
+
+    FTS5 divides the words into terms.
+    """
     cache.execute(f"CREATE VIRTUAL TABLE temp.asked USING fts5(word, {TOKENS})")
     cache.execute(
         "CREATE VIRTUAL TABLE temp.asked_terms USING fts5vocab(temp, asked, instance)"
@@ -116,97 +173,116 @@ def _rarest(cache: sqlite3.Connection, prompt: str) -> list[tuple[str, int]]:
         "SELECT asked_terms.doc, coalesce(df, 0) FROM temp.asked_terms LEFT JOIN rarity"
         " USING (term)"
     )
-    rarity: dict[int, int] = {}
+    rarities: dict[int, int] = {}
     for row, df in cache.execute(query):
-        rarity[row] = min(df, rarity.get(row, df))
-    rare = sorted(
-        (df, row)
-        for row, df in rarity.items()
-        if df and (df < MANY or _is_name(words[row]))
-    )[:_RAREST]
-    # What many reminders have costs most and says least; a frequent part of a name is
-    # looked for all the same.
-    spent = [
-        sum(df % MANY for df, _ in rare[: place + 1]) for place in range(len(rare))
-    ]
-    return [
-        (words[row], df)
-        for (df, row), sum_ in zip(rare, spent, strict=True)
-        if sum_ <= _MOST_LOOKED_AT
-    ]
+        rarities[row] = min(df, rarities.get(row, df))
+    return rarities
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word is the name of a file, a function, a version, an issue: it has a
-    sign or a digit in it.
+    """Return whether a word is the name of a file, a function, a version or an issue:
+    it has a sign or a digit in it.
     """
     return not word.isalpha() and any(sign.isalpha() for sign in word)
 
 
 def first_rows(cache: sqlite3.Connection, project: str) -> list[Row]:
-    """What a session starts with where no context was rendered yet: of each kind what
-    weighs most, then what is of no project.
+    """Return what a session starts with where no briefing was rendered yet.
 
-    Nothing where the cache has nothing of the project.
+    Of each kind comes what weighs most, then what is of no project. Nothing comes where
+    the cache has nothing of the project.
     """
     number = _project(cache, project)
     rows = _by_kind(cache, number)
-    return rows + (_by_kind(cache, 0) if rows and number else [])
+    if rows and number:
+        rows += _by_kind(cache, 0)
+    return rows
 
 
 def _by_kind(cache: sqlite3.Connection, number: int) -> list[Row]:
-    kinds = []
-    kind = ""
-    after = "SELECT min(kind) FROM reminders WHERE project = ? AND kind > ?"
-    while found := cache.execute(after, (number, kind)).fetchone()[0]:
-        kinds.append(kind := found)
-    kinds.sort(key=lambda kind: (*FIRST, kind).index(kind))
+    """Return the reminders of a project that weigh most, kind by kind."""
     query = (
         "SELECT id, kind, text, trust FROM reminders WHERE project = ? AND kind = ?"
         " ORDER BY weight DESC LIMIT ?"
     )
-    asked = ((number, kind, FIRST.get(kind, _MOST_OF_OTHERS)) for kind in kinds)
-    return [row for given in asked for row in cache.execute(query, given)]
+    rows: list[Row] = []
+    for kind in _kinds(cache, number):
+        limit = FIRST.get(kind, _MOST_OF_OTHERS)
+        rows += cache.execute(query, (number, kind, limit))
+    return rows
+
+
+def _kinds(cache: sqlite3.Connection, number: int) -> list[str]:
+    """Return the kinds of a project's reminders, in the order of a first briefing."""
+    query = "SELECT min(kind) FROM reminders WHERE project = ? AND kind > ?"
+    kinds: list[str] = []
+    kind = ""
+    while True:
+        kind = cache.execute(query, (number, kind)).fetchone()[0]
+        if not kind:
+            break
+        kinds.append(kind)
+    return sorted(kinds, key=lambda kind: (*FIRST, kind).index(kind))
 
 
 def _project(cache: sqlite3.Connection, project: str) -> int:
-    """The number of a project, -1 for one that the cache knows nothing of."""
-    found = cache.execute(
+    """Return the number of a project, -1 for one that the cache knows nothing of."""
+    row = cache.execute(
         "SELECT number FROM projects WHERE name = ?", (project,)
     ).fetchone()
-    return found[0] if found else -1 if project else 0
+    if row:
+        return int(row[0])
+    return -1 if project else 0
 
 
 def rendered(rows: Iterable[Row], tokens: int) -> tuple[str, list[str], int]:
-    """The rows that have room in a budget of tokens, as fenced lines under a notice;
-    their ids; and its tokens. '' for none.
+    """Render the rows that have room in a budget of tokens, as fenced lines under a
+    notice.
 
-    What was only heard of tools, imports and models stands in a fence of its own, in a
-    quarter of the budget at most.
+    What was only heard of tools, imports and models stands in a fence of its own, in at
+    most a quarter of the budget.
+
+    Returns:
+        The text, '' for no rows; the ids of the rows; and the tokens of the text.
     """
     from theorex_lab.text.line import NOTICE, count_tokens, fence
 
-    left = tokens - count_tokens(NOTICE)
-    hearsay = tokens // HEARSAY_PART
-    parts: dict[str, dict[str, str]] = {"memory": {}, "tools,imports,models": {}}
-    for item, kind, text, trust in rows:
-        source = "memory" if trust >= TRUSTED else "tools,imports,models"
-        line = f"{kind}: {text}"
-        lines = parts[source]
-        price = count_tokens(line) + 1 + (0 if lines else count_tokens(source) + 6)
-        if line in lines or price > left or (trust < TRUSTED and price > hearsay):
-            continue
-        lines[line], left = item, left - price
-        hearsay -= price if trust < TRUSTED else 0
-    shown = [
-        line
-        for source, lines in parts.items()
-        if lines
-        for line in fence(list(lines), source)
-    ]
-    items = [item for lines in parts.values() for item in lines.values()]
-    text = "\n".join([NOTICE, *shown, ""]) if shown else ""
+    items_by_line = _lines_with_room(rows, tokens, tokens - count_tokens(NOTICE))
+    lines: list[str] = []
+    items: list[str] = []
+    for source, items_of_source in items_by_line.items():
+        if items_of_source:
+            lines += fence(list(items_of_source), source)
+            items += items_of_source.values()
+    text = "\n".join([NOTICE, *lines, ""]) if lines else ""
     return text, items, count_tokens(text)
+
+
+def _lines_with_room(
+    rows: Iterable[Row], tokens: int, left: int
+) -> dict[str, dict[str, str]]:
+    """Return by source the lines that have room, each with the id of its reminder."""
+    from theorex_lab.text.line import count_tokens
+
+    left_for_hearsay = tokens // HEARSAY_PART
+    items_by_line: dict[str, dict[str, str]] = {_MEMORY: {}, _HEARSAY: {}}
+    for item, kind, text, trust in rows:
+        is_trusted = trust >= TRUSTED
+        source = _MEMORY if is_trusted else _HEARSAY
+        lines = items_by_line[source]
+        line = f"{kind}: {text}"
+        cost = count_tokens(line) + 1
+        if not lines:
+            cost += count_tokens(source) + 6  # of the fence
+        if line in lines or cost > left:
+            continue
+        if not is_trusted:
+            if cost > left_for_hearsay:
+                continue
+            left_for_hearsay -= cost
+        lines[line] = item
+        left -= cost
+    return items_by_line
 
 
 def note_given(
@@ -217,15 +293,22 @@ def note_given(
     *,
     afresh: bool = False,
 ) -> None:
-    """Note that a session was given these items, so that no prompt gives them again;
-    afresh: nothing of what was before.
+    """Note that a session was given these items, so that no prompt gives them again.
+
+    Args:
+        cache: The cache.
+        session: The session; '' is none, of which nothing is noted.
+        items: The ids of the items.
+        at: The time (µs UTC).
+        afresh: Whether what the session was given before is forgotten.
     """
-    if session and (items or afresh):
-        cache.execute("BEGIN IMMEDIATE")
-        if afresh:
-            cache.execute("DELETE FROM given WHERE session = ?", (session,))
-        cache.executemany(
-            "INSERT OR REPLACE INTO given VALUES (?, ?, ?)",
-            ((session, item, at) for item in items),
-        )
-        cache.execute("COMMIT")
+    if not session or not (items or afresh):
+        return
+    cache.execute("BEGIN IMMEDIATE")
+    if afresh:
+        cache.execute("DELETE FROM given WHERE session = ?", (session,))
+    cache.executemany(
+        "INSERT OR REPLACE INTO given VALUES (?, ?, ?)",
+        ((session, item, at) for item in items),
+    )
+    cache.execute("COMMIT")

@@ -62,7 +62,7 @@ def _masked(text: str) -> str:
 _masked_short = lru_cache(1 << 13)(_masked)
 
 
-def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
+def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG001
     """Whether a long word may be base64 or hex; paths and names are in lower case and
     have other signs.
     """

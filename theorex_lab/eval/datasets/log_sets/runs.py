@@ -10,7 +10,8 @@ from theorex_lab.dispatch.bus import CallEnd, CallStart
 from theorex_lab.eval.datasets import recorded_runs
 from theorex_lab.eval.datasets.git_history import Commit, git_commits
 from theorex_lab.eval.datasets.log_sets.simulated_facts import FACTS
-from theorex_lab.eval.datasets.logs import (
+from theorex_lab.eval.datasets.parsing import FailedRun, Reflexion, TauRun
+from theorex_lab.eval.datasets.recorder import (
     MINUTE,
     SECOND,
     UNDATED,
@@ -18,7 +19,6 @@ from theorex_lab.eval.datasets.logs import (
     Recorder,
     part,
 )
-from theorex_lab.eval.datasets.parsing import FailedRun, Reflexion, TauRun
 from theorex_lab.eval.datasets.sources import Activity
 from theorex_lab.memory.observation import FIX_TYPE
 
@@ -51,16 +51,16 @@ def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
     actions = iter(run.actions)
     for number, message in enumerate(run.messages):
         key = f"{session}:{number}"
-        then = at + number * 10 * SECOND
+        at_message = at + number * 10 * SECOND
         if message.role == "user":
-            log.asked(key, then, message.text, session=session)
+            log.asked(key, at_message, message.text, session=session)
         elif message.role == "assistant" and message.text:
-            log.answered(key, then, message.text, session=session)
+            log.answered(key, at_message, message.text, session=session)
         elif message.role == "tool" and (action := next(actions, None)):
             failed = (action.result or "").startswith("Error")
             log.used(
                 key,
-                then,
+                at_message,
                 action.name,
                 action.arguments,
                 action.result,
@@ -68,11 +68,11 @@ def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
                 ok=not failed,
             )
     ended = at + len(run.messages) * 10 * SECOND
-    asked = next(m.text for m in run.messages if m.role == "user")
+    first_request = next(m.text for m in run.messages if m.role == "user")
     log.came_out(
         f"{session}:end",
         ended,
-        asked,
+        first_request,
         f"reward {run.reward:g}",
         success=run.reward == 1,
         session=session,
@@ -90,42 +90,42 @@ def reflexion_alfworld() -> Parts:
 
 
 def _reflexion(log: Recorder) -> None:
-    found = recorded_runs.fetch_reflexion_alfworld()
+    runs = recorded_runs.fetch_reflexion_alfworld()
     lessons: dict[int, list[str]] = defaultdict(list)
-    for trial in range(len(found.success)):
+    for trial in range(len(runs.success)):
         at = UNDATED + trial * 24 * _HOUR
         for task, keys in lessons.items():
-            if keys and not found.success[trial - 1][task]:
+            if keys and not runs.success[trial - 1][task]:
                 log.probe(
                     at,
-                    f"{found.environments[task]}: what was learnt when it failed?",
+                    f"{runs.environments[task]}: what was learnt when it failed?",
                     keys,
                 )
-        _trial(log, found, trial, at, lessons)
+        _trial(log, runs, trial, at, lessons)
 
 
 def _trial(
-    log: Recorder, found: Reflexion, trial: int, at: int, lessons: dict[int, list[str]]
+    log: Recorder, runs: Reflexion, trial: int, at: int, lessons: dict[int, list[str]]
 ) -> None:
-    for task, success in enumerate(found.success[trial]):
-        name = found.environments[task]
-        then = at + (1 + task) * MINUTE
+    for task, success in enumerate(runs.success[trial]):
+        name = runs.environments[task]
+        at_task = at + (1 + task) * MINUTE
         session = f"trial{trial}-{name}"
         log.came_out(
             session,
-            then,
+            at_task,
             name,
             "solved" if success else "not solved",
             success=bool(success),
             session=session,
         )
-    for number, written in enumerate(found.reflections):
+    for number, written in enumerate(runs.reflections):
         if written.after_trial == trial:
-            name = found.environments[written.environment]
-            then = at + (1 + written.environment) * MINUTE + SECOND
+            name = runs.environments[written.environment]
+            at_task = at + (1 + written.environment) * MINUTE + SECOND
             log.wrote(
                 f"lesson{number}",
-                then,
+                at_task,
                 f"{name}: {written.text.strip()}",
                 source="agent",
                 kind=FIX_TYPE,
@@ -171,13 +171,13 @@ def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
     ]
     for number, step in enumerate(run.steps):
         key = f"{run.id}:{number}"
-        then = at + (1 + number) * 10 * SECOND
+        at_step = at + (1 + number) * 10 * SECOND
         agent = re.sub(r"[^a-z0-9]+", "-", step.agent.lower()).strip("-")[:64] or "main"
         if step.agent == _TERMINAL:
             ok = "exitcode: 0" in step.text or "exitcode" not in step.text
-            log.used(key, then, "terminal", {}, step.text, session=session, ok=ok)
+            log.used(key, at_step, "terminal", {}, step.text, session=session, ok=ok)
         else:
-            log.answered(key, then, step.text, agent=agent, session=session)
+            log.answered(key, at_step, step.text, agent=agent, session=session)
     log.came_out(
         f"{run.id}:end",
         ended + 1,
@@ -197,18 +197,16 @@ def simulated_team() -> Parts:
 
 
 def _simulated_team(log: Recorder) -> None:
+    """Record the activities of the team, and ask for fixes and changed facts."""
     activities = recorded_runs.load_simulated_team()
-    fixes: dict[str, dict[int, bool]] = defaultdict(
-        dict
-    )  # by cause: number of the activity -> whether it held
+    # By cause: whether each fix held, by the number of its activity.
+    fixes: dict[str, dict[int, bool]] = defaultdict(dict)
     for number, activity in enumerate(activities):
         cause = next((tag for tag in activity.tags if tag.startswith("cause:")), "")
         if activity.kind == "failure" and any(fixes[cause].values()):
-            right, wrong = (
-                [key for key, held in fixes[cause].items() if held is kept]
-                for kept in (True, False)
-            )
-            log.probe(activity.at - 1, activity.text, right, (), wrong)
+            held = [key for key, success in fixes[cause].items() if success]
+            failed = [key for key, success in fixes[cause].items() if not success]
+            log.probe(activity.at - 1, activity.text, held, (), failed)
         _activity(log, number, activity)
         if activity.kind == "fix" and cause:
             fixes[cause][number] = bool(activity.success)
@@ -246,29 +244,27 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
 
 
 def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
+    """Ask, after the last activity, for every fact that changed."""
+    facts = [
+        (number, activity.text)
+        for number, activity in enumerate(activities)
+        if activity.kind == "fact"
+    ]
     for sentence, values in FACTS:
-        noted = [
-            (number, activity.text)
-            for number, activity in enumerate(activities)
-            if activity.kind == "fact"
-        ]
-        said = [
-            (number, value)
-            for number, text in noted
-            for value in values
-            if sentence.format(value) in text
-        ]
-        if len({value for _, value in said}) > 1:
-            now = said[-1][1]
-            right, outdated = (
-                [key for key, value in said if (value == now) is kept]
-                for kept in (True, False)
-            )
+        statements: list[tuple[int, str]] = []
+        for number, text in facts:
+            for value in values:
+                if sentence.format(value) in text:
+                    statements.append((number, value))
+        if len({value for _, value in statements}) > 1:
+            current_value = statements[-1][1]
+            current = [key for key, value in statements if value == current_value]
+            outdated = [key for key, value in statements if value != current_value]
             log.probe(
                 activities[-1].at + 1,
                 sentence.format("").strip(),
-                right,
-                (now,),
+                current,
+                (current_value,),
                 outdated,
             )
 

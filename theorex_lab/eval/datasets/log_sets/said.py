@@ -19,7 +19,7 @@ from theorex_lab.eval.datasets.dataset_files import (
     read_json_lines,
 )
 from theorex_lab.eval.datasets.dataset_table import DATASETS
-from theorex_lab.eval.datasets.logs import (
+from theorex_lab.eval.datasets.recorder import (
     MINUTE,
     SECOND,
     UNDATED,
@@ -92,7 +92,7 @@ def locomo(*, unanswerable: bool = False) -> Parts:
     ]
 
 
-def moment(given: str) -> int:
+def moment(text: str) -> int:
     """Microseconds of a time as LoCoMo writes it, taken as UTC, whatever the machine's
     locale.
 
@@ -100,10 +100,9 @@ def moment(given: str) -> int:
     >>> to_iso(moment("1:56 pm on 8 May, 2023"))
     '2023-05-08T13:56:00.000000Z'
     """
-    if not (match := _MOMENT.match(given)) or match[5] not in _MONTHS:
+    if not (match := _MOMENT.match(text)) or match[5] not in _MONTHS:
         raise InvalidInput(
-            f"got the time {given!r}; allowed are times such as '1:56 pm on 8 May,"
-            " 2023'"
+            f"got the time {text!r}; allowed are times such as '1:56 pm on 8 May, 2023'"
         )
     hour, minute, half, day, month, year = match.groups()
     date = f"{year}-{_MONTHS.index(month) + 1:02}-{int(day):02}"
@@ -113,18 +112,21 @@ def moment(given: str) -> int:
 
 
 def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
+    """Record a conversation, and ask its questions at the end."""
     for number, (began, turns) in enumerate(talk.sessions, start=1):
-        for place, turn in enumerate(turns):
-            at = moment(began) + place * SECOND
+        for position, turn in enumerate(turns):
+            at = moment(began) + position * SECOND
             text = f"{turn.speaker}: {turn.text}"
             log.wrote(turn.dia_id, at, text, session=f"s{number}")
     last = max(event.at for event in log.events) + 1
-    for asked in talk.qa:
-        turns = [turn for given in asked.evidence for turn in _TURN.findall(given)]
-        if log.ids(turns) and (unanswerable or asked.category != _ADVERSARIAL):
-            log.probe(
-                last, asked.question, turns, informative(asked.answer, asked.question)
-            )
+    for question in talk.qa:
+        evidence: list[str] = []
+        for text in question.evidence:
+            evidence += _TURN.findall(text)
+        is_answerable = question.category != _ADVERSARIAL
+        if log.ids(evidence) and (unanswerable or is_answerable):
+            answer_words = informative(question.answer, question.question)
+            log.probe(last, question.question, evidence, answer_words)
 
 
 class _Spoken(BaseModel):
@@ -156,20 +158,15 @@ def qmsum() -> Parts:
 
 
 def _meeting(log: Recorder, meeting: _Meeting) -> None:
+    """Record a meeting, and ask its queries a day later."""
     for number, turn in enumerate(meeting.meeting_transcripts):
-        log.wrote(
-            number,
-            UNDATED + number * 5 * SECOND,
-            f"{turn.speaker}: {turn.content}",
-            session="meeting",
-        )
-    for asked in meeting.specific_query_list:
-        spoken = (
-            turn
-            for first, last in asked.relevant_text_span
-            for turn in range(first, last + 1)
-        )
-        log.probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken)
+        at = UNDATED + number * 5 * SECOND
+        log.wrote(number, at, f"{turn.speaker}: {turn.content}", session="meeting")
+    for query in meeting.specific_query_list:
+        turns: list[int] = []
+        for first, last in query.relevant_text_span:
+            turns += range(first, last + 1)
+        log.probe(UNDATED + MICROSECONDS_PER_DAY, query.query, turns)
 
 
 class _Fact(BaseModel):
@@ -202,15 +199,22 @@ def fact_updates() -> Parts:
 
 
 def _facts(log: Recorder, text: FileContent) -> None:
+    """Record the statements of a file, and ask its questions at the end."""
     rows = read_json_lines(text, _Row)
     facts = [row.fact for row in rows if row.fact]
     for fact in facts:
         log.wrote(fact.n, UNDATED + fact.n * _EVERY, fact.text)
     last = UNDATED + (len(facts) + 1) * _EVERY
-    for asked in (row.probe for row in rows if row.probe):
-        log.probe(
-            last, asked.question, asked.evidence, tuple(asked.answers), asked.stale
-        )
+    for row in rows:
+        question = row.probe
+        if question:
+            log.probe(
+                last,
+                question.question,
+                question.evidence,
+                tuple(question.answers),
+                question.stale,
+            )
 
 
 class _Belief(BaseModel):
@@ -254,29 +258,34 @@ def precisionmembench(*, searched: bool = False) -> Parts:
 def _beliefs(
     log: Recorder, beliefs: FileContent, cases: FileContent, searched: bool = False
 ) -> None:
-    known = read_json(beliefs, list[_Belief])
-    for number, belief in enumerate(known):
-        named = ", ".join([belief.canonical_name, *belief.aliases])
-        text = f"{named}: {belief.content} {belief.why_it_matters}"
+    """Record the beliefs, and ask its cases of them."""
+    all_beliefs = read_json(beliefs, list[_Belief])
+    for number, belief in enumerate(all_beliefs):
+        names = ", ".join([belief.canonical_name, *belief.aliases])
+        text = f"{names}: {belief.content} {belief.why_it_matters}"
         agent = "main" if belief.user_id == "test-user" else belief.user_id
-        log.wrote(
-            belief.id, to_microseconds(belief.created_at) + number, text, agent=agent
-        )
+        at = to_microseconds(belief.created_at) + number
+        log.wrote(belief.id, at, text, agent=agent)
     last = max(event.at for event in log.events) + 1
-    loose = {belief.id for belief in known if not belief.pinned}
+    unpinned_ids = {belief.id for belief in all_beliefs if not belief.pinned}
     for case in read_json(cases, list[_Case]):
-        if not case.user:
-            relevant = case.expect.get("relevantBeliefs")
-            parts = (
-                [relevant]
-                if searched and relevant
-                else []
-                if searched
-                else case.expect.values()
-            )
-            wanted = {
-                belief for part in parts for belief in [*part.must, *(part.only or ())]
-            }
-            never = {belief for part in parts for belief in part.never}
-            never |= loose if relevant and relevant.only is not None else set()
-            log.probe(last, case.query, wanted, (), never - wanted)
+        if case.user:
+            continue
+        answers: set[str] = set()
+        stale: set[str] = set()
+        for expected in _expected_parts(case, searched):
+            answers.update(expected.must)
+            answers.update(expected.only or ())
+            stale.update(expected.never)
+        relevant = case.expect.get("relevantBeliefs")
+        if relevant and relevant.only is not None:
+            stale |= unpinned_ids
+        log.probe(last, case.query, answers, (), stale - answers)
+
+
+def _expected_parts(case: _Case, searched: bool) -> list[_Returned]:
+    """Return the parts of a context that count: with `searched` what search must find."""
+    if not searched:
+        return list(case.expect.values())
+    relevant = case.expect.get("relevantBeliefs")
+    return [relevant] if relevant else []

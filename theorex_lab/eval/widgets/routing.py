@@ -12,29 +12,33 @@ from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 
 
-def draw_matrix(runs: ModelRuns, chosen: MatrixSettings | None = None) -> Figure:
+def draw_matrix(
+    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+) -> Figure:
     """The matrix under these settings (None: the home's own), with the cells that they
     choose framed.
 
     Raises InvalidInput for a weight outside 0..1, fewer than 0 runs, or a half-life
     that is not above 0.
     """
-    cells = runs.matrix(chosen)
+    cells = runs.matrix(matrix_settings)
     size = (
         2.4 + 1.7 * max(len({cell.model for cell in cells}), 2),
         2.2 + 0.58 * max(len(runs.choices()), 2),
     )
     figure = Figure(figsize=size, layout="constrained")
-    plot_matrix(cells, choices=runs.choices(chosen), ax=figure.add_subplot())
+    plot_matrix(cells, choices=runs.choices(matrix_settings), ax=figure.add_subplot())
     return figure
 
 
-def describe_choices(runs: ModelRuns, chosen: MatrixSettings | None = None) -> str:
+def describe_choices(
+    runs: ModelRuns, matrix_settings: MatrixSettings | None = None
+) -> str:
     """What these settings choose for each type, and what they change against the home's
     own, in one line.
     """
     before = runs.choices()
-    after = runs.choices(chosen)
+    after = runs.choices(matrix_settings)
     names = {
         kind: (before[kind] or HEURISTIC, model or HEURISTIC)
         for kind, model in after.items()
@@ -65,15 +69,19 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
     )
 
     def drawn(runs: ModelRuns) -> tuple[str, Figure]:
-        chosen = MatrixSettings(success.value, samples.value, half_life.value or None)
-        return paragraph(describe_choices(runs, chosen)), draw_matrix(runs, chosen)
+        matrix_settings = MatrixSettings(
+            success.value, samples.value, half_life.value or None
+        )
+        return paragraph(describe_choices(runs, matrix_settings)), draw_matrix(
+            runs, matrix_settings
+        )
 
     def take_up(runs: ModelRuns) -> tuple[str, Figure]:
-        own = MatrixSettings.of(runs.settings)
+        home_settings = MatrixSettings.of(runs.settings)
         success.value, samples.value, half_life.value = (
-            own.success_weight,
-            own.min_samples,
-            own.half_life_days or 0.0,
+            home_settings.success_weight,
+            home_settings.min_samples,
+            home_settings.half_life_days or 0.0,
         )
         return drawn(runs)
 

@@ -1,0 +1,265 @@
+"""The recorder: the events of a log, as they would have been captured live.
+
+Readers of data sets record into a `Recorder`, with ids that two loads agree on.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import Any
+
+from theorex_lab.core.clock import to_microseconds
+from theorex_lab.core.ids import derived_event_id
+from theorex_lab.core.settings import Settings
+from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery, SessionLine
+from theorex_lab.evolution.outcomes import outcome_event
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.hook_payloads import BODIES
+from theorex_lab.memory.observation import (
+    DEFAULT_TYPE,
+    ObservationEntry,
+    new_observation,
+)
+from theorex_lab.text.paths import is_project_path
+from theorex_lab.text.redact.redaction_scope import door
+
+Given = Mapping[str, Any]  # what a hook was given
+Parts = Iterable[
+    tuple[str, Callable[[], EvalLog]]
+]  # the name of each log, and what makes it
+
+SECOND = 1_000_000
+MINUTE = 60_000_000
+# Sets that do not say when: their logs begin here.
+UNDATED = to_microseconds("2024-01-01T00:00:00Z")
+_SETTINGS = Settings()
+
+
+def informative(answer: str, question: str = "") -> tuple[str, ...]:
+    """The words of an answer that tell something: of four letters, or with a digit,
+    which the question does not say.
+
+    >>> informative("on 7 May 2023, in the Blue Mill", "Which mill?")
+    ('2023', 'Blue')
+    """
+    question_text = question.casefold()
+    words = dict.fromkeys(re.findall(r"\w+(?:[-'.:/]\w+)*", answer))
+    long = (
+        word
+        for word in words
+        if len(word) > 3 or (len(word) > 1 and any(sign.isdigit() for sign in word))
+    )
+    return tuple(word for word in long if word.casefold() not in question_text)
+
+
+def session_line(
+    at: int,
+    session: str,
+    hook: Given,
+    reads: Iterable[str] = (),
+    edits: Iterable[str] = (),
+) -> SessionLine:
+    """What a hook was given, as a line of a session."""
+    tool_input = hook.get("tool_input")
+    inputs = " ".join(
+        filter(
+            None,
+            map(
+                _text,
+                tool_input.values() if isinstance(tool_input, dict) else [tool_input],
+            ),
+        )
+    )
+    prompt, message = (
+        _text(hook.get(name)) for name in ("prompt", "last_assistant_message")
+    )
+    return SessionLine(at, session, prompt, message, inputs, tuple(reads), tuple(edits))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+class Recorder:
+    """A log that grows. A key names what is captured within the log; ids are made of
+    both.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self.project = name, name.partition("/")[0]
+        self.events = list[Event]()
+        self.probes = list[EvalQuery]()
+        self.lines = list[SessionLine]()
+
+    def id(self, key: object) -> str:
+        """The id of the event of this key."""
+        return derived_event_id("log", self.name, key)
+
+    def ids(self, keys: Iterable[object]) -> frozenset[str]:
+        """The ids of the events of these keys that were captured."""
+        return frozenset(
+            {event.id for event in self.events} & {self.id(key) for key in keys}
+        )
+
+    def probe(
+        self,
+        at: int,
+        query: str,
+        answers: Iterable[object],
+        words: tuple[str, ...] = (),
+        stale: Iterable[object] = (),
+    ) -> None:
+        """Something is asked that the events of the keys `answers` answer, and those of
+        `stale` no longer.
+        """
+        self.probes.append(
+            EvalQuery(at, query, self.ids(answers), words, self.ids(stale))
+        )
+
+    def wrote(
+        self,
+        key: object,
+        at: int,
+        text: str,
+        *,
+        agent: str = "main",
+        source: str = "user",
+        session: str = "",
+        kind: str = DEFAULT_TYPE,
+    ) -> None:
+        """A text was written into the memory; nothing where it is blank."""
+        if text.strip():
+            with door():
+                entry = ObservationEntry(
+                    text, agent, at, kind, source, (), session, self.project
+                )
+                self._add(key, new_observation(entry, _SETTINGS, at)[0])
+
+    def asked(self, key: object, at: int, text: str, *, session: str) -> None:
+        """A person asked something of an agent."""
+        self.hook("UserPromptSubmit", key, at, {"prompt": text}, session=session)
+
+    def answered(
+        self, key: object, at: int, text: str, *, agent: str = "main", session: str
+    ) -> None:
+        """An agent ended its turn with a message."""
+        self.hook(
+            "Stop",
+            key,
+            at,
+            {"last_assistant_message": text},
+            agent=agent,
+            session=session,
+        )
+
+    def used(
+        self,
+        key: object,
+        at: int,
+        tool: str,
+        given: dict[str, Any],
+        response: str | None,
+        *,
+        session: str,
+        agent: str = "main",
+        ok: bool = True,
+        edits: Iterable[str] = (),
+    ) -> None:
+        """An agent used a tool, which did its work or failed; edits: paths from the
+        project's root that it wrote to.
+        """
+        payload = {
+            "tool_name": tool,
+            "tool_input": given,
+            "tool_response" if ok else "error": response,
+        }
+        name = "PostToolUse" if ok else "PostToolUseFailure"
+        self.hook(
+            name, key, at, payload, agent=agent, session=session, edits=tuple(edits)
+        )
+
+    def came_out(
+        self,
+        key: object,
+        at: int,
+        decision: str,
+        result: str,
+        *,
+        success: bool,
+        session: str,
+    ) -> None:
+        """How a run ended, as its surroundings judged it."""
+        by: dict[str, Any] = {
+            "agent": "main",
+            "session": session,
+            "source": "tool",
+            "project": self.project,
+        }
+        with door():
+            event = outcome_event(
+                decision=decision,
+                result=result,
+                success=success,
+                settings=_SETTINGS,
+                at=at,
+                **by,
+            )
+        self._add(key, event)
+
+    def log(self) -> EvalLog:
+        """What was captured, in the order of time."""
+        in_time = attrgetter("at")
+        return EvalLog(
+            self.name,
+            sorted(self.events, key=in_time),
+            sorted(self.probes, key=in_time),
+            self.lines,
+        )
+
+    def hook(
+        self,
+        name: str,
+        key: object,
+        at: int,
+        given: Given,
+        *,
+        agent: str = "main",
+        session: str,
+        reads: tuple[str, ...] = (),
+        edits: tuple[str, ...] = (),
+    ) -> None:
+        """What a coding agent's hook of this name was given; reads, edits: paths from
+        the project's root.
+        """
+        self.lines.append(session_line(at, session, given, reads, edits))
+        if name not in BODIES:
+            return
+        kind, body_of = BODIES[name]
+        with door():
+            body = {
+                **body_of({"hook_event_name": name, **given}),
+                "project": self.project,
+            }
+        body.pop("trace_id", None)  # of the process that reads the set
+        if reads or edits:
+            uses = {"read": reads, "edited": edits}
+            body["paths"] = {
+                use: list(filter(is_project_path, paths)) for use, paths in uses.items()
+            }
+        self._add(key, new_event(kind, body, agent=agent, session=session, at=at))
+
+    def _add(self, key: object, event: Event) -> None:
+        self.events.append(event._replace(id=self.id(key)))
+
+
+def part(
+    name: str, fill: Callable[..., None], *arguments: Any
+) -> tuple[str, Callable[[], EvalLog]]:
+    """The name of a log, and what makes it: `fill` records into it what is given."""
+
+    def make() -> EvalLog:
+        log = Recorder(name)
+        fill(log, *arguments)
+        return log.log()
+
+    return name, make

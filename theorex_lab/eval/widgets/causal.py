@@ -1,0 +1,45 @@
+"""The controls over the advice of causal memory."""
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from theorex_lab.eval.plots import axes
+from theorex_lab.eval.plots.causal import Frame, describe_half_life, draw_advice
+from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
+
+
+def advice_explorer(sources: Mapping[str, Frame]) -> Any:
+    """A choice of half-lives, a switch for drift and how many genes there are, over
+    `draw_advice`; sources: attempts by name.
+
+    Returns an ipywidgets VBox. Raises InvalidInput for no source.
+    """
+    explorer = Explorer[Frame](
+        {name: partial(pd.DataFrame.copy, table) for name, table in sources.items()},
+        "attempts",
+    )
+    lives = {
+        "options": [("7", 7.0), ("30", 30.0), ("45", 45.0), ("never ages", math.inf)],
+        "value": 30.0,
+    }
+    half_life = control("SelectionSlider", "Half-life (days)", **lives)
+    drift = control("Checkbox", "Drift", value=False)
+    genes = control(
+        "IntSlider", "Genes to choose among", value=6, min=1, max=len(axes.LINE_COLOURS)
+    )
+
+    def drawn(attempts: Frame) -> tuple[str, Figure]:
+        summary = (
+            f"{len(attempts)} attempts, {describe_half_life(half_life.value)}, drift"
+            f" {'on' if drift.value else 'off'}"
+        )
+        figure = draw_advice(attempts, half_life.value, drift.value, genes.value)
+        return paragraph(f"{summary} among {genes.value} genes"), figure
+
+    explorer.source.description = "Attempts"
+    return explorer.box([half_life, drift, genes], lambda _=None: explorer.show(drawn))

@@ -1,0 +1,36 @@
+"""The controls over dreams: strategies and a way through them, as sliders change them."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from theorex_lab.eval.plots.dreams import Traces, draw_dream, dreamt
+from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
+
+
+def dream_explorer(sources: Mapping[str, Traces], contexts: Sequence[str]) -> Any:
+    """Sliders for mergeSimilarity and driftThreshold over `draw_dream`; returns an
+    ipywidgets VBox. Raises InvalidInput for no source.
+    """
+    explorer: Explorer[Traces] = Explorer(
+        {name: partial(dict, traces) for name, traces in sources.items()}, "traces"
+    )
+    merge = control(
+        "FloatSlider", "Merge from a cosine of", value=0.85, min=0.3, max=1.0, step=0.05
+    )
+    drift = control(
+        "FloatSlider", "Drift below a cosine of", value=0.3, min=0.0, max=1.0, step=0.05
+    )
+
+    def drawn(traces: Traces) -> tuple[str, Figure]:
+        strategies, edges, way = dreamt(traces, contexts, merge.value, drift.value)
+        summary = (
+            f"{len(traces)} traces became {len(strategies)} strategies;"
+            f" {', '.join(path for _, path, _ in way)}"
+        )
+        return paragraph(summary), draw_dream(strategies, edges, way, drift.value)
+
+    explorer.source.description = "Traces"
+    return explorer.box([merge, drift], lambda _=None: explorer.show(drawn))
