@@ -1,6 +1,7 @@
 """theorex_lab: memory for LLM agents, and the lab that finds out which memory works."""
 
-TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost every start of the hook 4 ms
+# What type checkers take for true; `typing` would cost every start of the hook 4 ms.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from theorex_lab.core.clock import Clock, FixedClock, SystemClock
     from theorex_lab.core.errors import (
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where each name lives. It is imported when it is first asked for, so that importing the package is cheap.
+# Where each name lives. It is imported when it is first asked for, so that importing
+# the package is cheap.
 _MODULES = {
     "Agent": "store.lab",
     "AlreadyThere": "core.errors",

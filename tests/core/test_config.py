@@ -65,7 +65,7 @@ try:
     main()
 finally:
     print(*{"pydantic", "pydantic_core", "numpy", "httpx", "onnxruntime", "Stemmer"} & set(sys.modules))
-"""
+"""  # noqa: E501
     command = [sys.executable, "-c", code, "--home", str(home), *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return set(done.stdout.splitlines()[-1].split())

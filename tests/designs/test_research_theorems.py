@@ -186,7 +186,7 @@ def packed(path, **members):
 def test_a_blueprint_is_read_in_folders_and_archives(tmp_path):
     text = (
         "\\begin{lemma}[A]\\label{a}\\leanok x %"
-        " \\uses{no}\n\\begin{equation}\\label{eq}\\end{equation}\\end{lemma}\n\\begin{theorem}\\label{b}\\uses{eq}B\\end{theorem}\\begin{proof}\\uses{a,"
+        " \\uses{no}\n\\begin{equation}\\label{eq}\\end{equation}\\end{lemma}\n\\begin{theorem}\\label{b}\\uses{eq}B\\end{theorem}\\begin{proof}\\uses{a,"  # noqa: E501
         " gone}\\end{proof}\\begin{lemma}none\\end{lemma}"
     )
     (tmp_path / "one.tex").write_text(text)

@@ -51,7 +51,7 @@ home, url, trace_id = sys.argv[1:]
 settings = check_settings({{"models": {{"only": {{"tier": "medium", "url": url}}}}, "roles": [], "modelTimeoutSeconds": 120}})
 lab = Lab(home, settings=settings)
 {rest}
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture

@@ -533,7 +533,7 @@ from theorex_lab.eval.metrics.compare import compare
 log = load_logs("simulated_team")[0]
 log = Log(log.name, log.events[:400], log.probes[:20], log.lines[:400])
 print(json.dumps(compare([log], ["bm25", "oracle_lines", "short_files"], budgets=(60, 300)).to_dict()["designs"]))
-"""
+"""  # noqa: E501
 
 
 def test_a_comparison_is_the_same_whatever_the_seed_of_hashes() -> None:

@@ -301,7 +301,7 @@ class ModelClient:
     def _checked_json(self, text: str, check: Check, cut: bool) -> Any:
         from fastjsonschema import JsonSchemaValueException
 
-        said = f"{self._excerpt(text.encode(errors='replace'))}{' (cut at max_tokens)' if cut else ''}"
+        said = f"{self._excerpt(text.encode(errors='replace'))}{' (cut at max_tokens)' if cut else ''}"  # noqa: E501
         try:
             data = json.loads(
                 text, object_pairs_hook=partial(unambiguous, "the answer")
@@ -339,7 +339,7 @@ def client_for(name: str, settings: Settings) -> ModelClient:
     >>> client_for("claude-sonnet", Settings())
     Traceback (most recent call last):
     theorex_lab.core.errors.ModelUnavailable: claude-sonnet has no url; set models.claude-sonnet.url in config.json to call it
-    """
+    """  # noqa: E501
     if (model := settings.models.get(name)) is None:
         raise ConfigError(
             f"got the model {name!r}; known are {', '.join(settings.models)}"

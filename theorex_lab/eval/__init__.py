@@ -1,6 +1,10 @@
-"""The laboratory: logs and data sets, replays, measures, pictures. Optional: the memory runs without it."""
+"""The laboratory: logs and data sets, replays, measures, pictures.
 
-TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost every start of the hook 4 ms
+It is optional: the memory runs without it.
+"""
+
+# What type checkers take for true; `typing` would cost every start of the hook 4 ms.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from theorex_lab.eval.adapters.protocol import (
         EvalLog,
@@ -33,7 +37,8 @@ if TYPE_CHECKING:
     from theorex_lab.eval.replay.sessions import SessionReplay, replay_sessions
     from theorex_lab.eval.widgets.decay import decay_explorer
 
-# Where each name lives. It is imported when it is first asked for, so that importing the package is cheap.
+# Where each name lives. It is imported when it is first asked for, so that importing
+# the package is cheap.
 _MODULES = {
     "AccessLog": "metrics.access_log",
     "Comparison": "metrics.compare",

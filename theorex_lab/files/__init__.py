@@ -1,1 +1,3 @@
-"""What comes in from files and goes out to them: documents, transcripts, formats of other systems."""
+"""What comes in from files and goes out to them: documents, transcripts, formats of
+other systems.
+"""

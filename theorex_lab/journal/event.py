@@ -247,7 +247,7 @@ def register_kinds(
     >>> register_kinds({"policy": 2})
     Traceback (most recent call last):
     theorex_lab.core.errors.InvalidInput: got version 2 of the event kind 'policy'; allowed is 1, which is known already
-    """
+    """  # noqa: E501
     all_upcasters = {**(upcasters or {}), **UPCASTERS}
     versions: dict[str, int] = {}
     for kind, declared in kinds.items():

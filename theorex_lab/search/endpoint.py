@@ -94,7 +94,7 @@ def key_from(variable: str | None, whose: str) -> str | None:
     >>> key_from("NO_SUCH_VARIABLE", "nomic-embed")
     Traceback (most recent call last):
     theorex_lab.core.errors.ModelUnavailable: nomic-embed takes its key from $NO_SUCH_VARIABLE, which is not set
-    """
+    """  # noqa: E501
     if variable is None:
         return None
     if not (key := os.environ.get(variable, "").strip()):

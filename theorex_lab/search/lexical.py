@@ -104,7 +104,7 @@ def tokenize(text: str) -> list[str]:
     ['run', 'test', 'parse_config', 'pars', 'config', 'src/httpclient.pi', 'src', 'httpclient', 'http', 'client', 'py']
     >>> tokenize("東京都")
     ['東京', '京都']
-    """
+    """  # noqa: E501
     normal = text if text.isascii() else unicodedata.normalize("NFKC", text)
     return [token for chunk in _CHUNK.findall(normal) for token in _chunk_tokens(chunk)]
 

@@ -233,7 +233,7 @@ def signals_of(event: Event) -> list[str]:
     ... }
     >>> signals_of(new_event("tool_used", body, agent="main", at=0))
     ['log_error', 'errsig:--- FAIL: TestSync', 'tool:bash', 'command:go test', 'class:a failed test']
-    """
+    """  # noqa: E501
     body, response = event.body, event.body.get("response", "")
     error = one_line(error_line(response), _ERROR_CHARACTERS)
     tool = body["tool"].rpartition("__")[2].lower()

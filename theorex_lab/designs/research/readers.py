@@ -95,7 +95,7 @@ def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
     >>> text = r"\begin{lemma}\label{a}A\end{lemma} \begin{theorem}\label{b}B\end{theorem}\begin{proof}\uses{a}C\end{proof}"
     >>> blueprint([("one.tex", text)], "x").links
     [('b', 'a', 'uses')]
-    """
+    """  # noqa: E501
     nodes = list[Node]()
     uses = list[tuple[str, str]]()
     holder = dict[str, str]()

@@ -1,4 +1,6 @@
-"""How anything that remembers is driven to be compared: its four methods, a log, and what it is asked."""
+"""How anything that remembers is driven to be compared: its four methods, a log, and
+what it is asked.
+"""
 
 from __future__ import annotations
 

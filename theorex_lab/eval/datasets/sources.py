@@ -132,7 +132,7 @@ def describe_source(path: str | Path) -> str:
 
     >>> describe_source(packaged("simulated_team.jsonl.gz"))
     'Data: a simulation of a small team of agents (simulated_team.jsonl.gz, seed 7, 180 days), not recorded work.'
-    """
+    """  # noqa: E501
     source = Path(path)
     if not source.exists():
         raise InvalidInput(

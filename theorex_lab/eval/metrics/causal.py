@@ -433,7 +433,7 @@ def _score(figures: _Figures) -> list[str]:
         figures.add(part, method, "auc", _auc(values, success))
     share_with_evidence = np.mean([row["told"] for row in figures.rows])
     return [
-        f"Advice knew something of {share_with_evidence:.0%} of the attempts; the Brier score of what"
+        f"Advice knew something of {share_with_evidence:.0%} of the attempts; the Brier score of what"  # noqa: E501
         f" it expects is {comparison}."
     ]
 

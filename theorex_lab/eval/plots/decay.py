@@ -48,7 +48,7 @@ def plot_forgetting_curves(
     all_laws = [laws] if isinstance(laws, Law) else list(laws)
     if not all_laws or not longest_days > 0:
         raise InvalidInput(
-            f"got {len(all_laws)} laws and longest_days {longest_days!r}; give a law and days above 0"
+            f"got {len(all_laws)} laws and longest_days {longest_days!r}; give a law and days above 0"  # noqa: E501
         )
     tiers(
         [], active_threshold, mild_threshold
@@ -95,7 +95,7 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
         return axes.say(ax, "No concepts yet: write something first")
     drawn_graph = _strongest(graph)
     left_out = len(graph) - len(drawn_graph)
-    title = f"The {len(drawn_graph)} concepts of highest importance ({left_out:,} more are not drawn)"
+    title = f"The {len(drawn_graph)} concepts of highest importance ({left_out:,} more are not drawn)"  # noqa: E501
     title = (
         title
         if left_out

@@ -169,7 +169,7 @@ class _IngestRun:
         ):
             try:
                 name = os.path.normpath(
-                    f"{before}{Path(os.path.realpath(file.parent), file.name).relative_to(root).as_posix()}"
+                    f"{before}{Path(os.path.realpath(file.parent), file.name).relative_to(root).as_posix()}"  # noqa: E501
                 )
                 name.encode()
             except UnicodeEncodeError:

@@ -81,7 +81,7 @@ def _mask_user(match: re.Match[str]) -> str:
     return masked_after(match) if is_pair else match[0]
 
 
-_CALL = rf"(?<![\w.-])(?P<program>{'|'.join(map(re.escape, tables.PROGRAMS))})(?:\.exe)?{pattern('arguments')}"
+_CALL = rf"(?<![\w.-])(?P<program>{'|'.join(map(re.escape, tables.PROGRAMS))})(?:\.exe)?{pattern('arguments')}"  # noqa: E501
 
 
 def mask_commands(text: str, hints: set[str]) -> str:
