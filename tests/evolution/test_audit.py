@@ -99,7 +99,10 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     }
     for kind in ("strategy_merged", "strategy_compacted", "strategy_migrated"):
         lab.dreams.append(kind, dreamt)
-    lab.causal.append("personality", {"state": {"rigor": 0.8}, "why": "three failures"})
+    lab.causal.append(
+        "personality",
+        {"state": {"rigor": 0.8}, "why": "three failures", "source": "agent"},
+    )
     lab.causal.append(
         "external_candidate",
         {"asset": {"type": "Gene", "id": "g"}, "external": {"source": "external"}},
