@@ -114,8 +114,8 @@ def loops_over_each(text: str) -> list[int]:
                 for name in ast.walk(node.target)
                 if isinstance(name, ast.Name) and name.id == "each"
             ]
-        elif isinstance(node, ast.arg) and node.arg == "each":
-            found.append(node.lineno)
+        elif isinstance(node, ast.Lambda):
+            found += [name.lineno for name in node.args.args if name.arg == "each"]
     return found
 
 

@@ -4,8 +4,10 @@ monitor.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ from theorex_lab.designs.theorex.upkeep import ContextCheck, Drift, check_contex
 from theorex_lab.evolution.audit import AuditEntry, audit, kinds_of
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
+BODIES = Path(__file__).parents[1] / "golden" / "bodies.json"
 KINDS = (
     "tier_change",
     "graduation",
@@ -85,7 +88,10 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     dreamt = {
         "strategy_id": "st-1",
         "project": "",
-        "state": None,
+        "state": json.loads(BODIES.read_text(encoding="utf-8"))["strategy_merged"][
+            "state"
+        ],
+        "source": "agent",
         "why": "they are alike",
         "undo": False,
         "pruned": False,
@@ -93,7 +99,10 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     }
     for kind in ("strategy_merged", "strategy_compacted", "strategy_migrated"):
         lab.dreams.append(kind, dreamt)
-    lab.causal.append("personality", {"state": {"rigor": 0.8}, "why": "three failures"})
+    lab.causal.append(
+        "personality",
+        {"state": {"rigor": 0.8}, "why": "three failures", "source": "agent"},
+    )
     lab.causal.append(
         "external_candidate",
         {"asset": {"type": "Gene", "id": "g"}, "external": {"source": "external"}},

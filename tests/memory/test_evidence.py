@@ -220,7 +220,15 @@ ends = st.builds(
 def outcome(outcome_id: str, success: bool, at: int = NOW + 1, **more: Any) -> Event:
     return new_event(
         "outcome",
-        {"success": success, **more},
+        {
+            "decision": "d",
+            "result": "r",
+            "success": success,
+            "tags": [],
+            "concepts": [],
+            "source": "agent",
+            **more,
+        },
         agent="main",
         at=at,
         event_id=outcome_id,

@@ -115,7 +115,7 @@ class Recall(View):
         """Return what is recalled of each model from the calls most like a query.
 
         Args:
-            query: The query, of which the words count.
+            query: The query; its words count.
             most: How many calls are taken.
         """
         if not len(self.runs):

@@ -762,7 +762,7 @@ def post_run(
 def _nothing_new(
     home: Home, agent: str, session_id: str, status: str | None
 ) -> dict[str, Any]:
-    """Return what a session leaves of which nothing was captured since.
+    """Return what a session leaves, when nothing was captured of it since.
 
     Raises:
         InvalidInput: Nothing was ever captured of it.

@@ -118,7 +118,7 @@ class Episodes(View):
         self.about = Table(domain="i8")
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in captures, of which the last 500 stay, and domains of sessions."""
+        """Take in captures and domains of sessions; the last 500 captures stay."""
         for event in events:
             if event.kind == "session_begun":
                 row = self.sessions.number(event.session)
