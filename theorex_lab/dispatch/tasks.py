@@ -190,16 +190,6 @@ class Tasks(View):
             return standing._replace(state=SUBMITTED)
         return standing
 
-    def _submit(self, event: Event) -> None:
-        task_id = event.body["task_id"]
-        if self.ids.find(task_id) is None:
-            self.ids.number(task_id)
-            self.tasks.add(
-                to=self.agents.number(event.body["to"]),
-                seq=event.seq,
-                step_seq=event.seq,
-            )
-
     def _advance(self, event: Event) -> None:
         """Take in a claim or the end of a task."""
         body = event.body
