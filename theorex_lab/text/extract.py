@@ -326,7 +326,8 @@ def _classify_url(piece: str) -> tuple[_Token, ...]:
 
 def _classify_latin(piece: str) -> tuple[_Token, ...]:
     """The tokens of one piece of Latin letters, digits and joining signs."""
-    if (lower := piece.lower()) in lex.word_kinds():
+    lower = piece.lower()
+    if lower in lex.word_kinds():
         return _classify_word(piece, lower)
     if lower in ("'s", "’s"):
         return _mark(lex.DETERMINER)
@@ -342,6 +343,11 @@ def _classify_latin(piece: str) -> tuple[_Token, ...]:
     bare = re.sub(r"(?::\d+)+$|[+#]+$", "", piece)
     if bare != piece:
         return _classify(bare)
+    return _classify_joined(piece, lower)
+
+
+def _classify_joined(piece: str, lower: str) -> tuple[_Token, ...]:
+    """Return the tokens of a piece by the signs that join its parts."""
     if "@" in piece or "::" in piece:
         return (_atom(piece.strip("/.")),)
     if "/" in piece:
