@@ -442,3 +442,11 @@ def test_a_command_within_a_shell_is_read_where_the_shell_stands(
 ) -> None:
     touched = [FileSighting(0, 0, "a.py"), FileSighting(0, 0, "web/c.py")]
     assert names_now(touched, [FileMoves(1, 1, steps_of(command))]) == names
+
+
+def test_braces_that_multiply_out_to_too_many_words_are_left_alone() -> None:
+    parts = ",".join("a" for _ in range(300))
+    command = f"rm {{{parts}}}{{{parts}}}{{{parts}}}.py"
+    steps = steps_of(command)
+    assert sum(len(step.paths) for step in steps) <= 1
+    assert steps_of("rm {a,b}.py") != steps

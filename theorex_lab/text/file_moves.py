@@ -74,6 +74,7 @@ _ASSIGNMENT = re.compile(r"\w+=")
 _COMMAND_OPTION = re.compile(r"-[a-z]*c")
 _LONG_SIGNS = ("&&", "||", "|&", ";;")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MOST_WORDS_OF_BRACES = 100
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 
 
@@ -501,10 +502,21 @@ class _Word:
         return [start + word for word in _with_braces("".join(self.chars))]
 
 
+def _n_words(word: str) -> int:
+    """Return how many words the braces of a word multiply out to."""
+    n_words = 1
+    for braces in _BRACES.finditer(word):
+        n_words *= braces[1].count(",") + 1
+    return n_words
+
+
 def _with_braces(word: str) -> list[str]:
-    """Return the words that a word with braces stands for: `{a,b}.py` for two."""
+    """Return the words that a word with braces stands for: `{a,b}.py` for two.
+
+    A word that stands for more than a hundred is left as it is: it names no file.
+    """
     braces = _BRACES.search(word)
-    if braces is None or word.count("{") > 3:
+    if braces is None or word.count("{") > 3 or _n_words(word) > _MOST_WORDS_OF_BRACES:
         return [word]
     start = word[: braces.start()]
     end = word[braces.end() :]
