@@ -31,8 +31,8 @@ Signals = list[str]
 
 
 def mixed(seed: int = 0) -> Iterator[Signals]:
-    """Signals of failing calls, without end: an error of its own each, tools, commands
-    and classes as in Zipf's law.
+    """Yield signals of failing calls, without end: an error of its own each, tools,
+    commands and classes as in Zipf's law.
     """
     generator = np.random.default_rng(seed)
     sizes = (_TOOLS, _COMMANDS, _CLASSES)
@@ -57,8 +57,8 @@ def mixed(seed: int = 0) -> Iterator[Signals]:
 def outcomes(
     home: Home, signal_lists: Iterator[Signals], number: int
 ) -> Iterator[Event]:
-    """Outcomes of ten genes in the quarter before NOW, from the earliest to the latest,
-    each under signals of its own.
+    """Yield outcomes of ten genes in the quarter before NOW, from the earliest to the
+    latest, each under signals of its own.
     """
     _ = home.designs  # whose kinds are known from then on
     generator = np.random.default_rng(1)
@@ -135,13 +135,15 @@ def _remember(ground: Ground) -> Iterator[Round]:
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
         lab.research.remember("key.0", {"value": 0})
         (first,) = lab.journal.tail(0, kinds=["record"])
-        laid = [
-            {**first.body, "key": f"key.{number}", "record_id": f"rec_{number}"}
-            for number in range(ground.rows)
-        ]
-        lab.journal.append(
-            [new_event("record", body, agent="main", at=NOW) for body in laid]
-        )
+        records = []
+        for number in range(ground.rows):
+            body = {
+                **first.body,
+                "key": f"key.{number}",
+                "record_id": f"rec_{number}",
+            }
+            records.append(new_event("record", body, agent="main", at=NOW))
+        lab.journal.append(records)
         numbers = count()
         yield alternately(
             lambda: lab.research.remember(
@@ -162,30 +164,28 @@ def _remember(ground: Ground) -> Iterator[Round]:
     at_most=0.25,
 )
 def _related(ground: Ground) -> Iterator[Round]:
-    ends = (
-        np.random.default_rng(0)
-        .integers(0, ground.rows, (_LINKS_OF_NODE * ground.rows, 2))
-        .tolist()
-    )
+    shape = (_LINKS_OF_NODE * ground.rows, 2)
+    links = np.random.default_rng(0).integers(0, ground.rows, shape).tolist()
     names = [f"theorem {number}" for number in range(ground.rows)]
 
     def published(start: int) -> set[int]:
         reached = {start}
         level = {start}
         for _ in range(_DEPTH):
-            level = {
-                target
-                for first, end in ends
-                for source, target in ((first, end), (end, first))
-                if source in level
-            } - reached
+            next_level = set()
+            for first, second in links:
+                if first in level:
+                    next_level.add(second)
+                if second in level:
+                    next_level.add(first)
+            level = next_level - reached
             reached |= level
         return reached - {start}
 
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
         lab.research.import_theorems(
             [(name, name, ()) for name in names],
-            [(names[first], names[end], "uses") for first, end in ends],
+            [(names[first], names[second], "uses") for first, second in links],
         )
         node_ids = [lab.research.theorem(name).node_id for name in names[:20]]
         lab.research.find_related_theorems(node_ids[0], _DEPTH)

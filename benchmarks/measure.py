@@ -38,7 +38,7 @@ Meter = Callable[[Timed], float]
 
 @lru_cache(maxsize=1)
 def words() -> list[str]:
-    """Distinct made-up words, from the most frequent to the rarest."""
+    """Return distinct made-up words, from the most frequent to the rarest."""
     syllables = [first + second for first in "bdfgklmnprstvz" for second in "aeiou"]
     all_words = [
         begin + middle + third
@@ -53,7 +53,7 @@ def words() -> list[str]:
 
 
 def texts(count: int, *, length: int = 12, seed: int = 0) -> list[str]:
-    """Texts of `length` words each, drawn as in Zipf's law."""
+    """Return texts of `length` words each, drawn as in Zipf's law."""
     vocabulary = words()
     weights = 1.0 / (np.arange(len(vocabulary)) + _COMMONEST)
     word_ranks = np.random.default_rng(seed).choice(
@@ -63,8 +63,8 @@ def texts(count: int, *, length: int = 12, seed: int = 0) -> list[str]:
 
 
 def unit_rows(count: int, *, seed: int = 0) -> Matrix:
-    """Vectors of length one around a thousand centres, as sentence vectors lie around
-    their subjects.
+    """Return vectors of length one around a thousand centres, as sentence vectors lie
+    around their subjects.
     """
     generator = np.random.default_rng(seed)
     centres = np.random.default_rng(7).standard_normal(
@@ -90,7 +90,7 @@ class GivenVectors:
         self._drawn = unit_rows(4_096)
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """The vectors of these texts, shape (n, 384)."""
+        """Return the vectors of these texts, shape (n, 384)."""
         random_rows = self._drawn
         rows = [
             self.known.get(
@@ -102,8 +102,8 @@ class GivenVectors:
 
 
 def observations(count: int) -> Iterator[Event]:
-    """Observations of the year before NOW, each with three of its words as concepts, by
-    three agents.
+    """Yield observations of the year before NOW, each with three of its words as
+    concepts, by three agents.
     """
     times = np.sort(
         NOW - np.random.default_rng(0).integers(0, 365 * MICROSECONDS_PER_DAY, count)
@@ -126,8 +126,8 @@ def observations(count: int) -> Iterator[Event]:
 
 
 def lay_home(folder: Path, count: int, embedder: Embedder | None = None) -> Path:
-    """A home of so many observations, scanned, with their vectors and snapshots, as a
-    night leaves one.
+    """Return a home of so many observations, scanned, with their vectors and snapshots,
+    as a night leaves one.
     """
     home = folder / f"home-{count}"
     with Lab(home, clock=FixedClock(NOW), embedder=embedder or GivenVectors()) as lab:
@@ -201,14 +201,16 @@ def row(
 
 
 def processor_seconds(call: Timed) -> float:
-    """Processor time that this process spends in `call`, all its threads together."""
+    """Return processor time that this process spends in `call`, all its threads
+    together.
+    """
     start = time.process_time()
     call()
     return time.process_time() - start
 
 
 def child_seconds(call: Timed) -> float:
-    """Processor time of the processes that `call` starts and waits for."""
+    """Return processor time of the processes that `call` starts and waits for."""
     import resource  # not on Windows
 
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -220,7 +222,7 @@ def child_seconds(call: Timed) -> float:
 def alternately(
     ours: Timed, peer: Timed, *, calls: int = 1, meter: Meter = processor_seconds
 ) -> Round:
-    """A round of `calls` calls of the peer, then as many of ours."""
+    """Return a round of `calls` calls of the peer, then as many of ours."""
 
     def measured(call: Timed) -> float:
         return meter(lambda: [call() for _ in range(calls)])
@@ -233,7 +235,9 @@ def alternately(
 
 
 def elapsed(call: Timed) -> float:
-    """Seconds that pass: most of what a durable append takes is waiting for the disk."""
+    """Return seconds that pass: most of what a durable append takes is waiting for the
+    disk.
+    """
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
@@ -246,8 +250,8 @@ def in_turn(call: Callable[[Any], object], things: Sequence[Any]) -> Timed:
 
 
 def run(*command: str | Path, stdin: bytes = b"", cwd: Path | None = None) -> bytes:
-    """What a process prints, run as a user's is: its modules compiled, offline. Raises
-    TheorexError where it fails.
+    """Return what a process prints, run as a user's is: its modules compiled, offline.
+    Raises TheorexError where it fails.
     """
     program, *arguments = command
     result = run_program(
@@ -262,8 +266,8 @@ def run(*command: str | Path, stdin: bytes = b"", cwd: Path | None = None) -> by
 
 
 def environment() -> dict[str, str]:
-    """The variables of a process that is measured; none of its imports asks the network
-    for a model.
+    """Return the variables of a process that is measured; none of its imports asks the
+    network for a model.
     """
     variables = python_variables(
         HF_HUB_OFFLINE="1", PYTHONPATH=str(Path(__file__).parents[1])
@@ -273,6 +277,6 @@ def environment() -> dict[str, str]:
 
 
 def theorex(home: Path, *arguments: str) -> tuple[str, ...]:
-    """The command `theorex` on a home, as its entry point runs it."""
+    """Return the command `theorex` on a home, as its entry point runs it."""
     code = "from theorex_lab.app.cli import main; main()"
     return PYTHON, "-c", code, "--home", str(home), "--now", NOW_TEXT, *arguments

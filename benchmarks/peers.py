@@ -101,7 +101,7 @@ def _fold(ground: Ground) -> Iterator[Round]:
 
 
 def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[str]]]:
-    """Tokenised documents, an index of them, and tokenised queries."""
+    """Return tokenised documents, an index of them, and tokenised queries."""
     corpus = [tokenize(text) for text in texts(ground.rows)]
     index = LexicalIndex()
     index.add(corpus)
@@ -144,8 +144,8 @@ def _bm25s(ground: Ground) -> Iterator[Round]:
     "BM25 of all, and a product with all vectors",
 )
 def _hybrid(ground: Ground) -> Iterator[Round]:
-    """The parts: BM25 of every text, and the products of the query's vector and all
-    others, as they lie in one array.
+    """Measure search beside its parts: BM25 of every text, and the products of the
+    query's vector and all others, as they lie in one array.
     """
     embedder = measure.GivenVectors()
     home = lay_home(ground.folder, ground.rows, embedder)
@@ -166,8 +166,8 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
 
 
 def _process(arguments: tuple[str, ...], ground: Ground) -> Iterator[Round]:
-    """The command of these arguments, the hook without any, beside an interpreter that
-    does nothing.
+    """Measure the command of these arguments, the hook without any, beside an interpreter
+    that does nothing.
     """
     home = lay_home(ground.folder, ground.rows, measure.as_installed())
     request = texts(ground.rows)[-1].split()[:3] if "search" in arguments else ()

@@ -31,7 +31,7 @@ class BenchLine(NamedTuple):
     skipped: str = ""
 
     def result(self) -> dict[str, Any]:
-        """The line as JSON holds it."""
+        """Return the line as JSON holds it."""
         row = self.row
         members = {
             "row": row.name,
@@ -66,7 +66,7 @@ class BenchLine(NamedTuple):
 
 
 def number(value: float) -> str:
-    """Three significant digits, or the whole number where it has more.
+    """Return three significant digits, or the whole number where it has more.
 
     >>> number(0.98765), number(1.0), number(123456.7)
     ('0.988', '1.00', '123,457')
@@ -75,15 +75,15 @@ def number(value: float) -> str:
 
 
 def rows() -> dict[str, BenchRow]:
-    """All rows by name."""
+    """Return all rows by name."""
     for family in ("peers", "designs"):
         import_module(f"benchmarks.{family}")
     return ROWS
 
 
 def chosen(names: Sequence[str]) -> list[BenchRow]:
-    """The rows of these names, all where none is given. Raises InvalidInput for an
-    unknown name.
+    """Return the rows of these names, all where none is given. Raises InvalidInput for
+    an unknown name.
     """
     all_rows = rows()
     if unknown := [name for name in names if name not in all_rows]:
@@ -94,8 +94,8 @@ def chosen(names: Sequence[str]) -> list[BenchRow]:
 
 
 def measure(row: BenchRow, *, scale: int, rounds: int) -> BenchLine:
-    """The line of one row, from a folder of its own that is gone afterwards; skipped
-    where its peer is not installed.
+    """Return the line of one row, from a folder of its own that is gone afterwards;
+    skipped where its peer is not installed.
     """
     if scale < row.target_from:
         row = replace(row, at_most=None)
@@ -115,7 +115,7 @@ def measure(row: BenchRow, *, scale: int, rounds: int) -> BenchLine:
 
 
 def machine(scale: int, rounds: int) -> str:
-    """One line: what was measured with, and on what."""
+    """Return one line: what was measured with, and on what."""
     here = recorded_runs.machine(_PACKAGES)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     packages = ", ".join(

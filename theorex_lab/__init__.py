@@ -1,6 +1,6 @@
 """theorex_lab: memory for LLM agents, and the lab that finds out which memory works."""
 
-# What type checkers take for true; `typing` would cost every start of the hook 4 ms.
+# what type checkers take for true; `typing` would cost every start of the hook 4 ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from theorex_lab.core.clock import Clock, FixedClock, SystemClock

@@ -26,7 +26,7 @@ from theorex_lab.dispatch.worker import (
     LARGEST_TASK_BYTES,
     Dispatcher,
     DispatchTask,
-    this_place,
+    machine_hash,
 )
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
@@ -214,7 +214,7 @@ def test_an_answer_is_traced_and_remembered_in_one_transaction(
         (event.agent, event.session, event.at) for event in (started, ended, kept)
     } == {("main", "s1", NOW)}
     owner = started.body.pop("owner")
-    assert (owner.keys(), owner["lock"].startswith(this_place())) == ({"lock"}, True)
+    assert (owner.keys(), owner["lock"].startswith(machine_hash())) == ({"lock"}, True)
     assert tuple(started.body.pop("reasons")) == result.reasons
     assert started.body == {
         "v": 3,

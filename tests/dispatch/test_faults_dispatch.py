@@ -34,7 +34,7 @@ from theorex_lab.dispatch.worker import (
     OUT_OF_SIGHT,
     alive,
     close_lost,
-    this_place,
+    machine_hash,
 )
 from theorex_lab.journal.view import verify
 from theorex_lab.memory.evidence import EvidenceView
@@ -324,7 +324,7 @@ def test_an_owner_that_names_no_lock_is_waited_for_and_names_no_file(
 
 @pytest.mark.parametrize(
     ("place", "lost"),
-    [pytest.param(this_place(), True, marks=needs_flock), ("0" * 16, False)],
+    [pytest.param(machine_hash(), True, marks=needs_flock), ("0" * 16, False)],
 )
 @pytest.mark.parametrize(
     "more",
@@ -368,7 +368,7 @@ def test_a_call_whose_lock_is_held_is_not_lost(home: Path) -> None:
 
 
 def test_a_lock_file_of_another_place_is_left_alone(home: Path) -> None:
-    theirs, mine = (f"{place}-{0:0>36}.lock" for place in ("0" * 16, this_place()))
+    theirs, mine = (f"{place}-{0:0>36}.lock" for place in ("0" * 16, machine_hash()))
     (home / "calls").mkdir(parents=True)
     for name in (theirs, mine):
         (home / "calls" / name).touch()

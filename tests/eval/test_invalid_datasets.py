@@ -222,9 +222,9 @@ def one(parse: Callable[..., object], text: bytes) -> Callable[[], object]:
 
 TAU = b"""{"task_id": 0, "trial": 0, "reward": 1, "info": {"user_cost": null, "task": {"user_id": "u", "instruction": "i",
 "actions": [], "outputs": []}}, "traj": [{"role": "assistant", "content": null, "tool_calls": [{"id": "1",
-"function": {"name": "f", "arguments": "{}"}}]}]}"""
+"function": {"name": "f", "arguments": "{}"}}]}]}"""  # noqa: E501
 RUN = b"""{"question_ID": "", "question": "", "ground_truth": "", "level": "1", "system_prompt": {"A": "x"},
-"history": [{"name": "A", "role": "user", "content": "c"}], "mistake_agent": "A", "mistake_step": "0", "mistake_reason": "r"}"""
+"history": [{"name": "A", "role": "user", "content": "c"}], "mistake_agent": "A", "mistake_step": "0", "mistake_reason": "r"}"""  # noqa: E501
 TRIAL = '[{"name": "e", "memory": ["m"], "is_success": true}]'
 FORGOT = '[{"name": "e", "memory": [], "is_success": true}]'
 

@@ -17,7 +17,9 @@ BUILT_IN = ("sessions", "theorex", "facts", "dreams", "causal", "research")
 
 
 def installed() -> tuple[Design, ...]:
-    """The built-in designs, in the order of `BUILT_IN`, and those of other packages."""
+    """Return the built-in designs, in the order of `BUILT_IN`, and those of other
+    packages.
+    """
     from theorex_lab.designs.causal import design as causal
     from theorex_lab.designs.dreams import design as dreams
     from theorex_lab.designs.facts import design as facts
@@ -30,7 +32,7 @@ def installed() -> tuple[Design, ...]:
 
 
 def others() -> tuple[Design, ...]:
-    """The designs of other packages: the entry points of the group
+    """Return the designs of other packages: the entry points of the group
     `theorex_lab.designs`.
     """
     if not _may_have_others():

@@ -26,9 +26,11 @@ _TOOL_CHARACTERS = {"tool": 128, "input": 300, "response": 500}
 class CallStart:
     """A model is about to be called.
 
-    `at`: µs UTC; `model`: the first choice; `owner`: whose call it is, and
-    `lost_after_seconds`: when it is given up where nobody can see the owner, both as in
-    `dispatch.worker.close_lost`; without an owner the call is nobody's.
+    Attributes:
+        at: µs UTC.
+        model: The first choice.
+        owner: Whose call it is, as in `dispatch.worker.close_lost`; None for nobody's.
+        lost_after_seconds: When it is given up where nobody can see the owner.
     """
 
     trace_id: str
@@ -49,33 +51,32 @@ class CallStart:
 
     @property
     def event_id(self) -> str:
-        """The id of its event: a trace starts once."""
+        """Return the id of its event: a trace starts once."""
         return derived_event_id("trace started", self.trace_id)
 
     @property
     def all_tags(self) -> list[str]:
-        """The query type, then the other tags."""
+        """Return the query type, then the other tags."""
         return list(dict.fromkeys([self.query_type, *self.tags]))
 
     def event(self) -> Event:
-        """The `trace_started` event."""
+        """Return the `trace_started` event."""
         body = {
             name: value
             for name, value in vars(self).items()
             if name not in ("agent", "session", "at")
         }
-        body |= {
-            "task": preview(self.task, TASK_CHARACTERS),
-            "tags": self.all_tags,
-            "reasons": list(self.reasons),
-        }
+        body["task"] = preview(self.task, TASK_CHARACTERS)
+        body["tags"] = self.all_tags
+        body["reasons"] = list(self.reasons)
         return _event("trace_started", body, self, self.at, event_id=self.event_id)
 
 
 @dataclass(frozen=True)
 class ToolUse:
-    """A tool was used during a call; `input` and `response` are kept as previews of 300
-    and 500 characters.
+    """A tool was used during a call.
+
+    `input` and `response` are stored as previews of 300 and 500 characters.
     """
 
     trace_id: str
@@ -85,30 +86,32 @@ class ToolUse:
     response: str = ""
 
     def event(self, start: CallStart) -> Event:
-        """The `tool_used` event, as the hook would write it, with the trace that it
-        belongs to.
-        """
-        told = {
+        """Return the `tool_used` event, as the hook would write it, with its trace."""
+        body: Body = {
             name: preview(getattr(self, name), limit)
             for name, limit in _TOOL_CHARACTERS.items()
         }
-        about = {
+        body |= {
             "source": "tool",
             "ok": None,
             "paths": paths_by_use(self.tool, ()),
             "command": "",
+            "project": start.project,
+            "trace_id": self.trace_id,
         }
-        body = {**told, **about, "project": start.project, "trace_id": self.trace_id}
         return _event("tool_used", body, start, self.at, lineage=[start.event_id])
 
 
 @dataclass(frozen=True)
 class CallEnd:
-    """How a call went. `model`: which answered, else the last that was tried;
-    `latency_ms`: None where none answered.
+    """How a call went.
 
-    `unavailable`: no answer came from any model, so that nothing can be learnt of their
-    answers. `kept`: events that are appended together with this one, or not at all.
+    Attributes:
+        model: Which answered, else the last that was tried.
+        latency_ms: None where none answered.
+        unavailable: No answer came from any model, so that nothing can be learnt of
+            their answers.
+        kept: Events that are appended together with this one, or not at all.
     """
 
     trace_id: str
@@ -128,21 +131,19 @@ class CallEnd:
 
     @property
     def event_id(self) -> str:
-        """The id of its event: a trace ends once."""
+        """Return the id of its event: a trace ends once."""
         return derived_event_id("trace ended", self.trace_id)
 
     def event(self, start: CallStart) -> Event:
-        """The `trace_ended` event."""
+        """Return the `trace_ended` event."""
         body = {
             name: value
             for name, value in vars(self).items()
             if name not in ("at", "kept")
         }
-        body |= {
-            "query_type": start.query_type,
-            "outcome_id": start.outcome_id,
-            "error": _error(self.error),
-        }
+        body["query_type"] = start.query_type
+        body["outcome_id"] = start.outcome_id
+        body["error"] = _error(self.error)
         body["response"] = preview(self.response, RESPONSE_CHARACTERS)
         body["attempts"] = [
             {**asdict(attempt), "error": _error(attempt.error)}
@@ -159,8 +160,11 @@ class CallEnd:
 
 
 def check_trace_id(trace_id: str, what: str = "trace") -> str:
-    """Return `trace_id`, or the id of `what`, or raise InvalidInput where it is outside
-    the rule.
+    """Return the id, or raise InvalidInput where it is outside the rule.
+
+    Args:
+        trace_id: The id.
+        what: What it is the id of, in an error.
 
     >>> check_trace_id("run-7:a")
     'run-7:a'
@@ -169,8 +173,9 @@ def check_trace_id(trace_id: str, what: str = "trace") -> str:
 
 
 def clean(text: str) -> str:
-    """The text without hidden characters, and with ? for what cannot be stored: NUL,
-    and halves of surrogate pairs.
+    """Return the text without hidden characters, and with ? for what cannot be stored.
+
+    That is NUL, and halves of surrogate pairs.
 
     >>> clean("four\\0letters")
     'four?letters'
@@ -179,14 +184,17 @@ def clean(text: str) -> str:
 
 
 def preview(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, … at its cut, without secrets and what
-    cannot be stored.
+    """Return at most `limit` characters of a text, … at its cut.
+
+    Secrets and what cannot be stored are taken out.
 
     >>> preview("four letters", 6)
     'four …'
     """
     text = kept_text(text[: limit + _LOOKAHEAD_CHARACTERS])
-    return clean(text if len(text) <= limit else text[: limit - 1] + "…")
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    return clean(text)
 
 
 def _event(kind: str, body: Body, start: CallStart, at: int, **more: Any) -> Event:

@@ -47,10 +47,13 @@ _FIRST_WAIT_SECONDS = 0.25
 class Completion:
     """What a model answered.
 
-    `model`: the name that was asked. Token counts are None where the endpoint gave none
-    that make sense. `latency_ms`: of the request that was answered, without the tries
-    before it. `cut`: the answer stopped at `max_tokens`. `data`: the parsed answer
-    where a JSON schema was asked for.
+    Token counts are None where the endpoint gave none that make sense.
+
+    Attributes:
+        model: The name that was asked.
+        latency_ms: Of the request that was answered, without the tries before it.
+        cut: The answer stopped at `max_tokens`.
+        data: The parsed answer where a JSON schema was asked for.
     """
 
     text: str
@@ -63,7 +66,7 @@ class Completion:
 
     @property
     def tokens(self) -> int | None:
-        """Tokens of prompt and answer together, or None."""
+        """Return the tokens of prompt and answer together, or None."""
         if self.prompt_tokens is None or self.completion_tokens is None:
             return None
         return self.prompt_tokens + self.completion_tokens
@@ -71,12 +74,14 @@ class Completion:
 
 @dataclass(frozen=True)
 class Attempt:
-    """How one model of a chain did; latency, tokens and cost are None where it did not
-    answer.
+    """How one model of a chain did.
 
-    `tokens`: of prompt and answer together, which may be known where the parts are not.
+    Latency, tokens and cost are None where it did not answer.
 
-    `unavailable`: no answer came at all, which says nothing of the model's answers.
+    Attributes:
+        tokens: Of prompt and answer together, which may be known where the parts are
+            not.
+        unavailable: No answer came at all, which says nothing of the model's answers.
     """
 
     model: str
@@ -92,9 +97,12 @@ class Attempt:
 
 @dataclass(frozen=True)
 class ChainAnswer:
-    """What came of a chain: the first completion, or None, and every attempt in order.
+    """The result of a chain of models.
 
-    `kinds`: of each model that failed, the `kind` of its ModelUnavailable.
+    Attributes:
+        completion: The first completion, or None.
+        attempts: Every attempt in order.
+        kinds: Of each model that failed, the `kind` of its ModelUnavailable.
     """
 
     completion: Completion | None
@@ -111,14 +119,16 @@ class _Busy(ModelUnavailable):
 
 
 class ModelClient:
-    """A model behind an OpenAI-compatible `/v1/chat/completions`, on this machine
-    unless `allow_remote`.
+    """A model behind an OpenAI-compatible `/v1/chat/completions`.
 
-    `url` may stop at the host, at `/v1` or at the route. Redirects are not followed,
-    proxies of the environment are not used. Status 429 and 5xx and broken connections
-    are tried again, up to `attempts` times within `timeout_seconds`. It may be used by
-    several threads at once; `transport` and `sleep` are for tests. Raises ConfigError
-    for a refused address or key.
+    It is on this machine unless `allow_remote`. `url` may stop at the host, at `/v1` or
+    at the route. Redirects are not followed, proxies of the environment are not used.
+    Status 429 and 5xx and broken connections are tried again, up to `attempts` times
+    within `timeout_seconds`. It may be used by several threads at once; `transport` and
+    `sleep` are for tests.
+
+    Raises:
+        ConfigError: For a refused address or key.
 
     >>> ModelClient("http://localhost:1234", "ministral-3b").url
     'http://localhost:1234/v1/chat/completions'
@@ -175,16 +185,22 @@ class ModelClient:
         self._client.close()
 
     def complete(self, prompt: Prompt, **options: Any) -> Completion:
-        """Ask the model once; `timeout_seconds` bounds the whole call, with all its
-        tries and waits.
+        """Ask the model once.
 
-        `options`: json_schema, max_tokens, temperature, seed, timeout_seconds, images
-        (data URIs, shown with the last message); None leaves what is set. `prompt`: one
-        user message, or messages {"role": system|user|assistant, "content": text}. With
-        `json_schema` the answer has to be JSON that satisfies it (numbers written as
-        text do not) and is found parsed in `data`. Raises InvalidInput for a prompt or
-        schema of another shape, UnusableAnswer for an answer that cannot be used, and
-        ModelUnavailable where none came.
+        With `json_schema` the answer has to be JSON that satisfies it (numbers written
+        as text do not) and is found parsed in `data`.
+
+        Args:
+            prompt: One user message, or messages {"role": system|user|assistant,
+                "content": text}.
+            options: json_schema, max_tokens, temperature, seed, timeout_seconds (which
+                bounds the whole call, with all its tries and waits) and images (data
+                URIs, shown with the last message). None leaves what is set.
+
+        Raises:
+            InvalidInput: For a prompt or schema of another shape.
+            UnusableAnswer: For an answer that cannot be used.
+            ModelUnavailable: Where none came.
         """
         from theorex_lab.search.wire import Deadline
 
@@ -202,17 +218,18 @@ class ModelClient:
             check = _compiled(json_schema)
             described = {"name": "answer", "strict": True, "schema": json_schema}
             body["response_format"] = {"type": "json_schema", "json_schema": described}
-        deadline = Deadline(
-            self._timeout_seconds
-            if timeout_seconds is None
-            else _checked_timeout(timeout_seconds)
-        )
+        if timeout_seconds is None:
+            timeout_seconds = self._timeout_seconds
+        else:
+            timeout_seconds = _checked_timeout(timeout_seconds)
+        deadline = Deadline(timeout_seconds)
         reply, latency_ms = self._repeatedly(json.dumps(body).encode(), deadline)
         return self._completion(reply, latency_ms, check)
 
     def _repeatedly(self, body: bytes, deadline: Deadline) -> tuple[HttpReply, float]:
-        """Ask again where the endpoint is busy or the connection broke, as often and as
-        long as is allowed.
+        """Ask until the endpoint answers, as often and as long as is allowed.
+
+        It is asked again where it is busy or the connection broke.
         """
         from theorex_lab.search.wire import ConnectionLost
 
@@ -221,15 +238,7 @@ class ModelClient:
             try:
                 return self._once(body, deadline)
             except (_Busy, ConnectionLost) as error:
-                # What the endpoint asks for, else a wait that doubles each time, give
-                # or take a half.
-                wait_seconds = error.wait_seconds if isinstance(error, _Busy) else None
-                if wait_seconds is None:
-                    wait_seconds = (
-                        _FIRST_WAIT_SECONDS
-                        * 2.0 ** (number - 1)
-                        * self._jitter.uniform(0.5, 1.5)
-                    )
+                wait_seconds = self._wait_seconds(error, number)
                 if number >= self._attempts or wait_seconds >= deadline.left():
                     raise ModelUnavailable(
                         f"{error} (try {number})", error.kind
@@ -237,39 +246,52 @@ class ModelClient:
             self._sleep(wait_seconds)
             number += 1
 
+    def _wait_seconds(self, error: ModelUnavailable, number: int) -> float:
+        """Return how long to wait after a try.
+
+        It is what the endpoint asks for, else a wait that doubles each time, give or
+        take a half.
+        """
+        if isinstance(error, _Busy) and error.wait_seconds is not None:
+            return error.wait_seconds
+        jitter = self._jitter.uniform(0.5, 1.5)
+        return _FIRST_WAIT_SECONDS * 2.0 ** (number - 1) * jitter
+
     def _once(self, body: bytes, deadline: Deadline) -> tuple[HttpReply, float]:
+        """Send one request; return the reply and its latency in ms."""
         from theorex_lab.search.wire import post
 
         started = time.perf_counter()
-        limit = self._max_response_bytes
         reply = post(
             self._client,
             self.url,
             body,
             deadline=deadline,
-            limit_bytes=limit,
+            limit_bytes=self._max_response_bytes,
             key=self._api_key,
         )
         latency_ms = (time.perf_counter() - started) * 1000
         if reply.status == 429 or 500 <= reply.status < 600:
-            text = (
-                f"{self.url} answered with the status {reply.status}:"
-                f" {self._excerpt(reply.content)}"
-            )
-            wait = reply.headers.get("Retry-After", "")
-            states = re.fullmatch(r"[0-9]{1,9}", wait)
-            raise (
-                _Busy(f"{text}; it asks for {wait} s", float(wait))
-                if states
-                else _Busy(text, None)
-            )
+            raise self._busy(reply)
         if reply.status != 200:
             self._refuse(f"the status {reply.status}: {self._excerpt(reply.content)}")
         return reply, latency_ms
 
+    def _busy(self, reply: HttpReply) -> _Busy:
+        """Return the error of an endpoint that asks to come back later."""
+        text = (
+            f"{self.url} answered with the status {reply.status}:"
+            f" {self._excerpt(reply.content)}"
+        )
+        retry_after = reply.headers.get("Retry-After", "")
+        if re.fullmatch(r"[0-9]{1,9}", retry_after):
+            return _Busy(f"{text}; it asks for {retry_after} s", float(retry_after))
+        return _Busy(text, None)
+
     def _completion(
         self, reply: HttpReply, latency_ms: float, check: Check | None
     ) -> Completion:
+        """Return the completion in a reply, or raise where it holds none."""
         try:
             parsed = json.loads(reply.content)
             choice = parsed["choices"][0]
@@ -294,14 +316,23 @@ class ModelClient:
         cut = finish_reason == "length"
         if not text or text.isspace():
             self._reject(f"an empty text{', cut at max_tokens' if cut else ''}")
-        tokens = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-        data = None if check is None else self._checked_json(text, check, cut)
-        return Completion(encodable(text), self.model, *tokens, latency_ms, cut, data)
+        return Completion(
+            encodable(text),
+            self.model,
+            _count(usage, "prompt_tokens"),
+            _count(usage, "completion_tokens"),
+            latency_ms,
+            cut,
+            data=None if check is None else self._checked_json(text, check, cut),
+        )
 
     def _checked_json(self, text: str, check: Check, cut: bool) -> Any:
+        """Return the parsed answer, or raise UnusableAnswer where it breaks the schema."""
         from fastjsonschema import JsonSchemaValueException
 
-        said = f"{self._excerpt(text.encode(errors='replace'))}{' (cut at max_tokens)' if cut else ''}"  # noqa: E501
+        quote = self._excerpt(text.encode(errors="replace"))
+        if cut:
+            quote += " (cut at max_tokens)"
         try:
             data = json.loads(
                 text, object_pairs_hook=partial(unambiguous, "the answer")
@@ -310,13 +341,13 @@ class ModelClient:
             json.dumps(data, allow_nan=False, ensure_ascii=False).encode()
             check(data)
         except JsonSchemaValueException as error:
-            place = excerpt(str(error.name).encode())
+            path = excerpt(str(error.name).encode())
             self._reject(
-                f"JSON that breaks {error.rule!r} of the schema at {place}: {said}",
+                f"JSON that breaks {error.rule!r} of the schema at {path}: {quote}",
                 error,
             )
         except (ValueError, RecursionError) as error:
-            self._reject(f"something other than JSON: {said}", error)
+            self._reject(f"something other than JSON: {quote}", error)
         return data
 
     def _excerpt(self, content: bytes) -> str:
@@ -330,17 +361,20 @@ class ModelClient:
 
 
 def client_for(name: str, settings: Settings) -> ModelClient:
-    """The client of a model of the settings, with the settings' limits; a host named in
-    config.json may be remote.
+    """Return the client of a model of the settings, with the settings' limits.
 
-    Raises ModelUnavailable where the model has no url or its key is not set or
-    unusable, and ConfigError for an unknown model.
+    A host named in config.json may be remote.
 
-    >>> client_for("claude-sonnet", Settings())
+    Raises:
+        ModelUnavailable: Where the model has no url or its key is not set or unusable.
+        ConfigError: For an unknown model.
+
+    >>> client_for("claude-sonnet", Settings())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    theorex_lab.core.errors.ModelUnavailable: claude-sonnet has no url; set models.claude-sonnet.url in config.json to call it
-    """  # noqa: E501
-    if (model := settings.models.get(name)) is None:
+    theorex_lab.core.errors.ModelUnavailable: claude-sonnet has no url; set ...
+    """
+    model = settings.models.get(name)
+    if model is None:
         raise ConfigError(
             f"got the model {name!r}; known are {', '.join(settings.models)}"
         )
@@ -348,15 +382,14 @@ def client_for(name: str, settings: Settings) -> ModelClient:
         raise ModelUnavailable(
             f"{name} has no url; set models.{name}.url in config.json to call it"
         )
-    how: dict[str, Any] = {
-        "allow_remote": settings.is_set("models"),
-        "api_key": key_from(model.api_key_env, name),
-    }
-    how |= {
-        "timeout_seconds": settings.model_timeout_seconds,
-        "max_response_bytes": settings.max_response_bytes,
-    }
-    return ModelClient(model.url, name, **how)
+    return ModelClient(
+        model.url,
+        name,
+        allow_remote=settings.is_set("models"),
+        api_key=key_from(model.api_key_env, name),
+        timeout_seconds=settings.model_timeout_seconds,
+        max_response_bytes=settings.max_response_bytes,
+    )
 
 
 def ask(
@@ -367,109 +400,136 @@ def ask(
     clients: Clients = None,
     **options: Any,
 ) -> ChainAnswer:
-    """Ask the models of `names` in order until one answers; a timeout holds for each of
-    them.
+    """Ask the models of `names` in order until one answers.
 
-    Clients are taken from `clients`, and those made are put there for the caller to
-    close; without it they are closed here. One whose model has moved to another url
-    since is replaced. A model that cannot be called counts as a failed attempt, which
-    is marked as unavailable. Raises InvalidInput as `complete` does.
+    A timeout holds for each of them. A model that cannot be called counts as a failed
+    attempt, which is marked as unavailable.
+
+    Args:
+        names: The models.
+        prompt: As in `ModelClient.complete`.
+        settings: The settings that name the models.
+        clients: Clients by name. New ones are put there for the caller to close;
+            without it they are closed here. One whose model has moved to another url
+            since is replaced.
+        options: As in `ModelClient.complete`.
+
+    Raises:
+        InvalidInput: As `complete` does.
 
     >>> ask(["claude-sonnet"], "hello", Settings()).attempts[0].success
     False
     """
-    made: dict[str, ModelClient] = {}
-    known = made if clients is None else clients
+    own_clients: dict[str, ModelClient] = {}
+    open_clients = own_clients if clients is None else clients
     attempts: list[Attempt] = []
     kinds: dict[str, str] = {}
     try:
         for name in dict.fromkeys(names):
             try:
-                completion = _client(name, settings, known).complete(prompt, **options)
-            except (ModelUnavailable, ConfigError) as error:
-                kinds[name] = (
-                    error.kind if isinstance(error, ModelUnavailable) else "refused"
-                )
-                attempts.append(
-                    Attempt(
-                        name,
-                        False,
-                        error=str(error),
-                        unavailable=kinds[name] != "bad_reply",
-                    )
-                )
+                client = _client(name, settings, open_clients)
+                completion = client.complete(prompt, **options)
+            except ModelUnavailable as error:
+                kinds[name] = error.kind
+                attempts.append(_failed_attempt(name, error, error.kind))
+            except ConfigError as error:
+                kinds[name] = "refused"
+                attempts.append(_failed_attempt(name, error, "refused"))
             else:
-                price = settings.price(name)
-                tokens = completion.tokens
-                cost = None if price is None or tokens is None else tokens * price / 1e6
-                parts = {
-                    key: getattr(completion, key)
-                    for key in ("prompt_tokens", "completion_tokens")
-                }
-                attempts.append(
-                    Attempt(name, True, completion.latency_ms, tokens, cost, **parts)
-                )
+                attempts.append(_successful_attempt(name, completion, settings))
                 return ChainAnswer(completion, attempts, kinds)
     finally:
-        for client in made.values():
+        for client in own_clients.values():
             client.close()
     return ChainAnswer(None, attempts, kinds)
 
 
+def _failed_attempt(name: str, error: Exception, kind: str) -> Attempt:
+    """Return the attempt of a model that gave no usable answer."""
+    return Attempt(name, False, error=str(error), unavailable=kind != "bad_reply")
+
+
+def _successful_attempt(
+    name: str, completion: Completion, settings: Settings
+) -> Attempt:
+    """Return the attempt of a model that answered, with its cost where it is known."""
+    price = settings.price(name)
+    tokens = completion.tokens
+    cost = None
+    if price is not None and tokens is not None:
+        cost = tokens * price / 1e6
+    return Attempt(
+        name,
+        True,
+        completion.latency_ms,
+        tokens,
+        cost,
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+    )
+
+
 def _client(
-    name: str, settings: Settings, known: MutableMapping[str, ModelClient]
+    name: str, settings: Settings, clients: MutableMapping[str, ModelClient]
 ) -> ModelClient:
-    held = known.get(name)
+    """Return the client of a model, a new one where its url has changed."""
+    client = clients.get(name)
     model = settings.models.get(name)
-    if held is not None and model is not None and held.base_url != model.url:
-        known.pop(name).close()
-        held = None
-    return held or known.setdefault(name, client_for(name, settings))
+    if client is not None and model is not None and client.base_url != model.url:
+        clients.pop(name).close()
+        client = None
+    if client is not None:
+        return client
+    # Another thread may have put one there meanwhile.
+    return clients.setdefault(name, client_for(name, settings))
 
 
 def _messages(prompt: Prompt) -> list[ChatMessage]:
-    messages = (
-        [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-    )
-    if not isinstance(messages, list) or not messages:
+    """Return a prompt as messages, or raise InvalidInput for another shape."""
+    if isinstance(prompt, str):
+        return [{"role": "user", "content": encodable(prompt)}]
+    if not isinstance(prompt, list) or not prompt:
         raise InvalidInput(
             f"got a prompt of the type {type(prompt).__name__}; allowed is a text or a"
             " list of messages"
         )
-    for message in messages:
-        if (
-            not isinstance(message, dict)
-            or set(message) != {"role", "content"}
-            or message["role"] not in ROLES
-        ):
-            raise InvalidInput(
-                "got a message that is not {role, content} with a role of"
-                f" {', '.join(ROLES)}"
-            )
-        if not isinstance(message["content"], str):
-            raise InvalidInput(
-                f"got a content of the type {type(message['content']).__name__};"
-                " allowed is a text"
-            )
+    for message in prompt:
+        _check_message(message)
     return [
         {"role": message["role"], "content": encodable(message["content"])}
-        for message in messages
+        for message in prompt
     ]
+
+
+def _check_message(message: Any) -> None:
+    """Raise InvalidInput for what is no message of a role and a text."""
+    if (
+        not isinstance(message, dict)
+        or set(message) != {"role", "content"}
+        or message["role"] not in ROLES
+    ):
+        raise InvalidInput(
+            "got a message that is not {role, content} with a role of"
+            f" {', '.join(ROLES)}"
+        )
+    content = message["content"]
+    if not isinstance(content, str):
+        raise InvalidInput(
+            f"got a content of the type {type(content).__name__}; allowed is a text"
+        )
 
 
 def _with_images(
     messages: list[ChatMessage], images: Sequence[str]
 ) -> list[dict[str, Any]]:
+    """Return the messages, with the images shown in the last one."""
     if not images:
         return [{**message} for message in messages]
-    shown = [{"type": "image_url", "image_url": {"url": uri}} for uri in images]
-    return [
-        *messages[:-1],
-        {
-            **messages[-1],
-            "content": [{"type": "text", "text": messages[-1]["content"]}, *shown],
-        },
-    ]
+    *earlier, last = messages
+    content: list[dict[str, Any]] = [{"type": "text", "text": last["content"]}]
+    for uri in images:
+        content.append({"type": "image_url", "image_url": {"url": uri}})
+    return [*earlier, {**last, "content": content}]
 
 
 def _checked_timeout(seconds: float) -> float:
@@ -504,8 +564,11 @@ def _nothing_is_fetched(address: str) -> NoReturn:
 
 
 def _count(usage: object, key: str) -> int | None:
-    """A token count of `usage`; None for anything but a whole number from 0 to what a
-    float holds.
+    """Return a token count of `usage`.
+
+    It is None for anything but a whole number from 0 to what a float holds.
     """
-    value = usage.get(key) if isinstance(usage, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    value = usage.get(key)
     return value if type(value) is int and 0 <= value < 2**53 else None

@@ -38,8 +38,8 @@ _A2A_NAMES = {
     "to_agent": "to",
     "task_type": "type",
     "status": "state",
+    "submitted_at": "created_at",
 }
-_A2A_NAMES |= {"submitted_at": "created_at"}
 Name = str | None
 _TIMES = ("created_at", "claimed_at", "lease_until", "completed_at")
 
@@ -48,10 +48,17 @@ _TIMES = ("created_at", "claimed_at", "lease_until", "completed_at")
 class Task:
     """Work that one agent asked of another, as it stands now.
 
-    state: a name in STATES; a task whose lease ran out is submitted again.  payload,
-    result: JSON values; the result of a failed task is the reason.  attempt: how often
-    it was claimed.  *_at, lease_until: microseconds UTC. claimed_at, lease_until,
-    worker: None while nobody holds it.  completed_at: when it was completed or failed.
+    Times are microseconds UTC.
+
+    Attributes:
+        payload: A JSON value.
+        state: A name in STATES; a task whose lease ran out is submitted again.
+        attempt: How often it was claimed.
+        claimed_at: None while nobody holds it.
+        lease_until: None while nobody holds it.
+        completed_at: When it was completed or failed.
+        worker: None while nobody holds it.
+        result: A JSON value; of a failed task the reason.
     """
 
     id: str
@@ -69,17 +76,20 @@ class Task:
     result: Any = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: the sender is `from`, times are ISO 8601; what A2A calls otherwise
-        stands under both names.
+        """Return the task for JSON.
+
+        The sender is `from`, times are ISO 8601. What A2A calls otherwise stands under
+        both names.
         """
-        values = {
-            "from" if name == "sender" else name: value
-            for name, value in vars(self).items()
-        }
-        values |= {
-            name: to_iso(values[name]) for name in _TIMES if values[name] is not None
-        }
-        return values | {name: values[own] for name, own in _A2A_NAMES.items()}
+        values: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            values["from" if name == "sender" else name] = value
+        for name in _TIMES:
+            if values[name] is not None:
+                values[name] = to_iso(values[name])
+        for a2a_name, name in _A2A_NAMES.items():
+            values[a2a_name] = values[name]
+        return values
 
 
 # Columns of one task, whole numbers all.
@@ -89,10 +99,10 @@ _Standing = namedtuple(
 
 
 class Tasks(View):
-    """The state of every task: the seqs of its first and latest step, attempt, lease;
-    no texts.
+    """The state of every task, without texts.
 
-    A task's row is the number of its id.
+    It holds the seqs of a task's first and latest step, its attempt and its lease. A
+    task's row is the number of its id.
     """
 
     name = "tasks"
@@ -107,56 +117,78 @@ class Tasks(View):
         self.tasks = Table(to="i4", state="i1", step="i4", attempt="i4", **times)
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in steps of tasks; a task with an erased step is gone, and one that was
-        submitted is not submitted again.
+        """Take in steps of tasks.
+
+        A task with an erased step is gone, and one that was submitted is not submitted
+        again.
         """
-        erased: set[str] = set()
+        erased_ids: set[str] = set()
         for event in events:
             if event.kind == ERASURE:
-                erased.update(event.body["ids"])
+                erased_ids.update(event.body["ids"])
             elif event.kind == "task_submitted":
                 self._submit(event)
             else:
                 self._advance(event)
         # The end of the batch will do, since a step after an erased one is not taken
         # in.
-        for row in (
-            np.flatnonzero(np.isin(self.tasks["state"], (SUBMITTED, WORKING))).tolist()
-            if erased
-            else ()
-        ):
-            if (
-                derived_event_id(
-                    "task", self.ids[row], int(self.tasks["step"][row]) + 1
-                )
-                in erased
-            ):
+        if erased_ids:
+            self._drop_erased(erased_ids)
+
+    def _submit(self, event: Event) -> None:
+        """Add a task, unless one has its id."""
+        task_id = event.body["task_id"]
+        if self.ids.find(task_id) is not None:
+            return
+        self.ids.number(task_id)
+        self.tasks.add(
+            to=self.agents.number(event.body["to"]),
+            seq=event.seq,
+            step_seq=event.seq,
+        )
+
+    def _drop_erased(self, erased_ids: set[str]) -> None:
+        """Mark the unfinished tasks as gone whose next step was erased."""
+        is_unfinished = np.isin(self.tasks["state"], (SUBMITTED, WORKING))
+        for row in np.flatnonzero(is_unfinished).tolist():
+            next_step = int(self.tasks["step"][row]) + 1
+            if derived_event_id("task", self.ids[row], next_step) in erased_ids:
                 self.tasks.put(row, state=_ERASED)
 
     def find(self, task_id: str) -> int | None:
-        """The row of a task; None where there is none, or a step of it was erased."""
+        """Return the row of a task; None without one, or where a step was erased."""
         row = self.ids.find(task_id)
-        return None if row is None or self.tasks["state"][row] == _ERASED else row
+        if row is None or self.tasks["state"][row] == _ERASED:
+            return None
+        return row
 
     def rows_of(self, agent: str, claimable_at: int | None = None) -> list[int]:
-        """Rows of the tasks that were sent to an agent, oldest first; of those that
-        wait, or whose lease is over, at a time (µs UTC).
+        """Return the rows of the tasks that were sent to an agent, oldest first.
+
+        Args:
+            agent: To whom they were sent.
+            claimable_at: A time (µs UTC). Only those count that wait then, or whose
+                lease is over. None for all.
         """
         table = self.tasks
         chosen = (table["to"] == self.agents.find(agent)) & (table["state"] != _ERASED)
         if claimable_at is not None:
-            over = (table["state"] == WORKING) & (table["lease_until"] <= claimable_at)
-            chosen &= (table["state"] == SUBMITTED) | over
+            is_over = (table["state"] == WORKING) & (
+                table["lease_until"] <= claimable_at
+            )
+            chosen &= (table["state"] == SUBMITTED) | is_over
         return [*map(int, np.flatnonzero(chosen))]
 
     def standing(self, row: int, now: int) -> _Standing:
-        """How the task in this row stands at `now` (µs UTC): once its lease is over it
-        is submitted again.
+        """Return how the task in this row stands at `now` (µs UTC).
+
+        Once its lease is over it is submitted again.
         """
-        found = _Standing(*(int(self.tasks[name][row]) for name in _Standing._fields))
-        if found.state == WORKING and found.lease_until <= now:
-            return found._replace(state=SUBMITTED)
-        return found
+        values = (int(self.tasks[name][row]) for name in _Standing._fields)
+        standing = _Standing(*values)
+        if standing.state == WORKING and standing.lease_until <= now:
+            return standing._replace(state=SUBMITTED)
+        return standing
 
     def _submit(self, event: Event) -> None:
         task_id = event.body["task_id"]
@@ -169,6 +201,7 @@ class Tasks(View):
             )
 
     def _advance(self, event: Event) -> None:
+        """Take in a claim or the end of a task."""
         body = event.body
         row = self.find(body["task_id"])
         if row is None or body["step"] != self.tasks["step"][row] + 1:
@@ -183,8 +216,9 @@ class Tasks(View):
 
 
 class TaskBoard:
-    """Send, claim and finish the tasks of one home; any number of processes may do so
-    at once.
+    """Send, claim and finish the tasks of one home.
+
+    Any number of processes may do so at once.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -210,10 +244,15 @@ class TaskBoard:
     ) -> str:
         """Ask the agent `to` for work; the task is on disk when its id is returned.
 
-        task_type: 1 to 32 of a-z 0-9 _ starting with a letter.  payload: a JSON value
-        of up to maxTextBytes. What looks like a secret is masked, unless `keep_secrets`
-        is given. Raises InvalidInput for anything outside the rules, and then nothing
-        was written.
+        Args:
+            sender: Who asks.
+            to: Who is asked.
+            task_type: 1 to 32 of a-z 0-9 _ starting with a letter.
+            payload: A JSON value of up to maxTextBytes.
+            keep_secrets: Do not mask what looks like a secret.
+
+        Raises:
+            InvalidInput: For anything outside the rules, and then nothing was written.
         """
         check_name(
             task_type, _TYPE, "task type", "1 to 32 of a-z 0-9 _ starting with a letter"
@@ -228,20 +267,26 @@ class TaskBoard:
             "to": check_agent(to),
             "type": task_type,
             "payload": payload,
+            "project": self.home.project,
         }
-        body["project"] = self.home.project
         self.home.journal.append(
             [_step("task_submitted", task_id, 0, body, agent=sender, at=now)]
         )
         return task_id
 
     def task(self, task_id: str) -> Task:
-        """One task as it stands now. Raises InvalidInput for an unknown id."""
+        """Return one task as it stands now, or raise InvalidInput for an unknown id."""
         return self._task(task_id, self.home.clock.now())
 
     def tasks(self, agent: str, *, state: str | None = None) -> list[Task]:
-        """The tasks that were sent to an agent, oldest first: all of them, or those in
-        one of STATES.
+        """Return the tasks that were sent to an agent, oldest first.
+
+        Args:
+            agent: To whom they were sent.
+            state: One of STATES, None for all.
+
+        Raises:
+            InvalidInput: For an unknown state, or an agent outside the rule.
         """
         if state is not None and state not in STATES:
             raise InvalidInput(
@@ -250,10 +295,12 @@ class TaskBoard:
         check_agent(agent)
         now = self.home.clock.now()
         with self.home.views.reading(Tasks) as view:
-            found = [view.standing(row, now) for row in view.rows_of(agent)]
-        return self._read(
-            [standing for standing in found if state in (None, STATES[standing.state])]
-        )
+            standings = [view.standing(row, now) for row in view.rows_of(agent)]
+        if state is not None:
+            standings = [
+                standing for standing in standings if STATES[standing.state] == state
+            ]
+        return self._read(standings)
 
     def claim(
         self,
@@ -264,28 +311,30 @@ class TaskBoard:
     ) -> Task | None:
         """Take the agent's oldest task that is submitted; None where there is none.
 
-        worker: who takes it, by default the agent; workers that share a name are one to
-        the board, and each of them may finish what another holds.  lease_seconds: above
-        0 up to 864,000, by default the setting taskLeaseSeconds; when it is over the
-        task may be claimed again.  Raises InvalidInput for anything outside the rules.
+        Args:
+            agent: Whose task is taken.
+            worker: Who takes it, by default the agent. Workers that share a name are
+                one to the board, and each of them may finish what another holds.
+            lease_seconds: Above 0 up to 864,000, by default the setting
+                taskLeaseSeconds. When it is over the task may be claimed again.
+
+        Raises:
+            InvalidInput: For anything outside the rules.
         """
         name = check_agent(agent) if worker is None else _check_worker(worker)
-        lease = _lease_microseconds(
-            self.home.settings.task_lease_seconds
-            if lease_seconds is None
-            else lease_seconds
-        )
-        lost: set[str] = set()  # steps that others took, or that were erased
+        if lease_seconds is None:
+            lease_seconds = self.home.settings.task_lease_seconds
+        lease = _lease_microseconds(lease_seconds)
+        check_agent(agent)
+        lost_ids: set[str] = set()  # steps that others took, or that were erased
         while True:
             now = self.home.clock.now()
-            event = self._next_claim(
-                check_agent(agent), now, lost, worker=name, lease=lease
-            )
+            event = self._next_claim(agent, now, lost_ids, worker=name, lease=lease)
             if event is None:
                 return None
             if append_once(self.home.journal, [event]):
                 return self._task(event.body["task_id"], now)
-            lost.add(event.id)
+            lost_ids.add(event.id)
 
     def complete(
         self,
@@ -295,13 +344,20 @@ class TaskBoard:
         worker: Name = None,
         keep_secrets: bool = False,
     ) -> Task:
-        """Report a task as done. result: a JSON value of up to maxTextBytes.  worker:
-        by default the agent asked.
+        """Report a task as done.
 
         After the end of the lease this is accepted as long as nobody has claimed the
         task again: the work is done, and to refuse it would only have it done twice.
-        Raises InvalidInput for an unknown id, or where the worker does not hold the
-        task; then nothing was written.
+
+        Args:
+            task_id: The id of the task.
+            result: A JSON value of up to maxTextBytes.
+            worker: Who did it, by default the agent that the task was sent to.
+            keep_secrets: Do not mask what looks like a secret.
+
+        Raises:
+            InvalidInput: For an unknown id, or where the worker does not hold the task.
+                Then nothing was written.
         """
         return self._end(task_id, worker, "completed", "result", result, keep_secrets)
 
@@ -330,35 +386,58 @@ class TaskBoard:
         result: Any,
         keep_secrets: bool,
     ) -> Task:
+        """Append the last step of a task.
+
+        Args:
+            task_id: The id of the task.
+            worker: Who ends it, None for the agent.
+            state: completed or failed.
+            what: What the result is called in an error.
+            result: A JSON value.
+            keep_secrets: Do not mask what looks like a secret.
+        """
         _check_json(result, what, self.home.settings.max_text_bytes)
         with door(keep_secrets=keep_secrets):
-            body = {"state": state, "result": kept_value(result)}
-        lost = ""  # the step that was taken; then it is looked again who holds the task
+            stored_result = kept_value(result)
+        lost_id = ""  # of a step that another process took
         while True:
             now = self.home.clock.now()
             claim = self._claim_of(task_id, worker, now)
-            whole = {"worker": claim.body["worker"], **body}
+            body = {
+                "worker": claim.body["worker"],
+                "state": state,
+                "result": stored_result,
+            }
             event = _step(
                 "task_ended",
                 task_id,
                 claim.body["step"] + 1,
-                whole,
+                body,
                 agent=claim.agent,
                 at=now,
             )
-            if event.id == lost:
+            if event.id == lost_id:
                 raise _unknown(task_id)  # the step that stands in the way was erased
             if append_once(self.home.journal, [event]):
                 return self._task(task_id, now)
-            lost = event.id
+            lost_id = event.id  # who holds the task is read again
 
     def _next_claim(
-        self, agent: str, now: int, lost: set[str], *, worker: str, lease: int
+        self, agent: str, now: int, lost_ids: set[str], *, worker: str, lease: int
     ) -> Event | None:
+        """Return the claim of the agent's oldest task that may be claimed, or None.
+
+        Args:
+            agent: Whose tasks count.
+            now: µs UTC.
+            lost_ids: Ids of the steps that cannot be appended.
+            worker: Who claims it.
+            lease: For how long, µs.
+        """
+        lease_until = min(now + lease, LATEST)
         with self.home.views.reading(Tasks) as view:
             for row in view.rows_of(agent, now):
                 standing = view.standing(row, now)
-                lease_until = min(now + lease, LATEST)
                 body = {
                     "worker": worker,
                     "attempt": standing.attempt + 1,
@@ -372,13 +451,15 @@ class TaskBoard:
                     agent=agent,
                     at=now,
                 )
-                if event.id not in lost:
+                if event.id not in lost_ids:
                     return event
         return None
 
     def _claim_of(self, task_id: str, worker: str | None, now: int) -> Event:
-        """The latest step of a task, where it is a claim by this worker. Raises
-        InvalidInput where it is not.
+        """Return the latest step of a task, where it is a claim by this worker.
+
+        Raises:
+            InvalidInput: Where it is not.
         """
         standing = self._standing(task_id, now)
         if standing.state in (COMPLETED, FAILED):
@@ -390,55 +471,67 @@ class TaskBoard:
             raise InvalidInput(
                 f"the task {task_id} is submitted and nobody holds it; claim it first"
             )
-        if not (found := self.home.journal.read(seqs=[standing.step_seq])):
+        steps = self.home.journal.read(seqs=[standing.step_seq])
+        if not steps:
             raise _unknown(task_id)
-        claim = found[0]
+        claim = steps[0]
         name = claim.agent if worker is None else _check_worker(worker)
         if claim.body["worker"] != name:
-            what = (
-                "claim it first"
-                if standing.state == SUBMITTED
-                else "leave it to that worker"
+            advice = "leave it to that worker"
+            if standing.state == SUBMITTED:
+                advice = "claim it first"
+            raise InvalidInput(
+                f"got the worker {name!r}; the task {task_id} was claimed by"
+                f" {claim.body['worker']!r}: {advice}"
             )
-            holds = f"the task {task_id} was claimed by {claim.body['worker']!r}"
-            raise InvalidInput(f"got the worker {name!r}; {holds}: {what}")
         return claim
 
     def _standing(self, task_id: str, now: int) -> _Standing:
+        """Return how a task stands, or raise InvalidInput for an unknown id."""
         if not isinstance(task_id, str) or not _TASK_ID.fullmatch(task_id):
             raise _unknown(task_id)
         with self.home.views.reading(Tasks) as view:
-            if (row := view.find(task_id)) is None:
+            row = view.find(task_id)
+            if row is None:
                 raise _unknown(task_id)
             return view.standing(row, now)
 
     def _task(self, task_id: str, now: int) -> Task:
-        for task in self._read([self._standing(task_id, now)]):
-            return task
-        raise _unknown(task_id)
+        """Return a task, or raise InvalidInput for an unknown id."""
+        tasks = self._read([self._standing(task_id, now)])
+        if not tasks:
+            raise _unknown(task_id)
+        return tasks[0]
 
-    def _read(self, found: Sequence[_Standing]) -> list[Task]:
-        """The tasks with their texts, without those erased meanwhile."""
-        seqs = {seq for standing in found for seq in (standing.seq, standing.step_seq)}
+    def _read(self, standings: Sequence[_Standing]) -> list[Task]:
+        """Return the tasks with their texts, without those erased meanwhile."""
+        seqs: set[int] = set()
+        for standing in standings:
+            seqs.update((standing.seq, standing.step_seq))
         events = {
             event.seq: event for event in self.home.journal.read(seqs=sorted(seqs))
         }
-        there = [
-            standing
-            for standing in found
-            if standing.seq in events and standing.step_seq in events
-        ]
-        return [
-            _as_task(standing, events[standing.seq], events[standing.step_seq])
-            for standing in there
-        ]
+        tasks = []
+        for standing in standings:
+            submission = events.get(standing.seq)
+            last_step = events.get(standing.step_seq)
+            if submission is not None and last_step is not None:
+                tasks.append(_as_task(standing, submission, last_step))
+        return tasks
 
 
 def _check_json(value: Any, what: str, allowed: int) -> None:
-    """Raise InvalidInput for what is no JSON, has more than `allowed` bytes, or is
-    nested too deeply to be read everywhere.
+    """Raise InvalidInput for a value that cannot be stored.
+
+    It is no JSON, has too many bytes, or is nested too deeply to be read everywhere.
+
+    Args:
+        value: The value.
+        what: What it is called in an error.
+        allowed: The most bytes as JSON.
     """
-    if (size := len(encode(value).encode())) > allowed:
+    size = len(encode(value).encode())
+    if size > allowed:
         limit = (
             f"allowed are up to {allowed} (setting maxTextBytes): shorten it, or name a"
             " file in it"
@@ -446,12 +539,7 @@ def _check_json(value: Any, what: str, allowed: int) -> None:
         raise InvalidInput(f"got a {what} of {size} bytes as JSON; {limit}")
     level = [value]
     for _ in range(_MAX_NESTING + 1):
-        nested = (held for held in level if isinstance(held, dict | list | tuple))
-        level = [
-            part
-            for held in nested
-            for part in (held.values() if isinstance(held, dict) else held)
-        ]
+        level = _next_level(level)
         if not level:
             return
     raise InvalidInput(
@@ -460,41 +548,56 @@ def _check_json(value: Any, what: str, allowed: int) -> None:
     )
 
 
+def _next_level(values: list[Any]) -> list[Any]:
+    """Return what stands in these values that are lists or objects."""
+    parts: list[Any] = []
+    for value in values:
+        if isinstance(value, dict):
+            parts.extend(value.values())
+        elif isinstance(value, list | tuple):
+            parts.extend(value)
+    return parts
+
+
 def _step(
     kind: str, task_id: str, step: int, body: Body, *, agent: str, at: int
 ) -> Event:
-    """The event of a task's step, derived from the step before it."""
+    """Return the event of a task's step, derived from the step before it."""
     lineage = [derived_event_id("task", task_id, step - 1)] if step else []
-    whole = {"task_id": task_id, "step": step, **body}
-    event_id = derived_event_id("task", task_id, step)
     return new_event(
-        kind, whole, agent=agent, at=at, lineage=lineage, event_id=event_id
-    )
-
-
-def _as_task(standing: _Standing, sent: Event, last: Event) -> Task:
-    held = standing.state == WORKING
-    ended = standing.state in (COMPLETED, FAILED)
-    known: Any = (
-        {"claimed_at": standing.claimed_at, "worker": last.body["worker"]}
-        if held or ended
-        else {}
-    )
-    known |= {"completed_at": last.at, "result": last.body["result"]} if ended else {}
-    known |= {"lease_until": standing.lease_until} if held else {}
-    task_id, sender, to, kind, payload = (
-        sent.body[name] for name in ("task_id", "from", "to", "type", "payload")
-    )
-    return Task(
-        task_id,
-        sender,
-        to,
         kind,
-        payload,
-        STATES[standing.state],
-        standing.attempt,
-        sent.at,
-        **known,
+        {"task_id": task_id, "step": step, **body},
+        agent=agent,
+        at=at,
+        lineage=lineage,
+        event_id=derived_event_id("task", task_id, step),
+    )
+
+
+def _as_task(standing: _Standing, submission: Event, last_step: Event) -> Task:
+    """Return a task with the texts of its first and its last step."""
+    is_held = standing.state == WORKING
+    is_ended = standing.state in (COMPLETED, FAILED)
+    progress: dict[str, Any] = {}
+    if is_held or is_ended:
+        progress["claimed_at"] = standing.claimed_at
+        progress["worker"] = last_step.body["worker"]
+    if is_ended:
+        progress["completed_at"] = last_step.at
+        progress["result"] = last_step.body["result"]
+    if is_held:
+        progress["lease_until"] = standing.lease_until
+    body = submission.body
+    return Task(
+        id=body["task_id"],
+        sender=body["from"],
+        to=body["to"],
+        type=body["type"],
+        payload=body["payload"],
+        state=STATES[standing.state],
+        attempt=standing.attempt,
+        created_at=submission.at,
+        **progress,
     )
 
 
@@ -504,11 +607,9 @@ def _check_worker(worker: str) -> str:
 
 
 def _lease_microseconds(seconds: float) -> int:
-    if (
-        isinstance(seconds, bool)
-        or not isinstance(seconds, int | float)
-        or not 0 < seconds <= MAX_LEASE_SECONDS
-    ):
+    """Return a lease in µs, or raise InvalidInput where it is outside the rule."""
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or not 0 < seconds <= MAX_LEASE_SECONDS:
         raise InvalidInput(
             f"got a lease of {seconds!r} seconds; allowed is above 0 up to"
             f" {MAX_LEASE_SECONDS:,.0f}"

@@ -33,11 +33,14 @@ _NEAREST_AMONG = 2_000
 class Traces(View):
     """One row a trace, in the order of their STARTs; an END without START adds nothing.
 
-    traces: key (64 bits of the id's hash), started and ended (seqs of its events, 0
-    while open), at (µs of its START), agent, session, query_type, model (numbers of
-    names; the first choice, later the model that answered), state, and latency_ms,
-    tokens and both their parts (NaN where not stated).  tools: row of the trace and
-    seq, one a tool event.  Texts stay in the journal.
+    Texts stay in the journal.
+
+    Attributes:
+        traces: key (64 bits of the id's hash), started and ended (seqs of its events, 0
+            while open), at (µs of its START), agent, session, query_type, model
+            (numbers of names; the first choice, later the model that answered), state,
+            and latency_ms, tokens and both their parts (NaN where not stated).
+        tools: Row of the trace and seq, one a tool event.
     """
 
     name = "traces"
@@ -75,19 +78,21 @@ class Traces(View):
         }
 
     def row(self, trace_id: str) -> int | None:
-        """The row of a trace; None where there is none of this id."""
+        """Return the row of a trace; None where there is none of this id."""
         if trace_id in self.open:
             return self.open[trace_id]
         rows = np.flatnonzero(self.traces["key"] == _key(trace_id)).tolist()
         return next((row for row in rows if self.ids[row] == trace_id), None)
 
     def tool_seqs(self, row: int) -> list[int]:
-        """Seqs of the tool events of a trace, in order."""
+        """Return the seqs of the tool events of a trace, in order."""
         return [*map(int, self.tools["seq"][self.tools["trace"] == row])]
 
     def _start(self, event: Event) -> None:
+        """Open a trace, unless one of its id is open."""
         body = event.body
-        if (trace_id := body["trace_id"]) in self.open:
+        trace_id = body["trace_id"]
+        if trace_id in self.open:
             return
         self.open[trace_id] = self.traces.add(
             key=_key(trace_id),
@@ -102,44 +107,45 @@ class Traces(View):
         self.ids.append(trace_id)
 
     def _end(self, event: Event) -> None:
+        """Close an open trace."""
         body = event.body
-        if (row := self.open.pop(body["trace_id"], None)) is None:
+        row = self.open.pop(body["trace_id"], None)
+        if row is None:
             return
-        failure = UNAVAILABLE if body.get("unavailable") else FAILURE
-        state = LOST if body["lost"] else SUCCESS if body["success"] else failure
         amounts = {
             name: np.nan if body.get(name) is None else body[name] for name in _AMOUNTS
         }
         self.traces.put(
             row,
             ended=event.seq,
-            state=state,
+            state=_state_of(body),
             model=self.models.number(body.get("model", "")),
             **amounts,
         )
 
     def _use_tool(self, event: Event) -> None:
+        """Add a tool event to its trace."""
         trace_id = event.body.get("trace_id")
-        if not trace_id and not self.open:
+        if trace_id:
+            row = self.row(trace_id)
+        elif self.open:
+            row = self._open_row(event.agent, event.session)
+        else:
             return
-        row = (
-            self.row(trace_id)
-            if trace_id
-            else self._open_row(event.agent, event.session)
-        )
         if row is not None:
             self.tools.add(trace=row, seq=event.seq)
 
     def _open_row(self, agent: str, session: str) -> int | None:
-        """The open trace of the agent that started last; of the same session, where
-        both have one.
+        """Return the open trace of the agent that started last.
+
+        It is of the same session, where both have one.
         """
-        owner = self.agents.find(agent)
-        fits = (self.sessions.find(session), self.sessions.find(""))
+        agent_number = self.agents.find(agent)
+        session_numbers = (self.sessions.find(session), self.sessions.find(""))
         for row in reversed(self.open.values()):
-            if self.traces["agent"][row] == owner and (
-                not session or self.traces["session"][row] in fits
-            ):
+            if self.traces["agent"][row] != agent_number:
+                continue
+            if not session or self.traces["session"][row] in session_numbers:
                 return row
         return None
 
@@ -148,11 +154,15 @@ class Traces(View):
 class Trace:
     """One call of a model. Times are ISO 8601, UTC; None stands for what is not known.
 
-    success: None while the call is open.  lost: the process ended during the call.
-    unavailable: no answer came from any model.  outcome_id: of the outcome that it was
-    made for, or that was recorded of it afterwards.  events: tool events as dicts of
-    tool, input, response, at.  attempts: the models that were asked in turn, as dicts.
-    reasons: why this model.
+    Attributes:
+        success: None while the call is open.
+        lost: The process ended during the call.
+        unavailable: No answer came from any model.
+        outcome_id: Of the outcome that it was made for, or that was recorded of it
+            afterwards.
+        events: Tool events as dicts of tool, input, response, at.
+        attempts: The models that were asked in turn, as dicts.
+        reasons: Why this model.
     """
 
     id: str
@@ -178,7 +188,7 @@ class Trace:
     reasons: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The trace as JSON holds it."""
+        """Return the trace as JSON holds it."""
         return {
             name: [*value] if isinstance(value, tuple) else value
             for name, value in asdict(self).items()
@@ -186,11 +196,13 @@ class Trace:
 
 
 def trace(views: Views, trace_id: str) -> Trace:
-    """The trace of this id, with its tool events; of an open one only what its START
-    says.
+    """Return the trace of this id, with its tool events.
 
-    Raises InvalidInput for an unknown id, naming the nearest of the newest ones, and
-    for a trace that was erased.
+    Of an open one only what its START says is known.
+
+    Raises:
+        InvalidInput: For an unknown id, naming the nearest of the newest ones, and for
+            a trace that was erased.
     """
     if not isinstance(trace_id, str) or not trace_id.isascii():
         raise InvalidInput(
@@ -202,60 +214,70 @@ def trace(views: Views, trace_id: str) -> Trace:
             f"the trace {trace_id!r} was erased; nothing is left of what it said"
         )
     if not steps or steps[0].kind != "trace_started":
-        known = views.get(Traces).ids
-        newest = [
-            known[row] for row in range(max(len(known) - _NEAREST_AMONG, 0), len(known))
-        ]
-        nearest = difflib.get_close_matches(trace_id[:128], newest, n=1, cutoff=0)
-        near = f"the nearest is {nearest[0]}" if nearest else "there are no traces yet"
         raise InvalidInput(
-            f"got the trace id {trace_id!r}, which is not in the journal; {near}"
+            f"got the trace id {trace_id!r}, which is not in the journal;"
+            f" {_nearest(views, trace_id)}"
         )
-    start, *end = steps
-    if (outcome_id := start.body["outcome_id"]) is None:
-        outcome_id = next(
-            (event.id for event in views.journal.read(ids=[outcome_id_of(trace_id)])),
-            None,
-        )
-    return _trace(start, end[0] if end else None, tools, outcome_id)
+    start, *later = steps
+    end = later[0] if later else None
+    outcome_id = start.body["outcome_id"]
+    if outcome_id is None:
+        for outcome in views.journal.read(ids=[outcome_id_of(trace_id)]):
+            outcome_id = outcome.id
+    return _trace(start, end, tools, outcome_id)
+
+
+def _nearest(views: Views, trace_id: str) -> str:
+    """Return in words which of the newest ids is nearest to an unknown one."""
+    ids = views.get(Traces).ids
+    first = max(len(ids) - _NEAREST_AMONG, 0)
+    newest = [ids[row] for row in range(first, len(ids))]
+    nearest = difflib.get_close_matches(trace_id[:128], newest, n=1, cutoff=0)
+    return f"the nearest is {nearest[0]}" if nearest else "there are no traces yet"
 
 
 def trace_events(views: Views, trace_id: str) -> tuple[list[Event], list[Event]]:
-    """START and END of a trace, as far as they are there, also erased ones; and its
-    tool events, without those erased.
+    """Return START and END of a trace, and its tool events.
+
+    START and END are returned as far as they exist, also erased ones. Erased tool
+    events are left out.
     """
+    step_seqs: list[int] = []
+    tool_seqs: list[int] = []
     with views.reading(Traces) as view:
         row = view.row(trace_id)
-        seqs = (
-            []
-            if row is None
-            else [int(view.traces[step][row]) for step in ("started", "ended")]
-        )
-        tool_seqs = [] if row is None else view.tool_seqs(row)
+        if row is not None:
+            step_seqs = [int(view.traces[step][row]) for step in ("started", "ended")]
+            tool_seqs = view.tool_seqs(row)
     ids = [
         derived_event_id(step, trace_id) for step in ("trace started", "trace ended")
     ]
-    # A START that was not made by the dispatch may have an id of its own; the view
-    # knows where it stands.
-    steps = views.journal.read(ids=ids, erased=True) or views.journal.read(seqs=seqs)
+    steps = views.journal.read(ids=ids, erased=True)
+    if not steps:
+        # A START that was not made by the dispatch may have an id of its own. The view
+        # knows its seq.
+        steps = views.journal.read(seqs=step_seqs)
     return steps, views.journal.read(seqs=tool_seqs)
 
 
 def outcome_id_of(trace_id: str) -> str:
-    """The id of the outcome that is recorded of a trace after its END: there is one at
-    most.
+    """Return the id of the outcome that is recorded of a trace after its END.
+
+    A trace has one at most.
     """
     return derived_event_id("outcome of a trace", trace_id)
 
 
 class TraceStatistics(Rows[dict[str, Any]]):
-    """How the calls of a model on a type of query went: a row for both, in their order;
-    `open`: how many calls have not ended.
+    """How the calls of a model on a type of query went: a row for both, in their order.
 
-    n: calls that got an answer, or failed by what it was.  success_rate: 0..1 with its
-    95 % Wilson interval low..high. lost: calls whose process ended.  unavailable: calls
-    that no model answered.  median_latency_ms, p95_latency_ms, mean_tokens and those of
-    its parts: over the calls that state them. NaN: unknown.
+    A row holds n: calls that got an answer, or failed by what it was; success_rate:
+    0..1 with its 95 % Wilson interval low..high; lost: calls whose process ended;
+    unavailable: calls that no model answered; median_latency_ms, p95_latency_ms,
+    mean_tokens and those of its parts: over the calls that state them. NaN: unknown.
+
+    Attributes:
+        open: How many calls have not ended.
     """
 
     def __init__(self, rows: Sequence[dict[str, Any]], open_count: int) -> None:
@@ -264,102 +286,110 @@ class TraceStatistics(Rows[dict[str, Any]]):
 
 
 def trace_stats(views: Views, *, agent: str | None = None) -> TraceStatistics:
-    """Statistics of the traces of `agent` (None: of all)."""
+    """Return statistics of the traces of `agent` (None: of all)."""
     with views.reading(Traces) as view:
         table = view.traces
-        kinds = (view.query_types, view.models)
-        mine = (
-            np.ones(len(table), np.bool_)
-            if agent is None
-            else table["agent"] == view.agents.find(agent)
-        )
-        rows = np.flatnonzero(mine & (table["state"] != OPEN))
-        both = np.stack([table["query_type"][rows], table["model"][rows]])
-        pairs, numbers = np.unique(both, axis=1, return_inverse=True)
-        named = [
-            tuple(names[number] for names, number in zip(kinds, pair, strict=True))
-            for pair in pairs.T.tolist()
-        ]
-        found = {
-            pair: _statistic(table, rows[numbers.ravel() == number])
-            for number, pair in enumerate(named)
-        }
-        told = [
-            {"query_type": pair[0], "model": pair[1], **found[pair]}
-            for pair in sorted(found)
-        ]
-        return TraceStatistics(told, int(np.count_nonzero(mine)) - len(rows))
+        is_counted = np.ones(len(table), np.bool_)
+        if agent is not None:
+            is_counted = table["agent"] == view.agents.find(agent)
+        rows = np.flatnonzero(is_counted & (table["state"] != OPEN))
+        numbers = np.stack([table["query_type"][rows], table["model"][rows]])
+        pairs, pair_of_row = np.unique(numbers, axis=1, return_inverse=True)
+        pair_of_row = pair_of_row.ravel()
+        statistics = []
+        for index, (query_type, model) in enumerate(pairs.T.tolist()):
+            statistics.append(
+                {
+                    "query_type": view.query_types[query_type],
+                    "model": view.models[model],
+                    **_statistic(table, rows[pair_of_row == index]),
+                }
+            )
+        statistics.sort(key=lambda row: (row["query_type"], row["model"]))
+        open_count = int(np.count_nonzero(is_counted)) - len(rows)
+        return TraceStatistics(statistics, open_count)
 
 
-def _statistic(table: Table, rows: NDArray[np.int64]) -> dict[str, float]:
+def _statistic(table: Table, rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Return how the calls of these rows went."""
     state = table["state"][rows]
-    success, failure, lost, unavailable = np.bincount(
-        state, minlength=UNAVAILABLE + 1
-    ).tolist()[SUCCESS:]
-    n = success + failure
+    counts = np.bincount(state, minlength=UNAVAILABLE + 1).tolist()
+    n = counts[SUCCESS] + counts[FAILURE]
+    low, high = wilson(counts[SUCCESS], n)
     ended = rows[np.isin(state, (SUCCESS, FAILURE))]
-    low, high = wilson(success, n)
-    latency, *tokens = (
-        column[~np.isnan(column)]
-        for column in (table[name][ended] for name in _AMOUNTS)
-    )
-    late = (
-        np.percentile(latency, [50, 95]).tolist() if len(latency) else (np.nan, np.nan)
-    )
-    means = {
-        f"mean_{name}": float(part.mean()) if len(part) else np.nan
-        for name, part in zip(_AMOUNTS[1:], tokens, strict=True)
-    }
-    return {
+    latencies = _stated(table["latency_ms"][ended])
+    median_latency = late_latency = np.nan
+    if len(latencies):
+        median_latency, late_latency = np.percentile(latencies, [50, 95]).tolist()
+    statistic = {
         "n": n,
-        "success_rate": success / n if n else np.nan,
+        "success_rate": counts[SUCCESS] / n if n else np.nan,
         "low": float(low),
         "high": float(high),
-        "lost": lost,
-        "unavailable": unavailable,
-        "median_latency_ms": late[0],
-        "p95_latency_ms": late[1],
-        **means,
+        "lost": counts[LOST],
+        "unavailable": counts[UNAVAILABLE],
+        "median_latency_ms": median_latency,
+        "p95_latency_ms": late_latency,
     }
+    for name in _AMOUNTS[1:]:
+        tokens = _stated(table[name][ended])
+        statistic[f"mean_{name}"] = float(tokens.mean()) if len(tokens) else np.nan
+    return statistic
+
+
+def _stated(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values that calls stated."""
+    return column[~np.isnan(column)]
 
 
 def _trace(
     start: Event, end: Event | None, tools: Sequence[Event], outcome_id: str | None
 ) -> Trace:
-    asked: Body = start.body
-    answered: Body = {} if end is None else end.body
-    known: dict[str, Any] = {
-        name: answered.get(name) for name in (*_AMOUNTS, "success", "error")
-    }
-    known |= {name: answered.get(name, False) for name in ("lost", "unavailable")}
-    known |= {name: tuple(asked[name]) for name in ("tags", "reasons")}
-    texts = [
-        {name: tool.body.get(name, "") for name in ("tool", "input", "response")}
-        for tool in tools
-    ]
+    """Return the trace of these events."""
+    start_body: Body = start.body
+    end_body: Body = {} if end is None else end.body
+    model = end_body.get("model", start_body["model"])
     return Trace(
-        id=asked["trace_id"],
+        id=start_body["trace_id"],
         agent_id=start.agent,
-        model=str(answered.get("model", asked["model"]) or ""),
-        outcome_id=outcome_id,
+        model=str(model or ""),
         start_time=to_iso(start.at),
         end_time=None if end is None else to_iso(end.at),
-        query_type=asked["query_type"],
-        task=asked["task"],
-        response=answered.get("response", ""),
-        attempts=tuple(answered.get("attempts", ())),
-        events=tuple(
-            {**said, "at": to_iso(tool.at)}
-            for said, tool in zip(texts, tools, strict=True)
-        ),
-        total_tokens=known.pop("tokens"),
-        **known,
+        total_tokens=end_body.get("tokens"),
+        prompt_tokens=end_body.get("prompt_tokens"),
+        completion_tokens=end_body.get("completion_tokens"),
+        latency_ms=end_body.get("latency_ms"),
+        success=end_body.get("success"),
+        lost=end_body.get("lost", False),
+        unavailable=end_body.get("unavailable", False),
+        error=end_body.get("error"),
+        tags=tuple(start_body["tags"]),
+        query_type=start_body["query_type"],
+        task=start_body["task"],
+        response=end_body.get("response", ""),
+        events=tuple(_tool_event(tool) for tool in tools),
+        outcome_id=outcome_id,
+        attempts=tuple(end_body.get("attempts", ())),
+        reasons=tuple(start_body["reasons"]),
     )
+
+
+def _tool_event(event: Event) -> dict[str, str]:
+    """Return a tool event as a trace lists it."""
+    texts = {name: event.body.get(name, "") for name in ("tool", "input", "response")}
+    return {**texts, "at": to_iso(event.at)}
+
+
+def _state_of(body: Body) -> int:
+    """Return the state of a trace that an END says."""
+    if body["lost"]:
+        return LOST
+    if body["success"]:
+        return SUCCESS
+    return UNAVAILABLE if body.get("unavailable") else FAILURE
 
 
 def _key(trace_id: str) -> np.uint64:
-    return np.uint64(
-        int.from_bytes(
-            hashlib.blake2b(trace_id.encode(), digest_size=8).digest(), "little"
-        )
-    )
+    """Return 64 bits of the hash of an id."""
+    digest = hashlib.blake2b(trace_id.encode(), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))

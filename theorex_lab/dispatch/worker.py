@@ -1,8 +1,8 @@
-"""The dispatcher: a task is routed, a model is asked, and what came of it is on disk
-before the call returns.
+"""The dispatcher: a task is routed, a model is asked, and the result is on disk before
+the call returns.
 
-Whose a running call is, and when a call that has no END is given up as lost, is told at
-`close_lost`.
+`close_lost` describes whose a running call is, and when a call that has no END is given
+up as lost.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.files import exclusive, told
@@ -49,12 +49,15 @@ Ask = Callable[[Sequence[str], str, Settings], ChainAnswer]
 class DispatchTask:
     """A task for a model.
 
-    `context_pct`: share of the agent's context in use, 0 to 100; `query_tokens`: length
-    of the task, None to estimate it; the tag `urgent` asks for a quick answer;
-    `outcome_id`: the outcome that the trace is linked to, however it goes;
-    `keep_secrets`: neither what is sent nor what is kept is masked; `check`: which an
-    answer must pass, as `cascade.checker` has it, None for none; `cascade`: a cheap
-    model is asked first, and the strong one where its answer does not pass.
+    Attributes:
+        context_pct: Share of the agent's context in use, 0 to 100.
+        query_tokens: Length of the task, None to estimate it.
+        tags: The tag `urgent` asks for a quick answer.
+        outcome_id: The outcome that the trace is linked to, however it goes.
+        keep_secrets: Neither what is sent nor what is stored is masked.
+        check: Which an answer must pass, as `cascade.checker` has it, None for none.
+        cascade: A cheap model is asked first, and the strong one where its answer does
+            not pass.
     """
 
     id: str
@@ -73,11 +76,13 @@ class DispatchTask:
 
 @dataclass(frozen=True)
 class DispatchResult:
-    """What came of a task; `trace_id` is None and `model_used` '' where no model was
-    called.
+    """The result of a task.
 
-    `latency_ms`: of the call that answered, None where none did; `written_to_axon`:
-    whether the answer is remembered.
+    Attributes:
+        model_used: '' where no model was called.
+        latency_ms: Of the call that answered, None where none did.
+        written_to_axon: Whether the answer is remembered.
+        trace_id: None where no model was called.
     """
 
     task_id: str
@@ -95,8 +100,12 @@ class Dispatcher:
     """Hands tasks to models and keeps a trace of each call; threads may share it.
 
     Opening one closes, as lost, the traces of processes that have died (see
-    `close_lost`). `power`: how the machine is powered, None to look each time; `ask`:
-    `dispatch.llm.ask` or its like.
+    `close_lost`).
+
+    Args:
+        home: The home of the traces.
+        power: How the machine is powered, None to read it each time.
+        ask: `dispatch.llm.ask` or its like.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -118,23 +127,26 @@ class Dispatcher:
         self.close_lost()
 
     def dispatch(self, task: DispatchTask) -> DispatchResult:
-        """Route the task, ask a model and its fallbacks, and return when trace and
-        answer are on disk.
+        """Route the task, and ask a model and its fallbacks.
 
-        Below the setting dispatchContextPct nothing is called, and nothing is traced. A
-        model whose answer does not pass the task's check has failed, and the next one
-        is asked. Models that fail give a result without success; whatever else is
-        raised during the call (KeyboardInterrupt too) stands in the trace and is raised
-        on. Raises InvalidInput for a task outside the rules, StorageError where the
-        trace cannot be written.
+        Trace and answer are on disk when it returns. Below the setting
+        dispatchContextPct nothing is called, and nothing is traced. A model whose answer
+        does not pass the task's check has failed, and the next one is asked. Models that
+        fail give a result without success. Whatever else is raised during the call
+        (KeyboardInterrupt too) stands in the trace and is raised on.
+
+        Raises:
+            InvalidInput: For a task outside the rules.
+            StorageError: Where the trace cannot be written.
         """
         checked = self._check(task)
         with door(keep_secrets=checked.keep_secrets):
             return self._run(checked)
 
     def close_lost(self) -> list[str]:
-        """Close the open traces whose process has died; returns their ids. See
-        `close_lost` of this module.
+        """Close the open traces whose process has died, and return their ids.
+
+        See `close_lost` of this module.
         """
         return close_lost(self.home.views, self._calls, self.home.clock.now())
 
@@ -149,66 +161,75 @@ class Dispatcher:
         self._clients: dict[str, ModelClient] = {}
 
     def _check(self, task: DispatchTask) -> DispatchTask:
-        """The task with a trace id, once every rule holds that its trace and its answer
-        must meet.
+        """Return the task as it is sent, with a trace id.
+
+        Every rule is checked that its trace and its answer must meet.
         """
         if self._pid != os.getpid():
             self._begin()  # after a fork sockets and locks are the parent's
         now = self.home.clock.now()
-        _check_given(task)
+        _check_values(task)
         if task.cascade and task.check is None:
             task = replace(task, check="not_empty")
         if task.check is not None:
             checker(task.check)
-        with door(
-            keep_secrets=task.keep_secrets
-        ) as here:  # the model is sent what the trace keeps
+        # The model is sent what the trace keeps.
+        with door(keep_secrets=task.keep_secrets) as scope:
             task = replace(
-                task, task=kept_text(task.task), keep_secrets=here.keeps_secrets
+                task, task=kept_text(task.task), keep_secrets=scope.keeps_secrets
             )
         if task.outcome_id is not None:
             check_trace_id(task.outcome_id, "outcome")
-        # Refused now, not after the model has answered.
-        tags = task.tags if isinstance(task.tags, str) else ["general", *task.tags]
-        answer = ObservationEntry(
-            "answer", task.agent_id, source="model", tags=tags, session=task.session
-        )
-        new_observation(answer, self.home.settings, now)
+        self._check_answer(task, now)
         task = replace(task, task=visible(task.task))
         if task.query_tokens is None:
             task = replace(task, query_tokens=estimated_tokens(task.task))
         if task.trace_id is None:
             return replace(task, trace_id=new_event_id(now))
-        if self.home.journal.read(
-            ids=[derived_event_id("trace started", check_trace_id(task.trace_id))],
-            erased=True,
-        ):
-            raise InvalidInput(
-                f"got the trace id {task.trace_id!r}, which is there already; every"
-                " call needs its own"
-            )
+        self._check_new(task.trace_id)
         return task
 
+    def _check_answer(self, task: DispatchTask, now: int) -> None:
+        """Raise InvalidInput where no answer to the task could be remembered.
+
+        It is refused now, not after the model has answered.
+        """
+        tags = task.tags if isinstance(task.tags, str) else ["general", *task.tags]
+        answer = ObservationEntry(
+            "answer", task.agent_id, source="model", tags=tags, session=task.session
+        )
+        new_observation(answer, self.home.settings, now)
+
+    def _check_new(self, trace_id: str) -> None:
+        """Raise InvalidInput where the journal has a trace of this id."""
+        start_id = derived_event_id("trace started", check_trace_id(trace_id))
+        if self.home.journal.read(ids=[start_id], erased=True):
+            raise InvalidInput(
+                f"got the trace id {trace_id!r}, which is there already; every"
+                " call needs its own"
+            )
+
     def _run(self, task: DispatchTask) -> DispatchResult:
-        if task.context_pct < (limit := self.home.settings.dispatch_context_pct):
-            used = f"{task.context_pct:g} % of the context is in use"
-            error = f"nothing was called: {used}, dispatchContextPct is {limit:g}"
-            return DispatchResult(task.id, "", "", None, False, False, None, error)
+        """Route a checked task, ask the models, and keep what comes of it."""
         settings = self.home.settings
-        how = {
-            "agent": task.agent_id,
-            "urgent": "urgent" in task.tags,
-            "query_tokens": task.query_tokens,
-        }
-        decision = route_in(self.home, task.task, settings, power=self._power, **how)
+        least_pct = settings.dispatch_context_pct
+        if task.context_pct < least_pct:
+            used = f"{task.context_pct:g} % of the context is in use"
+            error = f"nothing was called: {used}, dispatchContextPct is {least_pct:g}"
+            return DispatchResult(task.id, "", "", None, False, False, None, error)
+        decision = route_in(
+            self.home,
+            task.task,
+            settings,
+            power=self._power,
+            agent=task.agent_id,
+            urgent="urgent" in task.tags,
+            query_tokens=task.query_tokens,
+        )
         names, reasons = _callable(decision, settings)
         if task.cascade:
-            pair = cascade_in(self.home, counted_type(decision.query_type), names)
-            names = list(
-                dict.fromkeys([*([pair.first, pair.then] if pair else []), *names])
-            )
-            none = "cascade: no two models whose costs and success are known make one"
-            reasons = (*reasons, pair.reason if pair else none)
+            names, cascade_reason = self._cascaded(decision, names)
+            reasons = (*reasons, cascade_reason)
         with alive(self._calls, self.home.clock.now()) as owner:
             given_up = lost_after_seconds(len(names) * settings.model_timeout_seconds)
             start = self._start(
@@ -219,118 +240,145 @@ class Dispatcher:
                 lost_after_seconds=given_up,
             )
             self.home.journal.append([start.event()])
-            try:
-                end = self._end(start, self._checked(names, task, settings))
-                # False where another process has closed the trace meanwhile, its lock
-                # file being gone.
-                recorded = append_once(self.home.journal, [end.event(start), *end.kept])
-            except (
-                BaseException
-            ) as error:  # an interruption too: a trace is written whatever happens
-                what = " ".join(f"{type(error).__name__}: {error}".split())
-                broken = CallEnd(
-                    start.trace_id, self.home.clock.now(), success=False, error=what
-                )
-                append_once(self.home.journal, [broken.event(start)])
-                raise
-        written = recorded and bool(end.kept)
-        said = end.model, end.response, end.latency_ms, end.success
-        return DispatchResult(task.id, *said, written, end.trace_id, end.error, reasons)
+            end, is_recorded = self._call(start, names, task)
+        return DispatchResult(
+            task.id,
+            end.model,
+            end.response,
+            end.latency_ms,
+            end.success,
+            is_recorded and bool(end.kept),
+            end.trace_id,
+            end.error,
+            reasons,
+        )
 
-    def _start(self, task: DispatchTask, decision: Decision, **known: Any) -> CallStart:
+    def _cascaded(self, decision: Decision, names: list[str]) -> tuple[list[str], str]:
+        """Return the models with those of a cascade first, and the reason."""
+        cascade = cascade_in(self.home, counted_type(decision.query_type), names)
+        if cascade is None:
+            return (
+                names,
+                "cascade: no two models whose costs and success are known make one",
+            )
+        ordered = dict.fromkeys([cascade.first, cascade.then, *names])
+        return list(ordered), cascade.reason
+
+    def _call(
+        self, start: CallStart, names: Sequence[str], task: DispatchTask
+    ) -> tuple[CallEnd, bool]:
+        """Ask the models and append the END of the call.
+
+        Returns:
+            The END, and whether it was appended. It is not where another process has
+            closed the trace meanwhile, its lock file being gone.
+        """
+        try:
+            answer = self._checked(names, task, self.home.settings)
+            end = self._end(start, answer)
+            is_recorded = append_once(self.home.journal, [end.event(start), *end.kept])
+        except BaseException as error:
+            # An interruption too: a trace is written whatever happens.
+            problem = " ".join(f"{type(error).__name__}: {error}".split())
+            broken_end = CallEnd(
+                start.trace_id, self.home.clock.now(), success=False, error=problem
+            )
+            append_once(self.home.journal, [broken_end.event(start)])
+            raise
+        return end, is_recorded
+
+    def _start(
+        self,
+        task: DispatchTask,
+        decision: Decision,
+        *,
+        reasons: tuple[str, ...],
+        owner: Body,
+        lost_after_seconds: float,
+    ) -> CallStart:
+        """Return the START of a call."""
         assert task.trace_id is not None
-        asked = (
+        assert task.query_tokens is not None
+        return CallStart(
             task.trace_id,
             task.agent_id,
             self.home.clock.now(),
             task.task,
             decision.query_type,
-        )
-        known |= {
-            "session": task.session,
-            "tags": tuple(map(kept_text, task.tags)),
-            "outcome_id": task.outcome_id,
-        }
-        known |= {
-            "context_pct": float(task.context_pct),
-            "query_tokens": task.query_tokens,
-        }
-        return CallStart(
-            *asked, model=decision.model or "", project=self.home.project, **known
+            model=decision.model or "",
+            session=task.session,
+            tags=tuple(map(kept_text, task.tags)),
+            reasons=reasons,
+            context_pct=float(task.context_pct),
+            query_tokens=task.query_tokens,
+            outcome_id=task.outcome_id,
+            owner=owner,
+            lost_after_seconds=lost_after_seconds,
+            project=self.home.project,
         )
 
     def _checked(
         self, names: Sequence[str], task: DispatchTask, settings: Settings
     ) -> ChainAnswer:
-        """The first answer that passes the task's check; one that does not is a failed
-        attempt that was paid for.
+        """Return the first answer that passes the task's check.
+
+        An answer that does not pass is a failed attempt that was paid for.
         """
-        asks: Ask = self._ask or partial(ask, clients=self._clients)
+        ask_models: Ask = self._ask or partial(ask, clients=self._clients)
         if task.check is None:
-            return asks(names, task.task, settings) if names else ChainAnswer(None, [])
+            if not names:
+                return ChainAnswer(None, [])
+            return ask_models(names, task.task, settings)
+        passes = checker(task.check)
         attempts: list[Attempt] = []
         for name in names:
-            answer = asks([name], task.task, settings)
+            answer = ask_models([name], task.task, settings)
             attempts += answer.attempts
-            if answer.completion is not None and checker(task.check)(
-                answer.completion.text
-            ):
+            if answer.completion is None:
+                continue
+            if passes(answer.completion.text):
                 return replace(answer, attempts=attempts)
-            if answer.completion is not None:
-                failed = (
-                    "the answer did not pass the check"
-                    f" {getattr(task.check, '__name__', task.check)}"
-                )
-                attempts[-1] = replace(
-                    attempts[-1], success=False, latency_ms=None, error=failed
-                )
+            check_name = getattr(task.check, "__name__", task.check)
+            problem = f"the answer did not pass the check {check_name}"
+            attempts[-1] = replace(
+                attempts[-1], success=False, latency_ms=None, error=problem
+            )
         return ChainAnswer(None, attempts)
 
     def _end(self, start: CallStart, answer: ChainAnswer) -> CallEnd:
+        """Return the END of a call, with the observation of its answer."""
         attempts = tuple(answer.attempts)
-        completion = answer.completion
-        model = attempts[-1].model if attempts else ""
         end = CallEnd(
             start.trace_id,
             self.home.clock.now(),
-            success=completion is not None,
-            model=model,
+            success=answer.completion is not None,
+            model=attempts[-1].model if attempts else "",
             attempts=attempts,
         )
-        if completion is None:
-            tried = "; ".join(
-                f"{attempt.model}: {attempt.error}" for attempt in attempts
-            )
-            error = (
-                clean(tried)
-                or "no model that fits has a url; name one in config.json, under models"
-            )
+        if answer.completion is None:
             return replace(
                 end,
-                error=error,
+                error=_why_none(attempts),
                 unavailable=all(attempt.unavailable for attempt in attempts),
             )
-        amounts: Any = {
-            name: getattr(attempts[-1], name)
-            for name in ("prompt_tokens", "completion_tokens", "tokens")
-        }
+        last = attempts[-1]
         end = replace(
             end,
-            **amounts,
-            latency_ms=completion.latency_ms,
-            response=clean(completion.text),
+            prompt_tokens=last.prompt_tokens,
+            completion_tokens=last.completion_tokens,
+            tokens=last.tokens,
+            latency_ms=answer.completion.latency_ms,
+            response=clean(answer.completion.text),
         )
         return replace(end, kept=self._observed(start, end))
 
     def _observed(self, start: CallStart, end: CallEnd) -> tuple[Event, ...]:
-        """The answer as an observation, derived from its trace; none where it says
-        nothing.
+        """Return the answer as an observation, derived from its trace.
+
+        There is none where it says nothing.
         """
-        text = (
-            end.response.strip()
-            .encode()[: self.home.settings.max_text_bytes]
-            .decode("utf-8", "ignore")
-        )
+        most_bytes = self.home.settings.max_text_bytes
+        text = end.response.strip().encode()[:most_bytes].decode("utf-8", "ignore")
         if not text.strip():
             return ()
         entry = ObservationEntry(
@@ -347,38 +395,42 @@ class Dispatcher:
         return (event._replace(lineage=(end.event_id, start.event_id)),)
 
 
+def _why_none(attempts: Sequence[Attempt]) -> str:
+    """Return why no model answered."""
+    errors = "; ".join(f"{attempt.model}: {attempt.error}" for attempt in attempts)
+    return (
+        clean(errors)
+        or "no model that fits has a url; name one in config.json, under models"
+    )
+
+
 def _callable(
     decision: Decision, settings: Settings
 ) -> tuple[list[str], tuple[str, ...]]:
-    """The models that can be called, in the order to try, and the decision's reasons
-    with what was passed over.
+    """Return the models that can be called, in the order to try, and the reasons.
+
+    The reasons are those of the decision, and which models were passed over.
     """
     ranked = list(dict.fromkeys([*filter(None, [decision.model]), *decision.fallbacks]))
     names = [name for name in ranked if settings.models[name].url is not None]
     passed_over = [name for name in ranked if name not in names]
-    note = (
-        [f"dispatch: no url is known of {', '.join(passed_over)}"]
-        if passed_over
-        else []
-    )
-    return names, (*decision.reasons, *note)
+    if not passed_over:
+        return names, tuple(decision.reasons)
+    reason = f"dispatch: no url is known of {', '.join(passed_over)}"
+    return names, (*decision.reasons, reason)
 
 
-def _check_given(task: DispatchTask) -> None:
-    if (
-        not isinstance(task.context_pct, int | float)
-        or not 0 <= task.context_pct <= 100
-    ):
-        raise InvalidInput(
-            f"got a context of {task.context_pct!r} %; allowed is 0 to 100"
-        )
+def _check_values(task: DispatchTask) -> None:
+    """Raise InvalidInput for a task whose numbers or text are outside the rules."""
+    context_pct = task.context_pct
+    if not isinstance(context_pct, int | float) or not 0 <= context_pct <= 100:
+        raise InvalidInput(f"got a context of {context_pct!r} %; allowed is 0 to 100")
     tokens = task.query_tokens
     if tokens is not None and (type(tokens) is not int or tokens < 0):
         raise InvalidInput(
             f"got {tokens!r} query tokens; allowed are whole numbers from 0, or None to"
             " estimate them"
         )
-
     if not isinstance(task.task, str) or not visible(task.task).strip():
         raise InvalidInput(
             f"got the task {task.task!r}; allowed is a text that says something"
@@ -412,8 +464,9 @@ _PID_NAMESPACE = Path("/proc/self/ns/pid")
 
 
 def lost_after_seconds(longest_seconds: float) -> float:
-    """How long after its START a call is waited for that nobody can see, where it takes
-    `longest_seconds` at most.
+    """Return how long a call is waited for that nobody can see.
+
+    It is counted from its START, and the call takes `longest_seconds` at most.
 
     >>> lost_after_seconds(30), lost_after_seconds(1_800)
     (3600.0, 18000.0)
@@ -423,11 +476,17 @@ def lost_after_seconds(longest_seconds: float) -> float:
 
 @contextmanager
 def alive(folder: Path, at: int) -> Iterator[Body]:
-    """Hold the lock of a call inside: a sign of life that the system gives back when
-    the process dies.
+    """Hold the lock of a call inside.
 
-    Yields what a START says of its owner; `at`: µs UTC. Raises StorageError where the
-    lock file cannot be made.
+    It is a sign of life that the system gives back when the process dies. What a START
+    says of its owner is yielded.
+
+    Args:
+        folder: Where the lock files are.
+        at: µs UTC.
+
+    Raises:
+        StorageError: Where the lock file cannot be made.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -437,11 +496,11 @@ def alive(folder: Path, at: int) -> Iterator[Body]:
     >>> held, left
     ([True], [])
     """
-    lock = f"{this_place()}-{new_event_id(at)}"
+    lock = f"{machine_hash()}-{new_event_id(at)}"
     draft = folder / f".{lock}"
-    with ExitStack() as held:
+    with ExitStack() as stack:
         with told(f"cannot lock {draft}", "make the folder one that can be written"):
-            held.enter_context(exclusive(draft, wait=True))
+            stack.enter_context(exclusive(draft, wait=True))
             # Named once it is locked, so that nobody ever finds the file of a living
             # process without its lock.
             if draft.exists():  # it does not where the system has no flock
@@ -449,98 +508,108 @@ def alive(folder: Path, at: int) -> Iterator[Body]:
         try:
             yield {"lock": lock}
         finally:
-            with suppress(
-                OSError
-            ):  # without its lock a file says nothing; the next who opens removes it
+            # Without its lock a file says nothing; the next who opens removes it.
+            with suppress(OSError):
                 _lock_file(folder, lock).unlink(missing_ok=True)
 
 
 def close_lost(views: Views, folder: Path, at: int) -> list[str]:
-    """Close the open traces that are lost; returns their ids, in the order of their
-    STARTs.
+    """Close the open traces that are lost.
 
     A START names its owner by a lock file, which its process holds until the call has
-    ended; in the name is the place, a hash of machine and container.
+    ended. The name begins with a hash of machine and container.
 
-    - The lock is of this place and nobody holds it: the call is lost. The system gives
-      a lock back when a process dies; a
-      child that was forked during a call holds it too.
-    - The lock is of another place, or the system has no such locks: the call is lost
-      once
-      `lost_after_seconds` have passed since its START. The START states them: ten times
-      what the call may take at most, and an hour at least, since clocks differ and
-      machines sleep.
+    - The lock is of this machine and container, and nobody holds it: the call is lost.
+      The system gives a lock back when a process dies. A child that was forked during a
+      call holds it too.
+    - The lock is of another machine or container, or the system has no such locks: the
+      call is lost once `lost_after_seconds` have passed since its START. The START
+      states them: ten times what the call may take at most, and an hour at least, since
+      clocks differ and machines sleep.
     - Nobody is named, as in a trace that was imported: the call is lost.
 
-    `folder`: where the owners' lock files are; those of this place that nobody holds
-    are removed. `at`: µs UTC.
+    Args:
+        views: The views of the home.
+        folder: Where the owners' lock files are. Those of this machine and container
+            that nobody holds are removed.
+        at: µs UTC.
+
+    Returns:
+        The ids of the closed traces, in the order of their STARTs.
     """
     with views.reading(Traces) as view:
         ids = [derived_event_id("trace started", trace_id) for trace_id in view.open]
-    closed = []
+    closed_ids = []
     for start in views.journal.read(ids=ids):
         with _given_up(start, folder, at) as problem:
-            body = start.body
-            begun = CallStart(
-                body["trace_id"],
-                start.agent,
-                start.at,
-                "",
-                body["query_type"],
-                session=start.session,
-            )
-            end = CallEnd(
-                begun.trace_id,
-                at,
-                success=False,
-                model=body["model"] or "",
-                error=problem,
-                lost=True,
-            )
-            if problem and append_once(
-                views.journal, [end.event(begun)]
-            ):  # else it has ended meanwhile
-                closed.append(begun.trace_id)
-    for path in folder.glob(f"{this_place()}-*.lock"):
+            # An END that another process has appended meanwhile stays.
+            if problem and _close(views, start, problem, at):
+                closed_ids.append(start.body["trace_id"])
+    for path in folder.glob(f"{machine_hash()}-*.lock"):
         with _is_free(folder, path.stem):
             pass
-    return closed
+    return closed_ids
+
+
+def _close(views: Views, start: Event, problem: str, at: int) -> bool:
+    """Append the END of a lost call; return False where it has ended meanwhile."""
+    body = start.body
+    call = CallStart(
+        body["trace_id"],
+        start.agent,
+        start.at,
+        "",
+        body["query_type"],
+        session=start.session,
+    )
+    end = CallEnd(
+        call.trace_id,
+        at,
+        success=False,
+        model=body["model"] or "",
+        error=problem,
+        lost=True,
+    )
+    return append_once(views.journal, [end.event(call)])
 
 
 @contextmanager
 def _given_up(start: Event, folder: Path, at: int) -> Iterator[str]:
-    """Why the call is lost, '' where it is not; its lock is held meanwhile."""
+    """Yield why the call is lost, '' where it is not; its lock is held meanwhile."""
     owner = start.body.get("owner")
-    lock = owner.get("lock") if isinstance(owner, dict) else None
     if not isinstance(owner, dict):
         yield LOST
-    elif (
-        _HAS_FLOCK
-        and isinstance(lock, str)
-        and _LOCK.fullmatch(lock)
-        and lock.startswith(this_place())
-    ):
-        with _is_free(folder, lock) as free:
-            yield LOST if free else ""
-    else:
-        yield (
-            OUT_OF_SIGHT
-            if (at - start.at) / 1e6 > start.body["lost_after_seconds"]
-            else ""
-        )
+        return
+    lock = owner.get("lock")
+    if _is_visible(lock):
+        with _is_free(folder, lock) as is_free:
+            yield LOST if is_free else ""
+        return
+    seconds = (at - start.at) / 1e6
+    yield OUT_OF_SIGHT if seconds > start.body["lost_after_seconds"] else ""
+
+
+def _is_visible(lock: object) -> TypeGuard[str]:
+    """Return whether this process would see that another holds the lock."""
+    if not _HAS_FLOCK or not isinstance(lock, str) or not _LOCK.fullmatch(lock):
+        return False
+    return lock.startswith(machine_hash())
 
 
 @contextmanager
 def _is_free(folder: Path, lock: str) -> Iterator[bool]:
-    """Whether nobody holds the lock; it is held meanwhile, and its file is removed."""
+    """Yield whether nobody holds the lock.
+
+    A free one is held meanwhile, and its file is removed.
+    """
     path = _lock_file(folder, lock)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            free = held.enter_context(exclusive(path, wait=False))
+            is_free = stack.enter_context(exclusive(path, wait=False))
         except OSError:  # another user's, for instance
-            free = False
-        yield free
-        if free:
+            is_free = False
+        yield is_free
+        if is_free:
             with suppress(OSError):  # it is tried again when a home is opened
                 path.unlink(missing_ok=True)
 
@@ -550,17 +619,20 @@ def _lock_file(folder: Path, lock: str) -> Path:
 
 
 @cache
-def this_place() -> str:
-    """A hash of the machine and the container, in which the locks of processes are
-    seen.
+def machine_hash() -> str:
+    """Return a hash of the machine and the container.
 
-    >>> len(this_place()), this_place() == this_place()
+    The locks of processes are visible inside both.
+
+    >>> len(machine_hash()), machine_hash() == machine_hash()
     (16, True)
     """
-    stated = (
-        file.read_text().strip() for file in map(Path, _MACHINE_FILES) if file.is_file()
-    )
-    machine = next(filter(None, stated), "")
+    machine = ""
+    for file in map(Path, _MACHINE_FILES):
+        if file.is_file():
+            machine = file.read_text().strip()
+        if machine:
+            break
     container = str(_PID_NAMESPACE.stat().st_ino) if _PID_NAMESPACE.exists() else ""
-    place = "\x1f".join((machine, socket.gethostname(), container))
-    return hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    text = "\x1f".join((machine, socket.gethostname(), container))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -3,7 +3,7 @@
 It is optional: the memory runs without it.
 """
 
-# What type checkers take for true; `typing` would cost every start of the hook 4 ms.
+# Type checkers take it for true; `typing` would cost every start of the hook 4 ms.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from theorex_lab.eval.adapters.protocol import (

@@ -22,6 +22,7 @@ from theorex_lab.eval.datasets.recorder import part
 from theorex_lab.eval.datasets.sources import describe_source, packaged
 from theorex_lab.eval.metrics.access import Tuning, log_of_commits, tune
 from theorex_lab.eval.metrics.access_log import AccessLog
+from theorex_lab.eval.metrics.compare import ScoreDifference
 from theorex_lab.eval.metrics.sessions import scenes
 from theorex_lab.eval.plots import decay
 from theorex_lab.eval.replay.sessions import (
@@ -175,8 +176,8 @@ class Tour(Rows[dict[str, Any]]):
 
 
 def history_of(repository: Path | None = None) -> TourHistory:
-    """The history of a git repository, or the packaged simulation where it has fewer
-    than 30 commits.
+    """Return the history of a git repository, or the packaged simulation where it has
+    fewer than 30 commits.
 
     Without a repository it is that of the current folder, and the simulation where that
     lies in none. `source` says which, and why. Files are named as at HEAD throughout,
@@ -211,8 +212,8 @@ def history_of(repository: Path | None = None) -> TourHistory:
 
 
 def transcripts_of(path: Path) -> TourHistory:
-    """The sessions of coding agents in a file or folder; of several projects the one
-    with the most sessions.
+    """Return the sessions of coding agents in a file or folder; of several projects the
+    one with the most sessions.
 
     Raises InvalidInput as `load_logs` does.
     """
@@ -233,7 +234,7 @@ def transcripts_of(path: Path) -> TourHistory:
 
 
 def _of_sessions(source: str, log: EvalLog) -> TourHistory:
-    """A history of sessions; each session is an event of the access log."""
+    """Return a history of sessions; each session is an event of the access log."""
     touched = (
         (line.at, file, line.session, False)
         for line in log.lines
@@ -336,13 +337,16 @@ def _remembered(lab: Lab, notes: Lab, log: EvalLog) -> dict[str, int]:
 def _replayed(
     history: TourHistory, lab: Lab, seed: int, progress: bool | None
 ) -> SessionReplay | None:
-    """The last sessions, or as many of the last third of the commits; None where there
-    are too few.
+    """Replay the last sessions, or as many of the last third of the commits.
+
+    Returns None where there are too few.
     """
-    if not (n_sessions := len(scenes(history.lived))):
+    n_sessions = len(scenes(history.lived))
+    if not n_sessions:
         return None
-    most = _MOST_SESSIONS[history.unit]
-    last = min(most, max(1, n_sessions // 3)) if history.unit == "commit" else most
+    last = _MOST_SESSIONS[history.unit]
+    if history.unit == "commit":
+        last = min(last, max(1, n_sessions // 3))
     return replay_sessions(
         history.lived,
         tokens=lab.settings.context_tokens,
@@ -355,49 +359,52 @@ def _replayed(
 
 
 def _worth(replayed: SessionReplay, unit: str) -> str:
-    """A table: a row a memory, a column a budget; the difference to the files touched
-    last stands below.
+    """Return a table in words: a row a memory, a column a budget.
+
+    The difference to the files touched last stands below.
     """
     budgets = replayed.compared.plan.budgets
-    cells = {
-        name: [_percent(replayed, name, tokens) for tokens in budgets]
-        for name in replayed.compared.designs
-    }
     gains = [replayed.gain(tokens) for tokens in budgets]
     rows = {
         "": [f"in {tokens} tokens" for tokens in budgets],
-        "this context": cells[replayed.design],
+        "this context": _percents(replayed, replayed.design),
+        "files touched last": _percents(replayed, RECENT),
+        "nothing": _percents(replayed, NOTHING),
+        "difference in points": [_points(gain) for gain in gains],
     }
-    rows |= {"files touched last": cells[RECENT], "nothing": cells[NOTHING]}
-    spans = (
-        f"{100 * gain.value:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f})"
-        for gain in gains
-    )
-    rows["difference in points"] = [
-        f"{span}: {gain.verdict}" for span, gain in zip(spans, gains, strict=True)
-    ]
-    width = max(len(cell) for row in rows.values() for cell in row) + 2
+    widths = [len(cell) for row in rows.values() for cell in row]
+    width = max(widths) + 2
     lines = [
-        f"  {name:<22}" + "".join(f"{cell:<{width}}" for cell in row).rstrip()
-        for name, row in rows.items()
+        f"What it was worth: of the known files that a {unit} touched, the share that"
+        " the context before it named."
     ]
-    return "\n".join(
-        [
-            (
-                f"What it was worth: of the known files that a {unit} touched, the"
-                " share that the context before it named."
-            ),
-            *lines,
-            (
-                f"Mean of {gains[0].n} {unit}s that touched any, among the last"
-                f" {len(replayed)} of {replayed.of}, with its 95 % interval;"
-            ),
-            (
-                "the difference is to the files touched last, which have the whole"
-                " budget for paths and hold no sentence."
-            ),
-        ]
-    )
+    for name, row in rows.items():
+        cells = "".join(f"{cell:<{width}}" for cell in row)
+        lines.append(f"  {name:<22}" + cells.rstrip())
+    lines += [
+        (
+            f"Mean of {gains[0].n} {unit}s that touched any, among the last"
+            f" {len(replayed)} of {replayed.of}, with its 95 % interval;"
+        ),
+        (
+            "the difference is to the files touched last, which have the whole budget"
+            " for paths and hold no sentence."
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _percents(replayed: SessionReplay, name: str) -> list[str]:
+    """Return a memory's share of the needed files in each budget."""
+    return [
+        _percent(replayed, name, tokens) for tokens in replayed.compared.plan.budgets
+    ]
+
+
+def _points(gain: ScoreDifference) -> str:
+    """Return a difference in points with its interval and verdict."""
+    interval = f"({100 * gain.low:+.0f} to {100 * gain.high:+.0f})"
+    return f"{100 * gain.value:+.0f} {interval}: {gain.verdict}"
 
 
 def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
@@ -408,8 +415,8 @@ def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
 
 
 def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
-    """The closing figure for JSON: by budget and memory the share with its interval,
-    and the difference to recency.
+    """Return the closing figure for JSON: by budget and memory the share with its
+    interval, and the difference to recency.
     """
     by_budget = {}
     for tokens in replayed.compared.plan.budgets:
@@ -434,7 +441,7 @@ def _figures(
     tuning: Tuning | None,
     replayed: SessionReplay | None,
 ) -> dict[str, str]:
-    """Caption -> the picture as base64 PNG."""
+    """Return caption -> the picture as base64 PNG."""
     pictures: dict[str, Any] = {}
     if replayed is not None:
         pictures[

@@ -42,14 +42,26 @@ def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> C
         tokens: The budget, by default the setting contextTokens.
         query: What the session is about, '' where that is not known.
     """
-    return render(home, home.clock.now(), more=MORE, tokens=tokens, query=query)
+    return render(
+        home,
+        home.clock.now(),
+        more=MORE,
+        tokens=tokens,
+        query=query,
+    )
 
 
 def boot_lines(
     home: Home, *, tokens: int | None = None, query: str = ""
 ) -> ChosenLines:
     """Return the lines that make up `boot_context`."""
-    return choose(home, home.clock.now(), more=MORE, tokens=tokens, query=query)
+    return choose(
+        home,
+        home.clock.now(),
+        more=MORE,
+        tokens=tokens,
+        query=query,
+    )
 
 
 def boot_inject(home: Home, output: Path) -> Context:
@@ -117,15 +129,16 @@ def render_again(home: Home) -> None:
     Raises:
         StorageError: Where a file cannot be written or removed.
     """
-    merged = home.journal.places().merged
-    for project in merged:
-        remove_context(project_context(home.folder, project), home.views.folder)
+    for project in home.journal.places().merged:
+        path = project_context(home.folder, project)
+        remove_context(path, home.views.folder)
     file = home.folder / CONTEXT_FILE
     if file.exists():
         boot_inject(home.in_project(""), file)
-    rendered = sorted((home.folder / CONTEXTS_FOLDER).glob("[!.]*.md"))
-    if rendered:
-        boot_projects(home, [file.stem for file in rendered if file.stem != NO_PROJECT])
+    folder = home.folder / CONTEXTS_FOLDER
+    projects = sorted(file.stem for file in folder.glob("[!.]*.md"))
+    if projects:
+        boot_projects(home, [name for name in projects if name != NO_PROJECT])
 
 
 def refresh(home: Home, most_projects: int) -> tuple[Context, int]:
@@ -169,7 +182,7 @@ def what_failed(home: Home, request: ContextRequest) -> list[ContextLine]:
             trusted.append(event)
         else:
             untrusted.append(event)
-    chosen = [*trusted[:MOST_FAILURES], *untrusted[:MOST_FAILURES]]
+    chosen = trusted[:MOST_FAILURES] + untrusted[:MOST_FAILURES]
     return [_line(event, request.now) for event in chosen]
 
 
@@ -194,11 +207,19 @@ def _recent_failures(home: Home, now: int) -> list[Event]:
 def _distinct_failures(events: Sequence[Event]) -> list[Event]:
     """Return the failures newest first, the newest of those in the same words."""
     newest: dict[tuple[str, ...], Event] = {}
-    for event in sorted(events, key=lambda event: (event.at, event.seq), reverse=True):
-        body = event.body
-        words = (event.agent, body["source"], body["decision"], body["result"])
+    for event in sorted(events, key=_time_of, reverse=True):
+        words = (
+            event.agent,
+            event.body["source"],
+            event.body["decision"],
+            event.body["result"],
+        )
         newest.setdefault(words, event)
     return list(newest.values())
+
+
+def _time_of(event: Event) -> tuple[int, int]:
+    return event.at, event.seq
 
 
 def _is_trusted(event: Event) -> bool:
@@ -211,11 +232,20 @@ def _line(event: Event, now: int) -> ContextLine:
     body = event.body
     decision = one_line(body["decision"]).rstrip(".")
     if len(decision) > _DECISION_CHARACTERS:
-        decision = decision[:_DECISION_CHARACTERS].rstrip() + "…"
+        decision = decision[:_DECISION_CHARACTERS].rstrip()
+        decision += "…"
     text = one_line(f"{decision}. It ended with: {body['result']}")
-    age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
-    source = None if _is_trusted(event) else (event.agent, TRUST[body["source"]])
-    return ContextLine(FAILURE, owner_of(event), f"{text} ({age})", source, (event.id,))
+    age_days = (now - event.at) / MICROSECONDS_PER_DAY
+    source = None
+    if not _is_trusted(event):
+        source = (event.agent, TRUST[body["source"]])
+    return ContextLine(
+        FAILURE,
+        owner_of(event),
+        f"{text} ({age_in_words(age_days)})",
+        source,
+        (event.id,),
+    )
 
 
 WHAT_FAILED = Section(what_failed, {FAILURE: "What failed"})

@@ -263,25 +263,10 @@ def both_ends(events: Sequence[Any]) -> Sequence[Any]:
     return [*events[:half], *events[-half:]]
 
 
-def _say_answer(trace: Trace, say: Callable[[str, str], None]) -> None:
-    """The model's answer, or why none came."""
-    if trace.unavailable:
-        return
-    if trace.response:
-        say(trace.model, trace.response)
-    elif trace.success is False:
-        failed = [attempt for attempt in trace.attempts if not attempt["success"]]
-        for attempt in failed or [{"model": trace.model, "error": None}]:
-            say(
-                str(attempt["model"] or "dispatch"),
-                f"model unavailable: {attempt['error'] or trace.error}",
-            )
-
-
 class ReviewPanel:
-    """Asks the models of the setting `reviewers` in their order, each for
-    reviewTimeoutSeconds at most.
+    """Asks the models of the setting `reviewers` in their order.
 
+    Each is asked for reviewTimeoutSeconds at most.
     A model that refused the connection, broke it, was busy or took too long two times
     in a row is not asked again by this panel: what hangs once hangs for each of a
     hundred failures.

@@ -245,8 +245,13 @@ def _classify(
     result = _result_before(readings, position)
     if result is not None and result.failed and not reading.repairs:
         return FailureClass.TOOL_ERROR_IGNORED
+    return _class_of_prose(reading, follows_result=result is not None)
+
+
+def _class_of_prose(reading: StepReading, *, follows_result: bool) -> FailureClass:
+    """Return the kind of mistake of a step that states or asks something."""
     if reading.new_facts or reading.approves or signs.is_claim(reading):
-        if result is not None:
+        if follows_result:
             return FailureClass.WRONG_EXTRACTION
         return FailureClass.UNVERIFIED_ANSWER
     if reading.asks or reading.announces or reading.idle:

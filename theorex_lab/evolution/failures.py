@@ -228,8 +228,9 @@ def _why_none(settings: Settings) -> str:
 
 
 def is_reached(name: str, settings: Settings) -> bool:
-    """Whether the model has an address that may be called, and something accepts a
-    connection there.
+    """Return whether a model has an address that accepts a connection.
+
+    A model whose address may not be called is not reached.
     """
     import socket
     from urllib.parse import urlsplit
@@ -239,7 +240,8 @@ def is_reached(name: str, settings: Settings) -> bool:
     try:
         with client_for(name, settings) as client:
             address = urlsplit(client.url)
-        port = address.port or (443 if address.scheme == "https" else 80)
+        default_port = 443 if address.scheme == "https" else 80
+        port = address.port or default_port
         with socket.create_connection(
             (address.hostname or "", port), timeout=_CONNECT_SECONDS
         ):

@@ -36,11 +36,11 @@ class LeaseHolder(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What is under way: nightly or heartbeat."""
+        """Return what is under way: nightly or heartbeat."""
         return self.owner.partition("/")[0]
 
     def to_dict(self) -> dict[str, str]:
-        """The holder as JSON holds it."""
+        """Return the holder as JSON holds it."""
         return {"held_by": self.owner, "until": to_iso(self.expires_at)}
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class Lease:
 
     @property
     def held(self) -> bool:
-        """Whether it is ours, as far as is known."""
+        """Return whether this process had it when it was read last."""
         return self.holder is not None and self.holder.owner == self.owner
 
     def take(self) -> bool:

@@ -119,8 +119,9 @@ class Outcome:
 
 
 class Outcomes(View):
-    """The outcomes of all agents: scores by channel, the last trace, whether a review
-    was written, the tags.
+    """The outcomes of all agents.
+
+    It holds scores by channel, the last trace, whether a review was written, the tags.
 
     Attributes:
         rows: seq and at (µs) of the outcome, 0 while it is only named; agent; success
@@ -157,9 +158,7 @@ class Outcomes(View):
         self.tagged = Table(outcome="i8", tag="i4")
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in outcomes, their later scores, the calls made for them and their
-        reviews.
-        """
+        """Take in outcomes, their later scores, their calls and their reviews."""
         for event in events:
             if event.kind == "outcome":
                 self._take(event)

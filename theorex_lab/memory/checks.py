@@ -1,4 +1,4 @@
-"""Whether a tool call failed, and what kind of check a command runs: read from what was
+"""Tell whether a tool call failed, and what kind of check a command runs, from what was
 printed, by rules.
 """
 
@@ -168,31 +168,36 @@ _DULL = re.compile(
 
 
 def family_of(command: str) -> str:
-    """The kind of check that a command runs, '' for any other command.
+    """Return the kind of check that a command runs, '' for any other command.
 
     >>> family_of("cd cli && go test -v ./... 2>&1 | head"), family_of("go help test")
     ('go test', '')
     """
-    found = _CHECK.search(command)
-    return found[1] if found else ""
+    match = _CHECK.search(command)
+    return match[1] if match else ""
 
 
 def has_failed(event: Event) -> bool | None:
-    """Whether a command failed, by its exit code, by `ok`, or by what a check printed;
-    None where that is open.
+    """Return whether a command failed, by its exit code, by `ok`, or by what a check
+    printed; None where that is open.
     """
-    body, ok = event.body, event.body.get("ok")
-    code = _EXIT.match(body.get("response", ""))
-    if ok is None or ok is False or code:
-        return None if ok is None else bool(ok is False or (code and int(code[1])))
-    return bool(
-        family_of(body.get("command", "")) and _ERRORS.search(body.get("response", ""))
-    )
+    ok = event.body.get("ok")
+    if ok is None:
+        return None
+    if ok is False:
+        return True
+    response = event.body.get("response", "")
+    exit_code = _EXIT.match(response)
+    if exit_code:
+        return int(exit_code[1]) != 0
+    if not family_of(event.body.get("command", "")):
+        return False
+    return _ERRORS.search(response) is not None
 
 
 def error_of(response: str) -> str:
-    """The class of an error by what was printed; nothing of the text itself, which may
-    be anybody's.
+    """Return the class of an error by what was printed; nothing of the text itself,
+    which may be anybody's.
 
     >>> error_of("--- FAIL: TestSync (0.00s)")
     'a failed test'
@@ -202,19 +207,24 @@ def error_of(response: str) -> str:
     ... )
     ('a failed test', 'a type or build error')
     """
-    return next((name for name, sign in _CLASSES if sign.search(response)), "an error")
+    for name, sign in _CLASSES:
+        if sign.search(response):
+            return name
+    return "an error"
 
 
 def error_line(response: str) -> str:
-    """The line of what was printed that tells most of an error: the first that reads
-    like one, else the first that tells more than progress; '' without one.
+    """Return the line of what was printed that tells most of an error: the first that
+    reads like one, else the first that tells more than progress; '' without one.
 
     >>> error_line("Exit code 1\\nok  pkg/a\\n--- FAIL: TestSync (0.00s)\\nFAIL")
     '--- FAIL: TestSync (0.00s)'
     >>> error_line("Exit code 127\\n(eval):1: command not found: goreleaser")
     '(eval):1: command not found: goreleaser'
     """
-    lines = [line.strip() for line in _EXIT.sub("", response, count=1).splitlines()]
-    lines = [line for line in lines if line and not _DULL.match(line)]
-    found = next((line for line in lines if _TELLING.search(line)), None)
-    return found if found is not None else next(iter(lines), "")
+    stripped = [line.strip() for line in _EXIT.sub("", response, count=1).splitlines()]
+    lines = [line for line in stripped if line and not _DULL.match(line)]
+    for line in lines:
+        if _TELLING.search(line):
+            return line
+    return lines[0] if lines else ""

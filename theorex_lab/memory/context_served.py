@@ -23,12 +23,20 @@ def recalled_event(
     at: int,
     **by: str,
 ) -> Event:
-    """An event `recalled`: what was given to an agent. It counts nowhere as a mention.
+    """Return an event `recalled`: what was given to an agent. It counts nowhere as a
+    mention.
 
-    by: agent, and session.  how: by which door, as "session_start".  query: what was
-    asked, '' for nothing; masked and cut to 500 characters. items: ids of what was
-    given, as far as they are known.  tokens: how long it was.  at: µs. Raises
-    InvalidInput for an agent or session outside the rules.
+    Args:
+        how: By which door, as "session_start".
+        query: What was asked, '' for nothing; it is masked and cut to 500 characters.
+        items: Ids of what was given, as far as they are known.
+        tokens: How long it was.
+        project: The project.
+        at: The time (µs UTC).
+        by: agent, and session.
+
+    Raises:
+        InvalidInput: The agent or the session is outside the rules.
 
     >>> recalled_event("session_start", tokens=12, agent="main", at=0).body["how"]
     'session_start'
@@ -40,44 +48,43 @@ def recalled_event(
         "query": preview(query, QUERY_CHARACTERS),
         "items": list(items),
         "tokens": tokens,
+        "project": project,
     }
-    body["project"] = project
     return new_event("recalled", body, at=at, **by)
 
 
 def note_of(file: str) -> str:
-    """The path of the note that tells what a rendered context gives."""
+    """Return the path of the note that says what a rendered briefing shows."""
     folder, name = os.path.split(file)
     return os.path.join(folder, f".{name}.items.json")
 
 
 def note_text(text: bytes, items: Sequence[str], tokens: int) -> bytes:
-    """The note for a context of this text: its size and checksum, its tokens and the
-    ids of its items.
+    """Return the note for a briefing of this text: its size and checksum, its tokens
+    and the ids of its items.
     """
-    known = {
+    note = {
         "bytes": len(text),
         "crc32": zlib.crc32(text),
         "tokens": tokens,
         "items": list(items),
     }
-    return json.dumps(known, separators=(",", ":")).encode()
+    return json.dumps(note, separators=(",", ":")).encode()
 
 
 def given_of(file: str, text: bytes) -> tuple[list[str], int]:
-    """Ids of the items in the text that a context's file holds, and its tokens, by the
-    note beside it.
+    """Return the ids of the items in the text that a briefing's file holds, and its
+    tokens, by the note beside it.
 
-    Where the note is missing, broken or of another text: no ids, and the tokens
-    estimated.
+    Where the note is missing, broken or of another text, there are no ids, and the
+    tokens are estimated.
     """
     try:
         with open(note_of(file), "rb") as opened:
-            known = json.loads(opened.read(_LARGEST_NOTE_BYTES))
-        if (known["bytes"], known["crc32"]) == (len(text), zlib.crc32(text)):
-            return [item for item in known["items"] if isinstance(item, str)], int(
-                known["tokens"]
-            )
+            note = json.loads(opened.read(_LARGEST_NOTE_BYTES))
+        if (note["bytes"], note["crc32"]) == (len(text), zlib.crc32(text)):
+            items = [item for item in note["items"] if isinstance(item, str)]
+            return items, int(note["tokens"])
     except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         pass  # the text was shown all the same
     from theorex_lab.text.line import BYTES_PER_TOKEN

@@ -20,9 +20,8 @@ Integers = NDArray[np.int64]
 Positions = Any  # an array of rows, or a slice of them
 
 _HALF_LIVES_DAYS = np.array(decay.COUNT_HALF_LIVES_DAYS)
-_LINK_HALF_LIVES = math.log2(
-    decay.LINK_CAP / decay.LINK_DROP_BELOW
-)  # after so many even the strongest link is gone
+# After so many even the strongest link is gone.
+_LINK_HALF_LIVES = math.log2(decay.LINK_CAP / decay.LINK_DROP_BELOW)
 
 
 def remaining(days: ArrayLike) -> Floats:
@@ -89,9 +88,8 @@ class Counts:
             (self.last[touched] - before) / MICROSECONDS_PER_DAY
         )
         age = (self.last[rows] - at) / MICROSECONDS_PER_DAY
-        for column, half_life in enumerate(
-            _HALF_LIVES_DAYS
-        ):  # numpy adds to one column far faster than to rows of six
+        # numpy adds to one column far faster than to rows of six.
+        for column, half_life in enumerate(_HALF_LIVES_DAYS):
             np.add.at(self.decayed[:, column], rows, times * np.exp2(-age / half_life))
         return touched
 

@@ -305,7 +305,8 @@ class Law(ABC):
     def _raw(self, items: Items) -> Floats: ...
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value:g}' for name, value in self.params.items())})"  # noqa: E501
+        params = [f"{name}={value:g}" for name, value in self.params.items()]
+        return f"{type(self).__name__}({', '.join(params)})"
 
 
 def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:

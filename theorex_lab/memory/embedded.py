@@ -21,9 +21,8 @@ from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.vectors import VectorCache, text_key
 
 _EMBEDDED_AT_ONCE = 64
-_MIN_SIMILARITY = (
-    0.15  # cosine; unrelated texts lie below it with each of the embedders
-)
+# Cosine; unrelated texts lie below it with each of the embedders.
+_MIN_SIMILARITY = 0.15
 _OFF_LENGTH = 1e-3
 
 
@@ -35,19 +34,23 @@ class EmbeddedTexts:
     """
 
     def __init__(self, home: Home) -> None:
-        self.home, self.embedder = home, home.embedder
-        self._records = np.zeros(0, np.int64)  # of each document, -1 without one
-        self._table: Table | None = None  # whose documents these are,
-        self._generation, self._looked_into = (
-            0,
-            0,
-        )  # and what of the cache's file was looked into
-        self._asked_last: tuple[str, Matrix] | None = None
+        self.home = home
+        self.embedder = home.embedder
+        # By document, the record of its vector, -1 without one.
+        self._records = np.zeros(0, np.int64)
+        # Whose documents these are, and what of the cache's file was looked into.
+        self._table: Table | None = None
+        self._generation = 0
+        self._looked_into = 0
+        self._last_query: tuple[str, Matrix] | None = None
 
     @cached_property
     def cache(self) -> VectorCache:
-        """Vectors on disk. Raises ModelUnavailable where an endpoint must be asked for
-        its dimensions and is silent.
+        """Vectors on disk.
+
+        Raises:
+            ModelUnavailable: An endpoint must be asked for its dimensions and is
+                silent.
         """
         return VectorCache(
             self.home.folder / "vectors", self.embedder.id, self.embedder.dimensions
@@ -59,12 +62,9 @@ class EmbeddedTexts:
 
         Hashed n-grams know spelling, which the words know better.
         """
-        lexical = self.embedder.kind == "lexical"
-        return (
-            "no vectors are made of texts: the embedder in use knows spelling, not meaning"
-            if lexical
-            else ""
-        )
+        if self.embedder.kind != "lexical":
+            return ""
+        return "no vectors are made of texts: the embedder in use knows spelling, not meaning"
 
     @property
     def must_load(self) -> bool:
@@ -72,16 +72,13 @@ class EmbeddedTexts:
         return isinstance(self.embedder, OnnxEmbedder) and self.embedder.must_load
 
     def follow(self, index: ItemIndex) -> int:
-        """Take over what the index and the cache have got meanwhile; returns how many
+        """Bring the records up to date with the index and the cache; return how many
         documents have a vector.
         """
         self.cache.refresh()
-        # A view that was folded again has other numbers for its documents, another file
+        # A view that was built again has other numbers for its documents, another file
         # other ones for its records.
-        if (
-            self._table is not index.documents
-            or self._generation != self.cache.generation
-        ):
+        if not self._is_of(index.documents):
             self._table = index.documents
             self._generation = self.cache.generation
             self._records = np.zeros(0, np.int64)
@@ -89,40 +86,43 @@ class EmbeddedTexts:
         count = len(index.documents)
         if first < count:
             self._records = np.append(self._records, np.full(count - first, -1))
-        self._look_up(
-            index,
-            np.arange(first, count)
-            if len(self.cache) == self._looked_into
-            else self._queued,
-        )
+        if len(self.cache) == self._looked_into:
+            self._look_up(index, np.arange(first, count))
+        else:
+            self._look_up(index, self._queued)
         return int(np.count_nonzero(self._records >= 0))
 
-    def near(self, vector: Matrix, allowed: Mask, wanted: int) -> Ids:
-        """The documents among the allowed ones whose vectors are nearest to this one,
-        after `follow`.
+    def _is_of(self, documents: Table) -> bool:
+        """Return whether the records are of these documents and of the cache's file."""
+        if self._table is not documents:
+            return False
+        return self._generation == self.cache.generation
+
+    def near(self, vector: Matrix, allowed: Mask, limit: int) -> Ids:
+        """Return the documents among the allowed ones whose vectors are nearest to this
+        one, after `follow`.
         """
         documents = np.flatnonzero(allowed & (self._records >= 0))
-        documents = documents[
-            self.cache.likely(self._records[documents], vector, wanted)
-        ]
-        held, matrix = self.of(documents)
+        likely = self.cache.likely(self._records[documents], vector, limit)
+        documents = documents[likely]
+        has_vector, matrix = self.of(documents)
         scores = np.einsum("ij,j->i", matrix, vector)
-        fits = held & (scores >= _MIN_SIMILARITY)
-        return best_first(documents[fits], scores[fits], wanted)[0]
+        fits = has_vector & (scores >= _MIN_SIMILARITY)
+        return best_first(documents[fits], scores[fits], limit)[0]
 
     def of(self, documents: Ids) -> tuple[Mask, Matrix]:
-        """Which of these documents have a vector, and the vectors, zeros where there is
-        none; a damaged one is queued.
+        """Return which of these documents have a vector, and the vectors, zeros where
+        there is none; a damaged one is queued.
         """
-        held, matrix = self.cache.read(self._records[documents])
-        self._records[documents[~held]] = -1
-        return held, matrix
+        has_vector, matrix = self.cache.read(self._records[documents])
+        self._records[documents[~has_vector]] = -1
+        return has_vector, matrix
 
     def likeness(
         self, query: str, items: Sequence[str], *, seconds: float
     ) -> dict[str, float] | None:
-        """By id, the cosine of these items' texts to a query, of those that have a
-        vector by then; None where there are no vectors.
+        """Return by id the cosine of these items' texts to a query, of those that have
+        a vector by then; None where there are no vectors.
 
         What is queued is embedded first, as far as so many seconds reach.
         """
@@ -131,23 +131,23 @@ class EmbeddedTexts:
             return None
         with self.home.views.reading(self.home.item_view) as index:
             self.follow(index)
-            rows = {
-                item: index.rows_of(item)[-1]
-                for item in items
-                if len(index.rows_of(item))
-            }
-            held, matrix = self.of(np.array([*rows.values()], np.int64))
-            return {
-                item: float(row @ vector)
-                for item, has, row in zip(rows, held, matrix, strict=True)
-                if has
-            }
+            newest: dict[str, int] = {}
+            for item in items:
+                documents = index.rows_of(item)
+                if len(documents):
+                    newest[item] = documents[-1]
+            has_vector, matrix = self.of(np.array([*newest.values()], np.int64))
+            cosines: dict[str, float] = {}
+            for number, item in enumerate(newest):
+                if has_vector[number]:
+                    cosines[item] = float(matrix[number] @ vector)
+            return cosines
 
     def mean_of(
         self, index: ItemIndex, documents: Ids, weights: Scores
     ) -> Matrix | None:
-        """A vector that stands in for a query's: the mean of those of these texts,
-        weighted; None where they have none.
+        """Return a vector that stands in for a query's: the weighted mean of those of
+        these texts; None where they have none.
 
         From Rocchio, "Relevance feedback in information retrieval" (1971), without
         anybody's judgement.
@@ -158,46 +158,52 @@ class EmbeddedTexts:
         return (mean / length).astype(np.float32) if length > 0 else None
 
     def vector_of(self, query: str) -> tuple[Matrix | None, list[str]]:
-        """The query's vector, None where words alone decide, and what there is to say
-        of it.
+        """Return the query's vector, None where words alone decide, and what there is
+        to say of it.
         """
         if self.no_vectors:
             return None, []
-        if self._asked_last is None or self._asked_last[0] != query:
+        if self._last_query is None or self._last_query[0] != query:
             try:
-                self._asked_last = query, self._in_time(query)
+                self._last_query = query, self._in_time(query)
             except ModelUnavailable as error:
                 return None, [f"by words alone: {error}"]
-        return self._asked_last[1], []
+        return self._last_query[1], []
 
     def embed_pending(
         self, limit: int | None = None, *, seconds: float = math.inf
     ) -> int:
-        """Compute vectors that are still missing, newest first, up to `limit`, and no
-        batch begun after so many seconds; returns how many.
+        """Compute vectors that are still missing, newest first; return how many.
 
-        Raises ModelUnavailable where the embedder does not answer, or not with vectors;
-        what was computed before is kept.
+        Args:
+            limit: How many at most; None for all.
+            seconds: No batch begins after so many.
+
+        Raises:
+            ModelUnavailable: The embedder does not answer, or not with vectors; what
+                was computed before is kept.
         """
         end = time.monotonic() + seconds
-        done = 0
-        wanted = self.coverage()["queued"]
-        wanted = wanted if limit is None else min(wanted, limit)
-        while done < wanted and time.monotonic() < end:
+        n_done = 0
+        n_pending = self.coverage()["queued"]
+        if limit is not None:
+            n_pending = min(n_pending, limit)
+        while n_done < n_pending and time.monotonic() < end:
+            n_batch = min(n_pending - n_done, _EMBEDDED_AT_ONCE)
             with self.home.views.reading(self.home.item_view) as index:
                 self.follow(index)
-                documents = self._queued[::-1][: min(wanted - done, _EMBEDDED_AT_ONCE)]
+                documents = self._queued[::-1][:n_batch]
                 texts = document_texts(self.home, index, documents)
-                numbered = index.documents
+                table = index.documents
             if not texts:
                 break
-            self._keep(documents, texts, self._checked(texts), numbered)
-            done += len(documents)
-        return done
+            self._keep(documents, texts, self._checked(texts), table)
+            n_done += len(documents)
+        return n_done
 
     def embed_some(self, seconds: float) -> str:
-        """`embed_pending` where time is free; returns what went wrong, so that some
-        wait on, else ''.
+        """Embed what is pending where time is free; return what went wrong, so that
+        some wait on, else ''.
         """
         try:
             self.embed_pending(seconds=seconds)
@@ -206,101 +212,106 @@ class EmbeddedTexts:
         return ""
 
     def told(self) -> str:
-        """How many texts have a vector of how many, as `follow` finds them; the
-        embedder is asked nothing.
+        """Return in words how many of the texts have a vector, as `follow` counts them;
+        the embedder is asked nothing.
         """
-        if self.no_vectors or not getattr(self.embedder, "is_sized", True):
-            return (
-                self.no_vectors
-                or "what has vectors is known once the embedder has told its dimensions"
-            )
+        if self.no_vectors:
+            return self.no_vectors
+        if not getattr(self.embedder, "is_sized", True):
+            return "what has vectors is known once the embedder has told its dimensions"
         with self.home.views.reading(self.home.item_view) as index:
             return f"{self.follow(index)} of {len(index.documents)} texts embedded"
 
     def coverage(self) -> dict[str, int]:
-        """How many texts have a sound vector of the embedder in use, and how many are
-        queued for one; see `no_vectors`.
+        """Return how many texts have a sound vector of the embedder in use, and how
+        many are queued for one; see `no_vectors`.
         """
         if self.no_vectors:
             return {"covered": 0, "queued": 0}
         with self.home.views.reading(self.home.item_view) as index:
             self.follow(index)
             covered = np.flatnonzero(self._records >= 0)
-            self._records[covered[~self.cache.sound(self._records[covered])]] = -1
-            queued = len(self._queued)
-            return {"covered": len(self._records) - queued, "queued": queued}
+            is_sound = self.cache.sound(self._records[covered])
+            self._records[covered[~is_sound]] = -1
+            n_queued = len(self._queued)
+            return {"covered": len(self._records) - n_queued, "queued": n_queued}
 
     @property
     def _queued(self) -> Ids:
         return np.flatnonzero(self._records < 0)
 
     def _look_up(self, index: ItemIndex, documents: Ids) -> None:
+        """Look for the vectors of these documents in the cache."""
         if len(documents):
             self._records[documents] = self.cache.find(index.keys(documents))
         self._looked_into = len(self.cache)
 
     def _keep(
-        self, documents: Ids, texts: Sequence[str], matrix: Matrix, numbered: Table
+        self, documents: Ids, texts: Sequence[str], matrix: Matrix, table: Table
     ) -> None:
+        """Add vectors to the cache.
+
+        Args:
+            documents: The documents.
+            texts: Their texts.
+            matrix: Their vectors.
+            table: The table that numbers the documents.
+        """
         with self.home.views.reading(self.home.item_view) as index:
             # By the texts: an erasure meanwhile gives the documents other numbers.
             keys = [text_key(text) for text in texts]
-            self.cache.add(
-                keys, matrix, wanted=lambda: self._remembered(keys, numbered)
-            )
-            if (
-                self._table is index.documents is numbered
-                and self._generation == self.cache.generation
-            ):
+            self.cache.add(keys, matrix, wanted=lambda: self._remembered(keys, table))
+            if index.documents is table and self._is_of(table):
                 # What else is queued was not computed meanwhile: only these are looked
                 # up.
                 self._look_up(index, documents)
 
-    def _remembered(self, keys: list[bytes], numbered: Table) -> Mask:
-        """Which of the texts were not erased since they were read from documents
+    def _remembered(self, keys: list[bytes], table: Table) -> Mask:
+        """Return which of the texts were not erased since they were read from documents
         numbered as in this table.
 
         Asked while the cache is locked: an erasure that comes later sweeps what is
         added now.
         """
         index = self.home.views.get(self.home.item_view)
-        if index.documents is numbered:
+        if index.documents is table:
             return np.ones(len(keys), bool)
         return index.holds(np.frombuffer(b"".join(keys), np.uint64).reshape(-1, 2))
 
     def _in_time(self, query: str) -> Matrix:
-        """The query's vector; the model of this process is waited for, others not
-        beyond the timeout of the settings.
+        """Return the query's vector.
+
+        The model of this process is waited for, others not beyond the timeout of the
+        settings.
         """
         if isinstance(self.embedder, OnnxEmbedder):
             return cast(Matrix, self._checked([query])[0])
-        done: Future[Matrix] = Future()
+        answer: Future[Matrix] = Future()
 
         def ask() -> None:
             try:
-                done.set_result(self._checked([query])[0])
-            except BaseException as error:  # noqa: BLE001 - whatever broke in it, words decide
-                silent = (
-                    error
-                    if isinstance(error, ModelUnavailable)
-                    else ModelUnavailable(f"{self.embedder.id} failed")
-                )
-                done.set_exception(silent)
+                answer.set_result(self._checked([query])[0])
+            except ModelUnavailable as error:
+                answer.set_exception(error)
+            except BaseException:  # noqa: BLE001 - handed to the thread that waits
+                answer.set_exception(ModelUnavailable(f"{self.embedder.id} failed"))
 
         # A daemon: a process that has its results must not hang at its end for a model
         # that never answers.
         threading.Thread(target=ask, daemon=True).start()
         seconds = self.home.settings.search_timeout_seconds
         try:
-            return done.result(seconds)
+            return answer.result(seconds)
         except TimeoutError:
             raise ModelUnavailable(
                 f"{self.embedder.id} did not answer within {seconds:g} s"
             ) from None
 
     def _checked(self, texts: Sequence[str]) -> Matrix:
-        """Vectors from the embedder. Raises ModelUnavailable where they are not one a
-        text, finite, and of length one.
+        """Return vectors from the embedder.
+
+        Raises:
+            ModelUnavailable: They are not one for each text, finite, and of length one.
         """
         matrix = np.asarray(self.embedder.embed(texts), np.float32)
         allowed = len(texts), self.cache.dimensions
@@ -309,9 +320,8 @@ class EmbeddedTexts:
                 f"{self.embedder.id} gave vectors of the shape {matrix.shape}; allowed is {allowed}"
             )
         lengths = np.linalg.norm(matrix, axis=1)
-        wrong = np.flatnonzero(
-            ~((np.abs(lengths - 1.0) < _OFF_LENGTH) | (lengths == 0.0))
-        )
+        is_right = (np.abs(lengths - 1.0) < _OFF_LENGTH) | (lengths == 0.0)
+        wrong = np.flatnonzero(~is_right)
         if len(wrong):
             raise ModelUnavailable(
                 f"{self.embedder.id} gave a vector of length {lengths[wrong[0]]}; allowed is 1, 0"
@@ -320,17 +330,18 @@ class EmbeddedTexts:
 
 
 def document_texts(home: Home, index: ItemIndex, documents: Ids) -> list[str]:
-    """The texts of these documents, without erased ones; they stay in the journal until
-    they are needed.
+    """Return the texts of these documents, without erased ones; they stay in the
+    journal until they are needed.
     """
-    seqs: list[int] = index.documents["seq"][documents].tolist()
-    events = (
-        {event.seq: event for event in home.journal.read(seqs=sorted(set(seqs)))}
-        if seqs
-        else {}
-    )
-    pairs = zip(documents.tolist(), seqs, strict=True)
-    items = [
-        index.item_of(document, events[seq]) for document, seq in pairs if seq in events
-    ]
-    return [item.text for item in items if item is not None]
+    event_seqs: list[int] = index.documents["seq"][documents].tolist()
+    if not event_seqs:
+        return []
+    unique_seqs = sorted(set(event_seqs))
+    events = {event.seq: event for event in home.journal.read(seqs=unique_seqs)}
+    texts: list[str] = []
+    for document, event_seq in zip(documents.tolist(), event_seqs, strict=True):
+        if event_seq in events:
+            item = index.item_of(document, events[event_seq])
+            if item is not None:
+                texts.append(item.text)
+    return texts

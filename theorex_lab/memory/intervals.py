@@ -17,12 +17,16 @@ BOOTSTRAPS = 1_000
 def wilson(
     successes: ArrayLike, n: ArrayLike, z: float = 1.96
 ) -> tuple[Floats, Floats]:
-    """The Wilson score interval of a success rate (Wilson 1927,
+    """Return the Wilson score interval of a success rate (Wilson 1927,
     doi:10.1080/01621459.1927.10502953), 0..1.
 
-    successes, n: of any shapes that fit each other, fractions allowed; n = 0 gives (0,
-    1). `z`: how many standard deviations wide to each side, 1.96 for 95 %. Raises
-    InvalidInput unless 0 <= successes <= n < inf and 0 < z < inf.
+    Args:
+        successes: Of any shape; fractions are allowed.
+        n: The runs, of a shape that fits; 0 gives (0, 1).
+        z: How many standard deviations wide to each side, 1.96 for 95 %.
+
+    Raises:
+        InvalidInput: Unless 0 <= successes <= n < inf and 0 < z < inf.
 
     >>> low, high = wilson([9, 0], [10, 0])
     >>> low.round(3).tolist(), high.round(3).tolist()
@@ -32,7 +36,8 @@ def wilson(
     runs = np.asarray(n, np.float64)
     if not (np.all(hits >= 0) and np.all(hits <= runs) and np.all(runs < np.inf)):
         raise InvalidInput(
-            f"got {successes!r:.80} successes of {n!r:.80}; allowed is 0 <= successes <= n, finite"
+            f"got {successes!r:.80} successes of {n!r:.80}; allowed is 0 <= successes"
+            " <= n, finite"
         )
     if not 0 < z < math.inf:
         raise InvalidInput(
@@ -43,8 +48,8 @@ def wilson(
 
 
 def wilson_of_one(successes: float, n: float, z: float = 1.96) -> tuple[float, float]:
-    """As `wilson`, of plain numbers and unchecked: some dozens of them cost less so
-    than an array does.
+    """Return what `wilson` does, of plain numbers and unchecked: some dozens of them
+    cost less so than an array does.
 
     >>> [round(bound, 3) for bound in wilson_of_one(9, 10)]
     [0.596, 0.982]
@@ -54,7 +59,14 @@ def wilson_of_one(successes: float, n: float, z: float = 1.96) -> tuple[float, f
 
 
 def _bounds(hits: Any, divisor: Any, z: float, runs: Any) -> tuple[Any, Any]:
-    """The bounds of numbers or arrays; `divisor`: the runs, 1 in place of 0."""
+    """Return the bounds of numbers or arrays.
+
+    Args:
+        hits: The successes.
+        divisor: The runs, 1 in place of 0.
+        z: How many standard deviations wide to each side.
+        runs: The runs.
+    """
     square = z * z
     half = z * (hits * ((runs - hits) / divisor) + square / 4) ** 0.5
     centre = hits + square / 2
@@ -85,84 +97,96 @@ def bootstrap_means(
     draws: int = BOOTSTRAPS,
     groups: Sequence[object] | None = None,
 ) -> list[Interval]:
-    """The mean of each column of `values`, (n, k) or (n,), with its 95 % interval; one
-    set of resamples serves all.
+    """Return the mean of each column with its 95 % interval; one set of resamples
+    serves all.
 
-    Rows are drawn, or whole groups of rows where `groups` names one for each. For a
-    paired comparison, hand in differences. Raises InvalidInput for no values, values
-    that are not finite, groups of another length, or no draws.
+    For a paired comparison, hand in differences.
+
+    Args:
+        values: The values, (n, k) or (n,).
+        seed: The seed of the draws.
+        draws: How many resamples are drawn.
+        groups: A group for each row, where whole groups are drawn and not rows.
+
+    Raises:
+        InvalidInput: There are no values or draws, values are not finite, or the groups
+            have another length.
 
     >>> bootstrap_means([[0.25, 1.0], [0.25, 1.0]])[1]
     Interval(mean=1.0, low=1.0, high=1.0)
     """
     columns = np.asarray(values, np.float64)
-    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim == 1:
+        columns = columns[:, None]
     n = len(columns)
     if not n or draws < 1 or columns.ndim != 2 or not np.isfinite(columns).all():
         raise InvalidInput(
-            f"got {n} values and {draws} draws; allowed is one or more of each, all values finite"
-        )
-    if groups is not None and len(groups) != n:
-        raise InvalidInput(
-            f"got {len(groups)} groups for {n} values; allowed is one group each"
+            f"got {n} values and {draws} draws; allowed is one or more of each, all"
+            " values finite"
         )
     sums = columns
     sizes = np.ones(n)
     if groups is not None:
-        _, member = np.unique([str(group) for group in groups], return_inverse=True)
-        sizes = np.bincount(member).astype(np.float64)
-        sums = np.stack(
-            [np.bincount(member, weights=column) for column in columns.T], axis=1
-        )
+        if len(groups) != n:
+            raise InvalidInput(
+                f"got {len(groups)} groups for {n} values; allowed is one group each"
+            )
+        sums, sizes = _summed_by_group(columns, groups)
     resampled = _resamples(len(sizes), seed, draws)
-    low, high = np.quantile(
-        resampled @ sums / (resampled @ sizes)[:, None], [0.025, 0.975], axis=0
-    ).tolist()
+    means = resampled @ sums / (resampled @ sizes)[:, None]
+    low, high = np.quantile(means, [0.025, 0.975], axis=0).tolist()
     return [
         Interval(*bounds)
         for bounds in zip(columns.mean(axis=0).tolist(), low, high, strict=True)
     ]
 
 
+def _summed_by_group(
+    columns: Floats, groups: Sequence[object]
+) -> tuple[Floats, Floats]:
+    """Return the sums of each column by group, and how many rows each group has."""
+    _, group_of = np.unique([str(group) for group in groups], return_inverse=True)
+    sums = [np.bincount(group_of, weights=column) for column in columns.T]
+    return np.stack(sums, axis=1), np.bincount(group_of).astype(np.float64)
+
+
 def _resamples(m: int, seed: int, draws: int) -> Floats:
-    """How often each of m rows was drawn in each resample, (draws, m)."""
-    return (
-        np.random.default_rng(seed)
-        .multinomial(m, np.full(m, 1 / m), size=draws)
-        .astype(np.float64)
-    )
+    """Return how often each of m rows was drawn in each resample, (draws, m)."""
+    generator = np.random.default_rng(seed)
+    drawn = generator.multinomial(m, np.full(m, 1 / m), size=draws)
+    return drawn.astype(np.float64)
 
 
 def bootstrap_ratio(
     values: ArrayLike, base: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS
 ) -> Interval:
-    """The mean of `values` over the mean of `base`, both (n,), with its 95 % interval;
-    rows are drawn in pairs.
+    """Return the mean of `values` over the mean of `base`, both (n,), with its 95 %
+    interval; rows are drawn in pairs.
 
-    Raises InvalidInput for a base without a value above 0, and as `bootstrap_means`
-    does.
+    Raises:
+        InvalidInput: The base has no value above 0, or as `bootstrap_means`.
 
     >>> bootstrap_ratio([1.0, 1.0], [4.0, 4.0])
     Interval(mean=0.25, low=0.25, high=0.25)
     """
     pairs = np.column_stack([values, base]).astype(np.float64)
-    above, below = (
-        interval.mean for interval in bootstrap_means(pairs, seed=seed, draws=1)
-    )
-    if not below > 0:
-        raise InvalidInput(f"got a base whose mean is {below}; allowed is one above 0")
+    value_interval, base_interval = bootstrap_means(pairs, seed=seed, draws=1)
+    base_mean = base_interval.mean
+    if not base_mean > 0:
+        raise InvalidInput(
+            f"got a base whose mean is {base_mean}; allowed is one above 0"
+        )
     drawn = _resamples(len(pairs), seed, draws) @ pairs
-    with np.errstate(
-        divide="ignore", invalid="ignore"
-    ):  # a resample whose base is 0 throughout
+    # A resample may have a base that is 0 throughout.
+    with np.errstate(divide="ignore", invalid="ignore"):
         low, high = np.nanquantile(drawn[:, 0] / drawn[:, 1], [0.025, 0.975]).tolist()
-    return Interval(above / below, low, high)
+    return Interval(value_interval.mean / base_mean, low, high)
 
 
 def bootstrap_mean(
     values: ArrayLike, seed: int = 0, groups: Sequence[object] | None = None
 ) -> Interval:
-    """As `bootstrap_means`, of one column (n,).
+    """Return what `bootstrap_means` does, of one column (n,).
 
     >>> str(bootstrap_mean([1.0, 1.0]))
     '1.000 [1.000, 1.000]'

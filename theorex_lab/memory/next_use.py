@@ -32,12 +32,12 @@ _NOTE_BYTES = len(" _(13 days)_")  # what a concept's line says beside its name
 
 
 def name_bytes(name: str) -> int:
-    """Bytes in UTF-8 of a name as a context's line shows it."""
+    """Return the bytes in UTF-8 of a name as a briefing's line shows it."""
     return len(escape(one_line(name)).encode())
 
 
 def line_tokens(bytes_of_name: token_budget.Size) -> token_budget.Size:
-    """Tokens of a line of a context by `name_bytes`: a number, or an array of them.
+    """Return the tokens of a line of a briefing by `name_bytes`: a number, or an array of them.
 
     >>> line_tokens(name_bytes("cache *stampede*"))
     9
@@ -74,20 +74,25 @@ class NeedRanks:
     def score(
         self, importance: decay.Floats | None = None, mild_threshold: float = 0.0
     ) -> float:
-        """1 / rank of the foremost in the context, 0 where none is; `importance` of
-        every candidate, 0..1.
+        """Return 1 / rank of the foremost in the briefing, 0 where none is.
+
+        Args:
+            importance: The importance of every candidate, 0..1.
+            mild_threshold: The lowest importance that a briefing shows.
         """
         shown = self.inside
         if importance is not None:
             shown = shown & (importance[self.rows] >= mild_threshold)
-        return float(1.0 / self.ranks[shown].min()) if shown.any() else 0.0
+        if not shown.any():
+            return 0.0
+        return float(1.0 / self.ranks[shown].min())
 
 
 def needed_next(
     candidates: Candidates, rows: NDArray[np.intp], context_tokens: int
 ) -> NeedRanks:
-    """How high these rows of the candidates, one or more, ranked, and whether a context
-    of so many tokens held them.
+    """Return how high these rows of the candidates, one or more, ranked, and whether a
+    briefing of so many tokens held them.
 
     >>> zeros = np.zeros(3, np.int64)
     >>> known = Candidates(
@@ -99,34 +104,32 @@ def needed_next(
     """
     raw = candidates.raw
     room = context_tokens - token_budget.HEADING_TOKENS
-    own = raw[rows, None]
-    ahead = raw > own
-    asked, level = np.nonzero(raw == own)
-    if len(asked) > len(rows):  # else each is level with itself alone
-        first = _comes_first(candidates, level, rows[asked])
-        ahead[asked[first], level[first]] = True
+    needed_raw = raw[rows, None]
+    # By needed row, which candidates stand before it.
+    ahead = raw > needed_raw
+    needed, level = np.nonzero(raw == needed_raw)
+    if len(needed) > len(rows):  # else each is level with itself alone
+        first = _comes_first(candidates, level, rows[needed])
+        ahead[needed[first], level[first]] = True
     ranks = 1 + np.count_nonzero(ahead, axis=1)
     inside = ranks <= room // _SHORTEST_TOKENS
+    tokens = candidates.tokens
     for number in np.flatnonzero(inside).tolist():
-        inside[number] = (
-            candidates.tokens[ahead[number]].sum() + candidates.tokens[rows[number]]
-            <= room
-        )
+        used = tokens[ahead[number]].sum()
+        inside[number] = used + tokens[rows[number]] <= room
     return NeedRanks(rows, ranks, inside)
 
 
 def _comes_first(
-    candidates: Candidates, one: NDArray[np.intp], other: NDArray[np.intp]
+    candidates: Candidates, rows: NDArray[np.intp], others: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
-    """Whether each row comes before another of the same raw score, as `rank_order` has
-    it.
+    """Return whether each row comes before another of the same raw score, as
+    `rank_order` has it.
     """
     count = candidates.count
     last = candidates.last
     ids = candidates.ids
-    later = (last[one] > last[other]) | (
-        (last[one] == last[other]) & (ids[one] < ids[other])
-    )
-    return np.asarray(
-        (count[one] > count[other]) | ((count[one] == count[other]) & later)
-    )
+    by_id = (last[rows] == last[others]) & (ids[rows] < ids[others])
+    is_later = (last[rows] > last[others]) | by_id
+    by_time = (count[rows] == count[others]) & is_later
+    return np.asarray((count[rows] > count[others]) | by_time)

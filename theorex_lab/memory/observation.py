@@ -1,4 +1,6 @@
-"""An observation: a text checked, its concepts extracted, ready to be appended."""
+"""Make observations: a text is checked, its concepts are extracted, and the event is
+ready to be appended.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,18 @@ _MAX_TAG_CHARACTERS = 64
 
 @dataclass(frozen=True)
 class ObservationEntry:
-    """A text to be written, and when, by whom and from where it came.
+    """A text to be written.
 
-    `at`: an aware datetime, ISO text or microseconds UTC; None is now. `source`: a key
-    of TRUST. `project`: '' is none, or where it is written, the home's.
+    Attributes:
+        text: The text.
+        agent: Whose it is.
+        at: When it happened: an aware datetime, ISO text or microseconds UTC; None is
+            now.
+        observation_type: Its type.
+        source: Where it came from, a key of TRUST.
+        tags: Its tags.
+        session: The session.
+        project: The project; '' is none, or where it is written, the home's.
     """
 
     text: str
@@ -59,17 +69,26 @@ class ObservationEntry:
 
 
 class WrittenObservation(NamedTuple):
-    """What a write left in the journal."""
+    """What a write left in the journal.
+
+    Attributes:
+        event_id: The id of the event.
+        concepts: The concepts in their canonical forms.
+        masked: How many secrets were taken out of the text.
+        kept_secrets: Whether the call asked for them to stay.
+    """
 
     event_id: str
-    concepts: list[str]  # canonical forms
-    masked: int = 0  # secrets that were taken out of the text
-    kept_secrets: bool = False  # whether the call asked for them to stay
+    concepts: list[str]
+    masked: int = 0
+    kept_secrets: bool = False
 
 
 def check_text(text: str, max_bytes: int) -> str:
-    """Return `text` without hidden characters; raise InvalidInput where it is none,
-    blank, too long, or cannot be kept.
+    """Return `text` without hidden characters.
+
+    Raises:
+        InvalidInput: It is no text, blank, too long, or cannot be kept.
 
     >>> check_text("cache stampede", 65_536)
     'cache stampede'
@@ -102,37 +121,28 @@ def check_text(text: str, max_bytes: int) -> str:
 def new_observation(
     entry: ObservationEntry, settings: Settings, now: int
 ) -> tuple[Event, list[Mention]]:
-    """The event of one observation, its secrets masked, and the concepts found in its
+    """Return the event of one observation, its secrets masked, and the concepts in its
     text.
 
-    `now` (µs UTC) is when it happened where the entry does not say. Raises InvalidInput
-    for anything outside the rules.
-    """
-    from theorex_lab.text.corroboration import refused_concepts
-    from theorex_lab.text.extract import (
-        EXTRACTOR_VERSION,
-        extract,
-        sentiment,
-    )  # the views that read do without
+    Args:
+        entry: What is written.
+        settings: The settings.
+        now: When it happened where the entry does not say (µs UTC).
 
-    source = entry.source
-    at = entry.at
+    Raises:
+        InvalidInput: Something is outside the rules.
+    """
+    # The views that read do without these.
+    from theorex_lab.text.corroboration import refused_concepts
+    from theorex_lab.text.extract import EXTRACTOR_VERSION, extract, sentiment
+
     text = check_text(entry.text, settings.max_text_bytes)
-    if not isinstance(kind := entry.observation_type, str) or not _TYPE.fullmatch(kind):
-        raise InvalidInput(
-            f"got the observation type {kind!r}; allowed are 1 to 32 of a-z 0-9 _, a"
-            " letter first"
-        )
-    if source not in TRUST:
-        raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(TRUST)}")
+    _check_type_and_source(entry)
     text = kept_text(text)
-    # A fix is usually announced as one; the announcement is no concept.
-    mentions = (
-        []
-        if entry.observation_type == AVOID_TYPE
-        else extract(text.removeprefix(f"{FIX_TYPE}:"))
-    )
-    tags = [kept_text(tag) for tag in check_tags(entry.tags)]
+    mentions: list[Mention] = []
+    if entry.observation_type != AVOID_TYPE:
+        # A fix is usually announced as one; the announcement is no concept.
+        mentions = extract(text.removeprefix(f"{FIX_TYPE}:"))
     concepts = [
         [mention.concept_id, mention.label, mention.surface, mention.count]
         for mention in mentions
@@ -140,66 +150,99 @@ def new_observation(
     body: Body = {
         "text": text,
         "type": entry.observation_type,
-        "source": source,
-        "tags": tags,
+        "source": entry.source,
+        "tags": [kept_text(tag) for tag in check_tags(entry.tags)],
         "concepts": concepts,
-    }
-    body |= {"extractor": EXTRACTOR_VERSION, "sentiment": sentiment(text)}
-    body |= {
+        "extractor": EXTRACTOR_VERSION,
+        "sentiment": sentiment(text),
         "weight": settings.source_weight(entry.agent),
         "project": check_project(entry.project),
     }
-    if TRUST[source] >= TRUST["agent"] and (
-        refused := refused_concepts(text, mentions)
-    ):
-        body["refused"] = refused
-    moment = now if at is None else at if isinstance(at, int) else to_microseconds(at)
-    return (
-        new_event(
-            "observation", body, agent=entry.agent, session=entry.session, at=moment
-        ),
-        mentions,
+    if TRUST[entry.source] >= TRUST["agent"]:
+        refused = refused_concepts(text, mentions)
+        if refused:
+            body["refused"] = refused
+    event = new_event(
+        "observation",
+        body,
+        agent=entry.agent,
+        session=entry.session,
+        at=_time_of(entry, now),
     )
+    return event, mentions
+
+
+def _check_type_and_source(entry: ObservationEntry) -> None:
+    """Raise InvalidInput for a type or a source outside the rules."""
+    kind = entry.observation_type
+    if not isinstance(kind, str) or not _TYPE.fullmatch(kind):
+        raise InvalidInput(
+            f"got the observation type {kind!r}; allowed are 1 to 32 of a-z 0-9 _, a"
+            " letter first"
+        )
+    if entry.source not in TRUST:
+        raise InvalidInput(
+            f"got the source {entry.source!r}; allowed are {', '.join(TRUST)}"
+        )
+
+
+def _time_of(entry: ObservationEntry, now: int) -> int:
+    """Return when an entry happened (µs UTC)."""
+    if entry.at is None:
+        return now
+    if isinstance(entry.at, int):
+        return entry.at
+    return to_microseconds(entry.at)
 
 
 def observed(
     entry: ObservationEntry, settings: Settings, now: int
 ) -> tuple[Event, WrittenObservation]:
-    """The event of one observation, and what is told of it once it is appended; as
+    """Return the event of one observation, and what a write of it leaves; as
     `new_observation`.
     """
-    with door() as here:
+    with door() as redaction:
         event, mentions = new_observation(entry, settings, now)
     return event, WrittenObservation(
         event.id,
         [mention.label for mention in mentions],
-        here.masked,
-        here.keeps_secrets,
+        redaction.masked,
+        redaction.keeps_secrets,
     )
 
 
 def write_all(
     home: Home, entries: Sequence[ObservationEntry], *, imported: bool = False
 ) -> list[WrittenObservation]:
-    """Write many texts in one transaction: all or none. An import may bear dates of the
-    future.
+    """Write many texts in one transaction: all or none. They are on disk when this
+    returns.
 
-    They are on disk when this returns. Raises InvalidInput, and then nothing was
-    written.
+    Args:
+        home: The home.
+        entries: The texts.
+        imported: Whether they may have dates of the future.
+
+    Raises:
+        InvalidInput: Something is outside the rules; then nothing was written.
     """
     now = home.clock.now()
-    located = (
-        entry if entry.project else replace(entry, project=home.project)
-        for entry in entries
-    )
-    made = [observed(entry, home.settings, now) for entry in located]
-    home.journal.append([event for event, _ in made], allow_future=imported)
-    return [written for _, written in made]
+    events = []
+    written = []
+    for entry in entries:
+        if not entry.project:
+            entry = replace(entry, project=home.project)
+        event, observation = observed(entry, home.settings, now)
+        events.append(event)
+        written.append(observation)
+    home.journal.append(events, allow_future=imported)
+    return written
 
 
 def check_tags(tags: Sequence[str]) -> list[str]:
-    """The tags without repetition. Raises InvalidInput where they are too many, too
-    long or no texts.
+    """Return the tags without repetition.
+
+    Raises:
+        InvalidInput: They are too many, too long or no texts.
 
     >>> check_tags(["deploy", "deploy"])
     ['deploy']
@@ -219,14 +262,18 @@ def check_tags(tags: Sequence[str]) -> list[str]:
 
 
 def common_project(events: Iterable[Event]) -> str:
-    """The project that all of these events are of; '' where they are of several, or one
-    of them is of none.
+    """Return the project that all of these events are of; '' where they are of several,
+    or one of them is of none.
     """
-    found = {str(event.body.get("project", "")) for event in events}
-    return found.pop() if len(found) == 1 else ""
+    projects = {str(event.body.get("project", "")) for event in events}
+    return projects.pop() if len(projects) == 1 else ""
 
 
 def owner_of(event: Event) -> str:
-    """Who said it: the agent, or the agent and the kind of source that it had it from."""
+    """Return who said it: the agent, or the agent and the kind of source that it had it
+    from.
+    """
     source = event.body["source"]
-    return event.agent if TRUST[source] >= TRUST["agent"] else f"{event.agent}/{source}"
+    if TRUST[source] >= TRUST["agent"]:
+        return event.agent
+    return f"{event.agent}/{source}"

@@ -16,14 +16,19 @@ KINDS = ("outcome", "outcome_scored")
 
 
 class OutcomeVerdict(NamedTuple):
-    """Whether it went well, as an outcome says it last; `at`: when it said so, µs UTC."""
+    """What an outcome says last.
+
+    Attributes:
+        success: Whether it went well.
+        at: When the outcome said so (µs UTC).
+    """
 
     success: bool
     at: int
 
     def allows(self, at: int) -> bool:
-        """Whether an answer of the time `at` may count as good: unless a later verdict
-        says that it went wrong.
+        """Return whether an answer of the time `at` may count as good: unless a later
+        verdict says that it went wrong.
 
         >>> OutcomeVerdict(False, at=5).allows(7), OutcomeVerdict(False, at=9).allows(7)
         (True, False)
@@ -35,26 +40,26 @@ NOTHING_SAID = OutcomeVerdict(False, EARLIEST)
 
 
 def verdict_of(event: Event) -> tuple[str, OutcomeVerdict] | None:
-    """The outcome's id and what an event of KINDS says of it; None where it says
+    """Return the outcome's id and what an event of KINDS says of it; None where it says
     nothing, as a mere score does.
     """
-    if (success := event.body.get("success")) is None:
+    success = event.body.get("success")
+    if success is None:
         return None
     outcome_id = event.id if event.kind == "outcome" else event.body["outcome_id"]
     # An imported outcome states a correction of before as its own, with the time of
     # that.
-    stated = event.body.get("decided_at")
-    return outcome_id, OutcomeVerdict(
-        success, event.at if stated is None else to_microseconds(stated)
-    )
+    decided_at = event.body.get("decided_at")
+    at = event.at if decided_at is None else to_microseconds(decided_at)
+    return outcome_id, OutcomeVerdict(success, at)
 
 
 class Verdicts(Parts):
     """What outcomes said last, and which answers were given for them; it does not
     matter which of the two came first.
 
-    said: success and at, one row an outcome.  answers: outcome, cell (the row of the
-    evidence that counts it) and at.
+    In its columns, `said` has success and at, a row for each outcome. `answers` has
+    outcome, cell (the row of the evidence that counts it) and at.
 
     >>> verdicts = Verdicts()
     >>> (
@@ -73,28 +78,27 @@ class Verdicts(Parts):
         self._answers_of: dict[int, list[int]] = {}
 
     def say(self, outcome_id: str, verdict: OutcomeVerdict) -> list[tuple[int, int]]:
-        """Take in a verdict; returns the cells whose successes change, and by how much."""
+        """Note a verdict; return the cells whose successes change, and by how much."""
         outcome = self._outcome(outcome_id)
         before = self._verdict(outcome)
-        self._said["success"][outcome], self._said["at"][outcome] = verdict
+        self._put(outcome, verdict)
         changes = []
         for answer in self._answers_of.get(outcome, ()):
             at = int(self._answers["at"][answer])
-            if change := verdict.allows(at) - before.allows(at):
+            change = verdict.allows(at) - before.allows(at)
+            if change:
                 changes.append((int(self._answers["cell"][answer]), change))
         return changes
 
     def answer(self, outcome_id: str, *, cell: int, at: int) -> bool:
-        """Take in an answer that was given for an outcome; returns whether it counts as
+        """Note an answer that was given for an outcome; return whether it counts as
         good.
         """
         outcome = self._outcome(outcome_id)
         row = self._answers.grow(1).start
-        (
-            self._answers["outcome"][row],
-            self._answers["cell"][row],
-            self._answers["at"][row],
-        ) = outcome, cell, at
+        self._answers["outcome"][row] = outcome
+        self._answers["cell"][row] = cell
+        self._answers["at"][row] = at
         self._answers_of.setdefault(outcome, []).append(row)
         return self._verdict(outcome).allows(at)
 
@@ -104,12 +108,20 @@ class Verdicts(Parts):
             self._answers_of.setdefault(outcome, []).append(row)
 
     def _outcome(self, outcome_id: str) -> int:
-        if (outcome := self._outcomes.number(outcome_id)) == len(self._said):
-            where = self._said.grow(1)
-            self._said["success"][where], self._said["at"][where] = NOTHING_SAID
+        """Return the number of an outcome, which has a row from then on."""
+        outcome = self._outcomes.number(outcome_id)
+        if outcome == len(self._said):
+            self._said.grow(1)
+            self._put(outcome, NOTHING_SAID)
         return outcome
 
+    def _put(self, outcome: int, verdict: OutcomeVerdict) -> None:
+        """Set the verdict of an outcome."""
+        self._said["success"][outcome] = verdict.success
+        self._said["at"][outcome] = verdict.at
+
     def _verdict(self, outcome: int) -> OutcomeVerdict:
+        """Return the verdict of an outcome."""
         return OutcomeVerdict(
             bool(self._said["success"][outcome]), int(self._said["at"][outcome])
         )

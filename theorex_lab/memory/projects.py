@@ -24,8 +24,11 @@ _HASH_CHARACTERS = 9  # a dash and eight digits
 
 
 class Projects(View):
-    """Projects with what happened in them: count of events, last_at (µs) and last_seq;
-    '' for what is of none.
+    """Projects with what happened in them.
+
+    Attributes:
+        names: The names; '' is none.
+        rows: By project, the count of events, last_at (µs) and last_seq.
     """
 
     name = "projects"
@@ -47,33 +50,27 @@ class Projects(View):
             [self.names.number(event.body.get("project", "")) for event in events],
             np.int64,
         )
+        times = np.array([event.at for event in events], np.int64)
+        event_seqs = np.array([event.seq for event in events], np.int64)
         self.rows.grow(len(self.names) - len(self.rows))
         np.add.at(self.rows["count"], numbers, 1)
-        np.maximum.at(
-            self.rows["last_at"],
-            numbers,
-            np.array([event.at for event in events], np.int64),
-        )
-        np.maximum.at(
-            self.rows["last_seq"],
-            numbers,
-            np.array([event.seq for event in events], np.int64),
-        )
+        np.maximum.at(self.rows["last_at"], numbers, times)
+        np.maximum.at(self.rows["last_seq"], numbers, event_seqs)
 
     def events_of(self, project: str) -> int:
-        """How many events were captured in a project."""
+        """Return how many events were captured in a project."""
         number = self.names.find(project)
         return 0 if number is None else int(self.rows["count"][number])
 
 
 def projects_view(home: Home) -> type[Projects]:
-    """The view of a home's projects, which also counts the events of its designs."""
-    return _with_kinds(
-        (
-            *Projects.kinds,
-            *sorted({kind for design in home.designs for kind in design.kinds}),
-        )
-    )
+    """Return the view of a home's projects, which also counts the events of its
+    designs.
+    """
+    design_kinds: set[str] = set()
+    for design in home.designs:
+        design_kinds.update(design.kinds)
+    return _with_kinds((*Projects.kinds, *sorted(design_kinds)))
 
 
 @cache
@@ -83,53 +80,56 @@ def _with_kinds(kinds: tuple[str, ...]) -> type[Projects]:
 
 
 def known_projects(home: Home) -> list[str]:
-    """The projects that something was captured in, the most recently active first."""
+    """Return the projects that something was captured in, the most recently active
+    first.
+    """
     with home.views.reading(projects_view(home)) as view:
-        order = np.lexsort((-view.rows["last_seq"], -view.rows["last_at"])).tolist()
-        return [name for row in order if (name := view.names[row])]
+        order = np.lexsort((-view.rows["last_seq"], -view.rows["last_at"]))
+        names = [view.names[row] for row in order.tolist()]
+    return [name for name in names if name]
 
 
 def find_project(home: Home, given: str) -> str:
-    """The project that is called so: by its whole name, or by the name before its hash
-    where only one has it.
+    """Return the project that is called so: by its whole name, or by the name before
+    its hash where only one has it.
 
-    Raises InvalidInput for a name that no project has, and for one that several have.
+    Raises:
+        InvalidInput: No project has the name, or several have it.
     """
     places = home.journal.places()
-    known = list(dict.fromkeys([*known_projects(home), *filter(None, [home.project])]))
-    if given in known or given in places.bound or given in places.merged:
+    projects = list(
+        dict.fromkeys([*known_projects(home), *filter(None, [home.project])])
+    )
+    if given in projects or given in places.bound or given in places.merged:
         return places.current(given)
-    known = list(dict.fromkeys([*known, *map(places.current, places.bound)]))
-    short = {name: name[:-_HASH_CHARACTERS] for name in known}
-    found = [name for name in known if short[name] == given]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        several = ", ".join(sorted(found))
+    projects = list(dict.fromkeys([*projects, *map(places.current, places.bound)]))
+    short_names = {project: project[:-_HASH_CHARACTERS] for project in projects}
+    matches = [project for project in projects if short_names[project] == given]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        several = ", ".join(sorted(matches))
         raise InvalidInput(
             f"got the project {given!r}, as which {several} are known; name one of"
             " these"
         )
-    nearest = difflib.get_close_matches(
-        str(given), [*known, *short.values()], n=1, cutoff=0
-    )
-    near = (
-        f"the nearest that is known is {nearest[0]!r}"
-        if nearest
-        else "no project is known yet"
-    )
+    names = [*projects, *short_names.values()]
+    nearest = difflib.get_close_matches(str(given), names, n=1, cutoff=0)
+    near = "no project is known yet"
+    if nearest:
+        near = f"the nearest that is known is {nearest[0]!r}"
     raise InvalidInput(
         f"got the project {given!r:.100}; {near}: give that, or leave it out for all"
     )
 
 
 def project_rows(home: Home) -> list[dict[str, Any]]:
-    """The projects of a home, the most recently active first.
+    """Return the projects of a home, the most recently active first.
 
-    project: its id.  name: what its folder is called now.  paths: the folders that its
-    id was bound to, the latest last. events: how many were captured in it.  last_at:
-    the time of the last (µs UTC), None without one.  merged: the ids of those that were
-    merged into it.
+    Each has project: its id; name: what its folder is called now; paths: the folders
+    that its id was bound to, the latest last; events: how many were captured in it;
+    last_at: the time of the last (µs UTC), None without one; merged: the ids of those
+    that were merged into it.
     """
     places = home.journal.places()
     with home.views.reading(projects_view(home)) as view:
@@ -138,68 +138,79 @@ def project_rows(home: Home) -> list[dict[str, Any]]:
             for row, name in enumerate(view.names)
             if name
         }
-    ids = dict.fromkeys([*known_projects(home), *map(places.current, places.bound)])
+    projects = dict.fromkeys(
+        [*known_projects(home), *map(places.current, places.bound)]
+    )
     rows: list[dict[str, Any]] = []
-    for project in ids:
-        events, last_at = captured.get(project, (0, None))
-        paths = places.paths_of(project)
-        name = _folder_name(home, project)
-        merged = places.names_of(project)[1:]
-        row = {"project": project, "name": name, "paths": paths, "events": events}
-        rows.append({**row, "last_at": last_at, "merged": merged})
+    for project in projects:
+        n_events, last_at = captured.get(project, (0, None))
+        rows.append(
+            {
+                "project": project,
+                "name": _folder_name(home, project),
+                "paths": places.paths_of(project),
+                "events": n_events,
+                "last_at": last_at,
+                "merged": places.names_of(project)[1:],
+            }
+        )
     return rows
 
 
 def merge_projects(home: Home, old: str, new: str) -> dict[str, Any]:
-    """Note that a project was merged into another; returns both, and how many events of
+    """Note that a project was merged into another; return both, and how many events of
     the first there are.
 
-    Raises InvalidInput as `identity.merge_into`, and for a name that no project has, or
-    several.
+    Raises:
+        InvalidInput: As `identity.merge_into`; or no project has a name, or several
+            have it.
     """
-    source = _named(home, old)
-    target = _named(home, new)
+    source = _project_called(home, old)
+    target = _project_called(home, new)
     with home.views.reading(projects_view(home)) as view:
-        events = view.events_of(source)
+        n_events = view.events_of(source)
     merge_into(home.journal, source, target)
     return {
         "project": home.journal.places().current(target),
         "from": source,
-        "events": events,
+        "events": n_events,
     }
 
 
 def _folder_name(home: Home, project: str) -> str:
-    """What the folder of a project was called when it was last bound; without one what
-    its id begins with.
+    """Return what the folder of a project was called when it was last bound; without
+    one what its id begins with.
     """
     paths = home.journal.places().paths_of(project)
-    return name_of(paths[-1]) if paths else project[:-_HASH_CHARACTERS] or project
+    if paths:
+        return name_of(paths[-1])
+    return project[:-_HASH_CHARACTERS] or project
 
 
-def _named(home: Home, given: str) -> str:
-    """The id that a project is called by, also of one that was merged; raises
-    InvalidInput, which lists what is known.
+def _project_called(home: Home, given: str) -> str:
+    """Return the id that a project is called by, also of one that was merged.
+
+    Raises:
+        InvalidInput: No project is called so, or several are; the message lists them.
     """
     places = home.journal.places()
-    ids = list(dict.fromkeys([*known_projects(home), *places.bound]))
-    if given in ids or given in places.merged:
+    projects = list(dict.fromkeys([*known_projects(home), *places.bound]))
+    if given in projects or given in places.merged:
         return given
     bound = places.folders.get(os.path.realpath(Path(given).expanduser()))
     if bound is not None and os.sep in given:
         return places.current(bound.project)
-    current = {project: places.current(project) for project in ids}
-    named = [
-        project
-        for project in ids
-        if given in (project[:-_HASH_CHARACTERS], _folder_name(home, current[project]))
-    ]
-    if len(named) == 1:
-        return named[0]
-    listed = ", ".join(sorted(named or ids)) or "none yet"
-    what = (
-        "which several projects are called" if named else "which no project is called"
-    )
+    matches = []
+    for project in projects:
+        folder_name = _folder_name(home, places.current(project))
+        if given in (project[:-_HASH_CHARACTERS], folder_name):
+            matches.append(project)
+    if len(matches) == 1:
+        return matches[0]
+    problem = "which no project is called"
+    if matches:
+        problem = "which several projects are called"
+    choices = ", ".join(sorted(matches or projects)) or "none yet"
     raise InvalidInput(
-        f"got {given!r:.100}, {what}; known are {listed}: give one of these ids"
+        f"got {given!r:.100}, {problem}; known are {choices}: give one of these ids"
     )

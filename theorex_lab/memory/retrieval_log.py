@@ -1,4 +1,4 @@
-"""Noting what an agent is given of its memory: by it one can see what was of use."""
+"""Note what an agent is given of its memory: the notes show what was of use."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def given(hits: Iterable[Hit]) -> dict[str, Any]:
-    """What a search gave: ids of items, and tokens.
+    """Return what a search gave: ids of items, and tokens.
 
     >>> given([])
     {'items': [], 'tokens': 0}
     """
-    found = list(hits)
+    all_hits = list(hits)
     return {
-        "items": [hit.id for hit in found],
-        "tokens": sum(count_tokens(hit.text) for hit in found),
+        "items": [hit.id for hit in all_hits],
+        "tokens": sum(count_tokens(hit.text) for hit in all_hits),
     }
 
 
@@ -37,12 +37,20 @@ def note_recalled(
     agent: str,
     session: str = "",
 ) -> str:
-    """Append the event of what is given to an agent; where nothing can be written it
-    says so, else ''.
+    """Append the event of what is given to an agent.
+
+    Returns:
+        Why nothing could be written, else ''.
     """
-    who = {"agent": agent, "session": session, "project": home.project}
     event = recalled_event(
-        how, query=query, items=items, tokens=tokens, at=home.clock.now(), **who
+        how,
+        query=query,
+        items=items,
+        tokens=tokens,
+        project=home.project,
+        at=home.clock.now(),
+        agent=agent,
+        session=session,
     )
     try:
         home.journal.append([event])

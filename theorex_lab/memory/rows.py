@@ -73,17 +73,14 @@ class Rows(Sequence[R]):
         return pd.DataFrame(list(self._rows), columns=columns)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """The rows as dicts that JSON can hold: None in place of NaN."""
-        rows = (
-            row
-            if isinstance(row, dict)
-            else dict(zip(self.row_class._fields, row, strict=True))
-            for row in self
-        )
-        return [
-            {name: None if value != value else value for name, value in row.items()}
-            for row in rows
-        ]
+        """Return the rows as dicts that JSON can hold: None in place of NaN."""
+        return [_without_nan(self._as_dict(row)) for row in self]
+
+    def _as_dict(self, row: R) -> dict[str, Any]:
+        """Return a row by the names of its fields."""
+        if isinstance(row, dict):
+            return row
+        return dict(zip(self.row_class._fields, row, strict=True))
 
     def _shown(self) -> pd.DataFrame:
         """What a notebook shows, where it is not the frame."""
@@ -96,9 +93,14 @@ class Rows(Sequence[R]):
         return f"<p>{escape(repr(self))}</p>{table_html(self._shown())}"
 
 
+def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with None in place of NaN."""
+    return {name: None if value != value else value for name, value in row.items()}
+
+
 def table_html(frame: pd.DataFrame) -> str:
-    """The table of a frame for a notebook: numbers with four significant digits, the
-    middle of a long one left out.
+    """Return the table of a frame for a notebook: numbers with four significant digits,
+    the middle of a long one left out.
     """
     return frame.to_html(
         index=False,

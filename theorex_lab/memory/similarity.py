@@ -1,4 +1,4 @@
-"""Sets that are like a set, found by the parts that they share with it."""
+"""Find sets that are like a set, by the parts that they share with it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ class PartIndex:
 
     def __init__(self) -> None:
         self._sizes = Table(size="i8")
-        self._holders: dict[
-            str, array[int]
-        ] = {}  # by part the numbers of the sets that hold it
+        # By part, the numbers of the sets that hold it.
+        self._holders: dict[str, array[int]] = {}
 
     def __len__(self) -> int:
         return len(self._sizes)
@@ -43,17 +42,18 @@ class PartIndex:
             self._holders.setdefault(part, array("q")).append(number)
 
     def alike(self, parts: Collection[str], floor: float) -> tuple[Ints, Floats]:
-        """The numbers of the sets whose likeness to `parts` (distinct) is `floor` or
-        more, 0 < floor ≤ 1, and their likeness.
+        """Return the numbers of the sets that are like these parts, and their likeness.
+
+        Args:
+            parts: The parts, each once.
+            floor: The lowest likeness, 0 < floor ≤ 1.
         """
-        held = [
-            np.frombuffer(self._holders[part], np.int64)
-            for part in parts
-            if part in self._holders
-        ]
-        shared = np.bincount(
-            np.concatenate([np.zeros(0, np.int64), *held]), minlength=len(self)
-        )
-        likeness = shared / np.maximum(len(parts) + self._sizes["size"] - shared, 1)
-        found = np.flatnonzero(likeness >= floor)
-        return found, likeness[found]
+        numbers = [np.zeros(0, np.int64)]
+        for part in parts:
+            if part in self._holders:
+                numbers.append(np.frombuffer(self._holders[part], np.int64))
+        n_shared = np.bincount(np.concatenate(numbers), minlength=len(self))
+        n_united = len(parts) + self._sizes["size"] - n_shared
+        likeness = n_shared / np.maximum(n_united, 1)
+        alike = np.flatnonzero(likeness >= floor)
+        return alike, likeness[alike]

@@ -70,9 +70,7 @@ def cascade_of(
     ... )
     ('cheap', 'strong', 0.96, 0.5, 0.4)
     """
-    if not (0 <= false_pass <= 1 and 0 <= false_alarm <= 1):
-        got = f"a false pass of {false_pass!r} and a false alarm of {false_alarm!r}"
-        raise InvalidInput(f"got {got}; allowed is 0 to 1")
+    _check_shares(false_pass, false_alarm)
     priced_cells = [cell for cell in cells if cell.usable and not math.isnan(cell.cost)]
     if not priced_cells:
         return None
@@ -89,6 +87,13 @@ def cascade_of(
     if not offers:
         return None
     return min(offers, key=lambda offer: (offer.cost, -offer.success, offer.first))
+
+
+def _check_shares(false_pass: float, false_alarm: float) -> None:
+    """Raise InvalidInput for a share outside 0..1."""
+    if not (0 <= false_pass <= 1 and 0 <= false_alarm <= 1):
+        got = f"a false pass of {false_pass!r} and a false alarm of {false_alarm!r}"
+        raise InvalidInput(f"got {got}; allowed is 0 to 1")
 
 
 def _offer(cheap: Cell, strong: Cell, false_pass: float, false_alarm: float) -> Cascade:

@@ -70,8 +70,9 @@ class Cell(NamedTuple):
 
 
 class MatrixResult(Rows[Cell]):
-    """The cells of a matrix by query type and model: a sequence of `Cell`, with `frame`
-    and `rows()`.
+    """The cells of a matrix by query type and model.
+
+    It is a sequence of `Cell`, with `frame` and `rows()`.
     """
 
     row_class = Cell
@@ -230,8 +231,8 @@ def best(
     usable = [cell for cell in cells if cell.usable and cell.query_type == cell_type]
     if allowed_models is not None:
         usable = [cell for cell in usable if cell.model in allowed_models]
-    near = near_best(usable, level, success_weight=success_weight)
-    return cheapest(near) if near else None
+    near_cells = near_best(usable, level, success_weight=success_weight)
+    return cheapest(near_cells) if near_cells else None
 
 
 def near_best(

@@ -9,8 +9,12 @@ from theorex_lab.routing import query_signs
 
 
 class Signs(NamedTuple):
-    """The signs of a type: whole words and phrases, both in lower case, and marks in
-    the text as it stands.
+    """The signs of a type of query.
+
+    Attributes:
+        words: Whole words in lower case.
+        phrases: A pattern of phrases in lower case.
+        marks: A pattern of marks in the text as it stands, None without one.
     """
 
     words: frozenset[str]
@@ -19,15 +23,17 @@ class Signs(NamedTuple):
 
 
 def _signs(query_type: QueryType) -> Signs:
+    """Return the signs of a type, with their patterns compiled."""
     phrases = "|".join(query_signs.PHRASES[query_type])
     for name, part in query_signs.PARTS.items():
         phrases = phrases.replace(name, part)
-    # One look for the beginning of a word serves all phrases of a type: they are tried
+    # One test for the beginning of a word serves all phrases of a type: they are tried
     # on every query.
-    at_words = re.compile(rf"\b(?=\w)(?:{phrases})")
+    phrase_pattern = re.compile(rf"\b(?=\w)(?:{phrases})")
     marks = query_signs.MARKS.get(query_type)
+    mark_pattern = re.compile("|".join(marks)) if marks else None
     words = frozenset(query_signs.WORDS[query_type].split())
-    return Signs(words, at_words, re.compile("|".join(marks)) if marks else None)
+    return Signs(words, phrase_pattern, mark_pattern)
 
 
 # The order is the order of the trials.

@@ -8,8 +8,13 @@ from theorex_lab.core.settings import QueryType, RoleSettings
 
 
 class RoleChoice(NamedTuple):
-    """The agent that was chosen, with its role and the model it prefers (None: any),
-    and why.
+    """The agent that was chosen, and why.
+
+    Attributes:
+        agent_id: The agent.
+        role: Its role.
+        model_preference: The model it prefers, None for any.
+        reason: Why it was chosen.
     """
 
     agent_id: str

@@ -183,13 +183,13 @@ def route(
     energy_reason = _energy(power, no_large, turned_down)
     candidates = _candidates(allowed, preferred) if urgent else [*allowed]
 
-    cells = []
-    if evidence is not None:
-        cells = _cells(evidence, settings, now, query_type)
+    cells = _cells(evidence, settings, now, query_type)
     recalled_runs = _recalled_runs(recall, query, settings)
-    like = priced(_like(recalled_runs, query_type, candidates, cells), settings)
-    recalled = _recall(like, cells, settings, query_type, preferred)
-    if like:
+    similar = priced(
+        _similar_cells(recalled_runs, query_type, candidates, cells), settings
+    )
+    recalled = _recall(similar, cells, settings, query_type, preferred)
+    if similar:
         scored = _MATRIX_NOT_NEEDED
     else:
         scored = _confidence_matrix(cells, settings, query_type, candidates, preferred)
@@ -197,27 +197,20 @@ def route(
     decided = _first_decided([recalled, scored, role._replace(model=preferred)])
     decided_tier = advice.tier if decided is None else allowed[decided.model].tier
     ordered = _by_tier(allowed, decided_tier)
-    heuristic_reason = _described(advice, sign)
-    if decided is None:
-        model = ordered[0] if ordered else None
-        confidence = advice.confidence
-        heuristic_reason += f": {_heuristic_choice(model, allowed, advice.tier)}"
-    else:
-        model = decided.model
-        confidence = decided.confidence
-        heuristic_reason = f"not needed; it says {heuristic_reason}"
+    final = _heuristic(advice, sign, decided, ordered, allowed)
     step_reasons = (
         role.reason,
         energy_reason,
         recalled.reason,
         scored.reason,
-        heuristic_reason,
+        final.reason,
     )
+    model = final.model
     return Decision(
         query_type,
         advice.tier if model is None else allowed[model].tier,
         model,
-        confidence,
+        final.confidence,
         [
             f"{step}: {reason}"
             for step, reason in zip(_STEPS, step_reasons, strict=True)
@@ -268,10 +261,31 @@ def _fallbacks(
     return sorted(others, key=lambda name: allowed[name].url is None)
 
 
-def _described(advice: Advice, sign: str) -> str:
-    """Return what the heuristic advises, in words."""
+def _heuristic(
+    advice: Advice,
+    sign: str,
+    decided: _Choice | None,
+    ordered: Sequence[str],
+    allowed: dict[str, ModelSettings],
+) -> _Step:
+    """Return the choice of an earlier step, else the first model in the order to try.
+
+    Args:
+        advice: The size that the heuristic advises.
+        sign: The sign of the type of query, '' without one.
+        decided: The choice of an earlier step, None without one.
+        ordered: The models in the order to try.
+        allowed: The models that may run.
+    """
     description = f"{advice.tier} ({advice.confidence:.2f}) for {advice.reason}"
-    return f"{description}, by {sign!r}" if sign else description
+    if sign:
+        description += f", by {sign!r}"
+    if decided is not None:
+        reason = f"not needed; it says {description}"
+        return _Step(decided.model, decided.confidence, reason)
+    model = ordered[0] if ordered else None
+    choice = _heuristic_choice(model, allowed, advice.tier)
+    return _Step(model, advice.confidence, f"{description}: {choice}")
 
 
 def _role_preference(
@@ -311,7 +325,7 @@ def _candidates(allowed: dict[str, ModelSettings], preferred: str | None) -> lis
     return [name for name, model in allowed.items() if model.tier in tiers]
 
 
-def _like(
+def _similar_cells(
     recalled_runs: dict[str, RecalledRuns],
     query_type: str,
     candidates: Collection[str],
@@ -328,40 +342,55 @@ def _like(
     if not recalled_enough:
         return []
     usable = {cell.model: cell for cell in cells if cell.usable}
-    like = []
+    similar = []
     for name in candidates:
         if name in usable or name in recalled_enough:
-            like.append(_drawn(runs[name], usable.get(name), query_type, name))
-    return like
+            similar.append(
+                _cell_with_prior(runs[name], usable.get(name), query_type, name)
+            )
+    return similar
 
 
-def _drawn(
+def _cell_with_prior(
     recalled: RecalledRuns, cell: Cell | None, query_type: str, model: str
 ) -> Cell:
     """Return the cell of recalled runs, with the matrix' cell as its prior."""
+    prior = cell or _unknown_cell(query_type, model)
     n = PRIOR_RUNS + recalled.weight
-    prior_rate = 0.5 if cell is None else cell.success_rate
-    successes = PRIOR_RUNS * prior_rate + recalled.successes
+    successes = PRIOR_RUNS * prior.success_rate + recalled.successes
     low, high = wilson_of_one(successes, n)
     rate = successes / n
-    return Cell(
-        query_type if cell is None else cell.query_type,
-        model,
-        n,
-        rate,
-        low,
-        high,
-        latency_ms=math.nan if cell is None else cell.latency_ms,
-        tokens=math.nan if cell is None else cell.tokens,
-        cost=math.nan if cell is None else cell.cost,
+    return prior._replace(
+        n=n,
+        success_rate=rate,
+        low=low,
+        high=high,
         score=rate,
         confidence=confidence_of(n),
         usable=True,
     )
 
 
+def _unknown_cell(query_type: str, model: str) -> Cell:
+    """Return the cell of a model without runs, which succeeds every other time."""
+    return Cell(
+        query_type,
+        model,
+        n=0.0,
+        success_rate=0.5,
+        low=0.0,
+        high=1.0,
+        latency_ms=math.nan,
+        tokens=math.nan,
+        cost=math.nan,
+        score=math.nan,
+        confidence=0.0,
+        usable=False,
+    )
+
+
 def _recall(
-    like: list[Cell],
+    similar: list[Cell],
     cells: list[Cell],
     settings: Settings,
     query_type: QueryType,
@@ -374,13 +403,13 @@ def _recall(
     """
     if not settings.recall_calls:
         return _Step(None, 0.0, "recallCalls is 0")
-    if not like:
+    if not similar:
         return _Step(None, 0.0, "no earlier call is enough like this query")
-    first, *others = near_best(like, settings.worse_at)
-    worse = _worse_on_type(cells, {cell.model for cell in like}, settings)
-    near = [first, *(cell for cell in others if cell.model not in worse)]
+    first, *others = near_best(similar, settings.worse_at)
+    worse = _worse_on_type(cells, {cell.model for cell in similar}, settings)
+    near_cells = [first, *(cell for cell in others if cell.model not in worse)]
     scope = f"queries like this {query_type} one"
-    return _proposed(near, like, scope, preferred, "succeeds by")
+    return _proposed(near_cells, similar, scope, preferred, "succeeds by")
 
 
 def _worse_on_type(
@@ -388,8 +417,8 @@ def _worse_on_type(
 ) -> set[str]:
     """Return those of the models that are distinguishably worse on the type of query."""
     usable = [cell for cell in cells if cell.usable and cell.model in names]
-    near = near_best(usable, settings.worse_at)
-    return {cell.model for cell in usable} - {cell.model for cell in near}
+    near_cells = near_best(usable, settings.worse_at)
+    return {cell.model for cell in usable} - {cell.model for cell in near_cells}
 
 
 def _confidence_matrix(
@@ -404,17 +433,17 @@ def _confidence_matrix(
     A preference stands that the evidence does not clearly speak against.
     """
     usable = [cell for cell in cells if cell.usable and cell.model in candidates]
-    near = near_best(
+    near_cells = near_best(
         usable, settings.worse_at, success_weight=settings.matrix_success_weight
     )
-    if not near:
+    if not near_cells:
         reason = _why_nothing(cells, query_type, settings.matrix_min_samples)
         return _Step(None, 0.0, reason)
-    return _proposed(near, cells, query_type, preferred, "scores")
+    return _proposed(near_cells, cells, query_type, preferred, "scores")
 
 
 def _proposed(
-    near: list[Cell],
+    near_cells: list[Cell],
     cells: list[Cell],
     scope: str,
     preferred: str | None,
@@ -429,10 +458,10 @@ def _proposed(
         preferred: The model that a role prefers.
         verb: What the score says, for people.
     """
-    choice = cheapest(near)
+    choice = cheapest(near_cells)
     facts = (
         f"{choice.model} {verb} {choice.score:.2f} ({choice.success_rate:.0%} of"
-        f" {choice.n:.4g} runs), {_standing(choice, near)} for {scope}"
+        f" {choice.n:.4g} runs), {_standing(choice, near_cells)} for {scope}"
     )
     if preferred is None:
         return _Step(choice.model, choice.confidence, facts)
@@ -461,9 +490,9 @@ def _proposed(
     return _Step(choice.model, choice.confidence, reason)
 
 
-def _standing(choice: Cell, near: list[Cell]) -> str:
+def _standing(choice: Cell, near_cells: list[Cell]) -> str:
     """Return how the choice stands among the near cells, for people."""
-    if len(near) == 1:
+    if len(near_cells) == 1:
         return "the best"
     if not math.isnan(choice.cost):
         quality = "cheapest"
@@ -471,15 +500,19 @@ def _standing(choice: Cell, near: list[Cell]) -> str:
         quality = "quickest"
     else:
         quality = "most reliable"
-    best = near[0].model
+    best = near_cells[0].model
     compared = "the best" if choice.model == best else best
-    return f"the {quality} of {len(near)} not distinguishably worse than {compared}"
+    return (
+        f"the {quality} of {len(near_cells)} not distinguishably worse than {compared}"
+    )
 
 
 def _cells(
-    evidence: EvidenceTable, settings: Settings, now: int, query_type: QueryType
+    evidence: EvidenceTable | None, settings: Settings, now: int, query_type: QueryType
 ) -> list[Cell]:
     """Return the cells of a query type, with costs where runs or prices state them."""
+    if evidence is None:
+        return []
     cells = evidence.cells(
         QUERY_TYPE_PREFIX + query_type,
         now=now,

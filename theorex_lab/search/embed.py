@@ -438,8 +438,11 @@ def _imported(name: str) -> Any:
 
 
 def _package_folder(name: str) -> Path | None:
-    found = importlib.util.find_spec(name)
-    return Path(found.origin).parent if found is not None and found.origin else None
+    """Return the folder of a package, None where it is not installed."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.origin:
+        return None
+    return Path(spec.origin).parent
 
 
 def _file_bytes(path: Path, expected_sha256: str) -> bytes:

@@ -1,6 +1,4 @@
-"""Addresses of model endpoints: which are allowed, and how they and what they said are
-shown in errors.
-"""
+"""Check addresses of model endpoints, and show them and their replies in errors."""
 
 import ipaddress
 import os
@@ -17,12 +15,17 @@ _SECRET = re.compile(r"(?<=Bearer )\S+|(?=[\w-]*\d)[\w-]{20,}")
 
 
 def endpoint_url(url: str, route: str, *, what: str, allow_remote: bool = False) -> str:
-    """The whole address of `route` (such as "embeddings") at `url`, which may stop at
-    the host, at /v1 or at the route.
+    """Return the whole address of a route at an endpoint.
 
-    Raises ConfigError, naming it as the url of `what`, for anything but
-    http(s)://host:port and, unless `allow_remote`, for a host that is not a loopback
-    address or `localhost`.
+    Args:
+        url: The endpoint's address, which may stop at the host, at /v1 or at the route.
+        route: The route, such as "embeddings".
+        what: What the address is of, for errors.
+        allow_remote: Whether the host may be another one than a loopback address or
+            `localhost`.
+
+    Raises:
+        ConfigError: The address is not http(s)://host:port, or its host is not allowed.
 
     >>> endpoint_url("http://127.0.0.1:8080/v1", "embeddings", what="embedding")
     'http://127.0.0.1:8080/v1/embeddings'
@@ -41,26 +44,30 @@ def endpoint_url(url: str, route: str, *, what: str, allow_remote: bool = False)
         raise ConfigError(f"{got}, which is not on this machine; {advice}")
     path = parts.path.rstrip("/")
     if not path.endswith(f"/{route}"):
-        path = (path if path.endswith("/v1") else f"{path}/v1") + f"/{route}"
+        if not path.endswith("/v1"):
+            path = f"{path}/v1"
+        path = f"{path}/{route}"
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
 def _usable_parts(url: str) -> SplitResult | None:
+    """Return the parts of an http address without user and query, None for others."""
     try:
         parts = urlsplit(url)
-        usable = (
-            parts.scheme in ("http", "https")
-            and parts.port != 0
-            and bool(parts.hostname)
-        )
+        if parts.scheme not in ("http", "https") or parts.port == 0:
+            return None
+        if not parts.hostname:
+            return None
     except ValueError:  # of a port past 65535 or an unclosed bracket
         return None
-    return parts if usable and "@" not in parts.netloc and not parts.query else None
+    if "@" in parts.netloc or parts.query:
+        return None
+    return parts
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is a loopback address or `localhost`; other names are not looked
-    up.
+    """Return whether a host is a loopback address or `localhost`; other names are not
+    looked up.
 
     >>> is_loopback("127.0.0.1"), is_loopback("192.168.0.7")
     (True, False)
@@ -72,7 +79,8 @@ def is_loopback(host: str) -> bool:
 
 
 def masked_url(url: str) -> str:
-    """A refused address as errors may show it: without user, password and query.
+    """Return a refused address as errors may show it: without user, password and
+    query.
 
     >>> masked_url("http://user:secret@host:80/v1?key=1")
     'http://***@host:80/v1?***'
@@ -87,17 +95,19 @@ def masked_url(url: str) -> str:
 
 
 def key_from(variable: str | None, whose: str) -> str | None:
-    """The key in an environment variable; None where no variable is named.
+    """Return the key in an environment variable; None where no variable is named.
 
-    Raises ModelUnavailable where it is not set, or holds what no header can.
+    Raises:
+        ModelUnavailable: It is not set, or holds what no header can.
 
-    >>> key_from("NO_SUCH_VARIABLE", "nomic-embed")
+    >>> key_from("NO_KEY", "bge-m3")
     Traceback (most recent call last):
-    theorex_lab.core.errors.ModelUnavailable: nomic-embed takes its key from $NO_SUCH_VARIABLE, which is not set
-    """  # noqa: E501
+    theorex_lab.core.errors.ModelUnavailable: bge-m3 takes its key from $NO_KEY, which is not set
+    """
     if variable is None:
         return None
-    if not (key := os.environ.get(variable, "").strip()):
+    key = os.environ.get(variable, "").strip()
+    if not key:
         raise ModelUnavailable(
             f"{whose} takes its key from ${variable}, which is not set"
         )
@@ -110,7 +120,11 @@ def key_from(variable: str | None, whose: str) -> str | None:
 
 
 def checked_key(key: str | None, whose: str) -> str | None:
-    """The key itself. Raises ConfigError for one that no header can hold; None stays."""
+    """Return the key itself; None stays.
+
+    Raises:
+        ConfigError: No header can hold the key.
+    """
     if key is not None and not _KEY.fullmatch(key):
         raise ConfigError(
             f"got a key for {whose} that is empty or holds more than visible ASCII;"
@@ -120,7 +134,7 @@ def checked_key(key: str | None, whose: str) -> str | None:
 
 
 def authorization(key: str | None) -> dict[str, str]:
-    """The header that carries a key, if there is one.
+    """Return the header that carries a key, if there is one.
 
     >>> authorization("sk-1")
     {'Authorization': 'Bearer sk-1'}
@@ -129,8 +143,8 @@ def authorization(key: str | None) -> dict[str, str]:
 
 
 def excerpt(content: bytes, key: str | None = None) -> str:
-    """The beginning of a reply as errors may show it: short, escaped, without `key` and
-    what looks like one.
+    """Return the beginning of a reply as errors may show it: short, escaped, without
+    `key` and what looks like one.
 
     >>> excerpt(b"no model for Bearer sk-123")
     "'no model for Bearer ***'"
@@ -138,16 +152,13 @@ def excerpt(content: bytes, key: str | None = None) -> str:
     if key:
         content = content.replace(key.encode(), b"***")
     # More is searched than shown, so that a key across the cut is seen whole.
-    return repr(
-        _SECRET.sub("***", content[: 8 * EXCERPT_LENGTH].decode(errors="replace"))[
-            :EXCERPT_LENGTH
-        ]
-    )
+    text = content[: 8 * EXCERPT_LENGTH].decode(errors="replace")
+    return repr(_SECRET.sub("***", text)[:EXCERPT_LENGTH])
 
 
 def encodable(text: str) -> str:
-    """`text` with its lone surrogates replaced: they can be neither sent nor tokenised
-    nor stored.
+    """Return `text` with its lone surrogates replaced: they can be neither sent nor
+    tokenised nor stored.
 
     >>> encodable("a" + chr(0xD800))
     'a?'

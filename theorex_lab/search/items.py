@@ -1,4 +1,6 @@
-"""What is searched: the kinds of items, and which events carry, hide or wake them."""
+"""Describe what is searched: the kinds of items, and which events carry, hide, archive
+or restore them.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,12 +22,16 @@ MARKS = ("pinned", "dismissed", "corrected")
 
 
 class ItemText(NamedTuple):
-    """A text that an event carries: the item's id, the text, its tags, and what a
-    reader is told that it is about.
+    """A text that an event carries.
 
-    echo: the id of an item that says the same in these words, '' for none. It does not
-    make its words common, and where that item can be found it is found only by who asks
-    for its kind.
+    Attributes:
+        item_id: The id of the item.
+        text: The text.
+        tags: Its tags.
+        about: What a reader is told that it is about.
+        echo: The id of an item that it duplicates, '' for none. A duplicate does not
+            make its words common. Where that item is a result, the duplicate is one
+            only for a search that names its kind.
     """
 
     item_id: str
@@ -39,15 +45,22 @@ class ItemText(NamedTuple):
 class ItemKind:
     """Texts of one kind, which search finds.
 
-    texts: by event kind, the texts that such an event carries.  once: an agent's item
-    that is named again is the same item, and its first text stays.  hides, sleeps,
-    wakes: by event kind, the ids of the agent's items that it takes out of search for
-    good (superseded, merged, archived), puts to sleep, or wakes: of those that are
-    there by then. An event hides before its own texts come in, so that a new text can
-    stand for an old one under the same id; it puts to sleep, then wakes after them.
-    label: a name rather than a text: it has an index of its own and no vector, and is
-    found where its kind is asked for.  code: raised whenever these functions change, so
-    that what they gave before is folded again.
+    An event hides items before its own texts come in, so that a new text can stand for
+    an old one under the same id. It archives, then restores after them.
+
+    Attributes:
+        name: The name of the kind.
+        texts: By event kind, the texts that such an event carries.
+        once: Whether an agent's item that is named again is the same item, and its
+            first text stays.
+        label: Whether it is a name rather than a text. It has an index of its own and
+            no vector, and is a result where its kind is asked for.
+        hides: By event kind, the ids of the agent's items that it takes out of search
+            for good (superseded, merged), of those that the index has by then.
+        sleeps: By event kind, the ids of those that it archives.
+        wakes: By event kind, the ids of those that it restores.
+        code: Raised whenever these functions change, so that what they gave before is
+            read again.
     """
 
     name: str
@@ -73,26 +86,24 @@ class ItemKind:
 
 
 def item_number(item_id: str) -> int:
-    """The number that stands for an id in the index, below 2^63: a plain number itself,
-    else a hash of the id.
+    """Return the number that stands for an id in the index, below 2^63: a plain number
+    itself, else a hash of the id.
 
     >>> item_number("4711")
     4711
     >>> item_number("04711") == item_number("4711")
     False
     """
-    if (
-        item_id.isdecimal()
-        and len(item_id) <= _LONGEST_NUMBER
-        and str(number := int(item_id)) == item_id
-    ):
-        return number
-    return (
-        _HASHED | int.from_bytes(blake2b(item_id.encode(), digest_size=8).digest()) >> 2
-    )
+    if item_id.isdecimal() and len(item_id) <= _LONGEST_NUMBER:
+        number = int(item_id)
+        if str(number) == item_id:
+            return number
+    digest = blake2b(item_id.encode(), digest_size=8).digest()
+    return _HASHED | int.from_bytes(digest) >> 2
 
 
 def _corrected(event: Event) -> tuple[ItemText, ...]:
+    """Return the text that a person gave an item."""
     text = "" if event.body["undo"] else event.body.get("text", "")
     return (ItemText(event.body["item"], text),) if text else ()
 
@@ -103,12 +114,13 @@ CORRECTION = ItemKind("correction", {"corrected": _corrected})
 
 
 def observed_text(event: Event) -> tuple[ItemText, ...]:
-    """The text of an observation, about the concepts that it names."""
+    """Return the text of an observation, about the concepts that it names."""
     about = ", ".join(concept[1] for concept in event.body["concepts"])
     return (ItemText(event.id, event.body["text"], event.body["tags"], about),)
 
 
 def _observed(event: Event) -> tuple[ItemText, ...]:
+    """Return the text of an observation that tells no story."""
     return () if event.body["type"] == MOMENT_TYPE else observed_text(event)
 
 
@@ -117,8 +129,8 @@ OBSERVATION = ItemKind("observation", {"observation": _observed})
 
 
 def _parts(code: bool) -> Callable[[Event], Iterable[ItemText]]:
-    """The parts of a file that was taken in: its symbols, or its sections; their names
-    are searched too.
+    """Return a reader of the parts of an ingested file: its symbols, or its sections;
+    their names are searched too.
     """
 
     def texts(event: Event) -> Iterable[ItemText]:
@@ -131,6 +143,7 @@ def _parts(code: bool) -> Callable[[Event], Iterable[ItemText]]:
 
 
 def _gone(event: Event) -> Iterable[str]:
+    """Return the ids of the parts that a file has no more."""
     return list(event.body["gone"])
 
 

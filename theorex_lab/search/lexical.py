@@ -1,4 +1,5 @@
-"""Words and an incremental BM25 index whose postings are numpy columns.
+"""Split texts into words, and search them by an incremental BM25 index whose postings
+are numpy columns.
 
 Documents are numbered from 0 in the order of their adding. Occurrences of new words
 wait in a short list, are sorted into a small segment, and segments of like size are
@@ -32,9 +33,8 @@ BM25_B = 0.75
 # floor leaves it the say
 # between otherwise equal documents, and no more.
 IDF_FLOOR = 1e-9
-_RECENT_OCCURRENCES = (
-    1024  # sorting so many into a segment takes about as long as one query
-)
+# Sorting so many into a segment takes about as long as one query.
+_RECENT_OCCURRENCES = 1024
 
 _SECTIONS = read_sections(__file__, "lexical.txt")
 STOP_WORDS = frozenset(_SECTIONS["stop words"].split())
@@ -83,8 +83,9 @@ _Postings = tuple[_Numbers, _Numbers]
 
 
 class _Segment(NamedTuple):
-    """Postings of a range of documents: those of terms[i] stand at offsets[i] to
-    offsets[i + 1], by document.
+    """Postings of a range of documents.
+
+    Those of terms[i] stand at offsets[i] to offsets[i + 1], by document.
     """
 
     terms: _Hashes
@@ -94,24 +95,29 @@ class _Segment(NamedTuple):
 
 
 def tokenize(text: str) -> list[str]:
-    """The stems of a text's words, in order, without English stop words.
+    """Return the stems of a text's words, in order, without English stop words.
 
     Words are Unicode's, normalised (NFKC) and case-folded. An identifier gives itself
     and its parts, at underscores, dots, slashes and capitals. Scripts without spaces
     give pairs of neighbouring characters.
 
-    >>> tokenize("Running tests of parse_config in src/HttpClient.py")
-    ['run', 'test', 'parse_config', 'pars', 'config', 'src/httpclient.pi', 'src', 'httpclient', 'http', 'client', 'py']
+    >>> tokenize("Running tests of parse_config")
+    ['run', 'test', 'parse_config', 'pars', 'config']
+    >>> tokenize("src/HttpClient.py")
+    ['src/httpclient.pi', 'src', 'httpclient', 'http', 'client', 'py']
     >>> tokenize("東京都")
     ['東京', '京都']
     """  # noqa: E501
     normal = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return [token for chunk in _CHUNK.findall(normal) for token in _chunk_tokens(chunk)]
+    tokens: list[str] = []
+    for chunk in _CHUNK.findall(normal):
+        tokens += _chunk_tokens(chunk)
+    return tokens
 
 
 def matching_part(text: str, query: str, limit: int = LINE_CHARACTERS) -> str:
-    """Of a text on one line the part of at most `limit` characters that holds most of
-    the query's words; its beginning where none does.
+    """Return the part of a text that holds most of the query's words, on one line of at
+    most `limit` characters; the text's beginning where no part does.
 
     >>> matching_part(
     ...     "Long ago it rained. " * 9 + "The cache went stale at noon.",
@@ -121,31 +127,36 @@ def matching_part(text: str, query: str, limit: int = LINE_CHARACTERS) -> str:
     '…rained. The cache went stale at noon.'
     """
     line = folded(text)
-    wanted = set(tokenize(query))
+    if len(line) <= limit:
+        return one_line(line, limit)
+    query_words = set(tokenize(query))
     reach = limit * 3 // 4
-    words = _CHUNK.finditer(line) if len(line) > limit else ()
-    found = [word.start() for word in words if wanted.intersection(tokenize(word[0]))]
-    first = max(
-        found,
-        key=lambda at: len(wanted.intersection(tokenize(line[at : at + reach]))),
-        default=0,
-    )
-    start = (
-        line.rfind(" ", 0, max(first - limit // 4, 0)) + 1 if first > limit // 4 else 0
-    )
-    return ("…" if start else "") + one_line(line[start:], limit - bool(start))
+    starts = [
+        word.start()
+        for word in _CHUNK.finditer(line)
+        if not query_words.isdisjoint(tokenize(word[0]))
+    ]
+
+    def n_query_words(start: int) -> int:
+        return len(query_words.intersection(tokenize(line[start : start + reach])))
+
+    best = max(starts, key=n_query_words, default=0)
+    if best <= limit // 4:
+        return one_line(line, limit)
+    start = line.rfind(" ", 0, best - limit // 4) + 1
+    if not start:
+        return one_line(line, limit)
+    return "…" + one_line(line[start:], limit - 1)
 
 
 def saturated(
     counts: npt.NDArray[Any], lengths: npt.NDArray[Any], mean_length: float
 ) -> Scores:
-    """What occurrences of a token add to the score of a document, as a share of the
-    most that they could.
+    """Return what occurrences of a token add to the score of a document, as a share of
+    the most that they could.
     """
-    return np.asarray(
-        counts
-        / (counts + K1 * (1 - BM25_B + BM25_B * lengths / mean_length)).astype(float)
-    )
+    penalty = K1 * (1 - BM25_B + BM25_B * lengths / mean_length)
+    return np.asarray(counts / (counts + penalty).astype(float))
 
 
 class LexicalIndex:
@@ -183,7 +194,8 @@ class LexicalIndex:
         """Append documents, each a sequence of tokens, all or none; an empty one counts
         too.
 
-        Raises InvalidInput for a document that is a string.
+        Raises:
+            InvalidInput: A document is a string.
         """
         batch = list(documents)
         if any(isinstance(document, str) for document in batch):
@@ -199,7 +211,7 @@ class LexicalIndex:
         self._recent_count += len(terms)
         self._recent_segment = None
         where = self._documents.grow(len(batch))
-        # else what was loaded from a file is still there, which cannot be written to
+        # Without a batch, the column may be that of a file, which cannot be written to.
         if batch:
             self._documents["length"][where] = lengths
         self._total_length += len(terms)
@@ -209,13 +221,19 @@ class LexicalIndex:
     def search(
         self, tokens: Sequence[str], allowed: Mask | None = None, limit: int = 10
     ) -> tuple[Ids, Scores]:
-        """Documents that hold any of the tokens, best first, at most `limit`; of equal
-        scores the newer first.
+        """Return documents that hold any of the tokens, best first; of equal scores the
+        newer first.
 
-        `allowed` is a mask of shape (documents,). A token given twice counts twice. The
-        cost grows with the postings of the tokens, not with the index.
+        The cost grows with the postings of the tokens, not with the index.
 
-        Raises InvalidInput for a string, a mask of another shape, and a limit below 0.
+        Args:
+            tokens: The tokens; one given twice counts twice.
+            allowed: A mask of shape (documents,); None for all.
+            limit: The greatest number of documents.
+
+        Raises:
+            InvalidInput: The tokens are a string, the mask has another shape, or the
+                limit is below 0.
         """
         check_mask(allowed, len(self))
         scores = self.scores(tokens)
@@ -223,15 +241,14 @@ class LexicalIndex:
         return best_first(candidates, scores[candidates], limit)
 
     def scores(self, tokens: Sequence[str]) -> Scores:
-        """The score of every document, shape (documents,); 0 for one without any of the
-        tokens.
+        """Return the score of every document, shape (documents,); 0 for one without any
+        of the tokens.
         """
         scores = np.zeros(len(self))
         mean = max(self._total_length, 1) / max(len(self), 1)
         for documents, counts, weight in self.matches(tokens):
-            scores[documents] += weight * saturated(
-                counts, self.lengths[documents], mean
-            )
+            lengths = self.lengths[documents]
+            scores[documents] += weight * saturated(counts, lengths, mean)
         return scores
 
     @property
@@ -242,11 +259,15 @@ class LexicalIndex:
     def matches(
         self, tokens: Sequence[str], echo: Mask | None = None
     ) -> list[tuple[_Numbers, _Numbers, float]]:
-        """By token, the documents that hold it in rising order, how often each does,
-        and its idf x repeats x (k1 + 1).
+        """Return by token the documents that hold it in rising order, how often each
+        does, and its idf x repeats x (k1 + 1).
 
-        A token that no document holds has none. Documents in the mask `echo` do not
-        count in how rare a token is. Raises InvalidInput for a string.
+        Args:
+            tokens: The tokens. Repeated ones have one entry.
+            echo: A mask of documents that do not count in how rare a token is.
+
+        Raises:
+            InvalidInput: The tokens are a string.
         """
         if isinstance(tokens, str):
             raise InvalidInput(
@@ -254,40 +275,34 @@ class LexicalIndex:
                 " gives it"
             )
         repeats = Counter(tokens)
-        terms = _term_hashes(repeats, len(repeats))
-        found: dict[int, list[_Postings]] = {}
-        for segment in self._searched():
-            places = np.minimum(
-                np.searchsorted(segment.terms, terms), len(segment.terms) - 1
-            )
-            for which in np.flatnonzero(segment.terms[places] == terms).tolist():
-                span = slice(
-                    segment.offsets[places[which]], segment.offsets[places[which] + 1]
-                )
-                found.setdefault(which, []).append(
-                    (segment.documents[span], segment.counts[span])
-                )
-        times = list(repeats.values())
-        echo = np.zeros(len(self), bool) if echo is None else echo
-        all_counted = len(self) - int(echo.sum())
+        postings = self._postings(_term_hashes(repeats, len(repeats)))
+        if echo is None:
+            echo = np.zeros(len(self), bool)
+        n_counted = len(self) - int(echo.sum())
         matches = []
-        nothing = np.zeros(0, np.int32), np.zeros(0, np.int32)
-        for which in range(len(terms)):
-            parts = found.get(which, [nothing])
-            documents, counts = (
-                parts[0]
-                if len(parts) == 1
-                else map(np.concatenate, zip(*parts, strict=True))
-            )
-            holding = len(documents) - int(echo[documents].sum())
-            idf = math.log((all_counted - holding + 0.5) / (holding + 0.5))
-            matches.append(
-                (documents, counts, max(idf, IDF_FLOOR) * times[which] * (K1 + 1))
-            )
+        for (documents, counts), n_repeats in zip(
+            postings, repeats.values(), strict=True
+        ):
+            n_holding = len(documents) - int(echo[documents].sum())
+            idf = math.log((n_counted - n_holding + 0.5) / (n_holding + 0.5))
+            weight = max(idf, IDF_FLOOR) * n_repeats * (K1 + 1)
+            matches.append((documents, counts, weight))
         return matches
 
+    def _postings(self, terms: _Hashes) -> list[_Postings]:
+        """Return the postings of each term, over all segments."""
+        parts: list[list[_Postings]] = [[] for _ in terms]
+        for segment in self._searched():
+            rows = np.searchsorted(segment.terms, terms)
+            rows = np.minimum(rows, len(segment.terms) - 1)
+            for term in np.flatnonzero(segment.terms[rows] == terms).tolist():
+                row = rows[term]
+                span = slice(segment.offsets[row], segment.offsets[row + 1])
+                parts[term].append((segment.documents[span], segment.counts[span]))
+        return [_joined(of_term) for of_term in parts]
+
     def columns(self) -> Columns:
-        """The whole index as named arrays, for `from_columns`; merges its segments
+        """Return the whole index as named arrays, for `from_columns`; merge its segments
         first, in O(index).
         """
         self._settle()
@@ -304,8 +319,8 @@ class LexicalIndex:
 
     @classmethod
     def from_columns(cls, columns: Columns) -> Self:
-        """The index that `columns()` described; arrays may be read-only memory maps and
-        are not copied.
+        """Return the index that `columns()` described; arrays may be read-only memory
+        maps and are not copied.
         """
         index = cls()
         index._segments = [
@@ -318,13 +333,11 @@ class LexicalIndex:
         return index
 
     def _searched(self) -> list[_Segment]:
+        """Return the segments that hold anything, with the recent occurrences last."""
         if self._recent_segment is None:
             self._recent_segment = _segment_of(self._recent)
-        return [
-            segment
-            for segment in (*self._segments, self._recent_segment)
-            if len(segment.terms)
-        ]
+        segments = [*self._segments, self._recent_segment]
+        return [segment for segment in segments if len(segment.terms)]
 
     def _settle(self) -> None:
         """Turn the recent occurrences into a segment, and merge while the one before is
@@ -342,14 +355,25 @@ class LexicalIndex:
             self._segments.append(newer)
 
 
+def _joined(postings: Sequence[_Postings]) -> _Postings:
+    """Return the postings of a term in several segments as one."""
+    if not postings:
+        return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    if len(postings) == 1:
+        return postings[0]
+    documents = np.concatenate([part[0] for part in postings])
+    counts = np.concatenate([part[1] for part in postings])
+    return documents, counts
+
+
 def _segment_of(occurrences: Sequence[tuple[_Hashes, _Numbers]]) -> _Segment:
-    """The segment of words and their documents, given in the order of documents."""
-    terms = np.concatenate(
-        [np.zeros(0, dtype=np.uint64), *(terms for terms, _ in occurrences)]
-    )
-    documents = np.concatenate(
-        [np.zeros(0, dtype=np.int32), *(documents for _, documents in occurrences)]
-    )
+    """Return the segment of words and their documents, given in the order of
+    documents.
+    """
+    no_terms = np.zeros(0, dtype=np.uint64)
+    no_documents = np.zeros(0, dtype=np.int32)
+    terms = np.concatenate([no_terms, *(terms for terms, _ in occurrences)])
+    documents = np.concatenate([no_documents, *(numbers for _, numbers in occurrences)])
     order = np.argsort(terms, kind="stable")
     terms = terms[order]
     documents = documents[order]
@@ -364,70 +388,75 @@ def _segment_of(occurrences: Sequence[tuple[_Hashes, _Numbers]]) -> _Segment:
 
 
 def _merged(older: _Segment, newer: _Segment) -> _Segment:
-    """One segment of two; each document of `newer` is above all of `older`."""
-    terms = np.concatenate(
-        [
-            np.repeat(segment.terms, np.diff(segment.offsets))
-            for segment in (older, newer)
-        ]
-    )
-    order = np.argsort(terms, kind="stable")  # of two sorted runs one merge
-    known, starts = np.unique(terms[order], return_index=True)
-    documents, counts = (
-        np.concatenate(columns)[order]
-        for columns in zip(older[2:], newer[2:], strict=True)
-    )
+    """Return one segment of two; each document of `newer` is above all of `older`."""
+    older_terms = np.repeat(older.terms, np.diff(older.offsets))
+    newer_terms = np.repeat(newer.terms, np.diff(newer.offsets))
+    occurrences = np.concatenate([older_terms, newer_terms])
+    order = np.argsort(occurrences, kind="stable")  # of two sorted runs one merge
+    terms, starts = np.unique(occurrences[order], return_index=True)
     return _Segment(
-        known, np.append(starts, len(order)).astype(np.int64), documents, counts
+        terms,
+        offsets=np.append(starts, len(order)).astype(np.int64),
+        documents=np.concatenate([older.documents, newer.documents])[order],
+        counts=np.concatenate([older.counts, newer.counts])[order],
     )
 
 
 def _term_hashes(tokens: Iterable[str], count: int) -> _Hashes:
+    """Return the hashes of so many tokens."""
     return np.fromiter(map(_term_hash, tokens), dtype=np.uint64, count=count)
 
 
 @functools.lru_cache(maxsize=65_536)
 def _term_hash(token: str) -> int:
-    return int.from_bytes(
-        hashlib.blake2b(token.encode(errors="surrogatepass"), digest_size=8).digest(),
-        "little",
-    )
+    """Return the 64-bit hash of a token."""
+    text = token.encode(errors="surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 @functools.lru_cache(maxsize=65_536)
 def _chunk_tokens(chunk: str) -> tuple[str, ...]:
-    """The tokens of one word, identifier, path or number."""
+    """Return the tokens of one word, identifier, path or number."""
     if _NUMBER.fullmatch(chunk):
         return (chunk,)
     # A stemmer is not safe to share between threads, and making one costs less than a
     # microsecond.
     stem = Stemmer.Stemmer("english", 0).stemWord
-    words = (word.casefold() for word in _with_parts(chunk))
-    return tuple(
-        token
-        for word in words
-        if word not in STOP_WORDS
-        for token in _word_tokens(word, stem)
-    )
+    tokens: list[str] = []
+    for part in _with_parts(chunk):
+        word = part.casefold()
+        if word not in STOP_WORDS:
+            tokens += _word_tokens(word, stem)
+    return tuple(tokens)
 
 
 def _with_parts(name: str, level: int = 0) -> list[str]:
-    """A name and, where it has several parts, each of these with its own parts."""
+    """Return a name and, where it has several parts, each of these with its own
+    parts.
+    """
     if level == len(_SPLITTERS):
         return [name]
     pieces = [piece for piece in _SPLITTERS[level].split(name) if piece]
-    parts = [part for piece in pieces for part in _with_parts(piece, level + 1)]
-    return [name.strip("_"), *parts] if len(pieces) > 1 else parts
+    parts: list[str] = []
+    for piece in pieces:
+        parts += _with_parts(piece, level + 1)
+    if len(pieces) > 1:
+        return [name.strip("_"), *parts]
+    return parts
 
 
 def _word_tokens(word: str, stem: Callable[[str], str]) -> list[str]:
-    """The stem of a word; of a run in a script without spaces the pairs of neighbours,
-    or its only character.
+    """Return the stem of a word; of a run in a script without spaces the pairs of
+    neighbours, or its only character.
     """
     tokens: list[str] = []
-    for place, run in enumerate(_SCRIPT_RUNS.split(word)):
-        if place % 2:  # a split by a captured group alternates: this one is unspaced
-            tokens += [run[start : start + 2] for start in range(len(run) - 1)] or [run]
-        elif run:
-            tokens.append(stem(run))
+    for index, run in enumerate(_SCRIPT_RUNS.split(word)):
+        is_unspaced = index % 2 == 1  # a split by a captured group alternates
+        if not is_unspaced:
+            if run:
+                tokens.append(stem(run))
+        elif len(run) == 1:
+            tokens.append(run)
+        else:
+            tokens += [run[start : start + 2] for start in range(len(run) - 1)]
     return tokens

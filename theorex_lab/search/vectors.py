@@ -7,6 +7,7 @@ algorithms", STOC 2002). The ones with most equal signs are compared in full.
 
 import contextlib
 import hashlib
+import importlib.util
 import mmap
 import os
 import re
@@ -100,33 +101,33 @@ class VectorCache:
         # In rising order the search runs through the sorted keys once, instead of
         # jumping about in them.
         order = np.argsort(wanted[:, 0])
-        places = np.empty(len(wanted), np.int64)
-        places[order] = (
-            np.searchsorted(self._sorted_keys, wanted[order, 0], side="right") - 1
-        )
-        numbers = self._numbers[np.maximum(places, 0)]
-        held = self._keys[numbers]
-        same = (held[:, 0] == wanted[:, 0]) & (held[:, 1] == wanted[:, 1])
+        after = np.searchsorted(self._sorted_keys, wanted[order, 0], side="right")
+        positions = np.empty(len(wanted), np.int64)
+        positions[order] = after - 1
+        numbers = self._numbers[np.maximum(positions, 0)]
+        keys = self._keys[numbers]
+        same = (keys[:, 0] == wanted[:, 0]) & (keys[:, 1] == wanted[:, 1])
         return np.where(same & ~self._damaged[numbers], numbers, -1)
 
     def read(self, numbers: Ids) -> tuple[Mask, Matrix]:
-        """Which of these records are there and sound, (n,), and their vectors, (n,
-        dimensions), zeros where not.
+        """Return which of these numbers have a sound record, (n,), and their vectors,
+        (n, dimensions), zeros where not.
         """
-        held = numbers >= 0
-        records = self._mapped[numbers[held]]
-        self._check(records, numbers[held])
-        sound = held.copy()
-        sound[held] = ~self._damaged[numbers[held]]
-        if sound.all():
-            return sound, records["vector"]
+        has_record = numbers >= 0
+        record_numbers = numbers[has_record]
+        records = self._mapped[record_numbers]
+        self._check(records, record_numbers)
+        is_sound = has_record.copy()
+        is_sound[has_record] = ~self._damaged[record_numbers]
+        if is_sound.all():
+            return is_sound, records["vector"]
         matrix = np.zeros((len(numbers), self.dimensions), dtype=np.float32)
-        matrix[sound] = records["vector"][sound[held]]
-        return sound, matrix
+        matrix[is_sound] = records["vector"][is_sound[has_record]]
+        return is_sound, matrix
 
     def sound(self, numbers: Ids) -> Mask:
-        """Which of these records, all of them there, are not damaged; each is looked at
-        once, without taking all into memory.
+        """Return which of these records are not damaged; each is looked at once,
+        without reading all into memory.
         """
         new = numbers[~self._checked[numbers]]
         for part in np.array_split(new, len(new) // _BLOCK_RECORDS + 1):
@@ -141,8 +142,8 @@ class VectorCache:
         if len(numbers) <= wanted or not len(self._signs):
             return np.arange(len(numbers))
         differ = np.zeros(len(self), np.uint16)
-        for held, own in zip(self._signs, _signs(query[None]), strict=True):
-            differ += np.bitwise_count(held ^ own)
+        for signs, query_signs in zip(self._signs, _signs(query[None]), strict=True):
+            differ += np.bitwise_count(signs ^ query_signs)
         differ = differ[numbers]
         most = int(np.searchsorted(np.cumsum(np.bincount(differ)), wanted))
         nearer = np.flatnonzero(differ < most)
@@ -256,12 +257,10 @@ class VectorCache:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Keep other processes from writing to a cache's file."""
-    try:
-        import fcntl  # noqa: F401
-    except ImportError as error:
+    if importlib.util.find_spec("fcntl") is None:
         raise StorageError(
             "vectors cannot be kept on this system, which has no fcntl; use Linux or macOS"
-        ) from error
+        )
     # A file of its own, which stays when the cache's is replaced, so that all processes
     # lock the same one.
     with (
@@ -280,8 +279,9 @@ def record_type(dimensions: int) -> np.dtype[Any]:
 
 def _mapped(file: BinaryIO, record: np.dtype[Any], count: int) -> _Records:
     """The first `count` records of the file, read-only."""
-    held = mmap.mmap(file.fileno(), count * record.itemsize, access=mmap.ACCESS_READ)
-    return np.frombuffer(held, dtype=record, count=count)
+    size = count * record.itemsize
+    mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    return np.frombuffer(mapped, dtype=record, count=count)
 
 
 def _signs(matrix: Matrix) -> npt.NDArray[np.uint64]:
@@ -369,8 +369,8 @@ def _sweep_file(path: Path, wanted: Callable[[npt.NDArray[np.uint64]], Mask]) ->
     keys = np.concatenate(
         [np.zeros((0, 2), np.uint64), *(part["key"] for part in _parts(path, record))]
     )
-    kept = wanted(keys)
-    if kept.all() and path.stat().st_size == len(keys) * record.itemsize:
+    is_wanted = wanted(keys)
+    if is_wanted.all() and path.stat().st_size == len(keys) * record.itemsize:
         return 0
     with (
         drafted(path) as draft,
@@ -378,10 +378,10 @@ def _sweep_file(path: Path, wanted: Callable[[npt.NDArray[np.uint64]], Mask]) ->
     ):
         start = 0
         for part in _parts(path, record):
-            write_vectors(file, part[kept[start : start + len(part)]])
+            write_vectors(file, part[is_wanted[start : start + len(part)]])
             start += len(part)
         os.fsync(file.fileno())
-    return int(np.count_nonzero(~kept))
+    return int(np.count_nonzero(~is_wanted))
 
 
 def _parts(path: Path, record: np.dtype[Any]) -> Iterator[_Records]:

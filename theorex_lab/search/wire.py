@@ -1,5 +1,6 @@
-"""One HTTP request to a model endpoint, bounded in time and size. Imported where a call
-is made: httpx takes a while.
+"""Send one HTTP request to a model endpoint, bounded in time and size.
+
+Imported where a call is made: httpx takes a while.
 """
 
 import threading
@@ -30,7 +31,7 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds that are left; negative once it is past."""
+        """Return the seconds that are left; negative once it is past."""
         return self._end - time.monotonic()
 
 
@@ -44,8 +45,8 @@ class HttpReply:
 
 
 def new_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
-    """A client that pools connections, follows no redirect and knows no proxy of the
-    environment.
+    """Return a client that pools connections, follows no redirect and knows no proxy of
+    the environment.
     """
     return httpx.Client(transport=transport, follow_redirects=False, trust_env=False)
 
@@ -62,12 +63,15 @@ def post(
     """POST a JSON body and read the whole reply, at most `limit_bytes` of it, also once
     it is unpacked.
 
-    The deadline holds for all of it, so that a reply which trickles is cut too. Raises
-    ConnectionLost, UnusableAnswer for a reply that is too long, and ModelUnavailable
-    for a redirect, for a reply that is late or packed wrongly, and where nobody
-    listens.
+    The deadline holds for all of it, so that a reply which trickles is cut too.
+
+    Raises:
+        ConnectionLost: The connection broke.
+        UnusableAnswer: The reply is too long.
+        ModelUnavailable: The reply is a redirect, late or packed wrongly, or nobody
+            listens.
     """
-    said = {
+    headers = {
         "Content-Type": "application/json",
         "Accept-Encoding": "identity",
         **authorization(key),
@@ -80,7 +84,7 @@ def post(
                 _whole(
                     client,
                     url,
-                    {"content": body, "headers": said},
+                    {"content": body, "headers": headers},
                     deadline,
                     limit_bytes,
                 )
@@ -123,6 +127,15 @@ def _whole(
     deadline: Deadline,
     limit_bytes: int,
 ) -> HttpReply:
+    """Read a whole reply.
+
+    Args:
+        client: The client.
+        url: The address.
+        sent: The content and the headers.
+        deadline: The deadline.
+        limit_bytes: The greatest size of the reply.
+    """
     with client.stream(
         "POST", url, timeout=max(deadline.left(), 0.0), **sent
     ) as response:

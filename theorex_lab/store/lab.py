@@ -66,9 +66,13 @@ FilePath = str | Path | None
 class Lab:
     """A home: its journal, the views folded from it, its settings and a clock.
 
-    folder: of the home.  config_file: in it, with the settings that were changed.
-    context_file: where the boot context is rendered to by default.  clock: what tells
-    the time here.
+    Attributes:
+        home: The home.
+        folder: The folder of the home.
+        journal: The journal of the home.
+        clock: What tells the time here.
+        config_file: In the folder, with the settings that were changed.
+        context_file: Where the briefing is rendered to by default.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -134,8 +138,8 @@ class Lab:
         embedder: Embedder | None = None,
         **settings: Any,
     ) -> Self:
-        """Open a lab in a folder of its own, for experiments; it is gone when the lab is
-        closed.
+        """Open a lab in a folder of its own, for experiments; it is gone when the lab
+        is closed.
         """
         import tempfile
 
@@ -200,8 +204,8 @@ class Lab:
         return OutcomeLog(self.home)
 
     def in_project(self, project: str) -> Lab:
-        """Return this lab for a project, '' for all; it shares everything with this one,
-        which is the one to close.
+        """Return this lab for a project, '' for all; it shares everything with this
+        one, which is the one to close.
 
         Raises:
             InvalidInput: The project is outside the rule.
@@ -216,7 +220,9 @@ class Lab:
         return other
 
     def agent(self, name: str) -> Agent:
-        """Return an agent of this home. Raises InvalidInput for a name outside the rule."""
+        """Return an agent of this home. Raises InvalidInput for a name outside the
+        rule.
+        """
         return Agent(self, check_agent(name))
 
     def agents(self) -> list[str]:
@@ -326,8 +332,8 @@ class Lab:
         )
 
     def context(self, query: str = "", *, tokens: int | None = None) -> Context:
-        """Return what the next session, or one that begins with this prompt, would be given
-        within `tokens` (default: contextTokens).
+        """Return what the next session, or one that begins with this prompt, would be
+        given within `tokens` (default: contextTokens).
         """
         from theorex_lab.evolution.briefing import boot_context
 
@@ -405,8 +411,8 @@ class Lab:
         return self.journal.last_seq() - n_noted
 
     def route(self, query: str, *, power: Power | None = None, **how: Any) -> Decision:
-        """Return which model a query of an agent, or of nobody, should go to, and why; `power`
-        None: read from the machine. Nothing is called.
+        """Return which model a query of an agent, or of nobody, should go to, and why;
+        `power` None: read from the machine. Nothing is called.
 
         `how` (agent, urgent, context_pct, query_tokens): see
         `theorex_lab.routing.router.route`.
@@ -434,8 +440,8 @@ class Lab:
         return trace_stats(self.views, agent=agent)
 
     def trace(self, trace_id: str) -> Trace:
-        """Return one call of a model, step by step. Raises InvalidInput for an unknown id,
-        naming the nearest.
+        """Return one call of a model, step by step. Raises InvalidInput for an unknown
+        id, naming the nearest.
         """
         from theorex_lab.dispatch.traces import trace
 
@@ -484,8 +490,8 @@ class Lab:
         )
 
     def verify(self) -> Verification:
-        """Read the whole journal, fold every view from nothing and compare; in a project
-        the events counted are its own.
+        """Read the whole journal, fold every view from nothing and compare; in a
+        project the events counted are its own.
         """
         from theorex_lab.journal.view import verify
 
@@ -501,8 +507,8 @@ class Lab:
         return replace(verification, events=counts.total(), kinds=dict(counts))
 
     def bad_events(self) -> list[BadEvent]:
-        """Return the events of the home that were set aside, since their bodies are not what
-        their kinds say.
+        """Return the events of the home that were set aside, since their bodies are not
+        what their kinds say.
 
         They stay in the journal, and nothing is read from them. `erase` takes the ids
         that stand there.
@@ -582,7 +588,9 @@ class Lab:
         return erased_ids
 
     def projects(self) -> list[dict[str, Any]]:
-        """Return the projects that the home has memory of; see `memory.projects.project_rows`."""
+        """Return the projects that the home has memory of; see
+        `memory.projects.project_rows`.
+        """
         from theorex_lab.memory.projects import project_rows
 
         return project_rows(self.home)
@@ -608,8 +616,8 @@ class Lab:
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
-        """Move the bodies of raw events dated before a time (µs UTC) out of the journal's
-        file; see `journal.sqlite.archive`.
+        """Move the bodies of raw events dated before a time (µs UTC) out of the
+        journal's file; see `journal.sqlite.archive`.
 
         With a `project` its own alone.
         """

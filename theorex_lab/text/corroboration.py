@@ -26,7 +26,8 @@ _NEGATION = re.compile(
     r"""
     (?<![\w-])(?:
         not|no|never|nor|none|neither|without|cannot|don?t|didnt|doesnt|wont|shouldnt|mustnt|avoid\w*|refus\w*|reject\w*
-      | declin\w*|forbid\w*|forbad\w*|prohibit\w*|ignor\w*|disregard\w*|distrust\w*|untrusted|malicious|suspicious|dangerous
+      | declin\w*|forbid\w*|forbad\w*|prohibit\w*|ignor\w*|disregard\w*|distrust\w*
+      | untrusted|malicious|suspicious|dangerous
       | nicht|nichts|nie|niemals|nein|kein\w{0,2}|ohne|vermeid\w*|verboten\w*|verweiger\w*
       | ne|pas|jamais|aucun\w?|sans|évit\w+|refuse\w*|nunca|jamás|ningun\w?|evit\w+|não|non
       | не|нет|ни|нельзя|никогда|без|nie|ikke|inte|niet|geen

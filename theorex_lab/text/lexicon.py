@@ -225,7 +225,10 @@ def singular(word: str) -> str:
 
 # Letters with the combining marks that \w leaves out (Arabic, Hebrew, Indic and
 # South-East Asian vowel signs).
-WORD_CHARACTER = r"[\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff\u0e00-\u0edf\u0f71-\u0fbc\u1000-\u109f\u1780-\u17d3]"  # noqa: E501
+WORD_CHARACTER = (
+    r"[\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u06d6-\u06ed"
+    r"\u0900-\u0963\u0966-\u0dff\u0e00-\u0edf\u0f71-\u0fbc\u1000-\u109f\u1780-\u17d3]"
+)
 _HAN_PARTICLES = re.compile("[的了是在和与與我你他她它们們这這那也都就很把被吗嗎呢吧]")
 _HANGUL_PARTICLE = re.compile("(?:에서|에게|으로|을|를|은|는)$")
 _VOWEL_POINTS = re.compile("[\u0640\u064b-\u0652]")

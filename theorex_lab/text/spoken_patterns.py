@@ -123,7 +123,10 @@ MACHINE_LINE = (
         r"|export|async|await|type|struct|interface|if|for|while|switch|case|else|elif|try"
         r"|except|select|insert|update|delete)\b.*[({;=:\[]\s*$"
     ),
-    r"""\s*(?:import|package|from|export|func|def|const|let|var) [\w.{"'(]+(?:\s*$|\s*[=({]|\s+import\b)""",  # noqa: E501
+    (
+        r"""\s*(?:import|package|from|export|func|def|const|let|var) [\w.{"'(]+"""
+        r"(?:\s*$|\s*[=({]|\s+import\b)"
+    ),
     (
         r"\s*(?:sudo|curl|wget|git|npm|npx|pnpm|yarn|pip|uv|go|cargo|docker|kubectl|brew|apt"
         r"|cd|ls|cat|echo|export|mkdir|rm|chmod) (?:-|\S+ -|\S+$|https?:|[\w./-]+/)"

@@ -44,7 +44,10 @@ _SPANS = (
 )
 _SYMBOLS = "\u2190-\u2bff\U0001f000-\U0001faff"
 _EMOJI = rf"[\u00a9\u00ae\u203c\u2049\u2122\u2139\u3030\u303d\u3297\u3299{_SYMBOLS}]"
-_JOINING = "[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\ua840-\ua87f\ua8e0-\uaa7f\ufb50-\ufdff\ufe70-\ufefc]"  # noqa: E501
+_JOINING = (
+    "[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af"
+    "\ua840-\ua87f\ua8e0-\uaa7f\ufb50-\ufdff\ufe70-\ufefc]"
+)
 _FLAGS = ("gbeng", "gbsct", "gbwls")
 _HOLD_TEXT = (str, list, dict, tuple)
 _hidden: frozenset[str] = frozenset()

@@ -231,9 +231,12 @@ def signals_of(event: Event) -> list[str]:
     ...     "response": "Exit code 1\\n--- FAIL: TestSync",
     ...     "ok": True,
     ... }
-    >>> signals_of(new_event("tool_used", body, agent="main", at=0))
-    ['log_error', 'errsig:--- FAIL: TestSync', 'tool:bash', 'command:go test', 'class:a failed test']
-    """  # noqa: E501
+    >>> signals = signals_of(new_event("tool_used", body, agent="main", at=0))
+    >>> signals[:3]
+    ['log_error', 'errsig:--- FAIL: TestSync', 'tool:bash']
+    >>> signals[3:]
+    ['command:go test', 'class:a failed test']
+    """
     body, response = event.body, event.body.get("response", "")
     error = one_line(error_line(response), _ERROR_CHARACTERS)
     tool = body["tool"].rpartition("__")[2].lower()

@@ -159,7 +159,9 @@ def tier_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
                 "created_at": skill.created_at.isoformat(),
                 "theorex": {"agent": skill.agent, "source": skill.source},
             }
-            text = f"{front_matter({**told_of, 'source': told_of.pop('origin'), **about})}\n{skill.body}"  # noqa: E501
+            origin = told_of.pop("origin")
+            head = front_matter({**told_of, "source": origin, **about})
+            text = f"{head}\n{skill.body}"
             yield f"skills/*/{SKILL}", f"skills/{portable(skill.name)}/{SKILL}", text
     for event in home.journal.tail(0, kinds=["post_run"]):
         if agent in (None, event.agent) and event.session:

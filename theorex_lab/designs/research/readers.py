@@ -92,7 +92,9 @@ def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
     A name is the label of the whole; what cites a label within it, such as an
     equation's, uses the statement that holds it.
 
-    >>> text = r"\begin{lemma}\label{a}A\end{lemma} \begin{theorem}\label{b}B\end{theorem}\begin{proof}\uses{a}C\end{proof}"
+    >>> lemma = r"\begin{lemma}\label{a}A\end{lemma}"
+    >>> theorem = r"\begin{theorem}\label{b}B\end{theorem}"
+    >>> text = lemma + theorem + r"\begin{proof}\uses{a}C\end{proof}"
     >>> blueprint([("one.tex", text)], "x").links
     [('b', 'a', 'uses')]
     """  # noqa: E501

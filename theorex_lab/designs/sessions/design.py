@@ -85,7 +85,7 @@ def _digest_idle(home: Home, agent: str | None) -> str:
     return digest_idle(home, agent)
 
 
-def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
+def _api(home: Home, searcher: Callable[[], Any]) -> DesignApi:
     from theorex_lab.designs.sessions.face import Sessions
 
     return Sessions(home, searcher)
@@ -156,7 +156,7 @@ SECTIONS = (
 
 DESIGN = Design(
     name="sessions",
-    api=_face,
+    api=_api,
     kinds=KINDS,
     sections=SECTIONS,
     settings=SessionSettings,

@@ -23,21 +23,29 @@ from theorex_lab.text.paths import quoted_path
 
 
 class Check(NamedTuple):
-    """A check that was run: its event's place among the session's, its command's
-    family, and whether it passed.
+    """A check that was run.
 
-    error: its class where it failed, else ''.
+    Attributes:
+        position: The position of its event among the session's.
+        family: The family of its command.
+        passed: Whether it passed.
+        error: The class of its error where it failed, else ''.
     """
 
-    place: int
+    position: int
     family: str
     passed: bool
     error: str
 
 
 class FixedFailure(NamedTuple):
-    """From red to green: a check's family, the class of its error, the files edited
-    between, and the events of it all.
+    """A check that failed and later passed.
+
+    Attributes:
+        family: The check's family.
+        error: The class of its error.
+        files: The files edited between.
+        events: The events of it all: the failure, the edits, the check that passed.
     """
 
     family: str
@@ -73,7 +81,7 @@ def fixed_in(events: Sequence[Event]) -> Iterator[FixedFailure]:
         failure = first_failure.pop(check.family, None)
         if failure is None:
             continue
-        between = events[failure.place : check.place]
+        between = events[failure.position : check.position]
         edits = [
             event for event in between if event.kind == "tool_used" and edited(event)
         ]
@@ -82,7 +90,7 @@ def fixed_in(events: Sequence[Event]) -> Iterator[FixedFailure]:
                 check.family,
                 failure.error,
                 tuple(_edited_files(edits)),
-                (events[failure.place], *edits, events[check.place]),
+                (events[failure.position], *edits, events[check.position]),
             )
 
 
@@ -133,8 +141,8 @@ _ABOUT_FIX = re.compile(
     r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b",
     re.I,
 )
-_HEARD = 20  # sentences after a fix among which the one about it is sought
-_FILES = 4  # that the text of a fix names
+_MOST_SENTENCES = 20  # sentences after a fix among which the one about it is sought
+_MOST_FILES_NAMED = 4  # that the text of a fix names
 _ALL_GONE = "files that are gone"
 _HOUR = 3_600_000_000  # µs
 
@@ -147,40 +155,65 @@ def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
     checks: {family: how it went}, commits: [text], events: [ids], first_at, last_at:
     µs, source: the least trusted that spoke}
     """
-    prompts = [event for event in events if event.kind == "prompt"]
+    tools = [event for event in events if event.kind == "tool_used"]
+    last_message = _last_message(events)
+    edits = _edited_files(tools)
+    requests = _requests(events)
+    endings = _first_sentences(last_message, _ENDED)
+    if not requests and not endings and not edits:
+        return None
+    commits = _commits(tools)[-3:]
+    return {
+        "asked": requests,
+        "ended": endings,
+        "open": _left_open(last_message, endings),
+        "edited": dict(edits.most_common(MOST_FILES)),
+        "read": len(_read_files(tools) - edits.keys()),
+        "checks": _checks(events),
+        "commits": [text for text, _ in commits],
+        "events": _event_ids([*requests, *endings], tools, commits),
+        "first_at": events[0].at,
+        "last_at": events[-1].at,
+        "source": _least_trusted(events),
+    }
+
+
+def _last_message(events: Iterable[Event]) -> list[Event]:
+    """Return the last message of the session's own agent, in a list; [] without one."""
     messages = [
         event
         for event in events
         if event.kind in MESSAGES and not event.body.get("subagent")
     ]
-    tools = [event for event in events if event.kind == "tool_used"]
-    edits = _edited_files(tools)
-    asked = _first_sentences(prompts[:2], 2)
+    return messages[-1:]
+
+
+def _requests(events: Iterable[Event]) -> list[tuple[str, str]]:
+    """Return what was asked first, and last: sentences, each with the id of its event."""
+    prompts = [event for event in events if event.kind == "prompt"]
+    requests = _first_sentences(prompts[:2], 2)
     if len(prompts) > 2:
-        asked += _first_sentences(prompts[-1:], 1)
-    ended = _first_sentences(messages[-1:], _ENDED)
-    if not asked and not ended and not edits:
-        return None
-    commits = _commits(tools)[-3:]
-    event_ids = [event_id for _, event_id in asked + ended]
-    event_ids += [event.id for event in tools if edited(event)]
-    event_ids += [event_id for _, event_id in commits]
-    read_files: set[str] = set()
+        requests += _first_sentences(prompts[-1:], 1)
+    return requests
+
+
+def _read_files(tools: Iterable[Event]) -> set[str]:
+    files: set[str] = set()
     for event in tools:
-        read_files.update(read(event))
-    return {
-        "asked": asked,
-        "ended": ended,
-        "open": _left_open(messages[-1:], ended),
-        "edited": dict(edits.most_common(MOST_FILES)),
-        "read": len(read_files - edits.keys()),
-        "checks": _checks(events),
-        "commits": [text for text, _ in commits],
-        "events": list(dict.fromkeys(event_ids)),
-        "first_at": events[0].at,
-        "last_at": events[-1].at,
-        "source": _least_trusted(events),
-    }
+        files.update(read(event))
+    return files
+
+
+def _event_ids(
+    sentences: Iterable[tuple[str, str]],
+    tools: Iterable[Event],
+    commits: Iterable[tuple[str, str]],
+) -> list[str]:
+    """Return the ids of the events that a digest rests on, each once."""
+    ids = [event_id for _, event_id in sentences]
+    ids += [event.id for event in tools if edited(event)]
+    ids += [event_id for _, event_id in commits]
+    return list(dict.fromkeys(ids))
 
 
 def _commits(tools: Iterable[Event]) -> list[tuple[str, str]]:
@@ -309,7 +342,7 @@ def text_now(event: Event, names: Mapping[str, str]) -> str:
 
 
 def _fixed_files(paths: Sequence[str]) -> str:
-    ends = list(shortest_ends(paths).values())[:_FILES]
+    ends = list(shortest_ends(paths).values())[:_MOST_FILES_NAMED]
     return ", ".join(map(quoted_path, ends))
 
 
@@ -444,11 +477,13 @@ def _explanation(
     for event in events:
         if event.seq > green.seq and event.kind in MESSAGES:
             pairs += [(sentence, event) for sentence in sentences_in(event)]
-    about_fix = [pair for pair in pairs[:_HEARD] if _ABOUT_FIX.search(pair[0].text)]
+    about_fix = [
+        pair for pair in pairs[:_MOST_SENTENCES] if _ABOUT_FIX.search(pair[0].text)
+    ]
     return max(about_fix, key=lambda pair: pair[0].worth, default=None)
 
 
 def agents_of(home: Home) -> list[str]:
-    """Who has said something in a session, or done something there."""
+    """Return who has said something in a session, or done something there."""
     with home.views.reading(MessageStore) as view:
         return list(dict.fromkeys(name.partition("/")[0] for name in view.sessions))

@@ -23,14 +23,14 @@ class Sessions(DesignApi):
     """
 
     def rules(self) -> list[StandingRule]:
-        """The rules of users that stand, often and lately given first; see
+        """Return the rules of users that stand, often and lately given first; see
         `rules.standing_rules`.
         """
         return standing_rules(self.home, self.home.clock.now())
 
     def files(self, query: str = "") -> list[NeededFile]:
-        """The files that will probably be needed, for a query where one is given; see
-        `said.needed_files`.
+        """Return the files that will probably be needed, for a query where one is
+        given; see `said.needed_files`.
         """
         return needed_files(self.home, self.home.clock.now(), query)
 

@@ -31,8 +31,12 @@ _MOST_STARS = 4  # of a pattern that is tried on names
 
 
 class FileSighting(NamedTuple):
-    """A file that was surely there: when (µs), in which event (its seq), and under
-    which name.
+    """A file that was surely there.
+
+    Attributes:
+        at: When (µs) it was.
+        seq: The seq of the event.
+        path: Its name at that time.
     """
 
     at: int
@@ -79,8 +83,8 @@ def _stated_steps(pair: Any) -> Iterator[FileStep]:
 
 
 def names_now(touched: Sequence[FileSighting], moves: Iterable[FileMoves]) -> list[str]:
-    """The name that each file of `touched` has after all moves, GONE for one that is
-    gone.
+    """Return the name that each file of `touched` has after all moves, GONE for one
+    that is gone.
 
     >>> moves = [
     ...     FileMoves(2, 2, steps_of("git mv lib src")),
@@ -122,11 +126,14 @@ def _time_of(
 
 
 class _Tree:
-    """The names of files that are there, each with its rows, and what is known of
-    folders.
+    """The names of files that exist, each with its rows, and what is known of folders.
 
-    folders: how many of the files each holds.  made: folders that were made.  left:
-    those whose last file went.
+    Attributes:
+        rows: By name of a file its rows.
+        folders: How many of the files each folder holds.
+        made: Folders that were made.
+        left: Folders whose last file went.
+        removed: By name of a removed file its rows.
     """
 
     def __init__(self) -> None:
@@ -190,7 +197,9 @@ class _Tree:
         return list(sources)
 
     def _matches(self, folder: str, path: str) -> list[str]:
-        """Return the files and folders that a path, or a pattern, in a folder stands for."""
+        """Return the files and folders that a path, or a pattern, in a folder stands
+        for.
+        """
         is_pattern = path.startswith(PATTERN)
         name = joined_path(folder, path.removeprefix(PATTERN))
         if not name or (is_pattern and path.count("*") > _MOST_STARS):
@@ -253,8 +262,8 @@ class _Tree:
                 self._put(new_name, rows)
 
     def _target(self, step: FileStep, source: str) -> str | None:
-        """Return the new name of a file or folder; None where it leads elsewhere, or can be
-        read in two ways.
+        """Return the new name of a file or folder; None where it leads elsewhere, or
+        can be read in two ways.
         """
         if step.target == ELSEWHERE or step.target.startswith(PATTERN):
             return None
@@ -271,8 +280,8 @@ class _Tree:
         return path
 
     def _target_path(self, step: FileStep) -> str | None:
-        """Return the target as a path: in the folder in which it is a folder, else in the
-        first one.
+        """Return the target as a path: in the folder in which it is a folder, else in
+        the first one.
         """
         paths = [joined_path(folder, step.target) for folder in step.folders]
         for path in paths:
@@ -281,8 +290,8 @@ class _Tree:
         return paths[0]
 
     def _is_into(self, step: FileStep, path: str, source: str) -> bool | None:
-        """Return whether a source moves into a target rather than being named like it; None
-        where it can be read in two ways.
+        """Return whether a source moves into a target rather than being named like it;
+        None where it can be read in two ways.
         """
         if self._is_folder(path):
             return True
@@ -294,8 +303,8 @@ class _Tree:
         return path == "" or path in self.folders or path in self.made
 
     def _guess(self, target: str, path: str, source: str) -> bool | None:
-        """Return whether a name that nothing is known of is a folder; None where it may be
-        or not.
+        """Return whether a name that nothing is known of is a folder; None where it may
+        be or not.
         """
         is_file = source in self.rows
         if target.endswith("/") and is_file:

@@ -61,13 +61,17 @@ _USED = ("session", "project", "word")  # columns of a use of a word
 class MessageStore(View):
     """Sentences, one row each, and the words of each session.
 
-    sentences: seq and number (of the sentence in its event), at (µs), text, project,
-    session, agent (numbers of names), trust, user (1 for what a user said), own (0 for
-    what may be pasted), written (1 for a note that was written to be kept), standing
-    and worth (0..1).  events: of each sentence the id of its event.  first_word: of
-    each text where its words begin in `held`.  used: session, project, word, each
-    triple once.  ends: of each session project, first_at, last_at (µs), first_seq,
-    last_seq, and the seq up to which it was digested.
+    Attributes:
+        sentences: The columns seq and number (of the sentence in its event), at (µs),
+            text, project, session, agent (numbers of names), trust, user (1 for what a
+            user said), own (0 for what may be pasted), written (1 for a note that was
+            written to be kept), standing and worth (0..1).
+        events: Of each sentence the id of its event.
+        first_word: Of each text where its words begin in `held`.
+        held: The words of the texts, one text after the other.
+        used: The columns session, project, word, each triple once.
+        ends: Of each session project, first_at, last_at (µs), first_seq, last_seq, and
+            the seq up to which it was digested.
     """
 
     name = "said"
@@ -137,8 +141,8 @@ class MessageStore(View):
             digested[row] = max(int(digested[row]), event.body["upto"])
 
     def _session(self, event: Event) -> int:
-        """Return the row of the event's session: what is of no session is one of its own a
-        day.
+        """Return the row of the event's session: what is of no session is one of its
+        own a day.
         """
         name = event.session or event.at // MICROSECONDS_PER_DAY
         row = self.sessions.number(f"{event.agent}/{name}")
@@ -232,8 +236,11 @@ def _tool_text(event: Event) -> str:
 
 
 class WordWeights(NamedTuple):
-    """By number of a word: idf, 0 where it is in more than a fifth of the sessions, and
-    live, how lately it was in use.
+    """What the words tell, by number of a word.
+
+    Attributes:
+        idf: 0 where it is in more than a fifth of the sessions.
+        live: How lately it was in use.
     """
 
     idf: Floats
@@ -278,13 +285,15 @@ def _paths(event: Event, use: str) -> list[str]:
 
 
 class FileTouches(View):
-    """One row a file, session and day: project, path, session (numbers of names), day,
-    last_at (µs), weight, edited.
+    """One row a file, session and day.
 
-    weight: EDIT_WEIGHT where it was edited that day, else 1.  count: how often.
-    events: of each row the last event. sure_at, sure_seq: of its last touch by a call
-    that did not fail, 0 without one.  moves: of each call that moved or removed files
-    project, at, seq, and its steps in `steps`, as JSON.
+    Attributes:
+        rows: The columns project, path, session (numbers of names), day, last_at (µs)
+            and last_seq (of the last event), edits (how often it was edited), count
+            (how often it was touched), sure_at and sure_seq (of the last touch by a
+            call that did not fail, 0 without one).
+        moves: Of each call that moved or removed files project, at, seq.
+        steps: The steps of each of these calls, as JSON.
     """
 
     name = "touches"
@@ -307,8 +316,8 @@ class FileTouches(View):
         self._rows = {key: row for row, key in enumerate(keys)}
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in the paths that tools read and edited; of a call that failed what it read
-        alone.
+        """Take in the paths that tools read and edited; of a call that failed what it
+        read alone.
         """
         for event in events:
             edited_paths = edited(event)
@@ -352,8 +361,8 @@ class FileTouches(View):
         return np.flatnonzero(is_inside)
 
     def names_of(self, rows: Ints, now: int) -> list[str]:
-        """Return the names that the files of these rows have at a time (µs), GONE for those
-        that are not there any more.
+        """Return the names that the files of these rows have at a time (µs), GONE for
+        those that are not there any more.
         """
         names = [self.paths[path] for path in self.rows["path"][rows].tolist()]
         moves = self._moves_by_project(now)
@@ -411,9 +420,16 @@ def names_now_in(home: Home, now: int) -> dict[str, str]:
 
 
 class NeededFile(NamedTuple):
-    """A file: its project and path, the shortest end of the path that no other has, how
-    much it will be needed, and when (µs) it was last touched, in which event (its seq),
-    and how often it was edited then.
+    """A file that may be needed.
+
+    Attributes:
+        project: Its project.
+        path: Its path.
+        end: The shortest end of the path that no other has.
+        score: How much it will be needed.
+        last_at: When (µs) it was last touched.
+        last_seq: The seq of the event in which it was.
+        edits: How often it was edited then.
     """
 
     project: str
@@ -471,9 +487,11 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
 class _Touches(NamedTuple):
     """Touches of files that exist now, row by row.
 
-    table: the columns of `FileTouches.rows`.  number: of each row its file, a position
-    in `files`.  files: project and path of each file, by the names of now.  sessions:
-    the names of the sessions in the table, by number.
+    Attributes:
+        table: The columns of `FileTouches.rows`.
+        number: Of each row its file, a position in `files`.
+        files: Project and path of each file, by the names of now.
+        sessions: The names of the sessions in the table, by number.
     """
 
     table: dict[str, NDArray[Any]]
@@ -655,9 +673,17 @@ _SHORT_FACTOR = 0.4
 
 
 class RememberedSentence(NamedTuple):
-    """A sentence: its item's id, its text, when (µs) and by whom it was said last, in
-    which session, how far it is trusted, how far it stands as a rule, and on how many
-    days it was said.
+    """A sentence that was said in a session.
+
+    Attributes:
+        item: Its item's id.
+        text: Its text.
+        at: When (µs) it was said last.
+        agent: By whose agent.
+        session: In which session.
+        trust: How far it is trusted.
+        standing: How far it stands as a rule.
+        days: On how many days it was said.
     """
 
     item: str
@@ -676,8 +702,11 @@ class RememberedSentence(NamedTuple):
 
 
 class DistinctTexts(NamedTuple):
-    """Texts that were said, each once: a row in which it was, and on how many days it
-    was.
+    """Texts that were said, each once.
+
+    Attributes:
+        rows: A row in which each was said.
+        days: On how many days each was.
     """
 
     rows: Ints
@@ -798,7 +827,8 @@ def _covering(
         return
     numbers, first = view.words_of(view.sentences["text"][rows])
     words_at = [part.tolist() for part in np.split(numbers, first[1:])]
-    total_at = [sum(weight[word] for word in text_words) for text_words in words_at]
+
+    total_at = [_total(weight, text_words) for text_words in words_at]
     heap = [
         (-rate, position) for position, rate in enumerate(rates.tolist()) if rate > 0
     ]
@@ -806,10 +836,14 @@ def _covering(
     while heap:
         negative_rate, position = heapq.heappop(heap)
         text_words = words_at[position]
-        left = sum(weight[word] for word in text_words if word not in covered)
+        left = _total(weight, [word for word in text_words if word not in covered])
         rate_now = float(rates[position] * left / total_at[position])
         if rate_now >= -negative_rate - 1e-12:
             covered.update(text_words)
             yield position
         elif rate_now > 0:
             heapq.heappush(heap, (-rate_now, position))
+
+
+def _total(weight: Floats, word_numbers: Iterable[int]) -> Any:
+    return sum(weight[word] for word in word_numbers)

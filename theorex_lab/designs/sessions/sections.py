@@ -78,7 +78,7 @@ _FILE = 1.0
 
 
 def day_of(at: int) -> str:
-    """The day of a moment (µs UTC).
+    """Return the day of a moment (µs UTC).
 
     >>> day_of(0)
     '1970-01-01'
@@ -360,10 +360,13 @@ _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 
 @dataclass
 class StandingRule:
-    """A rule in the words in which it was last given. said: each time that it was,
-    oldest first.  projects: where.
+    """A rule in the words in which it was last given.
 
-    taken_back: projects in which a later word took it back.
+    Attributes:
+        directive: What it says to do or not to do.
+        said: Each time that it was given, oldest first.
+        projects: Where it was given.
+        taken_back: The projects in which a later word took it back.
     """
 
     directive: Directive
@@ -399,6 +402,18 @@ class StandingRule:
         if self.taken_back & {"", project}:
             return False
         return bool(self.projects & {"", project}) or self.is_personal
+
+    def give(
+        self, directive: Directive, sentence: RememberedSentence, project: str
+    ) -> None:
+        """Note that a sentence gave it in a project, '' for all."""
+        self.directive = directive
+        self.said.append(sentence)
+        self.projects.add(project)
+        if project:
+            self.taken_back.discard(project)
+        else:
+            self.taken_back.clear()
 
 
 def standing_rules(home: Home, now: int) -> list[StandingRule]:
@@ -487,34 +502,44 @@ def _merged(
         sentences_in_time: Each sentence that gives a rule or takes one back, with its
             project, oldest first.
     """
-    rules: dict[int, StandingRule] = {}
-    numbers_by_stem: dict[str, set[int]] = defaultdict(set)
-    for number, (sentence, project) in enumerate(sentences_in_time):
+    rules: list[StandingRule] = []
+    numbers_by_stem: dict[str, set[int]] = defaultdict(set)  # positions in `rules`
+    for sentence, project in sentences_in_time:
         directive = _directive_of(sentence.text)
         rule_stems = directive.subject | directive.replaces
         near: set[int] = set()
         for stem in rule_stems:
             near |= numbers_by_stem[stem]
-        rule_number = number
-        for near_number in sorted(near):
-            if reverses(directive, rules[near_number].directive):
-                rules[near_number].projects.discard(project)
-                rules[near_number].taken_back.add(project)
-            elif rule_number == number and same_rule(
-                directive, rules[near_number].directive
-            ):
-                rule_number = near_number
-        rule = rules.setdefault(rule_number, StandingRule(directive, []))
-        rule.directive = directive
-        rule.said.append(sentence)
-        rule.projects.add(project)
-        if project:
-            rule.taken_back.discard(project)
-        else:
-            rule.taken_back.clear()
+        number = _take_back_and_match(rules, sorted(near), directive, project)
+        if number is None:
+            number = len(rules)
+            rules.append(StandingRule(directive, []))
+        rules[number].give(directive, sentence, project)
         for stem in rule_stems:
-            numbers_by_stem[stem].add(rule_number)
-    return list(rules.values())
+            numbers_by_stem[stem].add(number)
+    return rules
+
+
+def _take_back_and_match(
+    rules: Sequence[StandingRule],
+    near: Iterable[int],
+    directive: Directive,
+    project: str,
+) -> int | None:
+    """Take back in a project the rules that a directive reverses; return the number of
+    the first one that it repeats, None without one.
+
+    near: numbers of the rules about the same.
+    """
+    repeated = None
+    for number in near:
+        rule = rules[number]
+        if reverses(directive, rule.directive):
+            rule.projects.discard(project)
+            rule.taken_back.add(project)
+        elif repeated is None and same_rule(directive, rule.directive):
+            repeated = number
+    return repeated
 
 
 def _directive_of(text: str) -> Directive:

@@ -20,8 +20,14 @@ _LONGEST_WORD = 40
 
 
 class NumberedSentence(NamedTuple):
-    """A sentence: its number within its event, its text, how far it stands as a rule
-    (0..1), its worth (0..1), and whether it is surely its speaker's own word.
+    """A sentence of an event.
+
+    Attributes:
+        number: Its number within its event.
+        text: Its text.
+        standing: How far it stands as a rule (0..1).
+        worth: Its worth (0..1).
+        own: Whether it is surely its speaker's own word.
     """
 
     number: int
@@ -32,7 +38,7 @@ class NumberedSentence(NamedTuple):
 
 
 def words(text: str) -> set[str]:
-    """The words of at least four characters, in lower case.
+    """Return the words of at least four characters, in lower case.
 
     >>> sorted(words("Use the TTL cache, always."))
     ['always', 'cache']
@@ -41,7 +47,7 @@ def words(text: str) -> set[str]:
 
 
 def speaker(body: Body) -> Speaker:
-    """Who speaks in what was captured: its user, or an agent."""
+    """Return who speaks in what was captured: its user, or an agent."""
     return "user" if body.get("source") == "user" else "agent"
 
 
@@ -65,13 +71,13 @@ def sentences(text: str, by: Speaker) -> tuple[NumberedSentence, ...]:
 
 
 def said_in(event: Event) -> str:
-    """The text that an event holds; '' where a file of events left it out."""
+    """Return the text that an event holds; '' where a file of events left it out."""
     return str(event.body.get(TEXT_OF[event.kind], ""))
 
 
 def sentences_in(event: Event) -> tuple[NumberedSentence, ...]:
-    """The sentences that an event holds: of a helper's message none, nor of a fix or of
-    what to avoid, which fade and are confirmed in a section of their own.
+    """Return the sentences that an event holds: of a helper's message none, nor of a
+    fix or of what to avoid, which fade and are confirmed in a section of their own.
     """
     if event.body.get("subagent") or event.body.get("type") in (FIX_TYPE, AVOID_TYPE):
         return ()
@@ -79,7 +85,7 @@ def sentences_in(event: Event) -> tuple[NumberedSentence, ...]:
 
 
 def item_id(event_id: str, number: int) -> str:
-    """The id under which search knows a sentence of an event.
+    """Return the id under which search knows a sentence of an event.
 
     >>> item_id("01ab", 2)
     '01ab.2'
@@ -88,5 +94,5 @@ def item_id(event_id: str, number: int) -> str:
 
 
 def holder_of(item: str) -> str:
-    """The id of the event that holds a sentence."""
+    """Return the id of the event that holds a sentence."""
     return item.partition(".")[0]

@@ -130,7 +130,7 @@ def _concept_keys(
 
 
 def _keys(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
-    """One key for an agent's concept: 53 bits of concept, the agent above them."""
+    """Return one key for an agent's concept: 53 bits of concept, the agent above them."""
     return (agent.astype(np.uint64) << np.uint64(53)) + concept_id.astype(np.uint64)
 
 

@@ -65,19 +65,23 @@ class Axon(View):
     """Concepts (one row per agent and concept), links between them, and which
     observation mentions what.
 
-    concepts: concept_id, agent, count, fix_count (mentions in a trace_fix), first_seen,
-    last_seen (µs), source_weight
-        (0..1), sentiment_sum (Σ sentiment × count), type (of the last mention),
-        node_type (what kind of node a file stated; 0 is a concept), trust (see
-        affirmed), tier (as last scanned; NEUTRAL = not yet), alive, decayed (n × 6: Σ
-        2^(−age/h) at last_seen). affirmed, refused, heard: highest trust (−1: none) of
-        the mentions by an agent or a user, of those that refuse it, and of those by
-        anybody else; trust is the first of them that there is.  own_count,
-        own_fix_count, own_first_seen, own_last_seen: over the affirming mentions alone.
-    links: a < b (rows of concepts), count of texts that mention both (0 = dropped),
-    last_seen (µs). observations: seq, at (µs), agent, type, trust, project ('' for
-    none).  mentions: observation and concept rows. entered: pairs of concept row and
-    project, of what came in without an observation.
+    Attributes:
+        concepts: The columns concept_id, agent, count, fix_count (mentions in a
+            trace_fix), first_seen, last_seen (µs), source_weight (0..1), sentiment_sum
+            (Σ sentiment × count), type (of the last mention), node_type (what kind of
+            node a file stated; 0 is a concept), tier (as last scanned; NEUTRAL = not
+            yet), alive, decayed (n × 6: Σ 2^(−age/h) at last_seen). affirmed, refused,
+            heard: highest trust (−1: none) of the mentions by an agent or a user, of
+            those that refuse it, and of those by anybody else; trust is the first of
+            them that there is. own_count, own_fix_count, own_first_seen,
+            own_last_seen: over the affirming mentions alone.
+        links: The columns a < b (rows of concepts), count of texts that mention both
+            (0 = dropped), last_seen (µs).
+        observations: The columns seq, at (µs), agent, type, trust, project ('' for
+            none).
+        mentions: Rows of observations and of the concepts that they mention.
+        entered: Pairs of concept row and project, of what came in without an
+            observation.
     """
 
     name = "axon"
@@ -169,8 +173,8 @@ class Axon(View):
     def rows_of(
         self, agents: Iterable[str] | None = None, among: Mask | None = None
     ) -> Ints:
-        """Return the rows of the living concepts of these agents, or of all; with a mask
-        such as `within` gives, of those in it.
+        """Return the rows of the living concepts of these agents, or of all; with a
+        mask such as `within` gives, of those in it.
         """
         mask = self.concepts["alive"]
         if agents is not None:
@@ -201,8 +205,8 @@ class Axon(View):
         return ~mask if alone else mask
 
     def observed_within(self, projects: Iterable[str] | None) -> Mask:
-        """Return a mask of the observations that are of one of these projects or of none;
-        None: of all.
+        """Return a mask of the observations that are of one of these projects or of
+        none; None: of all.
         """
         if projects is None:
             return np.ones(len(self.observations), bool)
@@ -282,10 +286,7 @@ class Axon(View):
             refused = body.get("refused", ())
             mention_refused += [concept[0] in refused for concept in concepts]
             if not body.get("counted", True):
-                faded = body["faded"]
-                mention_rows += [
-                    self._known_row(agent, concept, faded) for concept in concepts
-                ]
+                mention_rows += self._known_rows(agent, concepts, body["faded"])
                 mention_counts += [0] * len(concepts)
                 continue
             rows = [self._find_row(agent, concept) for concept in concepts]
@@ -324,8 +325,8 @@ class Axon(View):
             self.link_counts.take_in(links, at[link_events])
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
-        """Return the row of a mentioned concept; a new one gets its identity here and its
-        numbers afterwards.
+        """Return the row of a mentioned concept; a new one gets its identity here and
+        its numbers afterwards.
         """
         rows = self._rows()
         key = (agent, concept[0])
@@ -335,19 +336,22 @@ class Axon(View):
             rows[key] = row
         return row
 
-    def _known_row(
-        self, agent: int, concept: Sequence[Any], faded: Sequence[int]
-    ) -> int:
-        """Return the living row of a concept whose numbers are known already, else one that
-        is gone.
+    def _known_rows(
+        self, agent: int, concepts: Iterable[Sequence[Any]], faded: Sequence[int]
+    ) -> list[int]:
+        """Return the living rows of concepts whose numbers are known already; for those
+        that are gone, new rows that do not live.
         """
-        row = None
-        if concept[0] not in faded:
-            row = self._rows().get((agent, concept[0]))
-        if row is None:
-            row = self._new_row(agent, concept)
-            self.concepts.put(row, alive=False, first_seen=0, last_seen=0)
-        return row
+        rows = []
+        for concept in concepts:
+            row = None
+            if concept[0] not in faded:
+                row = self._rows().get((agent, concept[0]))
+            if row is None:
+                row = self._new_row(agent, concept)
+                self.concepts.put(row, alive=False, first_seen=0, last_seen=0)
+            rows.append(row)
+        return rows
 
     def _new_row(self, agent: int, concept: Sequence[Any]) -> int:
         self.labels.append(concept[1])
@@ -416,8 +420,8 @@ class Axon(View):
         return [links[key] for key in all_keys]
 
     def _graduate(self, event: Event) -> None:
-        """Let a concept enter with every mention that short-term memory counted, each at
-        its own time.
+        """Let a concept enter with every mention that short-term memory counted, each
+        at its own time.
         """
         body = event.body
         agent = self.agents.number(event.agent)
@@ -446,8 +450,8 @@ class Axon(View):
         )
 
     def _fold_imported(self, events: Sequence[Event]) -> None:
-        """Take in distinct concepts as a file stated them; of what was known already the
-        larger number stays.
+        """Take in distinct concepts as a file stated them; of what was known already
+        the larger number stays.
         """
         bodies = [event.body for event in events]
         row_numbers = []

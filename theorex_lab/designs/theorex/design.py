@@ -133,7 +133,7 @@ def _in_places(home: Home, *, agent: str | None = None) -> list[Path]:
     return in_places(home, agent=agent)
 
 
-def _face(home: Home, searcher: Callable[[], Any]) -> DesignApi:
+def _api(home: Home, searcher: Callable[[], Any]) -> DesignApi:
     from theorex_lab.designs.theorex.face import Theorex
 
     return Theorex(home, searcher)
@@ -249,7 +249,7 @@ def _consolidated(home: Home) -> Mapping[tuple[str, str], int]:
 
 DESIGN = Design(
     name="theorex",
-    api=_face,
+    api=_api,
     tools=_tools,
     kinds=KINDS,
     upcasters=UPCASTERS,

@@ -40,16 +40,18 @@ class Theorex(DesignApi):
     refine = on_home(upkeep.refine)
 
     def observation_types(self) -> list[str]:
-        """The types of observation that were written here, in order of their first."""
+        """Return the types of observation that were written here, in order of their
+        first.
+        """
         return list(self.home.views.get(Axon).types)
 
     def axon(self, *, agents: Sequence[str] | None = None) -> answers.AxonView:
-        """The concepts of all agents, or of these, as tables and graphs."""
+        """Return the concepts of all agents, or of these, as tables and graphs."""
         return answers.AxonView(self.home, agents)
 
     def sessions(self, *, agent: str = "main") -> list[str]:
-        """The agent's sessions that have events which were not flushed; in a project
-        those with events of it.
+        """Return the agent's sessions that have events which were not flushed; in a
+        project those with events of it.
         """
         return [
             name
@@ -59,13 +61,13 @@ class Theorex(DesignApi):
         ]
 
     def query_shared(self, query: str = "", *, limit: int = 10) -> Any:
-        """The concepts of the shared web that answer the query best; without one the
-        best of all.
+        """Return the concepts of the shared web that answer the query best; without one
+        the best of all.
         """
         return answers.query_shared(self.searcher, query, limit=limit)
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
-        """What a running session knows now: the agent's hottest concepts, and what was
-        lately kept.
+        """Return what a running session knows now: the agent's hottest concepts, and
+        what was lately kept.
         """
         return str(self.flash_context(session, agent=agent).text)

@@ -69,8 +69,15 @@ SOURCES = {number: name for name, number in reversed(TRUST.items())}
 
 
 class ExportSource(NamedTuple):
-    """What an export reads: views whose locks are held, their home, the present (µs),
-    and whose memory it is.
+    """What an export reads.
+
+    Attributes:
+        axon: The concepts; the locks of all three views are held.
+        shared: The shared web.
+        short_term: The short-term memory.
+        home: The home of the views.
+        now: The present (µs).
+        agents: Whose memory it is.
     """
 
     axon: Axon
@@ -223,7 +230,11 @@ class _Speaker(NamedTuple):
     """An agent whose numbers may speak for a concept of the shared web; the greatest
     does.
 
-    row: of its concept in the axon.
+    Attributes:
+        source_weight: How much the agent's word weighs.
+        last_seen: When (µs) the agent mentioned it last.
+        agent: The agent's name.
+        row: The row of its concept in the axon.
     """
 
     source_weight: float

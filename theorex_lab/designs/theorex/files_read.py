@@ -237,6 +237,13 @@ def shared_events(
         for agent, (first_id, second_id, count, last_seen) in agent_links:
             row = [*sorted((first_id, second_id)), count, last_seen]
             rows_of.setdefault((agent, "links"), []).append(row)
+    yield from _shared_parts(rows_of, importing)
+
+
+def _shared_parts(
+    rows_of: dict[tuple[str, str], list[Any]], importing: ImportOptions
+) -> Read:
+    """Yield the rows of each agent and part of the shared web, so many in one event."""
     for (agent, name), rows in rows_of.items():
         for part in _parts(rows):
             body = {"concepts": [], "links": [], name: part}

@@ -37,7 +37,11 @@ _BROKEN_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?…?$")
 
 
 class Flash(View):
-    """The events of each session that were not flushed yet: seq, agent, session."""
+    """The events of each session that were not flushed yet.
+
+    Attributes:
+        events: The columns seq, agent and session.
+    """
 
     name = "flash"
     code = 1
@@ -72,8 +76,8 @@ class Flash(View):
         table.extend(("seq", "agent", "session"), new)
 
     def pending(self, agent: str, session: str) -> list[int]:
-        """Return the seqs of the agent's events in the session that were not flushed, in
-        order.
+        """Return the seqs of the agent's events in the session that were not flushed,
+        in order.
         """
         is_agents = self.events["agent"] == self.agents.find(agent)
         is_sessions = self.events["session"] == self.sessions.find(session)
@@ -81,8 +85,8 @@ class Flash(View):
         return seqs
 
     def waiting(self, home: Home, agent: str) -> list[tuple[str, int]]:
-        """Return the sessions that wait for a flush, each with the time (µs) of its latest
-        event; in a project those with events of it.
+        """Return the sessions that wait for a flush, each with the time (µs) of its
+        latest event; in a project those with events of it.
         """
         with self.lock:
             is_agents = self.events["agent"] == self.agents.find(agent)
@@ -99,8 +103,13 @@ class Flash(View):
 
 
 class ScoredEvent(NamedTuple):
-    """An event with the concepts found in it, its flash score, 0..1, and the concepts
-    by who said them.
+    """An event with its flash score.
+
+    Attributes:
+        event: The event.
+        concepts: The concepts found in it.
+        score: Its flash score, 0..1.
+        by_source: The concepts by who said them.
     """
 
     event: Event
@@ -184,7 +193,8 @@ def keep_best(
     max_events: int = MAX_EVENTS,
     max_tokens: int = MAX_TOKENS,
 ) -> list[ScoredEvent]:
-    """What a session's flash holds after these events came one by one, in their order.
+    """Return what a session's flash holds after these events came one by one, in their
+    order.
 
     When it is full the lowest score leaves first, of equal ones the oldest; so an
     incoming lower score does not enter. At least one stays, however long it is.
@@ -215,8 +225,8 @@ def held_by_day(scored: Iterable[ScoredEvent]) -> list[ScoredEvent]:
 
 
 def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:
-    """(agent, session) → the seq up to which its events were flushed, of the sessions
-    that ever were.
+    """Return (agent, session) → the seq up to which its events were flushed, of the
+    sessions that ever were.
     """
     upto: dict[tuple[str, str], int] = {}
     for event in journal.tail(0, kinds=["flushed"]):

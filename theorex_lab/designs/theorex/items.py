@@ -17,8 +17,8 @@ TITLES = {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}
 
 
 def _labels(event: Event) -> Iterator[ItemText]:
-    """The concepts that an event names: ids, canonical forms, and the sentence that
-    names it.
+    """Yield the concepts that an event names: ids, canonical forms, and the sentence
+    that names it.
     """
     body = event.body
     if "concepts" not in body:

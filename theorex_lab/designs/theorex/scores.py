@@ -26,9 +26,12 @@ Chosen = Sequence[str] | None  # names; None: all
 class Scores:
     """Scores of concepts at one moment, row by row.
 
-    rows: of the axon's concepts.  raw: orders them.  importance: 0..1, decides the
-    tier.  tier: codes of Tier; a sleeping concept stays SLEEPING.  among_equals: count,
-    last_seen and concept_id, which order equal raw scores.
+    Attributes:
+        rows: Rows of the axon's concepts.
+        raw: What orders them.
+        importance: 0..1, decides the tier.
+        tier: Codes of Tier; a sleeping concept stays SLEEPING.
+        among_equals: Count, last_seen and concept_id, which order equal raw scores.
     """
 
     rows: Ints
@@ -130,8 +133,8 @@ def scores_of(
 def spread_activation(
     axon: Axon, seeds: Ints, now: int, settings: Settings, *, hops: int = 2
 ) -> Floats:
-    """Activation of every row of the axon's concepts: 1 at the seeds, and over each
-    link times its present strength.
+    """Return the activation of every row of the axon's concepts: 1 at the seeds, and
+    over each link times its present strength.
 
     Two hops; a row keeps the strongest activation that reaches it. Transient: it is
     computed for a query, never stored.
@@ -152,7 +155,7 @@ def spread_activation(
 def importance_by_concept(
     axon: Axon, now: int, settings: Settings, *, agent: str
 ) -> dict[int, float]:
-    """concept_id -> importance, 0..1, of the agent's concepts that are awake."""
+    """Return concept_id -> importance, 0..1, of the agent's concepts that are awake."""
     current = scores_of(axon, now, settings, agents=[agent])
     awake = current.tier != Tier.SLEEPING
     ids = axon.concepts["concept_id"][current.rows[awake]]
@@ -160,8 +163,13 @@ def importance_by_concept(
 
 
 class TierUpdate(NamedTuple):
-    """What a scan found: concepts by tier after it, how many changed tier, fell asleep,
-    and links dropped.
+    """The result of a scan.
+
+    Attributes:
+        tiers: How many concepts are in each tier after it.
+        changed: How many changed tier.
+        slept: How many fell asleep.
+        links_dropped: How many links were dropped.
     """
 
     tiers: dict[str, int]
@@ -244,7 +252,7 @@ def prune(
     is_old = age > settings.prune_threshold_days
     rows = current.rows[(current.tier == Tier.LESS) & is_old]
     concepts_by_agent = {
-        agent: [_archived_concept(axon, row) for row in rows[positions].tolist()]
+        agent: _archived_concepts(axon, rows[positions])
         for agent, positions in _by_agent(axon, rows)
     }
     if not concepts_by_agent:
@@ -253,10 +261,13 @@ def prune(
     return new_event("prune", body, agent=SCANNER, at=now)
 
 
-def _archived_concept(axon: Axon, row: int) -> dict[str, int]:
-    """Return what a prune's event holds of a concept."""
+def _archived_concepts(axon: Axon, rows: Ints) -> list[dict[str, int]]:
+    """Return what a prune's event holds of the concepts of these rows."""
     names = ("concept_id", "count", "first_seen", "last_seen")
-    return {name: axon.concepts[name][row].item() for name in names}
+    concepts = []
+    for row in rows.tolist():
+        concepts.append({name: axon.concepts[name][row].item() for name in names})
+    return concepts
 
 
 def policy(settings: Settings) -> dict[str, Any]:

@@ -60,8 +60,8 @@ _SHORT_CHARACTERS = 8
 
 
 def concept_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
-    """The concepts of each agent that were mentioned in the home's project, or in none,
-    hottest first.
+    """Return the concepts of each agent that were mentioned in the home's project, or
+    in none, hottest first.
     """
     with home.views.reading(Axon) as axon:
         return _concepts(axon, home, request.now)
@@ -101,8 +101,8 @@ def _concept_line(
     last_seen: int,
     trust: int,
 ) -> ContextLine:
-    """`label _(age, xN)_`, the times above 3 only; what is not trusted goes into a
-    fence and needs no mark-up.
+    """Return `label _(age, xN)_`, the times above 3 only; what is not trusted goes into
+    a fence and needs no mark-up.
     """
     age = age_in_words((now - last_seen) / MICROSECONDS_PER_DAY)
     return marked_up(
@@ -216,23 +216,23 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
     room = TokenBudget(budget, used=count_tokens("\n".join(texts)))
     sentences = _take_sentences(room, fixes, _FLASH_FIXES)
     chosen = {*room.take(candidates), *room.take_hearsay(candidates)}
+    chosen_lines = [line for line in candidates if line in chosen]
+    active_lines = [line for line in chosen_lines if line.kind == CONCEPT]
+    recent_lines = [line for line in chosen_lines if line.kind == _RECENT]
     texts += sections_of(sentences)
-    active_lines = [
-        line for line in candidates if line in chosen and line.kind == CONCEPT
-    ]
     if active_lines:
         texts += ["## Active", *listed(active_lines)]
-    recent_lines = [
-        line for line in candidates if line in chosen and line.kind == _RECENT
-    ]
     if recent_lines:
         texts.append("## Lately")
         texts += fence([line.text for line in recent_lines], "short-term")
-    lines = [*sentences.lines, *active_lines, *recent_lines]
     text = "\n".join(texts) + "\n"
-    n_concepts = sum(line.kind == CONCEPT for line in lines)
     return Context(
-        text, n_concepts, sentences.fixes, 1, count_tokens(text), items_of(lines)
+        text,
+        len(active_lines),
+        sentences.fixes,
+        1,
+        count_tokens(text),
+        items_of([*sentences.lines, *active_lines, *recent_lines]),
     )
 
 
@@ -279,7 +279,7 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
     ]
     newest: dict[Hashable, tuple[str, ContextLine]] = {}
     for event, line in sorted(pairs, key=lambda pair: not pair[1].trusted):
-        key = dedup_key(event, heard=not line.trusted)
+        key = dedup_key(event, is_unverified=not line.trusted)
         newest.setdefault(key, (plain(one_line(event.body["text"])), line))
     lines: dict[str, ContextLine] = {}
     for text, line in newest.values():
@@ -327,7 +327,7 @@ def _sentence_line(event: Event, now: int, is_confirmed: bool) -> ContextLine:
 
 
 def is_heard(event: Event) -> bool:
-    """Whether a sentence holds the words of a tool, an import or a model.
+    """Return whether a sentence holds the words of a tool, an import or a model.
 
     What to avoid is put together by a rule from the owner's own outcomes, and says only
     what those say.
@@ -338,20 +338,21 @@ def is_heard(event: Event) -> bool:
     return TRUST[source] < TRUST["agent"]
 
 
-def dedup_key(event: Event, *, heard: bool) -> Hashable:
+def dedup_key(event: Event, *, is_unverified: bool) -> Hashable:
     """Return the key under which only the newest sentence is kept: its text, or the
     agent and tags of an anti-pattern.
 
-    heard: not verified; such sentences have keys of their own.
+    Unverified anti-patterns have keys of their own.
     """
     tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
     if not tags:
         return plain(event.body["text"])
-    return (heard, event.agent, *tags)
+    return (is_unverified, event.agent, *tags)
 
 
 def plain(text: str) -> str:
-    """A sentence without its type in front, by which two are told to say the same.
+    """Return a sentence without its type in front, by which two are told to say the
+    same.
 
     >>> plain("trace_fix:  shorten the TTL") == plain("shorten the TTL")
     True
@@ -396,7 +397,7 @@ def confirm(home: Home, observation_id: str) -> TrustedFix:
 
 
 def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
-    """Those of these observations that a person has confirmed."""
+    """Return those of these observations that a person has confirmed."""
     by_id = {
         derived_event_id("confirmed", observation_id): observation_id
         for observation_id in observation_ids

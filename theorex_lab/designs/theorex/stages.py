@@ -31,10 +31,12 @@ RETENTION_DAYS = 14
 class ShortTerm(View):
     """Records: one row an event kept and a concept in it.
 
-    records: seq (of the short_term event), at (µs, of the event it came from), agent,
-    session, concept_id, label and surface (numbers of texts), count, score (0..1),
-    trust, project ('' for none).  graduated: agent, concept_id, upto (µs): records up
-    to there were counted when the concept graduated.
+    Attributes:
+        records: The columns seq (of the short_term event), at (µs, of the event it came
+            from), agent, session, concept_id, label and surface (numbers of texts),
+            count, score (0..1), trust, project ('' for none).
+        graduated: The columns agent, concept_id, upto (µs): records up to there were
+            counted when the concept graduated.
     """
 
     name = "short_term"
@@ -101,8 +103,8 @@ class ShortTerm(View):
     def window(
         self, now: int, *, agent: str, projects: Sequence[str] | None = None
     ) -> Ints:
-        """Return the rows of the agent's records that are not older than fourteen days, in
-        order; exactly fourteen stays.
+        """Return the rows of the agent's records that are not older than fourteen days,
+        in order; exactly fourteen stays.
 
         Args:
             now: The moment (µs) at which the window ends.
@@ -161,8 +163,12 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
 
 
 class Graduate(NamedTuple):
-    """A concept on its way into the axon: rows of the records that count, and the days
-    of its run (since 1970).
+    """A concept on its way into the axon.
+
+    Attributes:
+        concept_id: Its id.
+        rows: The rows of the records that count.
+        days: The days of its run, since 1970.
     """
 
     concept_id: int
@@ -230,8 +236,8 @@ def counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
 
 
 def first_run(days: Sequence[int], fewest: int, within: int) -> tuple[int, ...]:
-    """The first stretch of days where each has `fewest` within so many days, as far as
-    it goes; empty where there is none.
+    """Return the first stretch of days where each has `fewest` within so many days, as
+    far as it goes; empty where there is none.
 
     >>> first_run([1, 3, 4, 30], 3, 7), first_run([1, 3, 4], 3, 3)
     ((1, 3, 4), ())
@@ -296,8 +302,10 @@ class SharedWeb(View):
     """What each agent contributes, as it stood when last promoted: setting it again
     changes nothing.
 
-    concepts: agent, concept_id, count, fix_count, first_seen, last_seen (µs), trust,
-    source_weight. links: agent, a < b (concept ids), count of texts, last_seen (µs).
+    Attributes:
+        concepts: The columns agent, concept_id, count, fix_count, first_seen, last_seen
+            (µs), trust, source_weight.
+        links: The columns agent, a < b (concept ids), count of texts, last_seen (µs).
     """
 
     name = "shared"
@@ -321,8 +329,8 @@ class SharedWeb(View):
         self._rows: dict[str, dict[tuple[int, ...], int]] = {}  # by table and key
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in promotions: each sets its agent's contributions. Of what a file states
-        the larger number stays.
+        """Take in promotions: each sets its agent's contributions. Of what a file
+        states the larger number stays.
         """
         for event in events:
             agent = self.agents.number(event.agent)
@@ -360,8 +368,8 @@ class SharedWeb(View):
         self._rows = {}
 
     def contributed(self, agent: str) -> dict[int, tuple[int, ...]]:
-        """Return concept_id -> (count, fix_count, first_seen, last_seen, trust) of what the
-        agent gave.
+        """Return concept_id -> (count, fix_count, first_seen, last_seen, trust) of what
+        the agent gave.
         """
         is_agents = self.concepts["agent"] == self.agents.find(agent)
         ids = self.concepts["concept_id"][is_agents].tolist()
@@ -379,8 +387,8 @@ class SharedWeb(View):
         }
 
     def _row(self, name: str, *key: int) -> int:
-        """Return the row of a key in the table of this name; a new one gets its key here
-        and its numbers afterwards.
+        """Return the row of a key in the table of this name; a new one gets its key
+        here and its numbers afterwards.
         """
         table = vars(self)[name]
         columns = _KEYS[name]

@@ -85,12 +85,15 @@ RECOVERING_FROM = 0.7
 
 @dataclass(frozen=True)
 class ContextCheck:
-    """What a check found: whether a summary was due, how full the context is (percent),
-    and what was written.
+    """The result of a check of how full a context is.
 
-    calls: since the summary before, or since the session began.  written: the summary's
-    event id; None where none was due, and where the session has no events to sum up.
-    estimated: the percentage is an estimate.
+    Attributes:
+        fired: Whether a summary was due.
+        context_pct: How full the context is, in percent.
+        calls: Since the summary before, or since the session began.
+        written: The summary's event id; None where none was due, and where the session
+            has no events to sum up.
+        estimated: Whether the percentage is an estimate.
     """
 
     fired: bool
@@ -184,51 +187,64 @@ def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
 def _check(
     home: Home, agent: str, session: str, stated_pct: float | None
 ) -> ContextCheck:
+    """Make the next check of a session's chain, and its summary where that is due.
+
+    Raises:
+        AlreadyThere: Another process made this check of the chain.
+    """
     now = home.clock.now()
+    is_estimated = stated_pct is None
     if stated_pct is None:
         context_pct, _ = _estimate(home, session, agent)
     else:
         context_pct = float(stated_pct)
     earlier_checks = [*numbered_events(home.journal, _CHECKS, agent, session)]
-    before: Body = {}
-    if earlier_checks and not earlier_checks[-1].erased:
-        before = earlier_checks[-1].body
-    fired_before = before.get("fired_seq")  # up to where the last summary reaches
-    with home.views.reading(Flash) as view:
-        pending = view.pending(agent, session)
-    seqs = [seq for seq in pending if seq > (fired_before or 0)]
+    before = _last_body(earlier_checks)
+    summed_up_to = before.get("fired_seq")
+    seqs = _pending_after(home, agent, session, summed_up_to or 0)
     events = home.journal.read(seqs=seqs)
     checks = before.get("checks", 0) + 1
     calls = max(checks, sum(event.kind == "tool_used" for event in events))
-    is_due = fired_before is None or calls >= home.settings.context_cooldown_calls
+    is_due = summed_up_to is None or calls >= home.settings.context_cooldown_calls
     fired = context_pct >= home.settings.context_alert_pct and is_due
-    new_events = []
-    written = None
-    if fired and events:
-        summary = _summary(home, events, now, agent, session, context_pct)
-        new_events.append(summary)
-        written = summary.id
+    summaries = []
+    if fired:
+        checks = 0
+        summed_up_to = max(seqs, default=summed_up_to or 0)
+        if events:
+            summaries.append(_summary(home, events, now, agent, session, context_pct))
+    written = summaries[0].id if summaries else None
     body = {
         "context_pct": context_pct,
         "calls": calls,
         "fired": fired,
         "written": written,
-        "checks": 0 if fired else checks,
-        "fired_seq": fired_before,
+        "checks": checks,
+        "fired_seq": summed_up_to,
         "project": home.project,
     }
-    if fired:
-        body["fired_seq"] = max(seqs, default=fired_before or 0)
-    if stated_pct is None:
+    if is_estimated:
         body["estimated"] = True
     event_id = derived_event_id(_CHECKS, agent, session, len(earlier_checks) + 1)
     check = new_event(
         "context_checked", body, agent=agent, session=session, at=now, event_id=event_id
     )
-    home.journal.append([*new_events, check])
-    return ContextCheck(
-        fired, context_pct, calls, written, estimated=stated_pct is None
-    )
+    home.journal.append([*summaries, check])
+    return ContextCheck(fired, context_pct, calls, written, is_estimated)
+
+
+def _last_body(checks: Sequence[Event]) -> Body:
+    """Return the body of the last check; {} where there is none, or it was erased."""
+    if not checks or checks[-1].erased:
+        return {}
+    return checks[-1].body
+
+
+def _pending_after(home: Home, agent: str, session: str, seq: int) -> list[int]:
+    """Return the seqs after this one of the session's events that were not flushed."""
+    with home.views.reading(Flash) as view:
+        pending = view.pending(agent, session)
+    return [later_seq for later_seq in pending if later_seq > seq]
 
 
 def _summary(
@@ -243,40 +259,49 @@ def _summary(
     what was asked last.
     """
     newest = events[-_MOST_EVENTS:]
-    tools = Counter(event.body["tool"] for event in events if event.kind == "tool_used")
     mentions: list[Mention] = []
     for event in newest:
         mentions += extract(text_of(event.body).replace("\0", " "))
-    concepts = Counter(mention.concept_id for mention in mentions)
+    tools = Counter(event.body["tool"] for event in events if event.kind == "tool_used")
     parts = [
         f"Session {session} filled {context_pct:g} % of its context in {tools.total()}"
         " tool calls"
     ]
     if tools:
         parts.append(f"tools: {_tools_in_words(tools)}")
-    if concepts:
-        surfaces = {
-            mention.concept_id: mention.surface for mention in reversed(mentions)
-        }
-        most_named = concepts.most_common(_CONCEPTS_NAMED)
-        names = [surfaces[concept_id] for concept_id, _ in most_named]
-        parts.append(f"about: {', '.join(names)}")
-    prompts = [event.body["text"] for event in newest if event.kind == "prompt"]
-    if prompts:
-        last_prompt = prompts[-1].replace("\0", " ")
-        parts.append(f"asked last: {one_line(last_prompt, _PROMPT_CHARACTERS)}")
+    if mentions:
+        parts.append(f"about: {_concepts_in_words(mentions)}")
+    parts += _last_prompt_in_words(newest)
     entry = ObservationEntry(
         "; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session, home.project
     )
     summary, _ = new_observation(entry, home.settings, now)
     # The words of the summary itself are no concepts of the session.
-    session_concepts = [
-        concept for concept in summary.body["concepts"] if concept[0] in concepts
+    session_ids = {mention.concept_id for mention in mentions}
+    concepts = [
+        concept for concept in summary.body["concepts"] if concept[0] in session_ids
     ]
+    lineage = tuple(event.id for event in events)
     return summary._replace(
-        body={**summary.body, "concepts": session_concepts},
-        lineage=tuple(event.id for event in events),
+        body={**summary.body, "concepts": concepts}, lineage=lineage
     )
+
+
+def _last_prompt_in_words(events: Sequence[Event]) -> list[str]:
+    """Return what was asked last, in a list; [] where nothing was."""
+    for event in reversed(events):
+        if event.kind == "prompt":
+            prompt = event.body["text"].replace("\0", " ")
+            return [f"asked last: {one_line(prompt, _PROMPT_CHARACTERS)}"]
+    return []
+
+
+def _concepts_in_words(mentions: Sequence[Mention]) -> str:
+    """Return the concepts that were mentioned most, each as it was first written."""
+    counts = Counter(mention.concept_id for mention in mentions)
+    surfaces = {mention.concept_id: mention.surface for mention in reversed(mentions)}
+    most_named = counts.most_common(_CONCEPTS_NAMED)
+    return ", ".join(surfaces[concept_id] for concept_id, _ in most_named)
 
 
 def _tools_in_words(tools: Counter[str]) -> str:
@@ -290,11 +315,16 @@ def _tools_in_words(tools: Counter[str]) -> str:
 
 @dataclass(frozen=True)
 class Drift:
-    """How an agent's anchors stand: coverage = active / anchors (1 without any), and
-    the state that follows from it.
+    """How an agent's anchors stand.
 
-    left: labels of the anchors that were ACTIVE at some time in the window and are no
-    longer.
+    Attributes:
+        agent: Whose they are.
+        coverage: active / anchors, 1 without any.
+        state: What follows from the coverage.
+        anchors: How many there are.
+        active: How many of them are ACTIVE.
+        left: Labels of the anchors that were ACTIVE at some time in the window and are
+            no longer.
     """
 
     agent: str
@@ -345,8 +375,8 @@ def _anchors(axon: Axon, agent: str) -> dict[int, str]:
 
 
 def state_of(coverage: float, has_left: bool) -> str:
-    """drifting below .5; recovering from .7 while an anchor has left ACTIVE; else
-    stable.
+    """Return the state: drifting below .5; recovering from .7 while an anchor has left
+    ACTIVE; else stable.
 
     >>> (
     ...     state_of(0.4, True),
@@ -393,7 +423,7 @@ def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
 
 
 def score(home: Home) -> dict[str, float | int]:
-    """{score, n} of the settings on the later half of the outcomes."""
+    """Return {score, n} of the settings on the later half of the outcomes."""
     _, later = halves(needs(home.views), _most_records(home.views))
     replay = MemoryReplay(home.journal, context_tokens=home.settings.context_tokens)
     mean, n = weighted_mean(replay.scores(later, [home.settings]), later)
@@ -401,8 +431,13 @@ def score(home: Home) -> dict[str, float | int]:
 
 
 class OutcomeNeed(NamedTuple):
-    """What one outcome needed: its place and time (µs) in the journal, its concepts and
-    its weight.
+    """What one outcome needed.
+
+    Attributes:
+        seq: Its position in the journal.
+        at: Its time (µs).
+        concepts: The ids of its concepts.
+        weight: (1 + score of the outcome) / 2.
     """
 
     seq: int
@@ -458,8 +493,8 @@ class MemoryReplay:
     def scores(
         self, needed: Sequence[OutcomeNeed], policies: Sequence[Settings]
     ) -> Floats:
-        """Return `needed_next` of each need under each policy, 0..1, as an array of shape
-        (policies, needs).
+        """Return `needed_next` of each need under each policy, 0..1, as an array of
+        shape (policies, needs).
 
         NaN where no concept of a need was known by then. `needed` are in order, after those
         asked about before.
@@ -559,8 +594,8 @@ def _most_records(views: Views) -> int:
 
 
 def evidence(home: Home) -> list[Any]:
-    """What the records come to: another outcome, or another score of one, makes it
-    another.
+    """Return what the records come to: another outcome, or another score of one, makes
+    it another.
     """
     return [[need.seq, round(need.weight, 9)] for need in needs(home.views)]
 
@@ -571,10 +606,16 @@ _MOST_DAYS = 3_650
 
 
 class RefinementResult(NamedTuple):
-    """What one refinement looked at and wrote: tags that won and lost, and ids of the
-    observations made of them.
+    """What one refinement looked at and wrote. Without observations nothing was
+    written.
 
-    since, until: the window, µs UTC.  Without observations nothing was written.
+    Attributes:
+        agent: Whose outcomes they are.
+        since: The start of the window, µs UTC.
+        until: The end of the window, µs UTC.
+        won: The tags that won.
+        lost: The tags that lost.
+        observations: The ids of the observations made of them.
     """
 
     agent: str
@@ -683,8 +724,14 @@ def _new_observations(
 
 
 class _Choice(NamedTuple):
-    """A tag that stands out: its outcomes' seqs, that of the one to quote, and the id
-    of what is written of it.
+    """A tag that stands out.
+
+    Attributes:
+        tag: The tag with its rate.
+        won: Whether it won.
+        seqs: The seqs of its outcomes.
+        quoted: The seq of the outcome to quote.
+        event_id: The id of what is written of it.
     """
 
     tag: TagRate
@@ -749,7 +796,7 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
 
 
 def agents_of(home: Home) -> Iterable[str]:
-    """Who has written, or had a session kept."""
+    """Yield who has written, or had a session kept."""
     for view in (home.views.get(axon.Axon), home.views.get(stages.ShortTerm)):
         with view.lock:
             yield from view.agents

@@ -1,6 +1,4 @@
-"""How anything that remembers is driven to be compared: its four methods, a log, and
-what it is asked.
-"""
+"""How a memory is driven to be compared: its methods, a log, and what it is asked."""
 
 from __future__ import annotations
 
@@ -71,7 +69,7 @@ class MemoryDesign(Protocol):
         """The night; repeating it changes nothing. `now` in µs UTC."""
 
     def inject(self, now: int, tokens: int) -> Sequence[Item]:
-        """What a session starts with, unasked, within a budget."""
+        """Return what a session starts with, unasked, within a budget."""
 
     def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
-        """What a question or a first prompt gets within a budget, best first."""
+        """Return what a question or a first prompt gets within a budget, best first."""

@@ -49,8 +49,8 @@ _noticed: set[str] = set()
 
 
 def cache_folder() -> Path:
-    """The user's cache of downloaded sets, laid out like the folder that THEOREX_DATA
-    names.
+    """Return the user's cache of downloaded sets, laid out like the folder that
+    THEOREX_DATA names.
     """
     import pooch  # type: ignore[import-untyped]
 
@@ -58,8 +58,8 @@ def cache_folder() -> Path:
 
 
 def read_files(info: DatasetInfo) -> dict[str, FileContent]:
-    """Every file of a set by its name, checked; what is in neither folder is downloaded
-    into the cache.
+    """Return every file of a set by its name, checked; what is in neither folder is
+    downloaded into the cache.
 
     Raises InvalidInput where a file in the user's own folder, or one just downloaded,
     has another sha256 than the set's, or cannot be unpacked; StorageError where a file
@@ -91,7 +91,7 @@ def _read(info: DatasetInfo, file: DataFile) -> FileContent:
 
 
 def _present(path: Path) -> Path | None:
-    """The file itself, or the same with a further .gz."""
+    """Return the file itself, or the same with a further .gz."""
     return next(
         (file for file in (path, path.with_name(path.name + ".gz")) if file.is_file()),
         None,
@@ -143,7 +143,7 @@ def _member_digest(archive: FileContent) -> str:
 
 
 def members_of(archive: FileContent) -> dict[str, FileContent]:
-    """The files in a .tar, by name and in the order of their names.
+    """Return the files in a .tar, by name and in the order of their names.
 
     Raises InvalidInput where the bytes are no such archive.
     """
@@ -217,7 +217,7 @@ def _packed(members: Mapping[str, bytes]) -> bytes:
 
 
 def refused(subject: str, got: object, allowed: str) -> InvalidInput:
-    """The error for something at `place`; the caller raises it.
+    """Return the error for something at `place`; the caller raises it.
 
     >>> refused("a.json: item 3", 7, "allowed is a text")
     InvalidInput('a.json: item 3: got 7; allowed is a text; replace the file by the unchanged one')
@@ -231,8 +231,8 @@ def refused(subject: str, got: object, allowed: str) -> InvalidInput:
 
 
 def read_json(content: FileContent, kind: type[T]) -> T:
-    """The content as JSON of this type. Raises InvalidInput naming the first value that
-    is not as the type says.
+    """Return the content as JSON of this type. Raises InvalidInput naming the first
+    value that is not as the type says.
 
     >>> read_json(FileContent("a.json", b'{"reward": 1}'), dict[str, float])
     {'reward': 1.0}
@@ -241,8 +241,8 @@ def read_json(content: FileContent, kind: type[T]) -> T:
 
 
 def read_json_lines(content: FileContent, kind: type[T]) -> list[T]:
-    """The content as JSON Lines of this type each; blank lines are passed over. Raises
-    as `read_json`.
+    """Return the content as JSON Lines of this type each; blank lines are passed over.
+    Raises as `read_json`.
     """
     read = TypeAdapter(kind).validate_json
     lines = enumerate(content.data.split(b"\n"), start=1)

@@ -45,7 +45,7 @@ class DatasetInfo:
     base_url: str = RAW_ADDRESS
 
     def address(self, file: DataFile, member: str = "") -> str:
-        """Where the file, or one member of it, is downloaded from.
+        """Return where the file, or one member of it, is downloaded from.
 
         >>> file = DataFile("a.json", "data/A&B/a.json", "0" * 64)
         >>> DatasetInfo("demo", "owner/repo", "c0ffee", "MIT", (file,)).address(file)

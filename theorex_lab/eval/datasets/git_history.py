@@ -48,8 +48,8 @@ def git_commits(
     *,
     names: Literal["head", "then"] = "head",
 ) -> list[Commit]:
-    """The commits of the repository's current branch, oldest first, merges left out;
-    the last `limit` of them.
+    """Return the commits of the repository's current branch, oldest first, merges left
+    out; the last `limit` of them.
 
     Statuses are git's letters: A added, M modified, D deleted, R renamed, T another
     type. A path whose bytes are no UTF-8 is in the form in which events keep it. A time
@@ -115,14 +115,14 @@ class _Lives:
         self._labels = self._make_labels()
 
     def file(self, use: _Use) -> _File:
-        """The file that a changed path is."""
+        """Return the file that a changed path is."""
         file = self._files[use]
         while file in self._same:
             file = self._same[file]
         return file
 
     def label(self, file: _File) -> str:
-        """The text that stands for a file, and for no other at the same time."""
+        """Return the text that stands for a file, and for no other at the same time."""
         return self._labels[file]
 
     def _step_back(self, commit: StoredCommit) -> None:
@@ -137,7 +137,9 @@ class _Lives:
     def _before(
         self, commit: StoredCommit, changes: Sequence[Change], files: dict[bytes, _File]
     ) -> dict[bytes, _File]:
-        """The files of the tree before some changes, by those of the commit's own tree."""
+        """Return the files of the tree before some changes, by those of the commit's
+        own tree.
+        """
         before = files if len(commit.parents) == 1 else dict(files)
         left: dict[bytes, _File] = {}
         for change in changes:
@@ -182,8 +184,8 @@ class _Lives:
             self._same[other] = file
 
     def _make_labels(self) -> dict[_File, str]:
-        """A file's last path; where another file has it while this one lived, it is
-        told when this one ended.
+        """Return a file's last path; where another file has it while this one lived, it
+        is told when this one ended.
         """
         position = {
             commit.id: number for number, commit in enumerate(reversed(self._order))

@@ -86,7 +86,9 @@ class GitRepository:
 
     @classmethod
     def at(cls, path: str | Path) -> GitRepository:
-        """The repository around a folder. Raises InvalidInput as `git_commits` does."""
+        """Return the repository around a folder. Raises InvalidInput as `git_commits`
+        does.
+        """
         program = find_program("git")
         if program is None:
             raise InvalidInput(
@@ -113,14 +115,14 @@ class GitRepository:
         return cls(name, folder, program, settings)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """What a plumbing command prints. Raises InvalidInput where it fails."""
+        """Return what a plumbing command prints. Raises InvalidInput where it fails."""
         result = self.attempt(*arguments, stdin=stdin)
         if result.code != 0:
             raise _unreadable(self.path, result.errors)
         return result.output
 
     def attempt(self, *arguments: str, stdin: bytes = b"") -> ProgramResult:
-        """How a plumbing command ended."""
+        """Return how a plumbing command ended."""
         # Neither the checked-out files nor the index are part of the history, and both
         # could tell git how to read it.
         variables = {
@@ -190,7 +192,7 @@ class GitRepository:
             yield content
 
     def trees_of(self, commits: Iterable[str]) -> dict[str, str]:
-        """The tree of each of these commits."""
+        """Return the tree of each of these commits."""
         commit_ids = list(commits)
         request = "".join(f"{commit}\n" for commit in commit_ids).encode()
         objects = self._objects(request)
@@ -200,8 +202,8 @@ class GitRepository:
         }
 
     def differences(self, pairs: Sequence[tuple[str, str]]) -> list[list[Change]]:
-        """What is changed from the first tree of each pair to the second, renames among
-        it.
+        """Return what is changed from the first tree of each pair to the second,
+        renames among it.
         """
         request = "".join(f"{before} {after}\n" for before, after in pairs).encode()
         options = [
@@ -252,7 +254,9 @@ class GitRepository:
         }
 
     def empty_tree(self) -> str:
-        """The id of the tree without files, which depends on how the repository hashes."""
+        """Return the id of the tree without files, which depends on how the repository
+        hashes.
+        """
         return self.run("hash-object", "-t", "tree", "--stdin").decode("ascii").strip()
 
 
@@ -280,8 +284,8 @@ def _run_git(
 
 
 def _allowed_folders(program: str) -> list[str]:
-    """The folders of others that the user's and the machine's configuration allow git
-    to read (`safe.directory`).
+    """Return the folders of others that the user's and the machine's configuration
+    allow git to read (`safe.directory`).
     """
     variables = plain_variables()
     for name in ("HOME", "XDG_CONFIG_HOME", "USERPROFILE"):
@@ -345,8 +349,8 @@ class StoredCommit:
 
 
 def _batch(output: bytes) -> Iterator[bytes | None]:
-    """The contents of objects, as `cat-file --batch` prints them; None for one that is
-    not there.
+    """Yield the contents of objects, as `cat-file --batch` prints them; None for one
+    that is not there.
     """
     offset = 0
     while offset < len(output):
@@ -392,7 +396,7 @@ def _time(committer: bytes) -> int | None:
 
 
 def _subject(message: bytes, encoding: str) -> str:
-    """The lines of a message's first paragraph, as one."""
+    """Return the lines of a message's first paragraph, as one."""
     whole = message.partition(b"\0")[0]
     try:
         text = whole.decode(encoding, "replace")
@@ -408,7 +412,10 @@ def _subject(message: bytes, encoding: str) -> str:
 
 
 def _parse_differences(output: bytes, count: int) -> list[list[Change]]:
-    """A pair of trees is a line; what follows are fields that end with NUL."""
+    """Return the changes of each pair of trees that `diff-tree` prints.
+
+    A pair of trees is a line; what follows are fields that end with NUL.
+    """
     differences: list[list[Change]] = []
     offset = 0
 
@@ -455,8 +462,8 @@ def _perhaps_made_again(changes: Sequence[Change]) -> list[tuple[Change, Change]
 def _with_made_again(
     changes: list[Change], renewed: set[tuple[bytes, bytes]]
 ) -> list[Change]:
-    """The changes, with a rename where a file's content went on under a new path, and
-    an unlike file has the old one.
+    """Return the changes, with a rename where a file's content went on under a new
+    path, and an unlike file has the old one.
     """
     for new, before in _perhaps_made_again(changes):
         if (before.content_before, before.content_after) in renewed:

@@ -36,9 +36,9 @@ from theorex_lab.journal.event import Event
 
 
 def load_logs(name: str) -> list[EvalLog]:
-    """The logs of a data set, each `set/part` where it has several, or one of these
-    parts alone; of a git repository, or of transcripts of coding agents (one log a
-    project), by their path, or as `git:PATH`, `transcripts:PATH`.
+    """Return the logs of a data set, each `set/part` where it has several, or one of
+    these parts alone; of a git repository, or of transcripts of coding agents (one log
+    a project), by their path, or as `git:PATH`, `transcripts:PATH`.
 
     Raises InvalidInput for an unknown name, and what the reader of the set raises.
     """
@@ -50,8 +50,8 @@ def load_logs(name: str) -> list[EvalLog]:
 
 
 def _parts(name: str) -> tuple[Parts, str]:
-    """What makes the logs that a name may stand for, and which of them is wanted ('' is
-    all).
+    """Return what makes the logs that a name may stand for, and which of them is wanted
+    ('' is all).
     """
     prefix, colon, path = name.partition(":")
     if colon and prefix in GIVEN:
@@ -72,13 +72,13 @@ def _parts(name: str) -> tuple[Parts, str]:
 
 
 def _coding_sessions() -> Parts:
-    """A year of a coding agent's sessions on one project."""
+    """Return a year of a coding agent's sessions on one project."""
     file = read_files(DATASETS["coding_sessions"])["getspecstory.jsonl"].place
     yield "coding_sessions", partial(hook_form_log, "coding_sessions", Path(file))
 
 
 def _simulated_sessions() -> Parts:
-    """The packaged simulation of coding sessions: made up, not recorded."""
+    """Return the packaged simulation of coding sessions: made up, not recorded."""
     yield (
         "simulated_sessions",
         partial(simulated_sessions_log, packaged("simulated_sessions.jsonl.gz")),
@@ -114,8 +114,8 @@ def hook_form_log(name: str, path: Path) -> EvalLog:
 
 
 def transcripts(path: Path) -> Parts:
-    """A log for each project; prompts are the user's word. Raises InvalidInput where no
-    transcript is found.
+    """Return a log for each project; prompts are the user's word. Raises InvalidInput
+    where no transcript is found.
     """
     rows_by_project: dict[str, list[tuple[TimedCapture, Event | None]]] = defaultdict(
         list
@@ -132,7 +132,9 @@ def transcripts(path: Path) -> Parts:
 
 
 def log_of(name: str, rows: list[tuple[TimedCapture, Event | None]]) -> EvalLog:
-    """What transcripts told of one project, with the captures of it, in order of time."""
+    """Return what transcripts told of one project, with the captures of it, in order of
+    time.
+    """
     rows.sort(key=lambda row: row[0].at)
     return EvalLog(
         name, [event for _, event in rows if event], (), [_line(*row) for row in rows]

@@ -296,8 +296,10 @@ def _successes(trials: Mapping[int, Sequence[_TaskTrial]]) -> NDArray[np.bool_]:
 
 
 def _reflections(archive: str, trials: dict[int, list[_TaskTrial]]) -> list[Reflection]:
-    """A trial's record holds every reflection so far, the one written after that trial
-    being the last.
+    """Return the reflections by trial and environment.
+
+    The record of a trial holds every reflection so far; the one written after that
+    trial is the last.
     """
     reflections = list[Reflection]()
     n_written = [0] * len(trials[0])
@@ -447,8 +449,8 @@ def routellm(
 
 
 def _answers(content: FileContent) -> pd.DataFrame:
-    """Whether both models were right, for each prompt. Raises InvalidInput for what is
-    no such table.
+    """Return whether both models were right, for each prompt. Raises InvalidInput for
+    what is no such table.
     """
     import pandas as pd
 

@@ -85,7 +85,7 @@ class LocalRuns(Rows[dict[str, Any]]):
 
 
 def load_runs(path: str | Path) -> LocalRuns:
-    """The runs in such a file.
+    """Return the runs in such a file.
 
     Raises InvalidInput for a file that cannot be read or holds something else, and for
     damaged lines, each with its number and the reason; NewerVersion for a file of a
@@ -97,7 +97,7 @@ def load_runs(path: str | Path) -> LocalRuns:
 
 @cache
 def prompts() -> dict[str, str]:
-    """The prompt of each task, by its id.
+    """Return the prompt of each task, by its id.
 
     >>> prompts()["math-01"]
     'What is 3 + 4? Answer with the number only.'
@@ -109,8 +109,8 @@ def prompts() -> dict[str, str]:
 
 
 def machine(packages: Iterable[str]) -> dict[str, Any]:
-    """What times depend on: cores, system, Python and `packages`; neither host nor
-    path.
+    """Return what times depend on: cores, system, Python and `packages`; neither host
+    nor path.
 
     >>> sorted(machine(["numpy"]))
     ['cores', 'packages', 'python', 'system']
@@ -125,8 +125,8 @@ def machine(packages: Iterable[str]) -> dict[str, Any]:
 
 
 def load_simulated_team() -> list[sources.Activity]:
-    """The packaged simulation of a small team of agents, in the order of time; not
-    recorded work.
+    """Return the packaged simulation of a small team of agents, in the order of time;
+    not recorded work.
 
     >>> load_simulated_team()[0].agent in {
     ...     activity.agent for activity in load_simulated_team()
@@ -137,8 +137,8 @@ def load_simulated_team() -> list[sources.Activity]:
 
 
 def load_local_runs() -> LocalRuns:
-    """The packaged runs of the project's own tasks by a small offline model, in two
-    configurations, and by rules.
+    """Return the packaged runs of the project's own tasks by a small offline model, in
+    two configurations, and by rules.
 
     >>> sorted(load_local_runs().frame["model"].unique())
     ['rules', 'smollm2-135m greedy', 'smollm2-135m sampled']
@@ -184,8 +184,8 @@ def fetch_whoandwhen() -> parsing.WhoAndWhen:
 
 
 def load_failed_runs(path: str | Path) -> tuple[parsing.FailedRun, ...]:
-    """Runs in the format of Who&When, its hand-crafted half among others: a JSON file,
-    or those of a folder, in order.
+    """Return runs in the format of Who&When, its hand-crafted half among others: a JSON
+    file, or those of a folder, in order.
 
     Raises InvalidInput where there is no such file, or one is not as it should be,
     naming it.
@@ -219,8 +219,8 @@ def fetch_reflexion_alfworld() -> parsing.Reflexion:
 
 
 def failed_cases(lab: Lab, *, agent: str | None = None) -> list[FailureCase]:
-    """The failures of an agent, or of all, reviewed or not, oldest first; one whose run
-    was erased is without it.
+    """Return the failures of an agent, or of all, reviewed or not, oldest first; one
+    whose run was erased is without it.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -240,8 +240,8 @@ def failed_cases(lab: Lab, *, agent: str | None = None) -> list[FailureCase]:
 
 
 def local_failures(lab: Lab, *, every: int = 4) -> list[FailureCase]:
-    """A small model's answers that the packaged recording holds and its checks refused;
-    they are recorded in `lab`.
+    """Return a small model's answers that the packaged recording holds and its checks
+    refused; they are recorded in `lab`.
 
     every: one of so many of them, in the recording's order.
     """

@@ -36,8 +36,8 @@ _SETTINGS = Settings()
 
 
 def informative(answer: str, question: str = "") -> tuple[str, ...]:
-    """The words of an answer that tell something: of four letters, or with a digit,
-    which the question does not say.
+    """Return the words of an answer that tell something: of four letters, or with a
+    digit, which the question does not say.
 
     >>> informative("on 7 May 2023, in the Blue Mill", "Which mill?")
     ('2023', 'Blue')
@@ -59,7 +59,7 @@ def session_line(
     reads: Iterable[str] = (),
     edits: Iterable[str] = (),
 ) -> SessionLine:
-    """What a hook was given, as a line of a session."""
+    """Return what a hook was given, as a line of a session."""
     tool_input = hook.get("tool_input")
     inputs = " ".join(
         filter(
@@ -92,11 +92,11 @@ class Recorder:
         self.lines = list[SessionLine]()
 
     def id(self, key: object) -> str:
-        """The id of the event of this key."""
+        """Return the id of the event of this key."""
         return derived_event_id("log", self.name, key)
 
     def ids(self, keys: Iterable[object]) -> frozenset[str]:
-        """The ids of the events of these keys that were captured."""
+        """Return the ids of the events of these keys that were captured."""
         return frozenset(
             {event.id for event in self.events} & {self.id(key) for key in keys}
         )
@@ -207,7 +207,7 @@ class Recorder:
         self._add(key, event)
 
     def log(self) -> EvalLog:
-        """What was captured, in the order of time."""
+        """Return what was captured, in the order of time."""
         in_time = attrgetter("at")
         return EvalLog(
             self.name,
@@ -255,7 +255,9 @@ class Recorder:
 def part(
     name: str, fill: Callable[..., None], *arguments: Any
 ) -> tuple[str, Callable[[], EvalLog]]:
-    """The name of a log, and what makes it: `fill` records into it what is given."""
+    """Return the name of a log, and what makes it: `fill` records into it what is
+    given.
+    """
 
     def make() -> EvalLog:
         log = Recorder(name)

@@ -42,7 +42,7 @@ class Queries:
         return len(self.texts)
 
     def take(self, rows: Ints) -> Queries:
-        """The queries of these rows, in their order."""
+        """Return the queries of these rows, in their order."""
         return Queries(
             [self.texts[row] for row in rows], [self.tasks[row] for row in rows]
         )
@@ -72,7 +72,7 @@ class TrainingScores:
             )
 
     def take(self, rows: Ints) -> TrainingScores:
-        """The training queries of these rows, in their order."""
+        """Return the training queries of these rows, in their order."""
         return TrainingScores(self.queries.take(rows), self.scores[rows])
 
 
@@ -112,7 +112,8 @@ class RoutingSet:
 
 
 def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
-    """A set by its name, one of ROUTING_SETS; `routellm` is both of its benchmarks.
+    """Return a set by its name, one of ROUTING_SETS; `routellm` is both of its
+    benchmarks.
 
     `seed` splits routellm in halves. Raises InvalidInput for another name, and as the
     set's `fetch_*` does.
@@ -125,7 +126,8 @@ def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
 
 
 def same_text(text: str) -> str:
-    """The form in which two texts are compared: case and white space do not count.
+    """Return the form in which two texts are compared: case and white space do not
+    count.
 
     >>> same_text(" Who  is\\nshe? ")
     'who is she?'

@@ -55,7 +55,7 @@ class Activity:
 
 
 def load(path: str | Path) -> list[Activity]:
-    """The activities of a simulation's file, in the order of time.
+    """Return the activities of a simulation's file, in the order of time.
 
     Raises InvalidInput for a file that cannot be read or is no simulation, and for the
     damaged lines, each with its number and the reason; NewerVersion for a file of a
@@ -75,15 +75,15 @@ def load(path: str | Path) -> list[Activity]:
 
 
 def read_header(path: str | Path, **mark: str) -> dict[str, Any]:
-    """The header of a simulation's file: simulation (True), seed, days, version, and
-    `mark`. Raises as `load` does.
+    """Return the header of a simulation's file: simulation (True), seed, days, version,
+    and `mark`. Raises as `load` does.
     """
     return _header(path, _read(path)[0], _MARK | mark, _FILE_VERSION)
 
 
 def packaged(name: str) -> Path:
-    """The path of a recorded file that comes with the project: in the repository's
-    datasets/, or in the package.
+    """Return the path of a recorded file that comes with the project: in the
+    repository's datasets/, or in the package.
 
     Raises InvalidInput for a name that is a path, and for a file that is in neither
     place.
@@ -108,8 +108,8 @@ def packaged(name: str) -> Path:
 
 
 def data_folder() -> Path | None:
-    """The user's own data folder, named by the environment variable THEOREX_DATA; None
-    where that is not set.
+    """Return the user's own data folder, named by the environment variable
+    THEOREX_DATA; None where that is not set.
 
     Raises InvalidInput where it is set to something that is no folder.
     """
@@ -125,14 +125,14 @@ def data_folder() -> Path | None:
 
 
 def describe_source(path: str | Path) -> str:
-    """One sentence that names the data at `path`: a simulation (so its header says),
-    packaged, or the user's own.
+    """Return one sentence that names the data at `path`: a simulation (so its header
+    says), packaged, or the user's own.
 
     Raises InvalidInput where there is nothing at `path`.
 
-    >>> describe_source(packaged("simulated_team.jsonl.gz"))
-    'Data: a simulation of a small team of agents (simulated_team.jsonl.gz, seed 7, 180 days), not recorded work.'
-    """  # noqa: E501
+    >>> describe_source(packaged("simulated_team.jsonl.gz"))[:48]
+    'Data: a simulation of a small team of agents (si'
+    """
     source = Path(path)
     if not source.exists():
         raise InvalidInput(
@@ -154,7 +154,9 @@ def describe_source(path: str | Path) -> str:
 
 
 def _simulation_header(path: Path) -> dict[str, Any] | None:
-    """The header where the file begins as a simulation's; None for anything else."""
+    """Return the header where the file begins as a simulation's; None for anything
+    else.
+    """
     if not path.is_file() or not path.name.endswith(".jsonl.gz"):
         return None
     try:
@@ -166,7 +168,7 @@ def _simulation_header(path: Path) -> dict[str, Any] | None:
 def read_lines(
     path: str | Path, record: type[T], mark: dict[str, Any], version: int
 ) -> tuple[dict[str, Any], list[T]]:
-    """The header, which holds `mark`, and the records of such a file.
+    """Return the header, which holds `mark`, and the records of such a file.
 
     Raises InvalidInput for a file that cannot be read or has another header, and for
     the damaged lines, each with its number and the reason; NewerVersion for a file of a
@@ -188,7 +190,7 @@ def read_lines(
 
 
 def damaged(path: str | Path, wrong: list[str]) -> InvalidInput:
-    """The error that names the first few damaged lines; the caller raises it."""
+    """Return the error that names the first few damaged lines; the caller raises it."""
     more = (
         f"; and {len(wrong) - _SHOWN_DAMAGES} more"
         if len(wrong) > _SHOWN_DAMAGES

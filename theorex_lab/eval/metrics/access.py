@@ -62,8 +62,8 @@ Access = tuple[
 
 
 def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
-    """The access log of commits: an event each, its files the items, under the names
-    that the commits have for them.
+    """Return the access log of commits: an event each, its files the items, under the
+    names that the commits have for them.
     """
     rows = (
         (commit.at, path, commit.sha, status == "D")
@@ -74,8 +74,8 @@ def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
 
 
 def from_git(path: str | Path) -> AccessLog:
-    """The files that each commit of a git repository touched, named as at HEAD. Raises
-    InvalidInput as `git_commits` does.
+    """Return the files that each commit of a git repository touched, named as at HEAD.
+    Raises InvalidInput as `git_commits` does.
     """
     return log_of_commits(git_commits(path))
 
@@ -147,7 +147,7 @@ def _json_row(line: str) -> Access:
 
 
 def _time(value: object) -> int:
-    """Microseconds of ISO 8601 with an offset, or of unix seconds."""
+    """Return microseconds of ISO 8601 with an offset, or of unix seconds."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InvalidInput(
             f"got the time {value!r}; allowed are ISO 8601 with an offset, or unix"
@@ -166,7 +166,7 @@ def _time(value: object) -> int:
 
 
 def _read_lines(file: str | Path) -> Iterator[tuple[str, str]]:
-    """The place and text of each line that is not blank."""
+    """Yield the place and text of each line that is not blank."""
     path = Path(file)
     opened = gzip.open if path.suffix == ".gz" else open
     try:
@@ -204,25 +204,26 @@ def _log(
 
 
 def from_sessions(name: str | Path) -> AccessLog:
-    """The files that each turn of coding sessions read or edited, an event a turn; a
-    name or path as of `load_logs`.
+    """Return the files that coding sessions read or edited, an event a turn.
 
-    Raises InvalidInput as `load_logs` does, and where no session touched a file.
+    Args:
+        name: A name or path as of `load_logs`.
+
+    Raises:
+        InvalidInput: No session touched a file; or `load_logs` raises it.
     """
     from theorex_lab.eval.datasets.logs import load_logs
 
     rows = list[Access]()
     logs = load_logs(str(name))
     for log in logs:
-        turn = Counter[str]()
+        turn_of = Counter[str]()
+        prefix = f"{log.name}/" if len(logs) > 1 else ""
         for line in sorted(log.lines, key=lambda line: line.at):
-            turn[line.session] += bool(line.prompt)
-            event = f"{log.name} {line.session} {turn[line.session]}"
-            before = f"{log.name}/" if len(logs) > 1 else ""
-            rows += [
-                (line.at, before + path, event, False)
-                for path in (*line.reads, *line.edits)
-            ]
+            turn_of[line.session] += bool(line.prompt)
+            event = f"{log.name} {line.session} {turn_of[line.session]}"
+            for path in (*line.reads, *line.edits):
+                rows.append((line.at, prefix + path, event, False))
     if not rows:
         raise InvalidInput(
             f"got the sessions {name!r}, in which no file was read or edited; give"
@@ -232,15 +233,17 @@ def from_sessions(name: str | Path) -> AccessLog:
 
 
 def load_log(path: str | Path, format: str | None = None) -> AccessLog:
-    """The access log at a path; without a format its name decides: a git repository,
-    else .jsonl or touches.
+    """Return the access log at a path.
 
-    Another folder, and a name that is no path, are `sessions`: transcripts, or a data
-    set that `load_logs` knows.
+    Without a format its name decides: a git repository, else .jsonl or touches. Another
+    folder, and a name that is no path, are `sessions`: transcripts, or a data set that
+    `load_logs` knows.
 
-    Raises InvalidInput for an unknown format, and as the format's own reader does.
+    Raises:
+        InvalidInput: The format is unknown; or the format's own reader raises it.
     """
-    if (format_name := format or _format_of(Path(path))) not in _READERS:
+    format_name = format or _format_of(Path(path))
+    if format_name not in _READERS:
         raise InvalidInput(
             f"got the format {format!r}; allowed are {', '.join(_READERS)}"
         )
@@ -256,30 +259,29 @@ _READERS: dict[str, Callable[[str | Path], AccessLog]] = {
 
 
 def _format_of(path: Path) -> str:
+    """Return the format that a path stands for. Raises InvalidInput where it tells none."""
     if path.is_dir():
-        return (
-            "sessions"
-            if any(path.rglob("*.jsonl")) and not (path / ".git").exists()
-            else "git"
-        )
+        is_repository = (path / ".git").exists()
+        has_transcripts = any(path.rglob("*.jsonl"))
+        return "sessions" if has_transcripts and not is_repository else "git"
     from theorex_lab.eval.datasets.logs import GIVEN, LOGS
 
-    if not path.exists() and str(path).partition("/")[0].partition(":")[0] in {
-        **LOGS,
-        **GIVEN,
-    }:
+    set_name = str(path).partition("/")[0].partition(":")[0]
+    if not path.exists() and (set_name in LOGS or set_name in GIVEN):
         return "sessions"
-    suffixes = {".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "git-touches"}
-    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
-    if suffix not in suffixes:
-        formats = (
+    formats = {".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "git-touches"}
+    suffix = path.suffix
+    if suffix == ".gz":
+        suffix = path.with_suffix("").suffix
+    if suffix not in formats:
+        help_text = (
             f"name one of {', '.join(_READERS)}; of recorded sessions, transcripts or"
             f" one of {', '.join(LOGS)}"
         )
         raise InvalidInput(
-            f"got the log {path}, whose format its name does not tell; {formats}"
+            f"got the log {path}, whose format its name does not tell; {help_text}"
         )
-    return suffixes[suffix]
+    return formats[suffix]
 
 
 @dataclass(frozen=True)
@@ -306,8 +308,8 @@ class Tuning(Rows[dict[str, Any]]):
         return self.fit[:]
 
     def config_lines(self) -> dict[str, Any]:
-        """The settings to adopt: decayLaw, decayParams, halfLifeDays where the product
-        law was chosen, and thresholds.
+        """Return the settings to adopt: decayLaw, decayParams, halfLifeDays where the
+        product law was chosen, and thresholds.
         """
         params = dict(self.fit.params)
         lines: dict[str, Any] = {"decayLaw": self.fit.law, "decayParams": params}
@@ -376,26 +378,26 @@ def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
 
 
 def _advice_on_files(fitted: Fit) -> dict[str, Any]:
+    """Return whether to adopt the order of files that fits, and why."""
     power = FILE_POWERS[fitted.files]
+    remark = ""
+    choice_gain = fitted.gains[fitted.chosen]
+    if fitted.chosen not in FILE_POWERS and choice_gain["mean"] > 0:
+        remark = (
+            f"; {fitted.chosen}, which no setting gives files yet:"
+            f" {_interval(choice_gain)}"
+        )
     claim = (
         f"ranking files by age^-{power:g} (designs.sessions.agePower), best on the"
         " events before, changes the MRR by"
     )
-    gain = fitted.gains[fitted.files]
-    best_gain = fitted.gains[fitted.chosen]
-    remark = (
-        f"; {fitted.chosen}, which no setting gives files yet: {_interval(best_gain)}"
-    )
-    remark = "" if fitted.chosen in FILE_POWERS or best_gain["mean"] <= 0 else remark
-    advice = _advice(
-        {"designs": {"sessions": {"agePower": power}}}, claim, gain, remark
-    )
+    config = {"designs": {"sessions": {"agePower": power}}}
+    advice = _advice(config, claim, fitted.gains[fitted.files], remark)
     if fitted.files == PRESENT:  # nothing changes, so that there is no gain to tell
-        default_is_best = (
-            f"files ranked by age^-{power:g}, the default of the sessions, did best on"
-            " the events before"
+        advice["why"] = (
+            f"keep what you have: files ranked by age^-{power:g}, the default of the"
+            f" sessions, did best on the events before{remark}"
         )
-        advice["why"] = f"keep what you have: {default_is_best}{remark}"
     return advice
 
 
@@ -414,10 +416,24 @@ def _advice_on_concepts(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 def _advice(
     config: Mapping[str, Any], claim: str, gain: Mapping[str, Any], remark: str
 ) -> dict[str, Any]:
+    """Return {adopt, config, why, gain, low, high} of a change of settings.
+
+    Args:
+        config: The settings to adopt.
+        claim: What they change, in words before the gain.
+        gain: The gain with its interval: mean, low, high.
+        remark: What is said after the gain.
+    """
     adopt = gain["low"] > 0
-    figures = {"gain": gain["mean"], "low": gain["low"], "high": gain["high"]}
-    why = f"{'adopt' if adopt else 'keep what you have'}: {claim} {_interval(gain)}{remark}"
-    return {"adopt": adopt, "config": config if adopt else {}, "why": why, **figures}
+    verdict = "adopt" if adopt else "keep what you have"
+    return {
+        "adopt": adopt,
+        "config": config if adopt else {},
+        "why": f"{verdict}: {claim} {_interval(gain)}{remark}",
+        "gain": gain["mean"],
+        "low": gain["low"],
+        "high": gain["high"],
+    }
 
 
 def _interval(gain: Mapping[str, Any]) -> str:

@@ -143,8 +143,8 @@ class AccessLog:
 def together(
     event: Integers, item: Integers, counted_rows: Integers
 ) -> tuple[Integers, ...]:
-    """Each pair of items in an event of up to MOST_AT_ONCE: a row of its event and its
-    link, (n,); the links' ends, (links, 2).
+    """Return each pair of items in an event of up to MOST_AT_ONCE: a row of its event
+    and its link, (n,); the links' ends, (links, 2).
 
     `kept`: the rows that count. Links are numbered in the order in which they are first
     seen.
@@ -205,7 +205,7 @@ class Snapshots:
         return np.flatnonzero(self.needed)
 
     def part(self, first: int, last: int) -> Snapshots:
-        """The snapshots first..last-1."""
+        """Return the snapshots first..last-1."""
         rows = slice(self.offsets[first], self.offsets[last])
         return Snapshots(
             self.items.take(rows),
@@ -220,8 +220,8 @@ class Snapshots:
 def _questions(
     starts: Integers, item: Integers, deleted: Booleans
 ) -> tuple[Integers, Integers]:
-    """Events of 1 to 20 items with at least one known, and how many items were known
-    before each.
+    """Return events of 1 to 20 items with at least one known, and how many items were
+    known before each.
 
     starts: where each event's rows begin in the columns `item` and `deleted`.
     """
@@ -279,44 +279,35 @@ class LogReplay:
 
     def __init__(self, log: AccessLog) -> None:
         n = len(log.items)
-        self.log, self._next, self._bounds = (
-            log,
-            0,
-            np.append(log.starts, len(log.time)),
-        )
+        self.log = log
+        self._next = 0
+        self._bounds = np.append(log.starts, len(log.time))
         self._live = np.zeros(n, np.bool_)
         self._counts = Counts.empty(n)
         self._next_use = np.full(n, LATEST)
-        self._following = (
-            pd.Series(log.time)
-            .groupby(log.item)
-            .shift(-1, fill_value=LATEST)
-            .to_numpy()
-        )
-        self._tokens = line_tokens(
-            np.array([name_bytes(name) for name in log.items], np.int64)
-        )
+        times_of_item = pd.Series(log.time).groupby(log.item)
+        self._following = times_of_item.shift(-1, fill_value=LATEST).to_numpy()
+        sizes = np.array([name_bytes(name) for name in log.items], np.int64)
+        self._tokens = line_tokens(sizes)
 
     def snapshots(self, events: ArrayLike, *, foremost: bool = False) -> Snapshots:
-        """Snapshots before `events` with every known item, or with the foremost items
-        only.
+        """Return snapshots before `events`, with every known item.
 
-        Foremost are the 64 highest of every column and the items touched.
+        Args:
+            events: Numbers of events; those that were passed already are left out.
+            foremost: Only the foremost items are kept: the 64 highest of every column,
+                and the items touched.
         """
         parts = []
-        for event in (
-            each
-            for each in np.unique(np.asarray(events, dtype=np.int64)).tolist()
-            if each >= self._next
-        ):
+        for event in np.unique(np.asarray(events, dtype=np.int64)).tolist():
+            if event < self._next:
+                continue
             self._pass(event)
             columns = self._known_items(event)
-            rows = (
-                np.flatnonzero(_foremost(columns) | columns["needed"])
-                if foremost
-                else slice(None)
-            )
-            parts.append({name: column[rows] for name, column in columns.items()})
+            if foremost:
+                rows = np.flatnonzero(_foremost(columns) | columns["needed"])
+                columns = {name: column[rows] for name, column in columns.items()}
+            parts.append(columns)
         return self._stacked(parts)
 
     def _pass(self, event: int) -> None:
@@ -331,8 +322,8 @@ class LogReplay:
         self._next_use[item] = self._following[rows]
 
     def _known_items(self, event: int) -> dict[str, NDArray[Any]]:
-        """The columns of `Items` and `Snapshots` before an event, the most recent item
-        first.
+        """Return the columns of `Items` and `Snapshots` before an event, the most
+        recent item first.
         """
         live = np.flatnonzero(self._live)
         now = int(self.log.time[self._bounds[event]])
@@ -378,10 +369,12 @@ def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
 def score_snapshots(
     snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int = CONTEXT_TOKENS
 ) -> Pair:
-    """(`needed_next` of the touched items, recall@10 of them) of each snapshot, shape
-    (n,) each.
+    """Return (`needed_next` of the touched items, recall@10 of them), shape (n,) each.
 
-    context_tokens: the budget of the context in which they are looked for.
+    Args:
+        snapshots: The known items before each of n events.
+        raw: What a law makes of the rows of the snapshots.
+        context_tokens: The budget of the context in which items are looked for.
     """
     values = np.asarray(raw, dtype=np.float64)
     items = snapshots.items
@@ -390,69 +383,64 @@ def score_snapshots(
     for k in range(len(snapshots)):
         rows = slice(snapshots.offsets[k], snapshots.offsets[k + 1])
         touched = np.flatnonzero(snapshots.needed[rows])
-        columns = (
+        candidates = Candidates(
+            values[rows],
             items.count[rows],
             -items.age_days[rows],
             snapshots.id[rows],
             snapshots.tokens[rows],
         )
-        standing = needed_next(
-            Candidates(values[rows], *columns), touched, context_tokens
-        )
-        reciprocal[k], recall[k] = (
-            standing.score(),
-            np.mean(standing.ranks <= RECALL_AT),
-        )
+        standing = needed_next(candidates, touched, context_tokens)
+        reciprocal[k] = standing.score()
+        recall[k] = np.mean(standing.ranks <= RECALL_AT)
     return reciprocal, recall
 
 
 def shares_in_context(
     log: AccessLog, laws: Mapping[str, Law], *, tokens: int = 500
 ) -> pd.DataFrame:
-    """For each scored event, the share of what it touched that stood in a context
-    filled just before it.
+    """Return the share of each scored event that stood in a context filled before it.
 
-    Columns at (UTC), `oracle` (it knows what comes, and holds all that was ever seen
-    before and finds room; what is missing from it is new, and in no memory), then one a
-    law, each 0..1. Events are those that `split` leaves for scoring: laws that were
-    fitted by `tune` have not seen them. Raises InvalidInput for a log that asks fewer
-    than six questions.
+    Events are those that `split` leaves for scoring: laws that were fitted by `tune`
+    have not seen them.
+
+    Returns:
+        Columns at (UTC), `oracle`, then one a law, each 0..1. The oracle knows what
+        comes, and holds all that was ever seen before and finds room; what is missing
+        from it is new, and in no memory.
+
+    Raises:
+        InvalidInput: The log asks fewer than six questions.
 
     >>> day = 86_400_000_000
     >>> log = AccessLog.of([(n * day, f"file{n % 2}", None, False) for n in range(12)])
     >>> shares_in_context(log, {}, tokens=50).columns.tolist()
     ['at', 'oracle']
     """
-    replayed, (_, events) = LogReplay(log), split(log)
-    touched = np.bincount(log.event)[events]
-    counts = [
-        _held(replayed.snapshots([event]), laws, tokens) for event in events.tolist()
-    ]
+    replayed = LogReplay(log)
+    _, events = split(log)
+    n_touched = np.bincount(log.event)[events]
+    counts = []
+    for event in events.tolist():
+        counts.append(_n_in_context(replayed.snapshots([event]), laws, tokens))
     shares = pd.DataFrame(
-        np.array(counts) / touched[:, None], columns=["oracle", *laws]
+        np.array(counts) / n_touched[:, None], columns=["oracle", *laws]
     )
-    shares.insert(
-        0, "at", pd.to_datetime(log.time[log.starts[events]], unit="us", utc=True)
-    )
+    times = pd.to_datetime(log.time[log.starts[events]], unit="us", utc=True)
+    shares.insert(0, "at", times)
     return shares
 
 
-def _held(before: Snapshots, laws: Mapping[str, Law], tokens: int) -> list[int]:
-    """How many of the touched items the oracle's context holds, and that of each law."""
+def _n_in_context(before: Snapshots, laws: Mapping[str, Law], tokens: int) -> list[int]:
+    """Return how many touched items the oracle's context holds, then that of each law."""
     rows = before.touched
     items = before.items
-    counts = [
-        int(
-            np.count_nonzero(
-                np.cumsum(np.sort(before.tokens[rows])) <= tokens - HEADING_TOKENS
-            )
-        )
-    ]
+    cheapest_first = np.cumsum(np.sort(before.tokens[rows]))
+    counts = [int(np.count_nonzero(cheapest_first <= tokens - HEADING_TOKENS))]
     for law in laws.values():
         candidates = Candidates(
             law.raw(items), items.count, -items.age_days, before.id, before.tokens
         )
-        counts.append(
-            int(np.count_nonzero(needed_next(candidates, rows, tokens).inside))
-        )
+        standing = needed_next(candidates, rows, tokens)
+        counts.append(int(np.count_nonzero(standing.inside)))
     return counts

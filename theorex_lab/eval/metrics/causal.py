@@ -113,8 +113,8 @@ class EvidenceBefore:
 def walk(
     tried: Iterable[ClosedAttempt],
 ) -> Iterator[tuple[ClosedAttempt, EvidenceBefore]]:
-    """Each attempt in the order in which they were chosen, with what was known then:
-    only what was closed before.
+    """Yield each attempt in the order in which they were chosen, with what was known
+    then: only what was closed before.
     """
     past = EvidenceBefore()
     waiting = list[tuple[int, int, ClosedAttempt]]()
@@ -126,8 +126,8 @@ def walk(
 
 
 def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
-    """A row an attempt: what each method expected of it before, what advice banned,
-    preferred and offered, and what came of it.
+    """Return a row an attempt: what each method expected of it before, what advice
+    banned, preferred and offered, and what came of it.
 
     Methods that know nothing of an attempt expect the base rate so far. told: whether
     advice knew anything of it.
@@ -210,8 +210,8 @@ def _offers(
 
 
 def named(acts: Iterable[str]) -> set[str]:
-    """The files, programs and other calls that acts name; to make the same call again
-    names nothing.
+    """Return the files, programs and other calls that acts name; to make the same call
+    again names nothing.
 
     >>> sorted(
     ...     named(
@@ -269,7 +269,7 @@ class AdviceScore(Rows[MethodScore]):
         self.verdict = verdict
 
     def result(self) -> Row:
-        """{dataset, n, figures, verdict}, as JSON holds it."""
+        """Return {dataset, n, figures, verdict}, as JSON holds it."""
         return {
             "dataset": self.dataset,
             "n": len(self.tried),
@@ -308,7 +308,9 @@ class _Figures:
         self._groups = np.array([row["group"] for row in rows])
 
     def columns(self, name: str) -> dict[str, Floats]:
-        """What each row says of each method under a name, NaN where it says nothing."""
+        """Return what each row says of each method under a name, NaN where it says
+        nothing.
+        """
         methods = dict.fromkeys(method for row in self.rows for method in row[name])
         return {
             method: np.array([row[name].get(method, math.nan) for row in self.rows])
@@ -316,7 +318,7 @@ class _Figures:
         }
 
     def add(self, part: str, method: str, score: str, values: Floats) -> MethodScore:
-        """The mean of values, one a row; NaN where a row does not count."""
+        """Return the mean of values, one a row; NaN where a row does not count."""
         is_known = np.isfinite(values)
         groups = self._groups[is_known].tolist()
         interval = (
@@ -406,8 +408,8 @@ def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
 
 
 def _auc(values: Floats, success: Floats) -> Floats:
-    """A column whose mean is the area under the ROC curve: the share of pairs of a
-    success and a failure that values tell right.
+    """Return a column whose mean is the area under the ROC curve: the share of pairs of
+    a success and a failure that values tell right.
     """
     yes = success > 0
     right = np.greater.outer(values[yes], values[~yes]) + 0.5 * np.equal.outer(
@@ -433,8 +435,8 @@ def _score(figures: _Figures) -> list[str]:
         figures.add(part, method, "auc", _auc(values, success))
     share_with_evidence = np.mean([row["told"] for row in figures.rows])
     return [
-        f"Advice knew something of {share_with_evidence:.0%} of the attempts; the Brier score of what"  # noqa: E501
-        f" it expects is {comparison}."
+        f"Advice knew something of {share_with_evidence:.0%} of the attempts; the Brier"
+        f" score of what it expects is {comparison}."
     ]
 
 
@@ -492,16 +494,16 @@ def _score_offers(figures: _Figures) -> list[str]:
 def captured(
     log: EvalLog, group: Callable[[Event], str] = attrgetter("session")
 ) -> list[ClosedAttempt]:
-    """The attempts that are read from what was captured in a log; group: what intervals
-    draw together, of an attempt's event.
+    """Return the attempts that are read from what was captured in a log; group: what
+    intervals draw together, of an attempt's event.
     """
     with lab_of(log) as lab:
         return _recorded(lab, group)
 
 
 def lab_of(log: EvalLog) -> Lab:
-    """A lab that lived through a log and told its attempts when every session was over;
-    whoever asked closes it.
+    """Return a lab that lived through a log and told its attempts when every session
+    was over; whoever asked closes it.
     """
     lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE))
     lab.journal.append(log.events, allow_future=True)
@@ -546,8 +548,8 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
 def score_advice(
     dataset: str | EvalLog = "taubench_airline", *, seed: int = 0
 ) -> AdviceScore:
-    """What advice is worth on a log in which calls failed, or on the first of a data
-    set.
+    """Return what advice is worth on a log in which calls failed, or on the first of a
+    data set.
 
     Raises InvalidInput for a log without an attempt that was closed, and as `load_logs`
     does.

@@ -168,8 +168,8 @@ def _plan(
 
 
 def _other(logs: Sequence[EvalLog], number: int) -> tuple[Any, ...]:
-    """The events of the next log; where there is one alone, of the packaged simulation,
-    unless it is that.
+    """Return the events of the next log; where there is one alone, of the packaged
+    simulation, unless it is that.
     """
     if len(logs) > 1:
         return tuple(logs[(number + 1) % len(logs)].events)
@@ -283,8 +283,8 @@ class Comparison:
         return pd.DataFrame(rows).groupby("design", sort=False).mean()
 
     def of(self, dataset: str) -> Comparison:
-        """What was compared on the logs of one data set, whose names are its own or
-        begin with it and a slash.
+        """Return what was compared on the logs of one data set, whose names are its own
+        or begin with it and a slash.
         """
         return Comparison(
             tuple(
@@ -294,8 +294,8 @@ class Comparison:
         )
 
     def value(self, design: str, mode: str, budget: int, score: str) -> MeanInterval:
-        """A design's score over all logs; `mode` is inject or retrieve. NaN where
-        nothing of the kind was asked.
+        """Return a design's score over all logs; `mode` is inject or retrieve. NaN
+        where nothing of the kind was asked.
         """
         logs = self._values.get((design, mode, budget, score), {})
         return self._interval([list(units.values()) for units in logs.values()])
@@ -303,7 +303,9 @@ class Comparison:
     def difference(
         self, design: str, baseline: str, mode: str, budget: int, score: str
     ) -> ScoreDifference:
-        """How much more `design` scored than `baseline`, paired by session and probe."""
+        """Return how much more `design` scored than `baseline`, paired by session and
+        probe.
+        """
         ours, theirs = (
             self._values.get((name, mode, budget, score), {})
             for name in (design, baseline)
@@ -319,8 +321,8 @@ class Comparison:
         )
 
     def paired(self, baseline: str) -> pd.DataFrame:
-        """Every other design beside one: columns design, mode, budget, score, value,
-        low, high, n, verdict.
+        """Return every other design beside one: columns design, mode, budget, score,
+        value, low, high, n, verdict.
 
         Raises InvalidInput for a baseline that was not compared.
         """
@@ -406,8 +408,8 @@ class Comparison:
 
     @classmethod
     def load(cls, path: str | Path) -> Comparison:
-        """The comparison that `save` wrote, or gzip made of that. Raises InvalidInput
-        for a file that holds none, StorageError for none.
+        """Return the comparison that `save` wrote, or gzip made of that. Raises
+        InvalidInput for a file that holds none, StorageError for none.
         """
         with told(f"cannot read {path}", "give the file of a comparison"):
             data = Path(path).read_bytes()
@@ -421,8 +423,8 @@ class Comparison:
             ) from error
 
     def _interval(self, by_log: Sequence[Sequence[float]]) -> MeanInterval:
-        """The mean of all values with its interval: from five logs on logs are drawn,
-        below that values within each.
+        """Return the mean of all values with its interval: from five logs on logs are
+        drawn, below that values within each.
         """
         if not (values := [np.asarray(log, float) for log in by_log if len(log)]):
             return MeanInterval(math.nan, math.nan, math.nan)

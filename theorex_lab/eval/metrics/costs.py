@@ -92,8 +92,8 @@ class CostScore(Rows[PolicyScore]):
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The mean score of each policy against its mean cost, with the 95 % interval
-        of the score.
+        """Draw the mean score of each policy against its mean cost, with the 95 %
+        interval of the score.
         """
         from theorex_lab.eval.plots.routing import plot_costs
 
@@ -103,8 +103,8 @@ class CostScore(Rows[PolicyScore]):
 def score_costs(
     dataset: str | RoutingSet = "llmrouter", *, level: float = WORSE_AT, seed: int = 0
 ) -> CostScore:
-    """What policies bring and cost on the test queries of a set, after the training
-    without the queries that are in both.
+    """Return what policies bring and cost on the test queries of a set, after the
+    training without the queries that are in both.
 
     `dataset`: llmrouter, routellm, local_runs (whose cost is latency), or a set.
     Evidence is pooled by the set's tasks; `level`: at which a model counts as worse
@@ -141,8 +141,8 @@ def score_costs(
 
 
 def load_cost_set(name: str, *, seed: int = 0) -> RoutingSet:
-    """A set by its name, one of COST_SETS; raises InvalidInput for another, and what
-    loading a set raises.
+    """Return a set by its name, one of COST_SETS; raises InvalidInput for another, and
+    what loading a set raises.
     """
     if name not in COST_SETS:
         raise InvalidInput(f"got the set {name!r}; allowed are {', '.join(COST_SETS)}")
@@ -154,8 +154,8 @@ def load_cost_set(name: str, *, seed: int = 0) -> RoutingSet:
 
 
 def cells_of(training: TrainingScores, dataset: RoutingSet) -> Cells:
-    """How each model did, by task, and on all of them under ANY_TASK, for tasks that
-    the training does not know.
+    """Return how each model did, by task, and on all of them under ANY_TASK, for tasks
+    that the training does not know.
     """
     table = EvidenceTable()
     for task, row in zip(
@@ -173,14 +173,14 @@ def cells_of(training: TrainingScores, dataset: RoutingSet) -> Cells:
 
 
 def _by_task(models: Mapping[str, str], dataset: RoutingSet) -> Ints:
-    """The number of the model that each test query goes to by its task."""
+    """Return the number of the model that each test query goes to by its task."""
     names = [models.get(task, models[ANY_TASK]) for task in dataset.test.queries.tasks]
     return np.array([dataset.models.index(name) for name in names], np.int64)
 
 
 def thompson(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> Ints:
-    """The model for each test query, one after the other, by one draw a model from the
-    Beta distribution of its cell.
+    """Return the model for each test query, one after the other, by one draw a model
+    from the Beta distribution of its cell.
     """
     generator = np.random.default_rng(seed)
     number = {name: index for index, name in enumerate(dataset.models)}
@@ -201,8 +201,8 @@ def thompson(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> Ints:
 
 
 def cascades(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> dict[str, Paid]:
-    """What cascades bring and cost: with a check that knows the truth, with a noisy
-    one, and by expected success alone.
+    """Return what cascades bring and cost: with a check that knows the truth, with a
+    noisy one, and by expected success alone.
     """
     noise = np.random.default_rng(seed).random(len(dataset.test.scores))
     paid = {}
@@ -240,7 +240,9 @@ def cascades(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> dict[str, P
 
 
 def _pair(cells: list[Cell], false_pass: float, false_alarm: float) -> tuple[str, str]:
-    """Whom a cascade asks first and then; the best model for both where none pays."""
+    """Return whom a cascade asks first and then; the best model for both where none
+    pays.
+    """
     offered = cascade_of(cells, false_pass=false_pass, false_alarm=false_alarm)
     best = near_best(cells, 0.5)[0].model
     return (offered.first, offered.then) if offered else (best, best)
@@ -269,7 +271,7 @@ class MatrixSettings(NamedTuple):
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Those that a home's settings hold."""
+        """Return the matrix settings of a home."""
         values = (
             settings.matrix_success_weight,
             settings.matrix_min_samples,
@@ -313,8 +315,8 @@ class ModelRuns:
         return cls(table, settings, now)
 
     def matrix(self, matrix_settings: MatrixSettings | None = None) -> MatrixResult:
-        """The confidence matrix under these settings (None: the home's own). Raises
-        InvalidInput as `matrix` does.
+        """Return the confidence matrix under these settings (None: the home's own).
+        Raises InvalidInput as `matrix` does.
         """
         weight, min_samples, half_life_days, _ = matrix_settings or MatrixSettings.of(
             self.settings
@@ -327,8 +329,8 @@ class ModelRuns:
     def choices(
         self, matrix_settings: MatrixSettings | None = None
     ) -> dict[str, str | None]:
-        """The model that the matrix picks for each type that was asked; None where it
-        leaves it to the heuristic.
+        """Return the model that the matrix picks for each type that was asked; None
+        where it leaves it to the heuristic.
 
         >>> local_runs().choices(MatrixSettings(success_weight=1.0))["general"]
         'smollm2-135m greedy'
@@ -346,8 +348,8 @@ class ModelRuns:
 
 
 def local_runs(recorded: LocalRuns | None = None) -> ModelRuns:
-    """The packaged recording (or another) as runs, one after the other from its date
-    on.
+    """Return the packaged recording (or another) as runs, one after the other from its
+    date on.
 
     The recording states no time a run; these follow from the latencies, since runs were
     made one at a time.
@@ -372,8 +374,8 @@ def local_runs(recorded: LocalRuns | None = None) -> ModelRuns:
 
 
 def set_runs(dataset: RoutingSet) -> ModelRuns:
-    """The training of a public set as runs of every model, each a success from the
-    score that the router asks for.
+    """Return the training of a public set as runs of every model, each a success from
+    the score that the router asks for.
 
     Types are those that the router tells from the words of a query; the sets state
     neither times nor latencies.
@@ -395,8 +397,8 @@ def set_runs(dataset: RoutingSet) -> ModelRuns:
 
 
 def home_runs(home: str | Path) -> ModelRuns:
-    """Every attempt of every call that a home's journal holds and that got an answer,
-    with the home's settings.
+    """Return every attempt of every call that a home's journal holds and that got an
+    answer, with the home's settings.
 
     Lost calls are left out, and what is only heard of. An answer that an outcome later
     calls wrong is no success.
@@ -408,8 +410,8 @@ def home_runs(home: str | Path) -> ModelRuns:
 
 
 def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], ModelRuns]]:
-    """The runs at hand by name, the recording read when it is called: your home's,
-    where it has any, and the recording.
+    """Return the runs at hand by name, the recording read when it is called: your
+    home's, where it has any, and the recording.
 
     `home`: default $THEOREX_HOME, else ~/.theorex; none is made. Raises what opening a
     home raises.
@@ -425,8 +427,8 @@ def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], ModelR
 
 
 def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
-    """The recording in the form of the public sets: tasks split in halves, success as
-    score, mean latency as cost.
+    """Return the recording in the form of the public sets: tasks split in halves,
+    success as score, mean latency as cost.
     """
     tasks = recorded.frame.astype({"success": float, "latency_ms": float}).groupby(
         ["task_id", "model"]

@@ -115,7 +115,7 @@ class FixEffect(Rows[dict[str, Any]]):
 
 
 def half_of(question_id: str) -> Half:
-    """Whether a question is for development (even SHA-1) or reported (odd).
+    """Return whether a question is for development (even SHA-1) or reported (odd).
 
     >>> half_of("what-is-it")
     'report'
@@ -129,7 +129,8 @@ def half_of(question_id: str) -> Half:
 def score_failures(
     runs: Sequence[FailedRun] | None = None, *, half: Half = "report", seed: int = 0
 ) -> FailureScores:
-    """Agent and step accuracy of `find_decisive` and of simple rules on Who&When.
+    """Return agent and step accuracy of `find_decisive` and of simple rules on
+    Who&When.
 
     runs: read from the public set by default.  Raises InvalidInput where no run is
     left.
@@ -148,8 +149,8 @@ def score_failures(
 
 
 def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffect:
-    """Environments solved with written fixes passed on and without, pair by pair, on
-    Reflexion's ALFWorld.
+    """Return environments solved with written fixes passed on and without, pair by
+    pair, on Reflexion's ALFWorld.
 
     Both arms share their first trial, and differ from the second on; only environments
     that it failed can tell, over the trials that both arms have. Limits: one run of
@@ -179,7 +180,7 @@ def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffec
 
 
 def run_steps(run: FailedRun) -> list[failure_signs.RunStep]:
-    """The steps of a recorded run, numbered from 0."""
+    """Return the steps of a recorded run, numbered from 0."""
     return [
         failure_signs.RunStep(k, step.agent, step.text)
         for k, step in enumerate(run.steps)
@@ -251,8 +252,8 @@ def _hits(
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Two-sided exact p of McNemar's test, from the pairs on which just one of two
-    methods succeeded.
+    """Return two-sided exact p of McNemar's test, from the pairs on which just one of
+    two methods succeeded.
 
     Raises InvalidInput for negative counts.
 

@@ -100,77 +100,95 @@ class Fit(Rows[dict[str, Any]]):
 
     def __repr__(self) -> str:
         best = self.scores[self.chosen]
-        told = (
+        figures = (
             f"MRR {best.mrr:.3f} [{best.low:.3f}, {best.high:.3f}], recall@10"
             f" {best.recall_at_10:.3f}"
         )
         return (
-            f"Fit({self.chosen}: {told}; {self.n_train} events trained on,"
+            f"Fit({self.chosen}: {figures}; {self.n_train} events trained on,"
             f" {self.n_scored} scored)"
         )
 
 
 def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
-    """Choose the law that ranks a log's next accesses best, and score every law on the
-    log's last third.
+    """Choose the law that ranks a log's next accesses best; score every law.
 
-    Candidates are compared on the later two thirds of the training events. `seed` draws
-    the bootstrap. `laws` of one's own are scored as they are, and not chosen: a home's
-    config.json knows the others alone. Raises InvalidInput where the log is too short
-    (see `split`), or a law has the name of a candidate.
+    Candidates are compared on the later two thirds of the training events. Scores are
+    of the log's last third.
+
+    Args:
+        log: What was used when.
+        seed: Draws the bootstrap.
+        laws: Laws of one's own. They are scored as they are, and not chosen: a home's
+            config.json knows the others alone.
+
+    Raises:
+        InvalidInput: The log is too short (see `split`), or a law has the name of a
+            candidate.
     """
     training_events, scored_events = split(log)
-    days = log.days(training_events)
-    horizon = min(REUSE_DAYS, float(np.ptp(days)) / 10)
-    over = training_events[days + horizon < log.days(scored_events)[0]]
-    late = over[len(over) // 2 :]
-    thinned = (
-        late[
-            np.unique(
-                np.linspace(0, len(late) - 1, CALIBRATION_EVENTS).astype(np.int64)
-            )
-        ]
-        if len(late)
-        else late
-    )
-    whole = LogReplay(log).snapshots(thinned)
-    replaying = LogReplay(log)
-    training = replaying.snapshots(training_events, foremost=True)
+    horizon = min(REUSE_DAYS, float(np.ptp(log.days(training_events))) / 10)
+    calibration = _calibration_events(log, training_events, scored_events[0], horizon)
+    whole = LogReplay(log).snapshots(calibration)
+    replayed = LogReplay(log)
+    training = replayed.snapshots(training_events, foremost=True)
     candidates = _candidates(training)
-    chosen = _choose(candidates)
-    runnable = _choose(
-        {name: candidate for name, candidate in candidates.items() if name != CONSTANT}
-    )
-    law = _with_logistic(candidates[runnable][0], whole, horizon)
-    scored = {name: order for name, (order, _) in candidates.items()} | {runnable: law}
-    for own in laws:
-        if own.name in scored:
+    chosen_name = _choose(candidates)
+    adoptable = {
+        name: candidate for name, candidate in candidates.items() if name != CONSTANT
+    }
+    adopted = _choose(adoptable)
+    law = _with_logistic(candidates[adopted][0], whole, horizon)
+    orders = {name: order for name, (order, _) in candidates.items()}
+    orders[adopted] = law
+    for user_law in laws:
+        if user_law.name in orders:
             raise InvalidInput(
-                f"got a law named {own.name!r}; allowed is a name other than"
-                f" {', '.join(scored)}"
+                f"got a law named {user_law.name!r}; allowed is a name other than"
+                f" {', '.join(orders)}"
             )
-        scored[own.name] = own
-    ranks, recalls = _ranks(_in_turn(replaying, scored_events), scored)
-    ahead = bootstrap_means(ranks - ranks[:, [[*scored].index(PRESENT)]], seed=seed)
-    gains = {name: asdict(each) for name, each in zip(scored, ahead, strict=True)}
-    spans = horizon, float(np.ptp(log.time)) / MICROSECONDS_PER_DAY
-    sizes = (len(training), len(scored_events))
-    scores = _law_scores(scored, ranks, recalls, seed)
+        orders[user_law.name] = user_law
+    ranks, recalls = _ranks(_in_turn(replayed, scored_events), orders)
+    present_rank = ranks[:, [[*orders].index(PRESENT)]]
+    advantages = bootstrap_means(ranks - present_rank, seed=seed)
+    gains = {name: asdict(gain) for name, gain in zip(orders, advantages, strict=True)}
     return Fit(
-        chosen,
+        chosen_name,
         law.name,
         law.params,
-        scores,
-        *sizes,
-        *spans,
-        _age_power(candidates),
-        gains,
+        _law_scores(orders, ranks, recalls, seed),
+        n_train=len(training),
+        n_scored=len(scored_events),
+        horizon_days=horizon,
+        days=float(np.ptp(log.time)) / MICROSECONDS_PER_DAY,
+        files=_age_power(candidates),
+        gains=gains,
     )
+
+
+def _calibration_events(
+    log: AccessLog,
+    training_events: NDArray[np.int64],
+    first_scored: int,
+    horizon_days: float,
+) -> NDArray[np.int64]:
+    """Return training events to fit logistic constants on, spread evenly.
+
+    They are of the later half of those whose horizon ends before the scored events.
+    """
+    scored_from = log.days(np.array([first_scored]))[0]
+    ended = training_events[log.days(training_events) + horizon_days < scored_from]
+    later: NDArray[np.int64] = ended[len(ended) // 2 :]
+    if not len(later):
+        return later
+    positions = np.linspace(0, len(later) - 1, CALIBRATION_EVENTS).astype(np.int64)
+    calibration: NDArray[np.int64] = later[np.unique(positions)]
+    return calibration
 
 
 def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
-    """Snapshots before these events, a few at a time: all of them would take half a
-    gigabyte of a big log.
+    """Yield snapshots before these events, a few at a time: all of them would take half
+    a gigabyte of a big log.
     """
     size = max(1, ROWS_AT_ONCE // max(len(replaying.log.items), 1))
     for start in range(0, len(events), size):
@@ -180,16 +198,16 @@ def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapsh
 def _ranks(
     parts: Iterable[Snapshots], laws: Mapping[str, Order]
 ) -> tuple[Floats, Floats]:
-    """Reciprocal ranks and recall@10 of each event under each law, (n, laws) each."""
-    found = [
-        [score_snapshots(part, raw_of(law, part)) for law in laws.values()]
-        for part in parts
-        if len(part)
-    ]
-    if not found:
+    """Return reciprocal ranks and recall@10 of each event, (n, laws) each."""
+    scores = []
+    for part in parts:
+        if len(part):
+            orders = (raw_of(law, part) for law in laws.values())
+            scores.append([score_snapshots(part, raw) for raw in orders])
+    if not scores:
         raise InvalidInput("got no events to score; allowed is one or more")
     ranks, recalls = np.ascontiguousarray(
-        np.concatenate(found, axis=2).transpose(1, 2, 0)
+        np.concatenate(scores, axis=2).transpose(1, 2, 0)
     )
     return ranks, recalls
 
@@ -197,33 +215,31 @@ def _ranks(
 def _law_scores(
     laws: Iterable[str], ranks: Floats, recalls: Floats, seed: int
 ) -> dict[str, LawScore]:
-    rows = zip(
-        laws,
-        bootstrap_means(ranks, seed=seed),
-        recalls.mean(axis=0).tolist(),
-        strict=True,
-    )
-    return {
-        name: LawScore(of.mean, of.low, of.high, recall) for name, of, recall in rows
-    }
+    """Return by law the mean rank with its interval, and the mean recall."""
+    intervals = bootstrap_means(ranks, seed=seed)
+    mean_recalls = recalls.mean(axis=0).tolist()
+    scores = {}
+    for name, mrr, recall in zip(laws, intervals, mean_recalls, strict=True):
+        scores[name] = LawScore(mrr.mean, mrr.low, mrr.high, recall)
+    return scores
 
 
 def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
-    """Each candidate's order, fitted on all training events, and its reciprocal ranks
-    on the later two thirds.
+    """Return each candidate's order, and its reciprocal ranks on the later two thirds.
+
+    Orders are fitted on all training events.
     """
     later = training.part(len(training) // 3, len(training))
 
     def validated(order: Order) -> tuple[Order, Floats]:
         return order, score_snapshots(later, raw_of(order, later))[0]
 
-    candidates = {
-        name: validated(make_law("power", exponent=power))
-        for name, power in FILE_POWERS.items()
-    }
-    candidates |= {name: validated(make_law(name)) for name in SINGLE_LAWS} | {
-        CONSTANT: validated(_first_seen)
-    }
+    candidates = {}
+    for name, power in FILE_POWERS.items():
+        candidates[name] = validated(make_law("power", exponent=power))
+    for name in SINGLE_LAWS:
+        candidates[name] = validated(make_law(name))
+    candidates[CONSTANT] = validated(_first_seen)
     by_half_life = [
         validated(make_law("product", half_life_days=days))
         for days in decay.PRODUCT_HALF_LIVES_DAYS
@@ -235,14 +251,16 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
 
 
 def _first_seen(snapshots: Snapshots) -> Floats:
-    """The order of first appearance: what a memory that knows nothing of use would
-    show.
+    """Return the order of first appearance: what a memory that knows nothing of use
+    would show.
     """
     return -snapshots.id.astype(np.float64)
 
 
 def raw_of(order: Order, snapshots: Snapshots) -> Floats:
-    """What a law, or an order that is not one, makes of the rows of these snapshots."""
+    """Return what a law, or an order that is not one, makes of the rows of these
+    snapshots.
+    """
     return order.raw(snapshots.items) if isinstance(order, Law) else order(snapshots)
 
 
@@ -265,8 +283,8 @@ def _beyond_noise(gain: Floats) -> bool:
 
 
 def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
-    """The law with logistic constants by which importance is the chance of use within
-    the horizon.
+    """Return the law with logistic constants by which importance is the chance of use
+    within the horizon.
 
     `before` are whole snapshots, the idle items included, whose horizon ends before the
     scored events: fitted on the foremost items alone, importance would never fall.

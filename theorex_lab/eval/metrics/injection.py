@@ -49,8 +49,8 @@ class InjectionCase(NamedTuple):
 
 
 def score_injection(name: str, seed: int = 0) -> dict[str, Any]:
-    """{dataset, n, metrics, baselines, published}: of up to four insights that a query
-    is given by `search`, beside other ways.
+    """Return {dataset, n, metrics, baselines, published}: of up to four insights that a
+    query is given by `search`, beside other ways.
 
     recall: share of what fits that is given.  precision: share of what is given that
     fits; 1 where nothing is given and nothing fits.  clean: share of cases in which
@@ -75,8 +75,8 @@ def score_injection(name: str, seed: int = 0) -> dict[str, Any]:
 
 
 def _beliefs() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
-    """The beliefs of precisionMemBench, and its cases; what a case does not list is
-    wrong but for what always may stand there.
+    """Return the beliefs of precisionMemBench, and its cases; what a case does not list
+    is wrong but for what always may stand there.
     """
     ((_, make),) = precisionmembench()
     log = make()
@@ -113,7 +113,7 @@ def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
 def taught(
     insights: Iterable[tuple[str, str]], embedder: Embedder, settings: Mapping[str, Any]
 ) -> Iterator[Lab]:
-    """A lab in a folder of its own with these insights: title and content."""
+    """Yield a lab in a folder of its own with these insights: title and content."""
     clock = FixedClock(0)
     lab_settings = check_settings({"designs": {"research": dict(settings)}})
     options: dict[str, Any] = {
@@ -172,7 +172,9 @@ _PREMISE_WAYS = ("premises", "most used", "text alone", "neighbours alone")
 
 
 def set_folder(name: str) -> Path:
-    """The folder of a set in $THEOREX_DATA. Raises InvalidInput where it is not there."""
+    """Return the folder of a set in $THEOREX_DATA. Raises InvalidInput where it is not
+    there.
+    """
     folder = data_folder()
     if name not in GRAPHS or folder is None or not (folder / name).is_dir():
         raise InvalidInput(
@@ -183,7 +185,7 @@ def set_folder(name: str) -> Path:
 
 
 def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
-    """{dataset, n, metrics, baselines}: of equational_theories its closure, of
+    """Return {dataset, n, metrics, baselines}: of equational_theories its closure, of
     pfr_blueprint what was read, of metamath_ql `premise_recall`.
 
     Raises InvalidInput as `set_folder`.

@@ -163,7 +163,7 @@ Method = Callable[[LabelledMessage], Signal]
 
 
 def labelled_messages(language: str) -> list[LabelledMessage]:
-    """The labelled messages with their texts: en, from the public sets, or ru.
+    """Return the labelled messages with their texts: en, from the public sets, or ru.
 
     Raises InvalidInput where a message is not the one that was labelled, and as
     `load_logs` does.
@@ -190,7 +190,7 @@ def labelled_messages(language: str) -> list[LabelledMessage]:
 
 
 def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
-    """{dataset, n, metrics, baselines, make} of signals (both), signals_en or
+    """Return {dataset, n, metrics, baselines, make} of signals (both), signals_en or
     signals_ru.
 
     metrics, and those of each baseline, are of n messages that did not choose the
@@ -341,7 +341,7 @@ class Pairs(NamedTuple):
     made: NDArray[np.bool_]
 
     def by(self, compare: Compare) -> Floats:
-        """What a comparison says of each pair."""
+        """Return what a comparison says of each pair."""
         return np.array(
             [
                 compare(*pair, near)
@@ -351,7 +351,7 @@ class Pairs(NamedTuple):
 
 
 def sentence_pairs(dataset: str) -> Pairs:
-    """The pairs of stsb, sick or fever_symmetric. Raises as `read_files` does."""
+    """Return the pairs of stsb, sick or fever_symmetric. Raises as `read_files` does."""
     rows = [
         row
         for file in read_files(DATASETS[dataset]).values()
@@ -377,7 +377,7 @@ def sentence_pairs(dataset: str) -> Pairs:
 
 
 def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
-    """Both sentences of each pair in a file, and what people said of it."""
+    """Yield both sentences of each pair in a file, and what people said of it."""
     lines = text.splitlines()
     if dataset == "stsb":
         return (
@@ -394,7 +394,7 @@ def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
 
 
 def pearson(scores: Floats, judgements: Floats) -> float:
-    """Pearson's correlation; 0 where either is the same for all pairs."""
+    """Return Pearson's correlation; 0 where either is the same for all pairs."""
     return (
         float(np.corrcoef(scores, judgements)[0, 1])
         if np.ptp(scores) and np.ptp(judgements)
@@ -403,8 +403,8 @@ def pearson(scores: Floats, judgements: Floats) -> float:
 
 
 def auc(scores: Floats, judgements: Floats) -> float:
-    """The share of pairs of a contradiction and another in which the contradiction
-    scores higher; equal scores count half.
+    """Return the share of pairs of a contradiction and another in which the
+    contradiction scores higher; equal scores count half.
 
     >>> auc(np.array([0.1, 0.9, 0.9]), np.array([0.0, 1.0, 0.0]))
     0.75
@@ -438,8 +438,8 @@ _TRIVIAL: dict[str, Compare] = {
 
 
 def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
-    """{dataset, n, metrics, baselines, thresholds}, each metric with its 95 % interval
-    over pairs (`_low`, `_high`).
+    """Return {dataset, n, metrics, baselines, thresholds}, each metric with its 95 %
+    interval over pairs (`_low`, `_high`).
 
     pearson: correlation with how alike people found them.  precision, recall: of
     NEAR_DUPLICATE, where people gave 4 of 5 or more.  warn_precision, warn_recall: of
@@ -458,8 +458,8 @@ def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
 def score_contradictions(
     dataset: str = "fever_symmetric", *, seed: int = 0
 ) -> dict[str, Any]:
-    """{dataset, n, metrics, baselines, thresholds}, each metric with its 95 % interval
-    over pairs (`_low`, `_high`).
+    """Return {dataset, n, metrics, baselines, thresholds}, each metric with its 95 %
+    interval over pairs (`_low`, `_high`).
 
     auc: area under the ROC curve.  precision, recall: of CONTRADICTS. Of baselines the
     better of more and less counts, with the threshold of the largest F1 on the other
@@ -542,7 +542,7 @@ def threshold(pairs: Pairs, scores: Floats, least_precision: float = 0.0) -> flo
 def _pair_figures(
     pairs: Pairs, scores: Floats, measure: Measure, cuts: dict[str, float], seed: int
 ) -> dict[str, float]:
-    """Figures of the half that is reported."""
+    """Return figures of the half that is reported."""
     values = scores[~pairs.made]
     judgements = pairs.told[~pairs.made]
     draws = np.random.default_rng(seed).integers(
@@ -639,7 +639,9 @@ def _pair_shares(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]
 
 
 def replaced(log: EvalLog) -> set[str]:
-    """Ids of the statements that `Superseding` no longer holds at the end of a log."""
+    """Return ids of the statements that `Superseding` no longer holds at the end of a
+    log.
+    """
     facts = Superseding()
     for event in log.events:
         facts.add(event.id, str(event.body["text"]))

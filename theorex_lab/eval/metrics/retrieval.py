@@ -75,7 +75,7 @@ TEXTS = Design("texts", items=(ItemKind("text", _SAID),))
 
 
 def only(*names: str) -> dict[str, float]:
-    """Weights of 1 for these signals and of 0 for all others."""
+    """Return weights of 1 for these signals and of 0 for all others."""
     return {name: float(name in names) for name in WEIGHTS}
 
 
@@ -100,7 +100,7 @@ class Retrieval:
     scores: Mapping[str, Scores]
 
     def value(self, method: str, metric: str) -> float:
-        """The mean of a metric over the questions."""
+        """Return the mean of a metric over the questions."""
         return float(np.mean(self.scores[method][:, METRICS.index(metric)]))
 
     @property
@@ -135,7 +135,7 @@ class Retrieval:
 
 
 def retrieval_logs(dataset: str, path: str = "") -> list[EvalLog]:
-    """The logs of a set: its texts, and every question that some of them answer.
+    """Return the logs of a set: its texts, and every question that some of them answer.
 
     Raises InvalidInput for an unknown set, and for a path: no set here is one of your
     own.
@@ -203,7 +203,7 @@ def score_retrieval(
 
 @contextmanager
 def remembering(log: EvalLog, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
-    """A lab in a folder of its own that remembers the log's texts, their vectors
+    """Yield a lab in a folder of its own that remembers the log's texts, their vectors
     computed.
     """
     clock = FixedClock(max((event.at for event in log.events), default=0) + 1)
@@ -221,7 +221,7 @@ def remembering(log: EvalLog, embedder: Embedder, **settings: Any) -> Iterator[L
 
 
 def found_by(lab: Lab, query: str, method: str = "default") -> Hits:
-    """What a method of METHODS finds."""
+    """Return what a method of METHODS finds."""
     weights, with_vectors = METHODS[method]
     ships = lab.settings
     try:
@@ -235,7 +235,7 @@ def found_by(lab: Lab, query: str, method: str = "default") -> Hits:
 
 
 def question_scores(hits: Hits, answers: frozenset[str]) -> list[float]:
-    """The METRICS of what came back for one question."""
+    """Return the METRICS of what came back for one question."""
     right = np.array([event in answers for event in hits.events], bool)
     ten = right[:10]
     discounts = 1 / np.log2(np.arange(2, 12))
@@ -272,7 +272,7 @@ class KeptEmbedder:
 
 
 def kept_embedder() -> Embedder:
-    """The embedder that is installed, its vectors kept in the user's cache."""
+    """Return the embedder that is installed, its vectors kept in the user's cache."""
     embedder = choose_embedder()[0]
     return (
         KeptEmbedder(embedder, cache_folder() / "vectors")

@@ -58,7 +58,7 @@ class TaskMatrix:
     name = "task matrix"
 
     def fit(self, training: TrainingScores) -> Self:
-        """Means by task."""
+        """Take the means by task; return the policy."""
         tasks = np.asarray(training.queries.tasks, dtype=object)
         self.means = {
             task: training.scores[tasks == task].mean(axis=0)
@@ -68,14 +68,14 @@ class TaskMatrix:
         return self
 
     def predict(self, queries: Queries) -> Floats:
-        """The expected score of each model: (queries, models), the means of each
+        """Return the expected score of each model: (queries, models), the means of each
         query's task.
         """
         means = [self.means.get(task, self.overall) for task in queries.tasks]
         return np.array(means, np.float64).reshape(len(queries), len(self.overall))
 
     def choose(self, queries: Queries) -> Ints:
-        """The model of the highest expected score for each query."""
+        """Return the model of the highest expected score for each query."""
         return np.asarray(self.predict(queries).argmax(axis=1), dtype=np.int64)
 
 
@@ -92,7 +92,7 @@ class BestSingle(TaskMatrix):
     name = "best single"
 
     def predict(self, queries: Queries) -> Floats:
-        """The mean scores, for each query."""
+        """Return the mean scores, for each query."""
         return np.tile(self.overall, (len(queries), 1))
 
 
@@ -216,8 +216,8 @@ def score_routing(
 
 
 def _choices_of(name: str, choose: Chooser, dataset: RoutingSet) -> Ints:
-    """The model (a column of the scores) that a policy of one's own chooses for each
-    test query.
+    """Return the model (a column of the scores) that a policy of one's own chooses for
+    each test query.
     """
     names = [choose(text) for text in dataset.test.queries.texts]
     if unknown := [each for each in names if each not in dataset.models]:
@@ -235,8 +235,8 @@ def _scored(
     own_choices: Mapping[str, Ints],
     seed: int,
 ) -> tuple[PolicyScore, ...]:
-    """The scores of the policies after this training, of the router after these calls
-    of it, and of `own` choices.
+    """Return the scores of the policies after this training, of the router after these
+    calls of it, and of `own` choices.
     """
     scores = dataset.test.scores
     recorded = [event for call in calls for event in call]
@@ -256,7 +256,7 @@ def _scored(
 
 
 def taken(dataset: RoutingSet, choices: Mapping[str, Ints]) -> dict[str, Paid]:
-    """What policies get for the models that they chose for the test queries."""
+    """Return what policies get for the models that they chose for the test queries."""
     rows = np.arange(len(dataset.test.scores))
     return {
         name: (dataset.test.scores[rows, each], dataset.costs[each])
@@ -265,8 +265,8 @@ def taken(dataset: RoutingSet, choices: Mapping[str, Ints]) -> dict[str, Paid]:
 
 
 def bounds_of(dataset: RoutingSet) -> dict[str, Paid]:
-    """The cheapest of the best models of each query, which nobody can know, and a model
-    drawn at random, expected.
+    """Return the cheapest of the best models of each query, which nobody can know, and
+    a model drawn at random, expected.
     """
     scores = dataset.test.scores
     best = np.lexsort((np.broadcast_to(dataset.costs, scores.shape), -scores), axis=1)[
@@ -279,8 +279,8 @@ def bounds_of(dataset: RoutingSet) -> dict[str, Paid]:
 def policy_scores(
     values: Mapping[str, Paid], oracle: Floats, seed: int
 ) -> tuple[PolicyScore, ...]:
-    """The rows of policies, the task matrix and the best single model among them, by
-    what each query brought and cost.
+    """Return the rows of policies, the task matrix and the best single model among
+    them, by what each query brought and cost.
 
     `oracle`: (queries,), the best score of each query; `seed` draws the bootstrap.
     """
@@ -308,8 +308,8 @@ def policy_scores(
 def shipped_choices(
     calls: list[Event], queries: Queries, models: Sequence[str], sizes: Floats
 ) -> Ints:
-    """The model that `route` picks for each query, (queries,), in a home of its own
-    that recorded these calls.
+    """Return the model that `route` picks for each query, (queries,), in a home of its
+    own that recorded these calls.
 
     Every setting is the default's but the models, whose tiers are the thirds of
     `sizes`.
@@ -324,7 +324,7 @@ def shipped_choices(
 
 
 def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:
-    """The models as settings.
+    """Return the models as settings.
 
     >>> [each.tier for each in models_of(["a", "b"], np.array([0.0, 1.0])).values()]
     ['small', 'large']
@@ -342,8 +342,8 @@ def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:
 def calls_of(
     training: TrainingScores, models: Sequence[str], costs: Floats
 ) -> list[tuple[Event, Event]]:
-    """START and END of a call a training query, as a file of traces imported with
-    --trust-own gives them.
+    """Return the start and the end of a call for each training query, as a file of traces imported
+    with --trust-own gives them.
 
     It holds an attempt of every model, which succeeds from a score of SUCCESS_FROM and
     costs what `costs`, (models,), says.

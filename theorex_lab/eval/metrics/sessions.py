@@ -56,7 +56,7 @@ _DIRECTIVE = re.compile(
 
 @lru_cache(1 << 18)
 def words(text: str) -> frozenset[str]:
-    """The words of at least four characters, in lower case.
+    """Return the words of at least four characters, in lower case.
 
     >>> sorted(words("Use the TTL cache, always."))
     ['always', 'cache']
@@ -66,7 +66,7 @@ def words(text: str) -> frozenset[str]:
 
 @lru_cache(1 << 17)
 def sentences(text: str) -> tuple[str, ...]:
-    """Sentences and lines of 15 to 400 characters."""
+    """Return sentences and lines of 15 to 400 characters."""
     return tuple(
         part.strip()
         for part in _SENTENCE.split(text)
@@ -75,7 +75,7 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def ends_of(path: str) -> list[str]:
-    """A path and its ends after a /, the longest first."""
+    """Return a path and its ends after a /, the longest first."""
     parts = path.split("/")
     return ["/".join(parts[start:]) for start in range(len(parts))]
 
@@ -114,8 +114,8 @@ class PathEnds:
         self.known[path] = None
 
     def file(self, end: str, known: int | None = None) -> str | None:
-        """The file that it stood for among the first `known`; '' where it stood for
-        several, None for none.
+        """Return the file that it stood for among the first `known`; '' where it stood
+        for several, None for none.
         """
         file = None
         for number, path in self._meant.get(end.lower(), ()):
@@ -126,7 +126,7 @@ class PathEnds:
 
 
 def shortest_end(path: str, ends: PathEnds) -> str:
-    """The shortest end of a path that stands for it alone.
+    """Return the shortest end of a path that stands for it alone.
 
     >>> shortest_end("a/x.py", PathEnds(["a/x.py", "b/x.py", "b/y.py"]))
     'a/x.py'
@@ -239,7 +239,7 @@ class Scene:
 
 
 def share(part: float, whole: float) -> float:
-    """The share that a part is of the whole; NaN where there is none."""
+    """Return the share that a part is of the whole; NaN where there is none."""
     return part / whole if whole else math.nan
 
 

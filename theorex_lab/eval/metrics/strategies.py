@@ -57,7 +57,7 @@ _COMMAND = re.compile(
 
 
 def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
-    """The name and the arguments (key, value) of a recorded call.
+    """Return the name and the arguments (key, value) of a recorded call.
 
     >>> called('book({"flights":[{"date":"2024-05-20"}],"nights": 2})')[1] == {
     ...     ("date", "2024-05-20"),
@@ -105,7 +105,7 @@ def _f1(ours: Counter[Any], right: Counter[Any]) -> float:
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> int:
-    """The length of the longest common subsequence."""
+    """Return the length of the longest common subsequence."""
     row = [0] * (len(second) + 1)
     for name in first:
         above = row
@@ -121,7 +121,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
 def dreaming(
     events: Sequence[Event], embedder: Embedder | None
 ) -> Iterator[ReplayAdapter]:
-    """A home that lived through these events, and the night after them."""
+    """Yield a home that lived through these events, and the night after them."""
     with closing(
         ReplayAdapter([DESIGN], embedder=embedder or kept_embedder())
     ) as memory:
@@ -377,7 +377,7 @@ def _named(scene: Scene, commands: set[str], text: str, tokens: int) -> list[flo
 
 
 def commands_of(events: Iterable[Event]) -> set[str]:
-    """The programs that shell calls run, each with its subcommand.
+    """Return the programs that shell calls run, each with its subcommand.
 
     >>> from theorex_lab.journal.event import new_event
     >>> body = {"tool": "Bash", "command": "cd pkg && go test ./... | tail -5"}
@@ -391,8 +391,8 @@ def commands_of(events: Iterable[Event]) -> set[str]:
 
 
 def programs(command: str) -> list[str]:
-    """The programs that a line of a shell runs, each with its subcommand, in their
-    order.
+    """Return the programs that a line of a shell runs, each with its subcommand, in
+    their order.
     """
     return _COMMAND.findall(command)
 
@@ -615,8 +615,8 @@ def _reach(rows: Any, is_shown: Any, seed: int) -> dict[str, float]:
 
 
 def made_up() -> dict[str, Any]:
-    """Traces of an agent's work in twelve fields, made up after those of Evolving
-    Memory, by name.
+    """Return traces of an agent's work in twelve fields, made up after those of
+    Evolving Memory, by name.
     """
     return dict(
         json.loads(

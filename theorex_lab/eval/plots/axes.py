@@ -49,14 +49,14 @@ def new_axes(ax: Axes | None, *, width: float = 8.0, height: float = 4.5) -> Axe
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The whole figure that the Axes stand in."""
+    """Return the whole figure that the Axes stand in."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     return figure
 
 
 def colour_of(number: int) -> str:
-    """The colour of the line of this number; they come round again."""
+    """Return the colour of the line of this number; they come round again."""
     return LINE_COLOURS[number % len(LINE_COLOURS)]
 
 
@@ -178,7 +178,7 @@ def heat_map(
 
 
 def key(label: str, marker: str = "", **look: Any) -> Line2D:
-    """A mark of a legend; without `ls` no line."""
+    """Return a mark of a legend; without `ls` no line."""
     return Line2D([], [], marker=marker, **{"ls": "", "ms": 9, **look}, label=label)
 
 
@@ -216,7 +216,7 @@ def legend_beside(ax: Axes, handles: Sequence[Any] | None = None) -> None:
 
 
 def say(ax: Axes, message: str) -> Axes:
-    """A message in place of a picture and of its axes."""
+    """Draw a message in place of a picture and of its axes."""
     ax.set_axis_off()
     ax.text(
         0.5,
@@ -231,8 +231,8 @@ def say(ax: Axes, message: str) -> Axes:
 
 
 def frame_of(table: Any, *names: str) -> Any:
-    """The DataFrame, or what has one as `frame`. Raises InvalidInput naming the columns
-    that are missing.
+    """Return the DataFrame, or what has one as `frame`. Raises InvalidInput naming the
+    columns that are missing.
     """
     frame = getattr(table, "frame", table)
     if missing := [name for name in names if name not in frame]:

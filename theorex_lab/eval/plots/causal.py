@@ -41,8 +41,8 @@ _CELLS = {
 
 
 def attempts_of(lab: Lab) -> pd.DataFrame:
-    """A row an attempt that was closed: at (µs), signals, key, where (what failed),
-    gene (its id), did (in words), success.
+    """Return a row an attempt that was closed: at (µs), signals, key, where (what
+    failed), gene (its id), did (in words), success.
     """
     acts_by_gene = {gene["id"]: gene_text(gene) for gene in lab.causal.genes()}
     rows = []
@@ -63,7 +63,7 @@ def attempts_of(lab: Lab) -> pd.DataFrame:
 
 
 def _where(signals: Sequence[str]) -> str:
-    """What failed, and the class of its error, else the error itself."""
+    """Return what failed, and the class of its error, else the error itself."""
     parts = dict(signal.partition(":")[::2] for signal in signals)
     called = parts.get("command") or parts.get("tool") or "a call"
     error = parts.get("class") or parts.get("errsig", "").strip().removeprefix(
@@ -82,8 +82,8 @@ def _most(column: Frame, most: int) -> list[Any]:
 
 
 def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axes:
-    """What failed, what was then done, and what came of it: the wider an arrow the more
-    often; of the deeds tried most.
+    """Draw what failed, what was then done, and what came of it: the wider an arrow
+    the more often; of the deeds tried most.
     """
     attempts_drawn = attempts[attempts.did.isin(_most(attempts.did, most))]
     columns = (
@@ -202,7 +202,7 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
 
 
 def evidence_of(attempts: Frame) -> EvidenceTable:
-    """The evidence that attempts are."""
+    """Return the evidence that attempts are."""
     table = EvidenceTable()
     for at, key, gene, success in attempts[["at", "key", "gene", "success"]].itertuples(
         index=False
@@ -264,8 +264,8 @@ def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axe
 def draw_advice(
     attempts: Frame, half_life_days: float = 30.0, drift: bool = False, genes: int = 6
 ) -> Figure:
-    """What another half-life would have advised after the error met most, attempt by
-    attempt, and how drift spreads the choice.
+    """Draw what another half-life would have advised after the error met most,
+    attempt by attempt, and how drift spreads the choice.
 
     half_life_days: of all evidence; infinity: it never ages.  genes: how many, of those
     tried most, are chosen among.

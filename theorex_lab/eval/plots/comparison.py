@@ -68,19 +68,23 @@ def plot_comparison(
     mode: str = "inject",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a score against the tokens given for it, a line for each design, with 95 %
-    intervals; returns the Axes.
+    """Draw a score against the tokens given for it, a line for each design.
 
-    score: '' is the first of mean, evidence_recall, answer_words that was scored.
-    mode: inject or retrieve. Raises InvalidInput for another mode, or a score that no
-    design has.
+    Args:
+        compared: The comparison.
+        score: '' is the first of mean, evidence_recall, answer_words that was scored.
+        mode: inject or retrieve.
+        ax: Where it is drawn; a new figure by default.
+
+    Raises:
+        InvalidInput: The mode is unknown, or no design has the score.
     """
     ax = axes.new_axes(ax, width=9.0)
-    scored = {found for _, at, _, found in compared.cells if at == mode}
-    score = score or next((name for name in _FIRST if name in scored), "")
-    if score not in scored:
+    score_names = {name for _, of_mode, _, name in compared.cells if of_mode == mode}
+    score = score or next((name for name in _FIRST if name in score_names), "")
+    if score not in score_names:
         if score or mode not in ("inject", "retrieve"):
-            allowed = ", ".join(sorted(scored)) or "inject, retrieve"
+            allowed = ", ".join(sorted(score_names)) or "inject, retrieve"
             raise InvalidInput(
                 f"got the score {score!r} in mode {mode!r}; allowed are {allowed}"
             )
@@ -89,30 +93,37 @@ def plot_comparison(
             "nothing was scored: the logs hold neither probes nor more than five"
             " sessions",
         )
-    for number, design in enumerate(compared.designs):
-        budgets = compared.plan.budgets
-        tokens = [
-            compared.value(design, mode, budget, "tokens").value for budget in budgets
-        ]
-        value, low, high, _ = zip(
-            *(compared.value(design, mode, budget, score) for budget in budgets),
-            strict=True,
-        )
-        look = axes.look_of(number, markersize=5, linewidth=1.2)
-        axes.draw_interval(ax, tokens, value, low, high, label=design, **look)
+    _draw_designs(ax, compared, score, mode)
     axes.legend_beside(ax)
-    first, *_ = ticks = sorted(compared.plan.budgets)
-    ax.set_xscale("symlog", linthresh=first)
-    ax.set_xticks([0, *ticks], ["0", *map(str, ticks)])
-    ax.set_xlim(left=-first / 10)
-    unasked = "a session's start" if mode == "inject" else "the question"
+    budgets = sorted(compared.plan.budgets)
+    ax.set_xscale("symlog", linthresh=budgets[0])
+    ax.set_xticks([0, *budgets], ["0", *map(str, budgets)])
+    ax.set_xlim(left=-budgets[0] / 10)
+    moment = "a session's start" if mode == "inject" else "the question"
     return axes.finish_axes(
         ax,
-        xlabel=f"tokens given at {unasked} (mean)",
+        xlabel=f"tokens given at {moment} (mean)",
         ylabel=WORDS.get(score, score.replace("_", " ")),
         ylim=(0, 1.05),
         title=f"{', '.join(compared.logs[:3])}: what a context was worth",
     )
+
+
+def _draw_designs(ax: Axes, compared: ComparedMemories, score: str, mode: str) -> None:
+    """Draw a line for each design, with 95 % intervals, a point a budget."""
+    for number, design in enumerate(compared.designs):
+        tokens = []
+        values = []
+        lows = []
+        highs = []
+        for budget in compared.plan.budgets:
+            mean = compared.value(design, mode, budget, score)
+            tokens.append(compared.value(design, mode, budget, "tokens").value)
+            values.append(mean.value)
+            lows.append(mean.low)
+            highs.append(mean.high)
+        look = axes.look_of(number, markersize=5, linewidth=1.2)
+        axes.draw_interval(ax, tokens, values, lows, highs, label=design, **look)
 
 
 def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes:
@@ -148,10 +159,12 @@ def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes
 
 
 def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
-    """Recall against how many texts come back, a line a method; `score` is a Retrieval,
-    or a table like its frame.
+    """Draw recall against how many texts come back, a line a method.
 
-    Of a Retrieval each point has its 95 % interval over questions.
+    Args:
+        score: A Retrieval, of which each point has its 95 % interval over questions;
+            or a table like its frame.
+        ax: Where it is drawn; a new figure by default.
     """
     depths = (5, 10, 25, 50)
     table = axes.frame_of(score, *(f"recall@{depth}" for depth in depths))
@@ -163,12 +176,11 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
         recalls = [row[f"recall@{depth}"] for depth in depths]
         look = axes.look_of(number)
         ax.plot(depths, recalls, label=str(method).replace("_", ", "), **look)
-        for depth, span in zip(
-            depths,
-            bootstrap_means(scores[method]) if method in scores else (),
-            strict=False,
-        ):
-            ax.vlines(depth, span.low, span.high, color=look["color"], linewidth=1)
+        intervals = bootstrap_means(scores[method]) if method in scores else ()
+        for depth, interval in zip(depths, intervals, strict=False):
+            ax.vlines(
+                depth, interval.low, interval.high, color=look["color"], linewidth=1
+            )
     axes.legend_beside(ax)
     ax.set_xscale("log")
     ax.minorticks_off()
@@ -200,8 +212,8 @@ Mark = int | None
 def plot_failure(
     case: FailureCase, verdict: ReviewVerdict, *, ax: Axes | None = None
 ) -> Axes:
-    """The run of a failure as a timeline, with the decisive step as the review found
-    it.
+    """Draw the run of a failure as a timeline, with the decisive step as the review
+    found it.
 
     >>> from theorex_lab.evolution.outcomes import Outcome
     >>> outcome = Outcome(
@@ -227,24 +239,29 @@ def plot_failure(
 def plot_timeline(
     steps: Steps, *, found: Mark = None, labelled: Mark = None, ax: Axes | None = None
 ) -> Axes:
-    """A run from top to bottom: who took each step, what was said, and which step
-    decided the failure.
+    """Draw a run from top to bottom: who took each step, and which one decided.
 
-    found, labelled: indices of the decisive step as the review found it and as a person
-    labelled it; None for none. Answers of tools are squares, steps that failed are
-    crosses. Of more than 24 steps the beginning, the end and those around the marks are
-    drawn, and the axis says so. Raises InvalidInput for a mark that is no step of the
-    run.
+    Answers of tools are squares, steps that failed are crosses. Of more than 24 steps
+    the beginning, the end and those around the marks are drawn, and the axis says so.
+
+    Args:
+        steps: The steps of the run.
+        found: The index of the decisive step as the review found it; None for none.
+        labelled: The index of the decisive step as a person labelled it; None for none.
+        ax: Where it is drawn; a new figure by default.
+
+    Raises:
+        InvalidInput: A mark is no step of the run.
     """
     marks = [mark for mark in (found, labelled) if mark is not None]
-    if wrong := set(marks) - {step.index for step in steps}:
+    unknown = set(marks) - {step.index for step in steps}
+    if unknown:
         raise InvalidInput(
-            f"got the decisive step {wrong.pop()!r} of a run of {len(steps)} steps;"
+            f"got the decisive step {unknown.pop()!r} of a run of {len(steps)} steps;"
             " name one of its own"
         )
-    ax = axes.new_axes(
-        ax, width=10.5, height=1.7 + 0.27 * max(min(len(steps), TIMELINE_STEPS), 3)
-    )
+    n_rows = max(min(len(steps), TIMELINE_STEPS), 3)
+    ax = axes.new_axes(ax, width=10.5, height=1.7 + 0.27 * n_rows)
     if not steps:
         return axes.say(ax, "No steps yet: no run was recorded")
     rows = _rows(steps, marks)
@@ -258,22 +275,9 @@ def plot_timeline(
     ax.tick_params(axis="x", length=0)
     ax.set_yticks(range(len(rows)), [str(steps[k].index) for k in rows], fontsize=8)
     ax.set(xlim=(-0.5, len(lanes) - 0.5 + _TEXT_LANES), ylim=(len(rows) - 0.5, -0.7))
-    left_out = len(steps) - len(rows)
-    ax.set_ylabel("Step" if not left_out else f"Step ({left_out} are not drawn)")
-    kinds = (
-        ("an agent's step", "o", "#444444"),
-        ("what came back", "s", "#444444"),
-        ("failed", "X", FOUND_COLOUR),
-    )
-    keys = [
-        axes.key(name, marker, color=colour, ms=6) for name, marker, colour in kinds
-    ]
-    rings = (("found", found, FOUND_COLOUR), ("labelled", labelled, LABEL_COLOUR))
-    keys += [
-        axes.key(f"decisive, {name}", "o", mfc="none", mec=colour, mew=2, ms=11)
-        for name, mark, colour in rings
-        if mark is not None
-    ]
+    n_hidden = len(steps) - len(rows)
+    ax.set_ylabel("Step" if not n_hidden else f"Step ({n_hidden} are not drawn)")
+    keys = _timeline_keys(found, labelled)
     ax.legend(
         handles=keys,
         loc="upper left",
@@ -282,16 +286,27 @@ def plot_timeline(
         frameon=False,
         fontsize=8,
     )
-    title = (
-        "The run"
-        if found is labelled is None
-        else "The run, and the step that decided its failure"
-    )
+    title = "The run, and the step that decided its failure" if marks else "The run"
     return axes.finish_axes(ax, hidden=("top", "right", "bottom"), title=title)
 
 
+def _timeline_keys(found: Mark, labelled: Mark) -> list[Any]:
+    """Return the entries of a timeline's legend: kinds of steps, and the marks."""
+    keys = [
+        axes.key("an agent's step", "o", color="#444444", ms=6),
+        axes.key("what came back", "s", color="#444444", ms=6),
+        axes.key("failed", "X", color=FOUND_COLOUR, ms=6),
+    ]
+    rings = (("found", found, FOUND_COLOUR), ("labelled", labelled, LABEL_COLOUR))
+    for name, mark, colour in rings:
+        if mark is not None:
+            label = f"decisive, {name}"
+            keys.append(axes.key(label, "o", mfc="none", mec=colour, mew=2, ms=11))
+    return keys
+
+
 def _rows(steps: Sequence[RunStep], marks: Sequence[int]) -> list[int]:
-    """Positions of the steps that are drawn, in order."""
+    """Return positions of the steps that are drawn, in order."""
     n = len(steps)
     if n <= TIMELINE_STEPS:
         return list(range(n))

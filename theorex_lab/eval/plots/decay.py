@@ -48,7 +48,8 @@ def plot_forgetting_curves(
     all_laws = [laws] if isinstance(laws, Law) else list(laws)
     if not all_laws or not longest_days > 0:
         raise InvalidInput(
-            f"got {len(all_laws)} laws and longest_days {longest_days!r}; give a law and days above 0"  # noqa: E501
+            f"got {len(all_laws)} laws and longest_days {longest_days!r}; give a law and"
+            " days above 0"
         )
     tiers(
         [], active_threshold, mild_threshold
@@ -95,12 +96,12 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
         return axes.say(ax, "No concepts yet: write something first")
     drawn_graph = _strongest(graph)
     left_out = len(graph) - len(drawn_graph)
-    title = f"The {len(drawn_graph)} concepts of highest importance ({left_out:,} more are not drawn)"  # noqa: E501
-    title = (
-        title
-        if left_out
-        else f"All {len(drawn_graph)} concepts and how they are linked"
-    )
+    title = f"All {len(drawn_graph)} concepts and how they are linked"
+    if left_out:
+        title = (
+            f"The {len(drawn_graph)} concepts of highest importance ({left_out:,} more"
+            " are not drawn)"
+        )
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08), title=title)
     at = dict(zip(drawn_graph, _layout(drawn_graph, seed), strict=True))
     for first, second, strength in drawn_graph.edges(data="strength", default=0.1):
@@ -153,8 +154,8 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
 def plot_in_context(
     table: Any, *, tokens: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """What the context held of what was needed next, over time: a line for `oracle` and
-    for each law, best first.
+    """Draw what the context held of what was needed next, over time: a line for
+    `oracle` and for each law, best first.
 
     `table` (of `shares_in_context`) has the column at, then shares 0..1, a row an
     event; a point is the mean of about as many events as every other. The legend has
@@ -182,7 +183,10 @@ def plot_in_context(
             if name == "oracle"
             else axes.look_of(number - 1, markersize=5)
         )
-        label = f"{name}: {means[name].mean:.2f} [{means[name].low:.2f}, {means[name].high:.2f}]"
+        label = (
+            f"{name}: {means[name].mean:.2f} [{means[name].low:.2f},"
+            f" {means[name].high:.2f}]"
+        )
         ax.plot(points["at"], points[name], label=label, **look)
     ax.fill_between(
         points["at"],
@@ -204,8 +208,8 @@ def plot_in_context(
 def plot_law_scores(
     table: Any, *, n_scored: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Mean reciprocal rank of each law with its 95 % bootstrap interval, best on top,
-    the chosen one as a diamond.
+    """Draw mean reciprocal rank of each law with its 95 % bootstrap interval, best on
+    top, the chosen one as a diamond.
 
     `table` (a fit, or its frame) has the columns law, mrr, low, high (0..1) and chosen;
     `n_scored`, the number of events, is named on the axis. Raises InvalidInput where a
@@ -284,8 +288,8 @@ def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> Non
 
 
 def _strongest(graph: Any) -> Any:
-    """The part of the graph that is drawn, its nodes and edges in an order that does
-    not hang on their insertion.
+    """Return the part of the graph that is drawn, its nodes and edges in an order that
+    does not hang on their insertion.
     """
     strongest = sorted(
         graph.nodes.items(),
@@ -303,8 +307,8 @@ def _strongest(graph: Any) -> Any:
 
 
 def _layout(graph: Any, seed: int) -> Floats:
-    """Positions in −1..1, shape (n, 2): a spring layout in which each node has a height
-    of its own, so that labels at its side cover no other label.
+    """Return positions in −1..1, shape (n, 2): a spring layout in which each node has a
+    height of its own, so that labels at its side cover no other label.
     """
     n = len(graph)
     points = nx.spring_layout(

@@ -49,60 +49,43 @@ def plot_strategies(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Each strategy as a row of its steps, above them what was done instead and what is
-    not to be done; links as arrows.
+    """Draw each strategy as a row of its steps; links are arrows.
 
-    edges: as `strategies.all_edges` gives them. The newest 20 are drawn, of each the
-    first 14 steps.
+    Above the steps stands what was done instead, and what is not to be done. The newest
+    20 strategies are drawn, of each the first 14 steps.
+
+    Args:
+        strategies: The strategies, the newest last.
+        edges: The links, as `strategies.all_edges` gives them.
+        ax: Where it is drawn; a new figure by default.
     """
     newest = [*strategies][-_MOST_ROWS:]
     ax = axes.new_axes(ax, width=9.0, height=1.4 + 0.36 * max(len(newest), 2))
     graph = nx.DiGraph()
-    ids = {strategy.id for strategy in newest}
     for row, strategy in enumerate(newest):
-        kinds = [
-            "goal",
-            *(
-                "step seen again" if step.seen > 1 else "step"
-                for step in strategy.steps[:_MOST_STEPS]
-            ),
-        ]
-        ways = [
-            (strategy.id if not place else f"{strategy.id}.{place - 1}", kind)
-            for place, kind in enumerate(kinds)
-        ]
-        for place, (node, kind) in enumerate(ways):
-            graph.add_node(node, at=(place, row), kind=kind)
-        nx.add_path(graph, [node for node, _ in ways])
-        beside = [(branch.after + 1.5, "done instead") for branch in strategy.branches]
-        beside += [(0.5, "not to be done")] * bool(strategy.constraints)
-        for number, (after, kind) in enumerate(beside):
-            graph.add_node(
-                (strategy.id, number), at=(min(after, len(kinds)), row - 0.3), kind=kind
-            )
-    places = nx.get_node_attributes(graph, "at")
-    leads = nx.DiGraph(
-        [
-            edge[1:3]
-            for edge in edges
-            if edge.type == "causal" and ids.issuperset(edge[1:3])
-        ]
-    )
+        _add_row(graph, strategy, row)
+    ids = {strategy.id for strategy in newest}
+    links = [
+        edge[1:3]
+        for edge in edges
+        if edge.type == "causal" and ids.issuperset(edge[1:3])
+    ]
+    positions = nx.get_node_attributes(graph, "at")
     colours = [_KINDS[kind] for kind in nx.get_node_attributes(graph, "kind").values()]
     nx.draw_networkx_nodes(
         graph,
-        places,
+        positions,
         ax=ax,
         node_size=70,
         node_color=colours,
         edgecolors=_KINDS["goal"],
     )
     nx.draw_networkx_edges(
-        graph, places, ax=ax, edge_color="#BBBBBB", arrowsize=6, node_size=70
+        graph, positions, ax=ax, edge_color="#BBBBBB", arrowsize=6, node_size=70
     )
     nx.draw_networkx_edges(
-        leads,
-        places,
+        nx.DiGraph(links),
+        positions,
         ax=ax,
         edge_color="#CC79A7",
         connectionstyle="arc3,rad=0.4",
@@ -112,17 +95,37 @@ def plot_strategies(
         f"{strategy.goal} (v{strategy.version}, {strategy.confidence:.0%})"
         for strategy in newest
     ]
-    axes.name_rows(ax, [one_line(words, _WORDS) for words in labels], fontsize=8)
+    axes.name_rows(ax, [one_line(label, _WORDS) for label in labels], fontsize=8)
     ax.tick_params(left=False, labelleft=True)
     keys = [axes.key(kind, "o", color=colour) for kind, colour in _KINDS.items()]
-    axes.legend_below(
-        ax, [*keys, axes.key("leads to", ls="-", color="#CC79A7")], columns=3
-    )
+    link_key = axes.key("leads to", ls="-", color="#CC79A7")
+    axes.legend_below(ax, [*keys, link_key], columns=3)
     return axes.finish_axes(
         ax,
         title=f"{len(strategies)} strategies",
         hidden=("top", "right", "bottom", "left"),
     )
+
+
+def _add_row(graph: nx.DiGraph, strategy: Strategy, row: int) -> None:
+    """Add the nodes of a strategy to a graph: its goal, its steps, and what stands above.
+
+    Each node has the attributes `at` (its position) and `kind` (of _KINDS).
+    """
+    graph.add_node(strategy.id, at=(0, row), kind="goal")
+    path = [strategy.id]
+    for number, step in enumerate(strategy.steps[:_MOST_STEPS]):
+        node = f"{strategy.id}.{number}"
+        kind = "step seen again" if step.seen > 1 else "step"
+        graph.add_node(node, at=(number + 1, row), kind=kind)
+        path.append(node)
+    nx.add_path(graph, path)
+    above = [(branch.after + 1.5, "done instead") for branch in strategy.branches]
+    if strategy.constraints:
+        above.append((0.5, "not to be done"))
+    for number, (after, kind) in enumerate(above):
+        column = min(after, len(path))
+        graph.add_node((strategy.id, number), at=(column, row - 0.3), kind=kind)
 
 
 def plot_way(way: Way, limit: float, *, ax: Axes | None = None) -> Axes:
@@ -156,8 +159,8 @@ def dreamt(
     drift: float = 0.3,
     embedder: Embedder | None = None,
 ) -> Dreamt:
-    """Strategies, edges and a way: dream of traces in a home of its own, one a night,
-    then follow the first context's strategy.
+    """Return strategies, edges and a way: dream of traces in a home of its own, one a
+    night, then follow the first context's strategy.
 
     merge, drift: the settings mergeSimilarity and driftThreshold.
     """
@@ -191,7 +194,7 @@ def draw_dream(
     way: Way,
     limit: float = 0.3,
 ) -> Figure:
-    """The strategies, and below them the way through the contexts."""
+    """Draw the strategies, and below them the way through the contexts."""
     figure = Figure(figsize=(9, 5 + 0.4 * len(strategies)), layout="constrained")
     above, below = figure.subplots(
         2, height_ratios=(max(len(strategies), 3), max(len(way), 3))

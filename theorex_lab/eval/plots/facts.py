@@ -33,32 +33,34 @@ def _keys(marker: str) -> list[object]:
 def plot_fact_graph(
     facts: Sequence[Fact], now: int, *, seed: int = 0, ax: Axes | None = None
 ) -> Axes:
-    """Entities as squares and their newest facts as circles, coloured by tier at `now`
-    (µs UTC).
+    """Draw entities as squares and their newest facts as circles, coloured by tier.
 
     An arrow leads from a fact to the one in whose place it stands; at most 40 facts are
     drawn.
+
+    Args:
+        facts: The facts.
+        now: The time at which tiers are looked at, µs UTC.
+        seed: Draws the layout.
+        ax: Where it is drawn; a new figure by default.
     """
     ax = axes.new_axes(ax, width=9.0, height=6.0)
     newest = sorted(facts, key=lambda fact: fact.at)[-_MOST:]
     if not newest:
         return axes.say(ax, "No facts yet")
     entities = list(dict.fromkeys(fact.entity for fact in newest))
-    ids = {fact.id for fact in newest}
-    replaced = nx.DiGraph(
-        [(fact.id, old) for fact in newest for old in fact.supersedes if old in ids]
-    )
     graph = nx.Graph([(fact.entity, fact.id) for fact in newest])
-    places = nx.spring_layout(
+    replaced = _replacements(newest)
+    positions = nx.spring_layout(
         nx.compose(graph, replaced.to_undirected()),
         seed=seed,
         k=1.6 / len(graph) ** 0.5,
     )
-    nx.draw_networkx_edges(graph, places, ax=ax, edge_color="#D0D0D0")
-    nx.draw_networkx_edges(replaced, places, ax=ax, node_size=180)
+    nx.draw_networkx_edges(graph, positions, ax=ax, edge_color="#D0D0D0")
+    nx.draw_networkx_edges(replaced, positions, ax=ax, node_size=180)
     nx.draw_networkx_nodes(
         graph,
-        places,
+        positions,
         entities,
         node_shape="s",
         node_color="#444444",
@@ -70,16 +72,28 @@ def plot_fact_graph(
         "edgecolors": "#444444",
         "node_size": 150,
     }
-    nx.draw_networkx_nodes(graph, places, [fact.id for fact in newest], ax=ax, **look)
+    fact_ids = [fact.id for fact in newest]
+    nx.draw_networkx_nodes(graph, positions, fact_ids, ax=ax, **look)
     clear = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
     for entity in entities:
-        axes.note(ax, entity, tuple(places[entity]), above=7, weight="bold", bbox=clear)
+        position = tuple(positions[entity])
+        axes.note(ax, entity, position, above=7, weight="bold", bbox=clear)
     ax.margins(0.12)
-    arrow = axes.key("stands in the place of", ls="-", color="black")
-    axes.legend_below(
-        ax, [axes.key("entity", "s", color="#444444"), *_keys("o"), arrow], columns=6
-    )
+    entity_key = axes.key("entity", "s", color="#444444")
+    arrow_key = axes.key("stands in the place of", ls="-", color="black")
+    axes.legend_below(ax, [entity_key, *_keys("o"), arrow_key], columns=6)
     ax.set_axis_off()
     return axes.finish_axes(
         ax, title=f"{len(newest)} facts of {len(entities)} entities, {to_iso(now)[:10]}"
     )
+
+
+def _replacements(facts: Sequence[Fact]) -> nx.DiGraph:
+    """Return the graph of arrows from each fact to those that it replaced."""
+    ids = {fact.id for fact in facts}
+    graph = nx.DiGraph()
+    for fact in facts:
+        for replaced_id in fact.supersedes:
+            if replaced_id in ids:
+                graph.add_edge(fact.id, replaced_id)
+    return graph

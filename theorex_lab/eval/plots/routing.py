@@ -88,8 +88,8 @@ def plot_matrix(
 def plot_costs(
     scores: Sequence[Any], unit: str, dataset: str, *, ax: Axes | None = None
 ) -> Axes:
-    """The mean score of ways to choose against their mean cost, with 95 % intervals;
-    what no other beats in both is joined.
+    """Draw the mean score of ways to choose against their mean cost, with 95 %
+    intervals; what no other beats in both is joined.
 
     `scores`: of `PolicyScore`. What nobody can be, the oracle and a cascade whose check
     knows the truth, is left out of the line.

@@ -47,7 +47,7 @@ Memory = str | Design | Callable[[], MemoryDesign]
 
 
 def text_of(event: Event) -> str:
-    """What a capture says in words, '' where it says nothing."""
+    """Return what a capture says in words, '' where it says nothing."""
     body = event.body
     members = {"tool_used": ("command", "input"), "turn_ended": ("message",)}.get(
         event.kind, ("text", "decision")
@@ -72,17 +72,17 @@ class Baseline:
         """Nothing happens at night."""
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        """What is worth giving at `now` (µs UTC), best first; `query` is '' at a
+        """Return what is worth giving at `now` (µs UTC), best first; `query` is '' at a
         session's start.
         """
         return ()
 
     def inject(self, now: int, tokens: int) -> Sequence[Item]:
-        """The first items within the budget."""
+        """Return the first items within the budget."""
         return self.retrieve("", now, tokens)
 
     def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
-        """The first items for the query within the budget."""
+        """Return the first items for the query within the budget."""
         return items_within(self.items(now, query, tokens), tokens, 0)
 
     def said(self, *kinds: str, characters: int = PROMPT_CHARACTERS) -> Iterator[Item]:
@@ -137,7 +137,7 @@ class Files(Baseline):
 
 
 def paths_of(event: Event) -> list[tuple[str, float]]:
-    """The files that a tool call touched, each with its weight."""
+    """Return the files that a tool call touched, each with its weight."""
     paths = event.body.get("paths") if event.kind == "tool_used" else None
     if not isinstance(paths, dict):
         return []
@@ -393,7 +393,7 @@ class ReplayAdapter:
             self.lab.searcher.vectors.embed_pending()
 
     def inject(self, now: int, tokens: int) -> list[Item]:
-        """The lines of the context at `now` (µs UTC) within `tokens`."""
+        """Return the lines of the context at `now` (µs UTC) within `tokens`."""
         self._clock.microseconds = now
         return self._given(
             render(
@@ -403,7 +403,9 @@ class ReplayAdapter:
         )
 
     def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
-        """What a search finds at `now` (µs UTC), best first, as far as `tokens` reach."""
+        """Return what a search finds at `now` (µs UTC), best first, as far as `tokens`
+        reach.
+        """
         self._clock.microseconds = now
         for design in self.lab.home.shown:
             if design.retrieve is not None:
@@ -456,7 +458,7 @@ class ReplayAdapter:
         return tuple(observed_ids)
 
     def size(self) -> int:
-        """Bytes of the home."""
+        """Return bytes of the home."""
         return sum(
             file.stat().st_size for file in self.lab.folder.rglob("*") if file.is_file()
         )
@@ -480,22 +482,19 @@ class ReplayAdapterMaker:
     )  # settings and embedder of a design's home
 
     def __call__(self) -> MemoryDesign:
-        """A memory that has seen nothing. Raises InvalidInput for an unknown name."""
-        found = (
-            memory_named(self.memory, self.other)
-            if isinstance(self.memory, str)
-            else self.memory
-        )
-        return (
-            ReplayAdapter([found], **self.given)
-            if isinstance(found, Design)
-            else found()
-        )
+        """Return a memory without events. Raises InvalidInput for an unknown name."""
+        memory: Any = self.memory
+        if isinstance(memory, str):
+            memory = memory_named(memory, self.other)
+        if isinstance(memory, Design):
+            return ReplayAdapter([memory], **self.given)
+        made: MemoryDesign = memory()
+        return made
 
 
 def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:
-    """Each memory under its name. Raises InvalidInput for unknown names, and for two of
-    one name.
+    """Return each memory under its name. Raises InvalidInput for unknown names, and for
+    two of one name.
     """
     given = (
         memories.items()
@@ -523,8 +522,8 @@ def _name_of(memory: Memory) -> str:
 def memory_named(
     name: str, other: tuple[Event, ...] = ()
 ) -> Design | Callable[[], MemoryDesign]:
-    """The baseline, design or class `module:Name` of this name. Raises InvalidInput
-    where there is none.
+    """Return the baseline, design or class `module:Name` of this name. Raises
+    InvalidInput where there is none.
     """
     if name in BASELINES:
         return partial(Shuffled, other) if name == "shuffled" else BASELINES[name]

@@ -50,7 +50,7 @@ def replay(
     every_days: float = 1.0,
     now: int | None = None,
 ) -> Replay:
-    """What a memory under these settings would have held, had it scanned every
+    """Return what a memory under these settings would have held, had it scanned every
     `every_days` days.
 
     The grid of scans ends at `now` (µs; default: the last mention); what came after
@@ -102,7 +102,7 @@ def replay_all(
 
 
 def _grid(recorded: EventLog, every_days: float, now: int | None) -> Integers:
-    """Times of the scans: backwards from the last to the first mention."""
+    """Return times of the scans: backwards from the last to the first mention."""
     end = last_mention(recorded) if now is None else now
     first = int(recorded.time[0]) if len(recorded.time) else end + 1
     if not first <= end:
@@ -129,14 +129,13 @@ class _Policy:
 
     def __init__(self, recorded: EventLog, settings: Settings) -> None:
         n = len(recorded.names)
-        self.settings, self.law = settings, law_of(settings)
+        self.settings = settings
+        self.law = law_of(settings)
         self.asleep = np.zeros(n, np.bool_)
         self.shown = np.zeros(n, np.bool_)
         self.section_price = np.array([CONCEPT_HEADING_TOKENS + count_tokens(_AGENT)])
-        self.asked, self.steps = (
-            list[int](),
-            list[list[int]](),
-        )  # steps: as `_COLUMNS` has them
+        self.asked = list[int]()
+        self.steps = list[list[int]]()  # as `_COLUMNS` has them
 
     def ask(self, known_items: Integers, mentioned: Integers) -> None:
         """Known items are mentioned again since the last scan; all that is mentioned
@@ -181,7 +180,7 @@ class _Policy:
     def _in_context(
         self, memory: Memory, raw: Floats, awake: Integers, room: TokenBudget
     ) -> Integers:
-        """Positions of the known items that find room, hottest first."""
+        """Return positions of the known items that find room, hottest first."""
         recorded = memory.recorded
         rows = memory.rows
         cheapest = int(recorded.item_tokens[rows].min())
@@ -247,8 +246,8 @@ class Replay(Rows[dict[str, Any]]):
         return table
 
     def summary(self) -> dict[str, float]:
-        """Plain numbers. At the last scan: items, active, mild, less, sleeping. Over
-        all scans: means of what was awake and in the context. asked_*: known items
+        """Return plain numbers. At the last scan: items, active, mild, less, sleeping.
+        Over all scans: means of what was awake and in the context. asked_*: known items
         mentioned again, those asleep and those absent, and as rates 0..1.
         """
         tier_counts = self.steps[-1, :4].tolist()

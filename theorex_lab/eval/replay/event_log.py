@@ -36,8 +36,10 @@ class EventLog:
 
     @classmethod
     def of(cls, log: AccessLog) -> EventLog:
-        """An item is a concept of one agent, events of up to 20 items link them, and
-        removals are left out.
+        """Return an access log as a memory takes it in.
+
+        An item is a concept of one agent. Events of up to 20 items link them. Removals
+        are left out.
 
         >>> log = AccessLog.of(
         ...     [(0, "a", "x", False), (0, "b", "x", False), (9, "a", None, False)]
@@ -72,14 +74,14 @@ class Memory:
     """
 
     def __init__(self, recorded: EventLog) -> None:
-        self.recorded, self.counts = recorded, Counts.empty(len(recorded.names))
-        self.links: dict[
-            float, Links
-        ] = {}  # by half-life, by which they fade and are dropped
+        self.recorded = recorded
+        self.counts = Counts.empty(len(recorded.names))
+        # By half-life, by which they fade and are dropped.
+        self.links: dict[float, Links] = {}
         self._seen = self._together = 0
 
     def new(self, now: int) -> slice:
-        """The mentions up to `now` (µs) that were not taken in yet."""
+        """Return the mentions up to `now` (µs) that were not taken in yet."""
         return slice(self._seen, int(np.searchsorted(self.recorded.time, now, "right")))
 
     def take_in(self, now: int, half_lives: tuple[float, ...] = ()) -> None:
@@ -106,7 +108,7 @@ class Memory:
         self._linked: dict[float, dict[str, Any]] = {}
 
     def items(self, settings: Settings) -> Items:
-        """What the laws read of the known items."""
+        """Return what the laws read of the known items."""
         half_life = settings.half_life_days
         links = self.links[settings.half_life_days]
         if half_life not in self._linked:

@@ -105,16 +105,16 @@ class SessionReplay(Rows[ReplayedSession]):
         }
 
     def gain(self, tokens: int | None = None) -> ScoreDifference:
-        """How much more of the needed files the design named than the files touched
-        last do, paired by session.
+        """Return how much more of the needed files the design named than the files
+        touched last do, paired by session.
         """
         return self.compared.difference(
             self.design, RECENT, INJECT, tokens or self.tokens, "file"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The share of the needed files that was named, session by session, beside the
-        files touched last.
+        """Draw the share of the needed files that was named, session by session,
+        beside the files touched last.
         """
         from theorex_lab.eval.plots.comparison import plot_sessions
 

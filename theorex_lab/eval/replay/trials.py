@@ -78,7 +78,7 @@ class Trial:
     survivors: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The trial as JSON values; what was not asked for is null."""
+        """Return the trial as JSON values; what was not asked for is null."""
         members: dict[str, Any] = json.loads(TypeAdapter(Trial).dump_json(self))
         return members
 
@@ -116,7 +116,7 @@ def try_out(
 
 
 def _targets(log: EvalLog) -> list[tuple[int, Target]]:
-    """What is asked of a memory, each at its time."""
+    """Return what is asked of a memory, each at its time."""
     return [
         *((scene.at - 1, scene) for scene in scenes(log)),
         *((probe.at, probe) for probe in log.probes),
@@ -147,12 +147,13 @@ def _answers(target: Target, at: int, plan: Plan, ask: Ask) -> Iterator[ScoredAn
 
 
 def text_of(items: Sequence[Item]) -> str:
-    """The items as they would be read, a line each."""
+    """Return the items as they would be read, a line each."""
     return "\n".join(item.text for item in items)
 
 
 def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
-    """The scores of items for a probe; NaN where it asks for nothing of the kind.
+    """Return the scores of items for a probe; NaN where it asks for nothing of the
+    kind.
 
     evidence_recall: share of the events that answer it which some item rests on.
     answer_words: share of its words that stand in the text as whole words, whatever
@@ -212,8 +213,8 @@ class GuardedMemory:
         self.memory = self._call("make", make)
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """What the memory's method gives, None where it has none of that name. Raises
-        Failed.
+        """Return what the memory's method gives, None where it has none of that name.
+        Raises Failed.
         """
         return self._call(
             name,
@@ -225,8 +226,8 @@ class GuardedMemory:
         )
 
     def items(self, name: str, *arguments: Any) -> Any:
-        """What `inject` or `retrieve` gives, read to its end, so that a generator has
-        the deadline too. Raises Failed.
+        """Return what `inject` or `retrieve` gives, read to its end, so that a
+        generator has the deadline too. Raises Failed.
         """
         return self._call(name, lambda: _read(getattr(self.memory, name)(*arguments)))
 
@@ -282,8 +283,8 @@ def _read(items: Any) -> Any:
 
 
 def checked(items: Any, known_ids: Collection[str], tokens: int) -> Sequence[Item]:
-    """The items, if they may count: texts, resting on events that were shown, within
-    the budget.
+    """Return the items, if they may count: texts, resting on events that were shown,
+    within the budget.
 
     Raises Failed saying what is wrong.
     """
@@ -439,8 +440,8 @@ class _Course:
         return float(np.mean(are_answered))
 
     def _try(self, activity: str, call: Callable[[], Any]) -> Any:
-        """What a call gives, None where it failed: then the problem is noted, and the
-        memory gave nothing.
+        """Return what a call gives, None where it failed: then the problem is noted,
+        and the memory gave nothing.
         """
         try:
             return call()

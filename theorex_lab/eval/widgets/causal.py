@@ -14,8 +14,8 @@ from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 
 
 def advice_explorer(sources: Mapping[str, Frame]) -> Any:
-    """A choice of half-lives, a switch for drift and how many genes there are, over
-    `draw_advice`; sources: attempts by name.
+    """Return a choice of half-lives, a switch for drift and how many genes there are,
+    over `draw_advice`; sources: attempts by name.
 
     Returns an ipywidgets VBox. Raises InvalidInput for no source.
     """

@@ -48,7 +48,7 @@ def count_tiers(
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
 ) -> dict[str, int]:
-    """How many of the items these settings make ACTIVE, MILD and LESS. Raises
+    """Return how many of the items these settings make ACTIVE, MILD and LESS. Raises
     InvalidInput as `draw_decay` does.
 
     >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
@@ -68,8 +68,8 @@ def draw_decay(
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
 ) -> Figure:
-    """The items on the forgetting curves of `product` under these settings, and how
-    many fall into each tier.
+    """Draw the items on the forgetting curves of `product` under these settings, and
+    how many fall into each tier.
 
     Raises InvalidInput for a half-life outside its range, or thresholds outside 0 <=
     mild <= active <= 1.
@@ -112,7 +112,7 @@ def draw_decay(
 
 
 def items_at_end(log: AccessLog) -> Items:
-    """The items of a log as they stood before its last event; none where nothing
+    """Return the items of a log as they stood before its last event; none where nothing
     happened.
     """
     return (
@@ -123,8 +123,8 @@ def items_at_end(log: AccessLog) -> Items:
 
 
 def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLog]]:
-    """The logs at hand by name, each read when it is called: your repository, recorded
-    logs, the simulation.
+    """Return the logs at hand by name, each read when it is called: your repository,
+    recorded logs, the simulation.
 
     The git history around the folder `repository` is there where it has at least 30
     commits (the newest 5,000 are read), a recorded log where the folder that
@@ -160,7 +160,7 @@ def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLo
 
 
 def _simulation() -> AccessLog:
-    """The files of the simulated commits."""
+    """Return the files of the simulated commits."""
     numbered = (
         (str(number), activity)
         for number, activity in enumerate(load_simulated_team())
@@ -173,7 +173,7 @@ def _simulation() -> AccessLog:
 
 
 def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> Any:
-    """A choice of sources, sliders for the half-life (0.5 to 120 days) and both
+    """Return a choice of sources, sliders for the half-life (0.5 to 120 days) and both
     thresholds, over `draw_decay`.
 
     `sources` gives items, or a log whose items at its end are taken, by name, as

@@ -41,15 +41,17 @@ class Explorer(Generic[T]):
         try:
             line, figure = drawn(self._read(self.source.value))
         except TheorexError as error:
-            self.status.value, self.picture.value = paragraph(str(error)), b""
+            self.status.value = paragraph(str(error))
+            self.picture.value = b""
             return
-        self.status.value, self.picture.value = line, to_png(figure)
+        self.status.value = line
+        self.picture.value = to_png(figure)
 
     def box(
         self, controls: Sequence[Any], redraw: Redraw, begin: Redraw | None = None
     ) -> Any:
-        """The VBox of all: controls call `redraw` with their change; `begin` (or else
-        `redraw`) is for a new source.
+        """Return the VBox of all: controls call `redraw` with their change; `begin` (or
+        else `redraw`) is for a new source.
         """
         first = begin or redraw
         self.source.observe(first, names="value")
@@ -60,8 +62,8 @@ class Explorer(Generic[T]):
 
 
 def control(kind: str, description: str, **settings: Any) -> Any:
-    """A control of ipywidgets by the name of its class, with its description before it;
-    it acts when it is let go.
+    """Return a control of ipywidgets by the name of its class, with its description
+    before it; it acts when it is let go.
     """
     if kind.endswith("Slider"):
         settings["continuous_update"] = False
@@ -73,19 +75,21 @@ def control(kind: str, description: str, **settings: Any) -> Any:
 
 
 def paragraph(text: str) -> str:
-    """A line of status as HTML."""
+    """Return a line of status as HTML."""
     return f'<p role="status">{escape(text)}</p>'
 
 
 def to_png(figure: Figure, dpi: int = 80) -> bytes:
-    """The figure as a PNG file; it needs no window and leaves nothing open."""
+    """Return the figure as a PNG file; it needs no window and leaves nothing open."""
     file = BytesIO()
     figure.savefig(file, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
     return file.getvalue()
 
 
 def drawn(draw: Callable[..., Any], dpi: int = 110) -> bytes:
-    """What `draw(ax=…)` draws, as a small PNG file of 64 colours and 8 by 4.8 inches."""
+    """Return what `draw(ax=…)` draws, as a small PNG file of 64 colours and 8 by 4.8
+    inches.
+    """
     from PIL import Image
 
     figure = Figure(figsize=(8, 4.8), layout="constrained")

@@ -15,8 +15,8 @@ HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 def draw_matrix(
     runs: ModelRuns, matrix_settings: MatrixSettings | None = None
 ) -> Figure:
-    """The matrix under these settings (None: the home's own), with the cells that they
-    choose framed.
+    """Draw the matrix under these settings (None: the home's own), with the cells
+    that they choose framed.
 
     Raises InvalidInput for a weight outside 0..1, fewer than 0 runs, or a half-life
     that is not above 0.
@@ -34,8 +34,8 @@ def draw_matrix(
 def describe_choices(
     runs: ModelRuns, matrix_settings: MatrixSettings | None = None
 ) -> str:
-    """What these settings choose for each type, and what they change against the home's
-    own, in one line.
+    """Return what these settings choose for each type, and what they change against the
+    home's own, in one line.
     """
     before = runs.choices()
     after = runs.choices(matrix_settings)
@@ -51,8 +51,8 @@ def describe_choices(
 
 
 def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
-    """A choice of runs, sliders for the weight of success, the runs a cell needs and
-    the half-life, over `draw_matrix`.
+    """Return a choice of runs, sliders for the weight of success, the runs a cell needs
+    and the half-life, over `draw_matrix`.
 
     `sources` gives runs by name, as `run_sources` does; the first is shown, any other
     is read when it is chosen, and why one cannot be read stands in place of the
@@ -78,11 +78,9 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
 
     def take_up(runs: ModelRuns) -> tuple[str, Figure]:
         home_settings = MatrixSettings.of(runs.settings)
-        success.value, samples.value, half_life.value = (
-            home_settings.success_weight,
-            home_settings.min_samples,
-            home_settings.half_life_days or 0.0,
-        )
+        success.value = home_settings.success_weight
+        samples.value = home_settings.min_samples
+        half_life.value = home_settings.half_life_days or 0.0
         return drawn(runs)
 
     return explorer.box(

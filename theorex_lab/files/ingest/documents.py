@@ -168,9 +168,9 @@ class _IngestRun:
             else files_below(path, root, self._suffixes, self.report.problems)
         ):
             try:
-                name = os.path.normpath(
-                    f"{before}{Path(os.path.realpath(file.parent), file.name).relative_to(root).as_posix()}"  # noqa: E501
-                )
+                path = Path(os.path.realpath(file.parent), file.name)
+                relative = path.relative_to(root).as_posix()
+                name = os.path.normpath(f"{before}{relative}")
                 name.encode()
             except UnicodeEncodeError:
                 self._problem(ascii(str(file)), "its name is no text; rename it")

@@ -1,4 +1,4 @@
-"""The rendered context as a file, which outlives neither its replacement nor an
+"""Keep the rendered briefing in a file, which outlives neither its replacement nor an
 erasure.
 """
 
@@ -22,19 +22,25 @@ if TYPE_CHECKING:
 
 CONTEXT_FILE = "SHARED_CONTEXT.md"
 CONTEXTS_FOLDER = "contexts"  # of those that were rendered for one project
-NO_PROJECT = (
-    "none"  # stands for an unknown project: its context is what belongs to no project
-)
+# Stands for an unknown project: its briefing is what belongs to no project.
+NO_PROJECT = "none"
 _LOCK = "context.lock"
 
 
 def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Context:
-    """Render a context into the file, which is replaced as a whole. `locks`: the folder
-    that holds the lock.
+    """Render a briefing into the file, which is replaced as a whole.
 
     It is rendered under the lock, so that nothing from before an erasure is written
-    after it. In the home, a note beside it tells what it gives, see
-    `recalled.given_of`. Raises StorageError where a file cannot be written.
+    after it. In the home, a note beside it says what it shows, see
+    `context_served.given_of`.
+
+    Args:
+        file: The file.
+        locks: The folder that holds the lock.
+        render: Renders the briefing.
+
+    Raises:
+        StorageError: A file cannot be written.
     """
     with writing(file, "the old file is untouched; choose another with --output"):
         make_folder(str(file.parent))
@@ -53,13 +59,15 @@ def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Con
 
 
 def project_context(folder: Path, project: str) -> Path:
-    """The file of a project's own context, in the home `folder`."""
+    """Return the file of a project's own briefing, in the home `folder`."""
     return folder / CONTEXTS_FOLDER / f"{project}.md"
 
 
 def remove_contexts(folder: Path, locks: Path) -> None:
-    """Remove every context that was rendered in the home `folder`, as `remove_context`
-    does. Raises StorageError.
+    """Remove every briefing that was rendered in the home `folder`.
+
+    Raises:
+        StorageError: As `remove_context`.
     """
     remove_context(folder / CONTEXT_FILE, locks)
     for file in sorted((folder / CONTEXTS_FOLDER).glob("*")):
@@ -67,19 +75,14 @@ def remove_contexts(folder: Path, locks: Path) -> None:
 
 
 def remove_context(file: Path, locks: Path) -> None:
-    """Remove a rendered context and the note beside it, those being written too, and
+    """Remove a rendered briefing and the note beside it, those being written too, and
     drafts that killed processes left.
 
-    Raises StorageError where that fails.
+    Raises:
+        StorageError: That fails.
     """
     with told(f"cannot remove {file}"), exclusive(locks / _LOCK, wait=True):
-        # With two dots: the drafts of the note.
-        for path in (
-            file,
-            *(
-                draft
-                for dots in ("", ".")
-                for draft in file.parent.glob(f"{dots}.{file.name}.*")
-            ),
-        ):
+        drafts = file.parent.glob(f".{file.name}.*")
+        drafts_of_note = file.parent.glob(f"..{file.name}.*")
+        for path in (file, *drafts, *drafts_of_note):
             path.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
-"""Which lines a context has room for: the trusted ones first, and of hearsay a bounded
-part that crowds nothing out.
+"""Decide which lines a briefing has room for: the trusted ones first, and of hearsay a
+bounded part that crowds nothing out.
 """
 
 from collections import Counter
@@ -31,8 +31,8 @@ _LIST_BYTES = len("- \n")
 
 
 def items_within(items: Iterable[Item], tokens: int, spare: int = 1) -> list[Item]:
-    """The items that a budget, and `spare` bytes, have room for, in their order, a line
-    each; what is too long is passed over.
+    """Return the items that a budget, and `spare` bytes, have room for, in their order,
+    a line each; what is too long is passed over.
 
     >>> [
     ...     item.text
@@ -40,20 +40,21 @@ def items_within(items: Iterable[Item], tokens: int, spare: int = 1) -> list[Ite
     ... ]
     ['a', 'c']
     """
-    kept = list[Item]()
-    room = BYTES_PER_TOKEN * tokens + spare
+    fitting: list[Item] = []
+    left = BYTES_PER_TOKEN * tokens + spare
     for item in items:
-        if (size := len(item.text.encode()) + 1) <= room:
-            kept.append(item)
-            room -= size
-        elif room < _LEAST_BYTES:
+        size = len(item.text.encode()) + 1
+        if size <= left:
+            fitting.append(item)
+            left -= size
+        elif left < _LEAST_BYTES:
             break
-    return kept
+    return fitting
 
 
 def price_of(text_bytes: Size) -> Size:
-    """Tokens of a line of a context, by the bytes of its text in UTF-8: a number, or an
-    array of them.
+    """Return the tokens of a line of a briefing, by the bytes of its text in UTF-8: a
+    number, or an array of them.
 
     >>> price_of(len("four letters"))
     4
@@ -62,7 +63,7 @@ def price_of(text_bytes: Size) -> Size:
 
 
 def age_in_words(days: float) -> str:
-    """today, yesterday, N days (below 14), N weeks (below 60 days), N months.
+    """Return today, yesterday, N days (below 14), N weeks (below 60 days), N months.
 
     >>> [age_in_words(days) for days in (0.5, 1.9, 13.9, 14, 59.9, 60)]
     ['today', 'yesterday', '13 days', '2 weeks', '8 weeks', '2 months']
@@ -73,17 +74,20 @@ def age_in_words(days: float) -> str:
         return "yesterday"
     if days < 14:
         return f"{int(days)} days"
-    return f"{int(days // 7)} weeks" if days < 60 else f"{int(days // 30)} months"
+    if days < 60:
+        return f"{int(days // 7)} weeks"
+    return f"{int(days // 30)} months"
 
 
 def trusted_first(lines: Sequence[ContextLine]) -> list[ContextLine]:
-    """The lines in their order, hearsay after the others."""
+    """Return the lines in their order, hearsay after the others."""
     return sorted(lines, key=lambda line: not line.trusted)
 
 
 class TokenBudget:
-    """What is left of a budget of tokens; hearsay may take a quarter of the whole,
-    whatever else is there.
+    """What is left of a budget of tokens.
+
+    Hearsay may take a quarter of the whole, whatever else is shown.
     """
 
     def __init__(self, tokens: int, *, used: int) -> None:
@@ -99,16 +103,19 @@ class TokenBudget:
         headings: bool = True,
         most: int | None = None,
     ) -> list[ContextLine]:
-        """The trusted of the lines that fit, first come, first served, in `at_most`
-        tokens; of the first `most` of them.
+        """Take the trusted of the lines that fit, first come, first served.
+
+        Args:
+            lines: The lines.
+            at_most: How many tokens they may take; None for all that is left.
+            headings: Whether sections have headings.
+            most: How many of the first trusted lines are looked at; None for all.
         """
         trusted = [line for line in lines if line.trusted][:most]
-        return _chosen(
-            trusted,
-            self.fill(
-                *_priced(trusted, headings), self.left if at_most is None else at_most
-            ),
-        )
+        if at_most is None:
+            at_most = self.left
+        fits = self.fill(*_priced(trusted, headings), at_most)
+        return _chosen(trusted, fits)
 
     def take_hearsay(
         self,
@@ -117,24 +124,24 @@ class TokenBudget:
         headings: bool = True,
         most: int | None = None,
     ) -> list[ContextLine]:
-        """The others that fit into the part that is theirs, five of an agent and a kind
-        of source at most, all told.
+        """Take the others that fit into the part that is theirs: at most five of an
+        agent and a kind of source, over all calls.
         """
-        few: list[ContextLine] = []
+        candidates: list[ContextLine] = []
         for line in lines:
             if not line.trusted and self._heard[line.heard_from] < HEARSAY_LINES:
                 self._heard[line.heard_from] += 1
-                few.append(line)
-        few = few[:most]
+                candidates.append(line)
+        candidates = candidates[:most]
         before = self.left
-        taken = _chosen(few, self.fill(*_priced(few, headings), self._for_hearsay))
+        fits = self.fill(*_priced(candidates, headings), self._for_hearsay)
         self._for_hearsay -= before - self.left
-        return taken
+        return _chosen(candidates, fits)
 
     def fill(
         self, price: Ints, section: Ints, section_price: Ints, at_most: int
     ) -> Mask:
-        """Which lines find room in `at_most` tokens; columns as of `fill`."""
+        """Return which lines have room in `at_most` tokens; columns as of `fill`."""
         budget = min(self.left, at_most)
         taken, left = fill(price, section, section_price, budget)
         self.left -= budget - left
@@ -142,35 +149,46 @@ class TokenBudget:
 
 
 def _priced(lines: Sequence[ContextLine], headings: bool) -> tuple[Ints, Ints, Ints]:
-    """Price and section of each line, and what each section's first line pays more."""
+    """Return price and section of each line, and what each section's first line pays
+    more.
+    """
     numbers: dict[object, int] = {}
     section_price = np.zeros(len(lines), np.int64)
     section = np.zeros(len(lines), np.int64)
-    for place, line in enumerate(lines):
-        key = line.kind if line.trusted else line.kind == CONCEPT, line.owner
-        section[place] = number = numbers.setdefault(key, len(numbers))
-        section_price[number] = (
-            _heading_tokens(line) if headings else 0
-        ) + count_tokens(line.owner)
-    return (
-        price_of(np.array([len(line.text.encode()) for line in lines], np.int64)),
-        section,
-        section_price,
-    )
+    for index, line in enumerate(lines):
+        number = numbers.setdefault(_section_key(line), len(numbers))
+        section[index] = number
+        section_price[number] = count_tokens(line.owner)
+        if headings:
+            section_price[number] += _heading_tokens(line)
+    sizes = np.array([len(line.text.encode()) for line in lines], np.int64)
+    return price_of(sizes), section, section_price
+
+
+def _section_key(line: ContextLine) -> tuple[object, str]:
+    """Return what the lines of one section have in common."""
+    if line.trusted:
+        return line.kind, line.owner
+    return line.kind == CONCEPT, line.owner
 
 
 def _chosen(lines: Sequence[ContextLine], taken: Mask) -> list[ContextLine]:
+    """Return the lines of a mask."""
     return [line for line, fits in zip(lines, taken.tolist(), strict=True) if fits]
 
 
 def fill(
     price: Ints, section: Ints, section_price: Ints, budget: int
 ) -> tuple[Mask, int]:
-    """Which lines are taken, in their order, and what is left of the budget. One that
-    does not fit is passed over.
+    """Return which lines are taken, in their order, and what is left of the budget.
 
-    price: tokens of each line.  section: its section's number.  section_price: what a
-    section's first line pays more.
+    A line that does not fit is passed over.
+
+    Args:
+        price: The tokens of each line.
+        section: The number of each line's section.
+        section_price: What the first line of each section pays more.
+        budget: The tokens.
 
     >>> taken, left = fill(np.array([9, 90, 9]), np.array([0, 0, 0]), np.array([2]), 30)
     >>> taken.tolist(), left
@@ -179,18 +197,21 @@ def fill(
     taken = np.zeros(len(price), np.bool_)
     opened = set[int]()
     cheapest = price.min(initial=1 << 62)
-    for place, (tokens, part) in enumerate(
-        zip(price.tolist(), section.tolist(), strict=True)
-    ):
+    pairs = zip(price.tolist(), section.tolist(), strict=True)
+    for index, (tokens, number) in enumerate(pairs):
         if budget < cheapest:
             break
-        tokens += 0 if part in opened else int(section_price[part])
+        if number not in opened:
+            tokens += int(section_price[number])
         if tokens <= budget:
-            taken[place] = True
-            opened.add(part)
+            taken[index] = True
+            opened.add(number)
             budget -= tokens
     return taken, budget
 
 
 def _heading_tokens(line: ContextLine) -> int:
-    return CONCEPT_HEADING_TOKENS if line.kind == CONCEPT else SENTENCE_HEADING_TOKENS
+    """Return what the title and the fence of a line's section take."""
+    if line.kind == CONCEPT:
+        return CONCEPT_HEADING_TOKENS
+    return SENTENCE_HEADING_TOKENS

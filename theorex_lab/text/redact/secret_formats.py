@@ -81,7 +81,8 @@ def _mask_user(match: re.Match[str]) -> str:
     return masked_after(match) if is_pair else match[0]
 
 
-_CALL = rf"(?<![\w.-])(?P<program>{'|'.join(map(re.escape, tables.PROGRAMS))})(?:\.exe)?{pattern('arguments')}"  # noqa: E501
+_PROGRAM = "|".join(map(re.escape, tables.PROGRAMS))
+_CALL = rf"(?<![\w.-])(?P<program>{_PROGRAM})(?:\.exe)?{pattern('arguments')}"
 
 
 def mask_commands(text: str, hints: set[str]) -> str:

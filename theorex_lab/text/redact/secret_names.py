@@ -25,7 +25,8 @@ NAMES = (*PASSWORDS, *OTHER_NAMES)
 _SUFFIX = pattern("suffix")
 _NAME = f"(?:{'|'.join(name for _, name in NAMES)}){_SUFFIX}"
 _REACH = 14  # from the beginning of a name to its hint, at most: `subscription-key`
-_A_PASSWORD = rf"(?i)(?:{'|'.join(name for _, name in PASSWORDS)}|pass|psk|storepw|requirepass){_SUFFIX}"  # noqa: E501
+_PASSWORD_NAMES = "|".join(name for _, name in PASSWORDS)
+_A_PASSWORD = rf"(?i)(?:{_PASSWORD_NAMES}|pass|psk|storepw|requirepass){_SUFFIX}"
 _PLAIN_WORDS = PLAIN_WORDS | STATES
 
 
@@ -46,7 +47,8 @@ def mask_names(text: str, hints: set[str]) -> str:
             places, names = (
                 (places, names) if text == before else _names_in(text, hinted)
             )
-    assignment = rf"(?i)(?P<name>{names})\\*[\"']?\]?(?P<sign>{pattern('sign')}){pattern('assigned')}"  # noqa: E501
+    sign = rf"(?P<sign>{pattern('sign')})"
+    assignment = rf"(?i)(?P<name>{names})\\*[\"']?\]?{sign}{pattern('assigned')}"
     return sub_at(assignment, _mask_assignment, text, places) if places else text
 
 

@@ -189,8 +189,8 @@ def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
 
 
 def simulated_team() -> Parts:
-    """The packaged simulation: made up, not recorded. When a failure comes back, the
-    fixes that held are asked for, and at the end every fact that changed; the fixes
+    """Return the packaged simulation: made up, not recorded. When a failure comes back,
+    the fixes that held are asked for, and at the end every fact that changed; the fixes
     that did not hold and the outdated facts are stale.
     """
     yield part("simulated_team", _simulated_team)
@@ -270,8 +270,8 @@ def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
 
 
 def git(path: Path) -> Parts:
-    """A git repository: each commit as an edit of its files, its subject as the last
-    message; a day is a session.
+    """Return a git repository: each commit as an edit of its files, its subject as the
+    last message; a day is a session.
     """
     yield part(
         f"git/{path.resolve().name}",

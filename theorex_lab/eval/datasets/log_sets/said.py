@@ -46,7 +46,9 @@ Text = Annotated[
 
 
 def _numbered_sessions(fields: Any) -> Any:
-    """The members session_1, session_2, … of a conversation as one, each with its time."""
+    """Return the members session_1, session_2, … of a conversation as one, each with
+    its time.
+    """
     talk = fields.get("conversation") if isinstance(fields, dict) else None
     if not isinstance(talk, dict):
         return fields
@@ -93,8 +95,8 @@ def locomo(*, unanswerable: bool = False) -> Parts:
 
 
 def moment(text: str) -> int:
-    """Microseconds of a time as LoCoMo writes it, taken as UTC, whatever the machine's
-    locale.
+    """Return microseconds of a time as LoCoMo writes it, taken as UTC, whatever the
+    machine's locale.
 
     >>> from theorex_lab.core.clock import to_iso
     >>> to_iso(moment("1:56 pm on 8 May, 2023"))
