@@ -31,7 +31,7 @@ STATE = """() => {
         id: cell.model.sharedModel.getId(), number: cell.model.executionCount,
         prompt: cell.node.querySelector(".jp-InputPrompt")?.textContent.trim() ?? "not in the page",
     }))};
-}"""  # noqa: E501
+}"""
 
 
 class Lost(AssertionError):

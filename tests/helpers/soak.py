@@ -66,7 +66,7 @@ with Lab(home, embedder=HashedNgramEmbedder(DIMENSIONS)) as lab:
         if not warmed and elapsed > warm * seconds:
             warmed = resident(lab)
     print(turns, *warmed, *resident(lab))
-"""  # noqa: E501
+"""
 
 
 @pytest.mark.skipif(

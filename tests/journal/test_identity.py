@@ -19,8 +19,9 @@ from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.app import hook
 from theorex_lab.app.cli.projects import note_roots
 from theorex_lab.core.project import checkout_root, project_of, repository_of
-from theorex_lab.journal import identity
-from theorex_lab.journal.identity import CACHE_FILE, project_in
+from theorex_lab.journal import identity, places
+from theorex_lab.journal.identity import project_in
+from theorex_lab.journal.places import CACHE_FILE
 
 
 @pytest.fixture
@@ -211,7 +212,7 @@ def test_a_process_that_died_before_the_file_was_written_leaves_one_id(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(identity, "write_cache", die)
+        patched.setattr(places, "write_cache", die)
         with pytest.raises(KeyboardInterrupt):
             bound(lab, shop)
     project = seen(lab, shop)

@@ -188,12 +188,12 @@ def _seen_project(home: str, repository: Repository) -> str:
     not; nothing is written.
     """
     from theorex_lab.journal.identity import (
-        Places,
         known_project,
         place_of,
         project_in,
         unseen_project,
     )
+    from theorex_lab.journal.places import Places
     from theorex_lab.journal.sqlite.opening import DATABASE_FILE
 
     project, _ = known_project(home, repository)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from theorex_lab.core.clock import Clock
     from theorex_lab.journal.event import Event
-    from theorex_lab.journal.identity import Places
+    from theorex_lab.journal.places import Places
 
 FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 
@@ -100,7 +100,7 @@ class Journal(ABC):
 
     def places(self) -> Places:
         """What its events say of projects: where they are, and which were merged."""
-        from theorex_lab.journal.identity import KINDS, Places
+        from theorex_lab.journal.places import KINDS, Places
 
         last = self.last_seq()
         return Places().after(
@@ -141,7 +141,10 @@ def append_once(journal: Journal, events: Sequence[Event]) -> bool:
 
     It was taken where an id is there already; its sources are the lineages.
     """
-    sources = sorted({each for event in events for each in event.lineage})
+    source_ids: set[str] = set()
+    for event in events:
+        source_ids.update(event.lineage)
+    sources = sorted(source_ids)
     try:
         with journal.exclusive() as append:
             if any(event.erased for event in journal.read(ids=sources, erased=True)):

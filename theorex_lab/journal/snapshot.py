@@ -27,7 +27,7 @@ from theorex_lab.core.files import (
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.identity import MERGED
+from theorex_lab.journal.places import MERGED
 from theorex_lab.journal.sqlite.erase import ERASURE
 
 
@@ -53,15 +53,19 @@ class Erasures:
         """Whether one of them erased something that was folded from events of these
         kinds (None: of any) up to `seq`.
         """
-        return any(
-            seq < at
-            and (
-                first is None
-                or kinds is None
-                or any(first.get(kind, at) <= seq for kind in kinds)
-            )
-            for at, first in self._reached
-        )
+        for erasure_seq, first_seqs in self._reached:
+            if seq < erasure_seq and _has_reached(first_seqs, kinds, seq):
+                return True
+        return False
+
+
+def _has_reached(
+    first_seqs: dict[str, int] | None, kinds: Sequence[str] | None, seq: int
+) -> bool:
+    """Return whether an erasure reached events of these kinds up to `seq`."""
+    if first_seqs is None or kinds is None:
+        return True
+    return any(kind in first_seqs and first_seqs[kind] <= seq for kind in kinds)
 
 
 # Raised where the journal begins to refuse bodies that were folded before: then older

@@ -152,43 +152,51 @@ class Views:
         return view.seq - kept >= max(self.snapshot_after_events, kept // _GROWTH)
 
     def _write(self, view: View, *, always: bool) -> bool:
-        kind = type(view)
         event_id = self.journal.event_id(view.seq)
         folder = self.folder / view.name
         if event_id is None or not (always or self._is_due(view)):
             return False
         try:
-            with exclusive(folder / "lock", wait=False) as held:
-                if held and snapshots.newest_seq(folder, view.code) > self._kept.get(
-                    kind, 0
-                ):
-                    newest = self._newest_snapshot(
-                        kind
-                    )  # another process has written one meanwhile
-                    self._kept[kind] = newest.seq if newest else self._kept.get(kind, 0)
-                # Once an erasure is in the journal, nothing that was folded before it
-                # is written; and whoever erases waits
-                # for this lock. Where there are no locks, the second look finds it.
-                if (
-                    not held
-                    or not (always or self._is_due(view))
-                    or self.outdated(view)
-                ):
+            with exclusive(folder / "lock", wait=False) as is_locked:
+                if not is_locked:
                     return False
-                details: dict[str, Any] = {
-                    name: getattr(view, name)
-                    for name in ("code", "seq", "kinds", "reads", "passed_over")
-                }
-                written = write_snapshot(
-                    folder, view.columns(), event_id=event_id, **details
-                )
-                if self.outdated(view):
-                    drop_snapshots(written)
+                self._note_newest(view)
+                if not (always or self._is_due(view)):
                     return False
-                self._kept[kind] = max(self._kept.get(kind, 0), view.seq)
-                return True
+                return self._write_locked(view, event_id)
         except OSError:
             return False
+
+    def _note_newest(self, view: View) -> None:
+        """Note the snapshot that another process has written meanwhile, if any."""
+        kind = type(view)
+        last_seq = self._kept.get(kind, 0)
+        if snapshots.newest_seq(self.folder / view.name, view.code) > last_seq:
+            newest = self._newest_snapshot(kind)
+            self._kept[kind] = newest.seq if newest else last_seq
+
+    def _write_locked(self, view: View, event_id: str) -> bool:
+        """Write a snapshot while no other process does; False where none is left.
+
+        Once an erasure is in the journal, nothing that was folded before it is written;
+        and whoever erases waits for the lock. Where there are no locks, the second look
+        finds it.
+        """
+        if self.outdated(view):
+            return False
+        details: dict[str, Any] = {
+            name: getattr(view, name)
+            for name in ("code", "seq", "kinds", "reads", "passed_over")
+        }
+        path = write_snapshot(
+            self.folder / view.name, view.columns(), event_id=event_id, **details
+        )
+        if self.outdated(view):
+            drop_snapshots(path)
+            return False
+        kind = type(view)
+        self._kept[kind] = max(self._kept.get(kind, 0), view.seq)
+        return True
 
     def _newest_snapshot(self, kind: type[View]) -> Snapshot | None:
         """The newest snapshot that is of this journal, holds what is read now, and

@@ -107,7 +107,7 @@ def tokenize(text: str) -> list[str]:
     ['src/httpclient.pi', 'src', 'httpclient', 'http', 'client', 'py']
     >>> tokenize("東京都")
     ['東京', '京都']
-    """  # noqa: E501
+    """
     normal = text if text.isascii() else unicodedata.normalize("NFKC", text)
     tokens: list[str] = []
     for chunk in _CHUNK.findall(normal):

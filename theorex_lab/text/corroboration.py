@@ -33,7 +33,7 @@ _NEGATION = re.compile(
       | не|нет|ни|нельзя|никогда|без|nie|ikke|inte|niet|geen
     )(?![\w-])
     | n['’]t\b | \b[nd]['’](?=\w) | [不别勿禁非]
-    """,  # noqa: E501
+    """,
     re.I | re.VERBOSE,
 )
 # Where a sentence ends, or turns to what is to be done instead.

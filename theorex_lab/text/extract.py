@@ -100,6 +100,7 @@ _FILE_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 _CLEAR_PLURAL = ("ies", "ches", "shes", "xes", "sses", "ings", "ions", "ments")
 
 _LOWER, _CAPITALISED, _TECHNICAL = range(3)
+_NAME = -1  # the kind of a word that is a name where it stands
 # What the token before leads one to expect.
 (
     _OPEN,
@@ -196,9 +197,9 @@ def extract(text: str, *, limit: int = 64) -> list[Mention]:
         for label, said in first.items()
     ]
     most_frequent = sorted(
-        range(len(mentions)), key=lambda place: -mentions[place].count
+        range(len(mentions)), key=lambda index: -mentions[index].count
     )[:limit]
-    return [mentions[place] for place in sorted(most_frequent)]
+    return [mentions[index] for index in sorted(most_frequent)]
 
 
 def sentiment(text: str) -> float:
@@ -245,14 +246,13 @@ def _check_text(text: str) -> None:
 
 
 def _tokens(text: str) -> list[_Token]:
-    pieces = _PIECE.findall(text)
-    found = (
-        _classify(piece)
-        if len(piece) <= MAX_TOKEN_CHARACTERS
-        else _classify_long(piece)
-        for piece in pieces
-    )
-    return _join_aliases([token for tokens in found for token in tokens])
+    tokens: list[_Token] = []
+    for piece in _PIECE.findall(text):
+        if len(piece) <= MAX_TOKEN_CHARACTERS:
+            tokens += _classify(piece)
+        else:
+            tokens += _classify_long(piece)
+    return _join_aliases(tokens)
 
 
 def _mark(kind: int = lex.MARK, surface: str = "") -> tuple[_Token, ...]:
@@ -373,12 +373,15 @@ def _classify_slashed(piece: str) -> tuple[_Token, ...]:
         return (_atom(piece),)
     if piece.isupper():
         return (_Token(lex.NOUN, piece, piece.lower(), piece.lower(), _TECHNICAL),)
-    return tuple(
-        token
-        for part in parts
-        if part
-        for token in (*_classify(part), *_mark(lex.COMMA))
-    )[:-1]
+    return _classify_parts(filter(None, parts), lex.COMMA)
+
+
+def _classify_parts(parts: Iterable[str], mark_kind: int) -> tuple[_Token, ...]:
+    """Return the tokens of all parts, with a mark of this kind between them."""
+    tokens: list[_Token] = []
+    for part in parts:
+        tokens += (*_classify(part), *_mark(mark_kind))
+    return tuple(tokens[:-1])
 
 
 def _classify_dotted(piece: str) -> tuple[_Token, ...]:
@@ -394,16 +397,15 @@ def _classify_dotted(piece: str) -> tuple[_Token, ...]:
     kinds = lex.word_kinds()
     if len(parts) == 1 and kinds.get(parts[0].lower(), lex.NOUN) < lex.NOUN:
         return _classify(parts[0])
-    if any(
-        lex.SENTENCE < kinds.get(part.lower(), lex.NOUN) < lex.VERB and len(part) > 1
-        for part in parts[1:]
-    ):
-        return tuple(
-            token
-            for part in parts
-            for token in (*_classify(part), *_mark(lex.SENTENCE))
-        )[:-1]
+    if any(map(_is_function_word, parts[1:])):
+        return _classify_parts(parts, lex.SENTENCE)
     return (_atom(piece),)
+
+
+def _is_function_word(part: str) -> bool:
+    """Return whether a part of two letters or more is a listed word before verbs."""
+    kind = lex.word_kinds().get(part.lower(), lex.NOUN)
+    return lex.SENTENCE < kind < lex.VERB and len(part) > 1
 
 
 def _classify_underscored(piece: str) -> tuple[_Token, ...]:
@@ -421,23 +423,11 @@ def _unknown_word(piece: str, lower: str) -> _Token:
         return _Token(lex.NOUN, piece, lower, lower[:-1], _TECHNICAL)
     if "-" in piece:
         return _hyphenated(piece, lower)
-    if (
-        any(character.isdigit() for character in piece)
-        or _CAMEL.search(piece)
-        or (piece.isupper() and len(piece) <= 6)
-    ):
-        kind = (
-            lex.MARK
-            if len(piece) > MAX_WORD_CHARACTERS or len(piece) == 1
-            else lex.NOUN
-        )
-        return _Token(
-            kind,
-            piece,
-            lower,
-            lower if piece.isupper() else lex.singular(lower),
-            _TECHNICAL,
-        )
+    if _is_technical(piece):
+        is_name = 1 < len(piece) <= MAX_WORD_CHARACTERS
+        kind = lex.NOUN if is_name else lex.MARK
+        canonical = lower if piece.isupper() else lex.singular(lower)
+        return _Token(kind, piece, lower, canonical, _TECHNICAL)
     if len(piece) > MAX_WORD_CHARACTERS:
         return _mark()[0]
     shape = _LOWER if piece == lower else _CAPITALISED
@@ -445,6 +435,13 @@ def _unknown_word(piece: str, lower: str) -> _Token:
         shape = _TECHNICAL
     kind = lex.NOUN if shape == _TECHNICAL else lex.kind_by_form(lower)
     return _Token(kind, piece, lower, lex.singular(lower), shape)
+
+
+def _is_technical(piece: str) -> bool:
+    """Return whether a word has digits, CamelCase, or a few capitals alone."""
+    if any(map(str.isdigit, piece)) or _CAMEL.search(piece):
+        return True
+    return piece.isupper() and len(piece) <= 6
 
 
 def _hyphenated(piece: str, lower: str) -> _Token:
@@ -496,26 +493,26 @@ def _join_aliases(tokens: list[_Token]) -> list[_Token]:
     if lex.alias_starts().keys().isdisjoint([token.canonical for token in tokens]):
         return tokens
     joined = []
-    place = 0
-    while place < len(tokens):
-        token, length = _alias_at(tokens, place)
+    index = 0
+    while index < len(tokens):
+        token, length = _alias_at(tokens, index)
         joined.append(token)
-        place += length
+        index += length
     return joined
 
 
-def _alias_at(tokens: list[_Token], place: int) -> tuple[_Token, int]:
+def _alias_at(tokens: list[_Token], index: int) -> tuple[_Token, int]:
     """The token for the alias that starts here, else the one that stands here, and how
     many tokens it is for.
     """
-    for words, canonical in lex.alias_starts().get(tokens[place].canonical, ()):
-        meant = tokens[place : place + len(words)]
+    for words, canonical in lex.alias_starts().get(tokens[index].canonical, ()):
+        meant = tokens[index : index + len(words)]
         if len(words) == 1 or tuple([token.canonical for token in meant]) == words:
             surface = " ".join(token.surface for token in meant)
             return _Token(lex.ATOM, surface, canonical, canonical, _TECHNICAL), len(
                 words
             )
-    return tokens[place], 1
+    return tokens[index], 1
 
 
 # Phrases
@@ -530,42 +527,50 @@ def _phrases(tokens: list[_Token], canonicals: list[str]) -> list[_Phrase]:
     state = _START
     imperative = False
     leads_to = False
-    for place, token in enumerate(tokens):
-        kind = token.kind
-        if token.shape == _CAPITALISED and state != _START and _is_name(tokens, place):
+    for index, token in enumerate(tokens):
+        kind = _kind_in_context(tokens, index, state, leads_to)
+        if kind == _NAME:
             kind = lex.NOUN
-            canonicals[place] = (
-                token.canonical if token.lower.endswith(_CLEAR_PLURAL) else token.lower
-            )
-        elif kind >= lex.GERUND_NOUN and kind not in (lex.ADJECTIVE, lex.ATOM):
-            kind = lex.VERB if _is_verb(tokens, place, state, leads_to) else lex.NOUN
-        elif (
-            state == _START
-            and kind in (lex.NOUN, lex.VERB)
-            and _is_commit_type(tokens, place)
-        ):
-            kind = lex.MARK
+            is_plural = token.lower.endswith(_CLEAR_PLURAL)
+            canonicals[index] = token.canonical if is_plural else token.lower
         if kind == lex.NOUN:
-            run.append(place)
+            run.append(index)
             state = _AFTER_NOUN
             continue
         if run and (kind != lex.ADJECTIVE or tokens[run[-1]].kind != lex.ADJECTIVE):
             phrases += _cut(run, tokens, canonicals)
             run = []
         if kind == lex.ADJECTIVE:
-            run.append(place)
+            run.append(index)
             state = _OPEN
         elif kind == lex.ATOM:
             phrases.append(_Phrase(token.canonical, token.surface, (token.canonical,)))
             state = _AFTER_NOUN
         else:
             if kind == lex.SENTENCE:
-                imperative = leads_to = False
+                imperative = False
+                leads_to = False
             elif lex.VERB <= kind <= lex.GERUND:
                 imperative = imperative or state == _START
                 leads_to = token.lower in lex.to_takers()
             state = _next_state(token, kind, state, imperative)
     return phrases + _cut(run, tokens, canonicals)
+
+
+def _kind_in_context(
+    tokens: list[_Token], index: int, state: int, leads_to: bool
+) -> int:
+    """Return the kind that a token has among its neighbours; _NAME for a name."""
+    token = tokens[index]
+    kind = token.kind
+    if token.shape == _CAPITALISED and state != _START and _is_name(tokens, index):
+        return _NAME
+    if kind >= lex.GERUND_NOUN and kind not in (lex.ADJECTIVE, lex.ATOM):
+        return lex.VERB if _is_verb(tokens, index, state, leads_to) else lex.NOUN
+    is_noun_or_verb = kind in (lex.NOUN, lex.VERB)
+    if state == _START and is_noun_or_verb and _is_commit_type(tokens, index):
+        return lex.MARK
+    return kind
 
 
 def _next_state(token: _Token, kind: int, state: int, imperative: bool) -> int:
@@ -582,41 +587,38 @@ def _next_state(token: _Token, kind: int, state: int, imperative: bool) -> int:
     return _STATE_AFTER[kind]
 
 
-def _is_commit_type(tokens: list[_Token], place: int) -> bool:
+def _is_commit_type(tokens: list[_Token], index: int) -> bool:
     """Whether this is the type of a conventional commit: "feat(memory): add decay"."""
-    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    following = tokens[index + 1] if index + 1 < len(tokens) else None
     return (
         following is not None
-        and tokens[place].lower in lex.COMMIT_TYPES
+        and tokens[index].lower in lex.COMMIT_TYPES
         and following.surface in (":", "(")
     )
 
 
-def _is_name(tokens: list[_Token], place: int) -> bool:
+def _is_name(tokens: list[_Token], index: int) -> bool:
     """Whether a capitalised word inside a sentence is a name: an unlisted word, or a
     noun beside a capital.
     """
-    token = tokens[place]
+    token = tokens[index]
     if token.kind == lex.NOUN:
         return True
     if token.kind < lex.VERB or token.kind in (lex.ATOM, lex.STOP_NOUN):
         return False
-    beside = tokens[max(0, place - 1) : place] + tokens[place + 1 : place + 2]
+    beside = tokens[max(0, index - 1) : index] + tokens[index + 1 : index + 2]
     return any(
         other.kind == lex.NOUN and other.shape == _CAPITALISED for other in beside
     )
 
 
-def _is_verb(tokens: list[_Token], place: int, state: int, leads_to: bool) -> bool:
-    """Whether a word that is noun or verb is a verb here, by its neighbours."""
-    token = tokens[place]
-    following = tokens[place + 1] if place + 1 < len(tokens) else _END
+def _is_verb(tokens: list[_Token], index: int, state: int, leads_to: bool) -> bool:
+    """Return whether a word that is noun or verb is a verb among its neighbours."""
+    token = tokens[index]
+    following = _token_at(tokens, index + 1)
     third_person = token.kind >= lex.STRONG_S
-    if (
-        token.kind == lex.GERUND_NOUN
-        and place
-        and tokens[place - 1].lower in _BEFORE_GERUND
-    ):
+    is_gerund = token.kind == lex.GERUND_NOUN
+    if is_gerund and index and tokens[index - 1].lower in _BEFORE_GERUND:
         return following.kind >= lex.GENERIC
     if state == _OPEN:
         return False
@@ -624,30 +626,41 @@ def _is_verb(tokens: list[_Token], place: int, state: int, leads_to: bool) -> bo
         return not third_person and not (leads_to and _closes_compound(following))
     if state == _VERB_NEXT or following.kind in _OBJECT_STARTS:
         return True
-    if token.kind == lex.GERUND_NOUN:
+    if is_gerund:
         return False
     if state in (_START, _COORDINATED):
-        return _opens_clause(tokens, place)
+        return _opens_clause(tokens, index)
     if state == _AFTER_RELATIVE:
         return third_person
-    if state == _AFTER_NOUN and third_person:
-        after = tokens[place + 2] if place + 2 < len(tokens) else _END
-        if (
-            following.kind in (lex.STRONG, lex.MIDDLE, lex.WEAK)
-            and after.kind in _OBJECT_STARTS
-        ):
-            return False
-        strong_before_place = (
-            token.kind == lex.STRONG_S and following.kind == lex.PREPOSITION
-        )
-        return (
-            following.kind >= lex.GENERIC and following.kind != lex.STOP_NOUN
-        ) or strong_before_place
-    if state == _AFTER_NOUN and _is_plural(tokens[place - 1]):
-        return following.kind >= lex.NOUN or (
-            token.kind != lex.WEAK and following.kind not in _FINITE
-        )
-    return False
+    return state == _AFTER_NOUN and _is_verb_after_noun(tokens, index)
+
+
+def _token_at(tokens: list[_Token], index: int) -> _Token:
+    """Return a token, _END behind the last."""
+    return tokens[index] if index < len(tokens) else _END
+
+
+def _is_verb_after_noun(tokens: list[_Token], index: int) -> bool:
+    """Return whether a word after a noun is its verb: "cache fails on ARM"."""
+    token = tokens[index]
+    following = _token_at(tokens, index + 1)
+    if token.kind >= lex.STRONG_S:
+        return _is_third_person(token, following, _token_at(tokens, index + 2))
+    if not _is_plural(tokens[index - 1]):
+        return False
+    if following.kind >= lex.NOUN:
+        return True
+    return token.kind != lex.WEAK and following.kind not in _FINITE
+
+
+def _is_third_person(token: _Token, following: _Token, second: _Token) -> bool:
+    """Return whether a word in -s after a noun is a verb, by the two words after it."""
+    is_verb_next = following.kind in (lex.STRONG, lex.MIDDLE, lex.WEAK)
+    if is_verb_next and second.kind in _OBJECT_STARTS:
+        return False
+    if following.kind >= lex.GENERIC and following.kind != lex.STOP_NOUN:
+        return True
+    return token.kind == lex.STRONG_S and following.kind == lex.PREPOSITION
 
 
 def _closes_compound(following: _Token) -> bool:
@@ -659,12 +672,13 @@ def _closes_compound(following: _Token) -> bool:
     return following.kind not in (*_OBJECT_STARTS, lex.GENERIC)
 
 
-def _opens_clause(tokens: list[_Token], place: int) -> bool:
-    """Whether the first word of a clause is an imperative: "Fix race in parser", not
-    "Build fails on ARM".
+def _opens_clause(tokens: list[_Token], index: int) -> bool:
+    """Return whether the first word of a clause is an imperative.
+
+    It is one in "Fix race in parser", and none in "Build fails on ARM".
     """
-    kind = tokens[place].kind
-    following = tokens[place + 1] if place + 1 < len(tokens) else _END
+    kind = tokens[index].kind
+    following = _token_at(tokens, index + 1)
     if following.kind in _FINITE or following.kind < lex.ADVERB:
         return False
     if kind in (lex.STRONG, lex.STRONG_S):
@@ -673,18 +687,24 @@ def _opens_clause(tokens: list[_Token], place: int) -> bool:
         return kind in (lex.MIDDLE, lex.WEAK)
     if following.kind < lex.NOUN or kind in (lex.MIDDLE_S, lex.WEAK_S):
         return False
-    plural = False
-    for token, after in pairwise(
-        (*tokens[place + 1 : place + 1 + _LOOKAHEAD_TOKENS], _END)
-    ):
-        if token.kind in _FINITE or (
-            token.kind == lex.PARTICIPLE and after.lower != "by"
-        ):
+    return _has_object_after(tokens, index)
+
+
+def _has_object_after(tokens: list[_Token], index: int) -> bool:
+    """Return whether the nouns after a word are its object, and no verb is theirs."""
+    kind = tokens[index].kind
+    has_plural = False
+    nearby = tokens[index + 1 : index + 1 + _LOOKAHEAD_TOKENS]
+    for token, after in pairwise((*nearby, _END)):
+        is_passive = token.kind == lex.PARTICIPLE and after.lower != "by"
+        if token.kind in _FINITE or is_passive:
             return False
         if token.kind < lex.NOUN:
-            return plural or (kind == lex.MIDDLE and token.kind >= lex.CONJUNCTION)
-        plural = plural or (_is_plural(token) and token.kind < lex.STRONG_S)
-    return plural
+            is_middle = kind == lex.MIDDLE and token.kind >= lex.CONJUNCTION
+            return has_plural or is_middle
+        if _is_plural(token) and token.kind < lex.STRONG_S:
+            has_plural = True
+    return has_plural
 
 
 def _is_plural(token: _Token) -> bool:
@@ -693,23 +713,31 @@ def _is_plural(token: _Token) -> bool:
 
 def _cut(run: list[int], tokens: list[_Token], canonicals: list[str]) -> list[_Phrase]:
     """The phrases of one run of adjectives and nouns, each of at most three words."""
-    if not run or all(
-        tokens[place].kind == lex.ADJECTIVE and tokens[place].shape == _LOWER
-        for place in run
-    ):
+    if not any(_may_stand_alone(tokens[index]) for index in run):
         return []
     if len(run) <= MAX_PHRASE_WORDS:
         pieces = [run]
     else:
-        capitals = 0
-        while capitals < len(run) and tokens[run[capitals]].shape == _CAPITALISED:
-            capitals += 1
-        border = capitals if 2 <= capitals < len(run) else 0
+        border = _name_border(run, tokens)
         pieces = [*_thirds(run[:border]), *_thirds(run[border:])]
-    kept = (
-        piece for piece in pieces if len(piece) > 1 or _stands_alone(tokens[piece[0]])
-    )
-    return [_phrase_of(piece, tokens, canonicals) for piece in kept]
+    return [
+        _phrase_of(piece, tokens, canonicals)
+        for piece in pieces
+        if len(piece) > 1 or _stands_alone(tokens[piece[0]])
+    ]
+
+
+def _may_stand_alone(token: _Token) -> bool:
+    """Return whether a token is more than an adjective in lower case."""
+    return token.kind != lex.ADJECTIVE or token.shape != _LOWER
+
+
+def _name_border(run: list[int], tokens: list[_Token]) -> int:
+    """Return how many capitalised words begin a run, 0 for one or for all of them."""
+    n_capitals = 0
+    while n_capitals < len(run) and tokens[run[n_capitals]].shape == _CAPITALISED:
+        n_capitals += 1
+    return n_capitals if 2 <= n_capitals < len(run) else 0
 
 
 def _thirds(run: list[int]) -> list[list[int]]:
@@ -722,9 +750,9 @@ def _thirds(run: list[int]) -> list[list[int]]:
 def _phrase_of(
     piece: list[int], tokens: list[_Token], canonicals: list[str]
 ) -> _Phrase:
-    words = (*[tokens[place].lower for place in piece[:-1]], canonicals[piece[-1]])
+    words = (*[tokens[index].lower for index in piece[:-1]], canonicals[piece[-1]])
     return _Phrase(
-        " ".join(words), " ".join([tokens[place].surface for place in piece]), words
+        " ".join(words), " ".join([tokens[index].surface for index in piece]), words
     )
 
 
@@ -732,7 +760,7 @@ def _stands_alone(token: _Token) -> bool:
     """Whether a single word is a concept: technical, a name, or a noun of four letters
     or more.
     """
-    if token.kind == lex.ADJECTIVE and token.shape == _LOWER:
+    if not _may_stand_alone(token):
         return False
     if token.shape == _TECHNICAL or len(token.canonical) >= 4:
         return True

@@ -152,12 +152,11 @@ def to_takers() -> frozenset[str]:
     """The verbs, in all their forms, after whose object "to" leads to a place and not
     to a verb.
     """
-    found = [(base, *inflections(base)) for base in _words("to takers")]
-    return frozenset(
-        form
-        for base, third, pasts, gerunds in found
-        for form in (base, third, *pasts, *gerunds)
-    )
+    forms: set[str] = set()
+    for base in _words("to takers"):
+        third, pasts, gerunds = inflections(base)
+        forms.update((base, third, *pasts, *gerunds))
+    return frozenset(forms)
 
 
 _SUFFIXES = {
@@ -278,15 +277,19 @@ def cut_other_script(piece: str) -> list[tuple[str, bool]]:
         elif script in ("spaced", "hangul"):
             parts += [(word, False) for word in _spaced_word(run, script)]
         elif script != "hiragana" or run == piece:
-            pieces = (
-                _HAN_PARTICLES.split(run) if script == "han" and len(run) > 2 else [run]
-            )
-            parts += [
-                (gram, False)
-                for part in pieces
-                for gram in _whole_or_grams(part, script, run == piece)
-            ]
+            grams = _grams_of(run, script, run == piece)
+            parts += [(gram, False) for gram in grams]
     return parts
+
+
+def _grams_of(run: str, script: str, alone: bool) -> list[str]:
+    """Return the concepts of a run of a script without spaces, cut at particles."""
+    is_cut = script == "han" and len(run) > 2
+    pieces = _HAN_PARTICLES.split(run) if is_cut else [run]
+    grams: list[str] = []
+    for piece in pieces:
+        grams += _whole_or_grams(piece, script, alone)
+    return grams
 
 
 def without_marks(word: str) -> str:

@@ -62,20 +62,22 @@ def escape(text: str) -> str:
 
 
 def fence(lines: Sequence[str], source: str = "") -> list[str]:
-    """Lines inside a fence that none of them can close, with their source named, where
-    there is one.
+    """Return lines inside a fence that none of them can close.
 
     Nor can a line close the element in which an agent's program hands it on: such an
     end is shown after a backslash.
+
+    Args:
+        lines: The lines.
+        source: What the fence names as their source, '' for nothing.
     """
-    shown = [folded(line) for line in lines]
-    if any("</" in line for line in shown):
-        shown = [re.sub(_PROGRAM_END, r"\\<", line) for line in shown]
-    ticks = "`" * max(
-        3,
-        1
-        + max(
-            (len(run) for line in shown for run in re.findall("`+", line)), default=0
-        ),
-    )
-    return [f"{ticks}text source={source}" if source else f"{ticks}text", *shown, ticks]
+    texts = [folded(line) for line in lines]
+    if any("</" in text for text in texts):
+        texts = [re.sub(_PROGRAM_END, r"\\<", text) for text in texts]
+    longest_run = 0
+    for text in texts:
+        for run in re.findall("`+", text):
+            longest_run = max(longest_run, len(run))
+    ticks = "`" * max(3, longest_run + 1)
+    info = f"text source={source}" if source else "text"
+    return [f"{ticks}{info}", *texts, ticks]

@@ -13,7 +13,7 @@ from theorex_lab.core.ids import SCANNER
 from theorex_lab.eval.datasets.git_repository import GitRepository
 from theorex_lab.files.command_line import command, emit, one_row
 from theorex_lab.journal.event import new_event
-from theorex_lab.journal.identity import ROOTS
+from theorex_lab.journal.places import ROOTS
 from theorex_lab.store.lab import Lab
 
 _MOST_ROOTS = 100

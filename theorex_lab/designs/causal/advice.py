@@ -1,4 +1,4 @@
-"""Which gene to try for signals, and which not to, by what came of them before."""
+"""Advise which gene to try for signals, and which not to, by what came of them before."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -34,11 +34,15 @@ _MOST_BANS_TOLD = 6
 
 @dataclass(frozen=True)
 class GeneAdvice:
-    """Advice for signals. scores: of each gene, from 0; 0 where nothing is known of it.
-    banned_gene_ids: not to be tried.
+    """Hold advice for signals.
 
-    preferred_gene_id: the gene of the highest score that is not banned, None where
-    nothing is known.  explanation: why, a part a reason.
+    Attributes:
+        signal_key: The key of the signals.
+        preferred_gene_id: The gene of the highest score that is not banned; None where
+            nothing is known.
+        banned_gene_ids: The genes that are not to be tried.
+        scores: Of each gene, from 0; 0 where nothing is known of it.
+        explanation: Why, a part a reason.
     """
 
     signal_key: str
@@ -48,17 +52,21 @@ class GeneAdvice:
     explanation: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Return the advice as JSON values."""
         return {**vars(self), "banned_gene_ids": sorted(self.banned_gene_ids)}
 
 
 class GeneRecord(NamedTuple):
-    """What is known of a gene. best: what is expected here, aged and weighed by how
-    alike the signals are; 0 where nothing is known.
+    """Hold what is known of a gene.
 
-    rate: the best that it did here, not aged.  attempts: the most under one key.  n,
-    successes, cost, likeness: of the key that tells best; cost: the mean, NaN where
-    that is not known.  prior, prior_rate, prior_attempts: whatever it was tried for.
+    Attributes:
+        best: What is expected here, aged and weighed by how alike the signals are; 0 where
+            nothing is known.
+        rate: The best that it did here, not aged.
+        attempts: The most under one key.
+        n, successes, cost, likeness: Those of the key that tells best. The cost is the
+            mean, NaN where that is not known.
+        prior, prior_rate, prior_attempts: The same whatever it was tried for.
     """
 
     best: float = 0.0
@@ -81,23 +89,33 @@ def get_advice(
     *,
     cheapest: bool | None = None,
 ) -> GeneAdvice:
-    """The gene to prefer for signals, among these (ids, or genes with an `id`), and
-    those that are banned.
+    """Return the gene to prefer for signals, and the genes that are banned.
 
-    cheapest: prefer the cheapest of those that cannot be told from the best; None: as
-    the settings say. With drift nothing is banned. Raises InvalidInput for signals or
-    ids outside the rules.
+    Args:
+        home: Where the evidence is.
+        signals: The signals.
+        genes: The genes to choose among: ids, or genes with an `id`.
+        drift_enabled: Ban nothing.
+        cheapest: Prefer the cheapest of those not significantly worse than the best;
+            None: as the settings say.
+
+    Raises:
+        InvalidInput: The signals or an id are outside the rules.
     """
-    named = [gene.get("id") if isinstance(gene, Mapping) else gene for gene in genes]
-    ids = [*dict.fromkeys(checked_id("gene", name) for name in named)]
-    how = (causal_settings(home), home.clock.now())
-    given = signal_member(signals)["signals"]  # masked, as they were recorded
+    ids = list[str]()
+    for gene in genes:
+        gene_id = gene.get("id") if isinstance(gene, Mapping) else gene
+        ids.append(checked_id("gene", gene_id))
+    settings = causal_settings(home)
+    now = home.clock.now()
+    masked = signal_member(signals)["signals"]  # as they were recorded
     with home.views.reading(evidence_view(home)) as evidence:
         return advice_from(
             evidence.table,
-            given,
-            ids,
-            *how,
+            masked,
+            list(dict.fromkeys(ids)),
+            settings,
+            now,
             drift_enabled=drift_enabled,
             cheapest=cheapest,
         )
@@ -113,38 +131,49 @@ def advice_from(
     drift_enabled: bool = False,
     cheapest: bool | None = None,
 ) -> GeneAdvice:
-    """`get_advice` on a table of evidence, at a time (µs UTC)."""
-    known = records(table, signals, ids, settings, now)
-    scores = {gene: _score(record, settings) for gene, record in known.items()}
-    banned = frozenset(
-        gene for gene in ids if not drift_enabled and is_banned(known[gene], settings)
-    )
+    """Return what `get_advice` does, from a table of evidence at a time (µs UTC)."""
+    by_gene = records(table, signals, ids, settings, now)
+    scores = {gene: _score(record, settings) for gene, record in by_gene.items()}
+    banned = [] if drift_enabled else _banned(ids, by_gene, settings)
     order = sorted(ids, key=lambda gene: -scores[gene])
     usable = [gene for gene in order if gene not in banned and scores[gene] > 0]
-    told = list[str]()
-    preferred = usable[0] if usable else None
-    if (
-        preferred
-        and (settings.cheapest if cheapest is None else cheapest)
-        and (cheaper := _cheaper(usable, known))
-    ):
-        told.append(f"cheapest_not_worse:{cheaper} than {preferred}")
-        preferred = cheaper
-    told = [*([f"memory_prefer:{preferred}"] if preferred else []), *told]
+    prefer_cheapest = settings.cheapest if cheapest is None else cheapest
+    best = usable[0] if usable else None
+    cheaper = _cheaper(usable, by_gene) if prefer_cheapest else None
+    preferred = cheaper or best
+    explanation = _preference(preferred, cheaper, best)
     if banned:
-        told.append(
-            f"memory_ban:{','.join([gene for gene in ids if gene in banned][:_MOST_BANS_TOLD])}"
-        )
-    if preferred and known[preferred].prior:
-        told.append(f"gene_prior:{known[preferred].prior:.3f}")
-    told += ["random_drift:enabled"] if drift_enabled else []
+        explanation.append(f"memory_ban:{','.join(banned[:_MOST_BANS_TOLD])}")
+    prior = by_gene[preferred].prior if preferred else 0.0
+    if prior:
+        explanation.append(f"gene_prior:{prior:.3f}")
+    if drift_enabled:
+        explanation.append("random_drift:enabled")
     return GeneAdvice(
-        compute_signal_key(signals),
-        preferred,
-        banned,
-        {gene: scores[gene] for gene in order},
-        told,
+        signal_key=compute_signal_key(signals),
+        preferred_gene_id=preferred,
+        banned_gene_ids=frozenset(banned),
+        scores={gene: scores[gene] for gene in order},
+        explanation=explanation,
     )
+
+
+def _banned(
+    ids: Sequence[str], by_gene: Mapping[str, GeneRecord], settings: CausalSettings
+) -> list[str]:
+    """Return the genes that are not to be tried, in their order."""
+    return [gene for gene in ids if is_banned(by_gene[gene], settings)]
+
+
+def _preference(
+    preferred: str | None, cheaper: str | None, best: str | None
+) -> list[str]:
+    """Return why a gene is preferred: for its score, or as cheaper than the best."""
+    if not preferred:
+        return []
+    if not cheaper:
+        return [f"memory_prefer:{preferred}"]
+    return [f"memory_prefer:{preferred}", f"cheapest_not_worse:{cheaper} than {best}"]
 
 
 def records(
@@ -154,33 +183,38 @@ def records(
     settings: CausalSettings,
     now: int,
 ) -> dict[str, GeneRecord]:
-    """What is known of each gene for these signals: under their own key, and under keys
-    alike by `settings.similarity`.
+    """Return what is known of each gene for these signals.
+
+    It is known under their own key, and under keys alike by `settings.similarity`.
     """
     parts = set(normalized_signals(signals)) or {NO_SIGNALS}
-    here = _here(
-        table, *table.alike(SIGNALS, parts, settings.similarity), settings, now
-    )
-    rows = {gene: row for gene in ids if (row := table.row(_OPTION, gene)) is not None}
-    elsewhere = table.runs(np.array([*rows.values()], np.int64))
-    _, rates, values = expected_success(elsewhere, now, settings.gene_half_life_days)
-    priors = dict(
-        zip(
-            rows,
-            zip(values.tolist(), rates.tolist(), elsewhere.n.tolist(), strict=True),
-            strict=True,
-        )
-    )
+    alike_rows, likeness = table.alike(SIGNALS, parts, settings.similarity)
+    here = _here(table, alike_rows, likeness, settings, now)
+    priors = _priors(table, ids, settings, now)
     unknown = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan, 0.0)
-    nothing = (0.0, 0.0, 0.0)
-    told = {
-        gene: (
-            *here.get(table.option_number(gene), unknown),
-            *priors.get(gene, nothing),
-        )
-        for gene in ids
-    }
-    return {gene: GeneRecord(*known) for gene, known in told.items()}
+    no_prior = (0.0, 0.0, 0.0)
+    by_gene = {}
+    for gene in ids:
+        numbers = here.get(table.option_number(gene), unknown)
+        by_gene[gene] = GeneRecord(*numbers, *priors.get(gene, no_prior))
+    return by_gene
+
+
+def _priors(
+    table: EvidenceTable, ids: Sequence[str], settings: CausalSettings, now: int
+) -> dict[str, tuple[float, ...]]:
+    """Return prior, rate and attempts of each gene, whatever it was tried for."""
+    tried = list[str]()
+    rows = list[int]()
+    for gene in ids:
+        row = table.row(_OPTION, gene)
+        if row is not None:
+            tried.append(gene)
+            rows.append(row)
+    runs = table.runs(np.array(rows, np.int64))
+    _, rates, values = expected_success(runs, now, settings.gene_half_life_days)
+    numbers = zip(values.tolist(), rates.tolist(), runs.n.tolist(), strict=True)
+    return dict(zip(tried, numbers, strict=True))
 
 
 def _here(
@@ -190,70 +224,65 @@ def _here(
     settings: CausalSettings,
     now: int,
 ) -> dict[int, tuple[float, ...]]:
-    """By number of a gene: best, rate, attempts, and n, successes, cost and likeness of
-    the row that tells best.
+    """Return what the rows tell of each gene, by its number.
+
+    Returns:
+        best, rate, attempts, and n, successes, cost and likeness of the row that tells
+        best.
     """
     runs = table.runs(rows)
     _, rate, value = expected_success(runs, now, settings.edge_half_life_days)
     value *= likeness
-    order = np.lexsort(
-        (-value, runs.option)
-    )  # of each gene the row that tells best comes first
+    # The row of each gene that tells best comes first.
+    order = np.lexsort((-value, runs.option))
     genes, first = np.unique(runs.option[order], return_index=True)
     if not len(genes):
         return {}
-    most = [np.maximum.reduceat(column[order], first) for column in (rate, runs.n)]
     best = order[first]
-    told = (
+    columns = [
         value[best],
-        *most,
+        np.maximum.reduceat(rate[order], first),
+        np.maximum.reduceat(runs.n[order], first),
         runs.n[best],
         runs.successes[best],
         runs.cost[best],
         likeness[best],
-    )
-    return dict(
-        zip(
-            genes.tolist(),
-            zip(*(column.tolist() for column in told), strict=True),
-            strict=True,
-        )
-    )
+    ]
+    numbers = zip(*(column.tolist() for column in columns), strict=True)
+    return dict(zip(genes.tolist(), numbers, strict=True))
 
 
-def _cheaper(usable: Sequence[str], known: Mapping[str, GeneRecord]) -> str | None:
-    """The gene that is cheaper than the first of these and cannot be told from it in
-    success; None where it is the first.
+def _cheaper(usable: Sequence[str], by_gene: Mapping[str, GeneRecord]) -> str | None:
+    """Return the gene that is cheaper than the first and not significantly worse.
 
-    Only what was tried under these very signals is compared, since success under others
-    is another's.
+    None where it is the first. Only what was tried under these very signals is
+    compared, since success under others is another's.
     """
     same = [
         gene
         for gene in usable
-        if known[gene].n >= _TOLD_FROM and known[gene].likeness == 1
+        if by_gene[gene].n >= _TOLD_FROM and by_gene[gene].likeness == 1
     ]
-    tried = [
-        Option(gene, known[gene].n, known[gene].successes, known[gene].cost)
+    if not same or same[0] != usable[0]:
+        return None
+    options = [
+        Option(gene, by_gene[gene].n, by_gene[gene].successes, by_gene[gene].cost)
         for gene in same
     ]
-    if same[:1] != [usable[0]]:
-        return None
-    found = tried[cheapest_not_worse(tried)]
-    return found.name if found.cost < tried[0].cost else None
+    option = options[cheapest_not_worse(options)]
+    return option.name if option.cost < options[0].cost else None
 
 
 def _score(record: GeneRecord, settings: CausalSettings) -> float:
-    return (
-        record.best
-        + (settings.prior_weight if record.best > 0 else settings.prior_alone)
-        * record.prior
-    )
+    """Return the score of a gene: what it did here, and some of what it did elsewhere."""
+    weight = settings.prior_weight if record.best > 0 else settings.prior_alone
+    return record.best + weight * record.prior
 
 
 def is_banned(record: GeneRecord, settings: CausalSettings) -> bool:
-    """Whether a gene failed too often to be tried again: by all that it ever did, since
-    success of long ago is no failure.
+    """Return whether a gene failed too often to be tried again.
+
+    All that it ever did counts, since success of long ago is no failure.
     """
     if record.attempts >= settings.ban_attempts:
         return record.rate < settings.ban_below

@@ -1,5 +1,5 @@
-"""What happens is recorded: signals, hypotheses, attempts, and outcomes, which are told
-or inferred from what is seen after them.
+"""Record what happens: signals, hypotheses, attempts, and outcomes, which are told or
+inferred from what is seen after them.
 
 Figures that are missing change no score. Each is in the journal when the call returns.
 An attempt and its outcome are matched by the id of the action, so that several may be
@@ -45,7 +45,13 @@ _INFERRED = {
 
 
 class InferredOutcome(NamedTuple):
-    """How it came out: success or failed, 0..1, and what that was read from."""
+    """Hold how it came out.
+
+    Attributes:
+        status: success or failed.
+        score: From 0 to 1.
+        note: What that was read from.
+    """
 
     status: str
     score: float
@@ -53,10 +59,10 @@ class InferredOutcome(NamedTuple):
 
 
 def infer_outcome(had_error: bool, has_error: bool) -> InferredOutcome:
-    """By whether an error was there before and is there now.
+    """Return the outcome by whether an error was there before and is there now.
 
     >>> infer_outcome(True, False)
-    Inferred(status='success', score=0.85, note='error_cleared')
+    InferredOutcome(status='success', score=0.85, note='error_cleared')
     """
     return InferredOutcome(*_INFERRED[had_error, has_error])
 
@@ -68,11 +74,18 @@ def infer_outcome_enhanced(
     current: Mapping[str, Any] | None = None,
     evidence: str = "",
 ) -> InferredOutcome:
-    """As `infer_outcome`, unless an EvolutionEvent among the last 400 lines of
-    `evidence` says how it came out.
+    """Return the outcome that a log tells, else the one that is inferred.
 
     The score rises with errors that are gone (recent_error_count, up to .12) and with a
     quicker scan (scan_ms, up to .06) where both figures are known.
+
+    Args:
+        had_error: Whether an error was there before.
+        has_error: Whether one is there now.
+        baseline: What was observed before.
+        current: What is observed now.
+        evidence: A log; an EvolutionEvent among its last 400 lines says how it came
+            out.
 
     >>> infer_outcome_enhanced(
     ...     True,
@@ -80,20 +93,24 @@ def infer_outcome_enhanced(
     ...     {"recent_error_count": 5, "scan_ms": 100},
     ...     {"recent_error_count": 8, "scan_ms": 50},
     ... )
-    Inferred(status='failed', score=0.2, note='error_persisted|heuristic_delta')
+    InferredOutcome(status='failed', score=0.2, note='error_persisted|heuristic_delta')
     """
-    if observed := _observed(evidence):
+    observed = _observed(evidence)
+    if observed:
         return observed
     base = infer_outcome(had_error, has_error)
     score = base.score
-    for name, part, most in (
+    for name, unit, most in (
         ("recent_error_count", _ERRORS_PER_SCORE, _MOST_BY_ERRORS),
         ("scan_ms", 0, _MOST_BY_SCAN),
     ):
         before = number_of(baseline, name)
         now = number_of(current, name)
-        if before is not None and now is not None and (part or before) > 0:
-            score += at_most((before - now) / (part or before), most)
+        if before is None or now is None:
+            continue
+        divisor = unit or before
+        if divisor > 0:
+            score += at_most((before - now) / divisor, most)
     return InferredOutcome(
         base.status,
         round(min(1.0, max(0.0, score)), 12),
@@ -102,12 +119,12 @@ def infer_outcome_enhanced(
 
 
 def at_most(value: float, most: float) -> float:
-    """The value, no further than `most` from 0."""
+    """Return the value, no further than `most` from 0."""
     return max(-most, min(most, value))
 
 
 def number_of(observed: Mapping[str, Any] | None, name: str) -> float | None:
-    """The finite number that a member is; None for another value and without one."""
+    """Return the finite number that a member is; None for another value and without one."""
     value = (observed or {}).get(name)
     usable = (
         isinstance(value, int | float)
@@ -118,28 +135,29 @@ def number_of(observed: Mapping[str, Any] | None, name: str) -> float | None:
 
 
 def _observed(evidence: str) -> InferredOutcome | None:
-    """What the newest EvolutionEvent of a log says."""
+    """Return what the newest EvolutionEvent of a log says."""
     for line in reversed(evidence.splitlines()[-_LAST_LINES:]):
-        if '"EvolutionEvent"' not in line:
-            continue
-        try:
-            event = json.loads(line)
-        except (
-            ValueError,
-            RecursionError,
-        ):  # a line that was cut, or is something else
-            continue
-        said = (
-            event.get("outcome")
-            if isinstance(event, dict) and event.get("type") == "EvolutionEvent"
-            else None
-        )
-        if isinstance(said, dict) and (found := _said(said)):
-            return found
+        if '"EvolutionEvent"' in line:
+            outcome = _outcome_in(line)
+            if outcome is not None:
+                return outcome
     return None
 
 
-def _said(outcome: Mapping[str, Any]) -> InferredOutcome | None:
+def _outcome_in(line: str) -> InferredOutcome | None:
+    """Return the outcome that a line of a log tells; None where it tells none."""
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):  # a line that was cut, or is something else
+        return None
+    if not isinstance(event, dict) or event.get("type") != "EvolutionEvent":
+        return None
+    outcome = event.get("outcome")
+    return _outcome_of(outcome) if isinstance(outcome, dict) else None
+
+
+def _outcome_of(outcome: Mapping[str, Any]) -> InferredOutcome | None:
+    """Return an outcome that an event tells; None without a status and a score."""
     status = outcome.get("status")
     score = number_of(outcome, "score")
     if status not in _OBSERVED_SCORES:
@@ -166,11 +184,12 @@ _MOST_TRIGGERS = 64
 
 
 def checked_state(state: State) -> dict[str, float]:
-    """The five parameters of a personality, clipped to 0..1; one that is not given has
-    its default.
+    """Return the five parameters of a personality, clipped to 0..1.
 
-    Raises InvalidInput for a parameter that is no finite number, and for one that there
-    is not.
+    One that is not given has its default.
+
+    Raises:
+        InvalidInput: A parameter is no finite number, or there is no such parameter.
     """
     for name in state:
         if name != "type" and (
@@ -187,8 +206,9 @@ def checked_state(state: State) -> dict[str, float]:
 
 
 def personality_key(state: State) -> str:
-    """The key of a personality: its parameters rounded to .1, halves up; one that is
-    not given has its default.
+    """Return the key of a personality: its parameters rounded to .1, halves up.
+
+    One that is not given has its default.
 
     >>> personality_key({"rigor": 0.72})
     'rigor=0.7|creativity=0.4|verbosity=0.3|risk_tolerance=0.4|obedience=0.9'
@@ -200,10 +220,10 @@ def personality_key(state: State) -> str:
 
 
 def checked_mutation(mutation: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A mutation as events hold it: its category and what else was said of it; None for
-    none, or an invalid one.
+    """Return a mutation as events hold it: its category and what else was said of it.
 
-    Without a risk_level it is low, without an id it gets one from its content.
+    None for none, or an invalid one. Without a risk_level it is low, without an id it
+    gets one from its content.
 
     >>> (
     ...     checked_mutation({"category": "repair", "trigger_signals": ["log_error"]})[
@@ -213,31 +233,28 @@ def checked_mutation(mutation: Mapping[str, Any] | None) -> dict[str, Any] | Non
     ... )
     ('low', None)
     """
-    given = {
-        "risk_level": "low",
-        "trigger_signals": [],
-        **(mutation if isinstance(mutation, Mapping) else {}),
-    }
-    texts = {name: given.get(name, "") for name in _TEXTS}
-    triggers = given["trigger_signals"]
-    known = (
-        given.get("category") in CATEGORIES
-        and given["risk_level"] in RISKS
-        and isinstance(triggers, list | tuple)
-    )
-    if not known or not all(
-        isinstance(text, str) for text in [*triggers, *texts.values()]
-    ):
+    members: dict[str, Any] = {"risk_level": "low", "trigger_signals": []}
+    if isinstance(mutation, Mapping):
+        members |= mutation
+    texts = {name: members.get(name, "") for name in _TEXTS}
+    triggers = members["trigger_signals"]
+    if members.get("category") not in CATEGORIES or members["risk_level"] not in RISKS:
         return None
-    made = {name: text[:_TEXT_CHARACTERS] for name, text in texts.items()}
-    made |= {"category": given["category"], "risk_level": given["risk_level"]}
-    made["trigger_signals"] = [
+    if not isinstance(triggers, list | tuple):
+        return None
+    if not all(isinstance(text, str) for text in [*triggers, *texts.values()]):
+        return None
+    checked: dict[str, Any] = {
+        name: text[:_TEXT_CHARACTERS] for name, text in texts.items()
+    }
+    checked |= {"category": members["category"], "risk_level": members["risk_level"]}
+    checked["trigger_signals"] = [
         text[:_TEXT_CHARACTERS] for text in triggers[:_MOST_TRIGGERS]
     ]
-    return {
-        **made,
-        "id": made["id"] or f"mut_{derived_event_id('mutation', json.dumps(made))}",
-    }
+    if not checked["id"]:
+        event_id = derived_event_id("mutation", json.dumps(checked))
+        checked["id"] = f"mut_{event_id}"
+    return checked
 
 
 Given = Mapping[str, Any]
@@ -255,7 +272,9 @@ MOST_OBSERVED = 64
 _ACTION = "act_"  # before the id of its attempt
 _ID_CHARACTERS = 200
 _NOTE_CHARACTERS = 2_000
-_MOST_CAPSULES, _MOST_USED = 64, 2**62  # what the sums of evidence hold
+# What the sums of evidence hold.
+_MOST_CAPSULES = 64
+_MOST_USED = 2**62
 _ADVICE = {
     "repair": "reduce errors",
     "optimize": "improve what is there",
@@ -264,8 +283,12 @@ _ADVICE = {
 
 
 class RecordedAction(NamedTuple):
-    """The id of what was recorded, the key of its signals, and the event in the
-    document's form.
+    """Hold what was recorded.
+
+    Attributes:
+        id: Its id.
+        signal_key: The key of its signals.
+        event: The event in the document's form.
     """
 
     id: str
@@ -274,8 +297,8 @@ class RecordedAction(NamedTuple):
 
 
 def document_form(event: Event) -> dict[str, Any]:
-    """An event as the document writes it on a line."""
-    kept = {
+    """Return an event as the document writes it on a line."""
+    members = {
         name: value
         for name, value in event.body.items()
         if name not in ("v", "project", "source")
@@ -286,12 +309,12 @@ def document_form(event: Event) -> dict[str, Any]:
         "kind": kind,
         "id": event.id,
         "ts": in_ms(event.at),
-        **kept,
+        **members,
     }
 
 
 def in_ms(at: int) -> str:
-    """A time (µs UTC) as lines have it, in whole milliseconds."""
+    """Return a time (µs UTC) as lines have it, in whole milliseconds."""
     return f"{to_iso(at)[:-4]}Z"
 
 
@@ -302,11 +325,17 @@ def record_signal_snapshot(
     *,
     agent: str = "main",
 ) -> dict[str, Any]:
-    """Record the signals that are there now; returns the event in the document's form.
-    Raises InvalidInput as `keys.checked_signals`.
+    """Record the signals that are there now; return the event in the document's form.
 
-    observations: {name: text, number or truth value}, such as recent_error_count and
-    scan_ms; long texts are cut.
+    Args:
+        home: Where it is kept.
+        signals: The signals.
+        observations: {name: text, number or truth value}, such as recent_error_count and
+            scan_ms; long texts are cut.
+        agent: Who met them.
+
+    Raises:
+        InvalidInput: As `keys.checked_signals` raises it.
     """
     body = {
         "signal": signal_member(signals),
@@ -324,32 +353,45 @@ def record_hypothesis(
     agent: str = "main",
     **about: Any,
 ) -> RecordedAction:
-    """Record what is expected of a gene before it is tried; returns its id.
+    """Record what is expected of a gene before it is tried; return its id.
 
-    about: mutation, personality_state, selector, drift_enabled, selected_by,
-    capsules_used. Raises InvalidInput for what is outside the rules.
+    Args:
+        home: Where it is kept.
+        signals: The signals.
+        selected_gene: The gene that is to be tried.
+        observations: As `record_signal_snapshot` takes them.
+        agent: Who expects it.
+        about: mutation, personality_state, selector, drift_enabled, selected_by,
+            capsules_used.
+
+    Raises:
+        InvalidInput: Something is outside the rules.
     """
     body = _about(home, signals, selected_gene, observations, **about)
-    gene = body["gene"] or {}
-    at = home.clock.now()
-    hypothesis_id = f"hyp_{new_event_id(at)}"
-    key = body["signal"]["key"]
-    aim = _ADVICE.get(
-        str((body["mutation"] or {}).get("category") or gene.get("category")), "help"
-    )
-    text = f"The gene {gene.get('id') or 'none'} is expected to {aim} under {key}."
-    said = {
+    hypothesis_id = f"hyp_{new_event_id(home.clock.now())}"
+    signal = body.pop("signal")
+    hypothesis = {
         "id": hypothesis_id,
-        "text": text[:_NOTE_CHARACTERS],
+        "text": _expectation(body, signal["key"])[:_NOTE_CHARACTERS],
         "predicted_outcome": {"status": None, "score": None},
     }
-    told = _append(
+    event = _append(
         home,
         "hypothesis",
-        {"signal": body.pop("signal"), "hypothesis": said, **body},
+        {"signal": signal, "hypothesis": hypothesis, **body},
         agent,
     )
-    return RecordedAction(hypothesis_id, key, told)
+    return RecordedAction(hypothesis_id, signal["key"], event)
+
+
+def _expectation(body: Given, signal_key: str) -> str:
+    """Return what is expected of a gene, in words."""
+    gene = body["gene"] or {}
+    mutation = body["mutation"] or {}
+    category = mutation.get("category") or gene.get("category")
+    aim = _ADVICE.get(str(category), "help")
+    name = gene.get("id") or "none"
+    return f"The gene {name} is expected to {aim} under {signal_key}."
 
 
 def record_attempt(
@@ -362,22 +404,32 @@ def record_attempt(
     agent: str = "main",
     **about: Any,
 ) -> RecordedAction:
-    """Record that a gene is tried, before it is known what comes of it; returns the id
-    of the action.
+    """Record that a gene is tried, before it is known what comes of it.
 
-    about: as `record_hypothesis`. Raises InvalidInput for what is outside the rules.
+    Args:
+        home: Where it is kept.
+        signals: The signals.
+        selected_gene: The gene that is tried.
+        hypothesis_id: The hypothesis that it tests.
+        observations: As `record_signal_snapshot` takes them.
+        agent: Who tries it.
+        about: As `record_hypothesis` takes it.
+
+    Returns:
+        The id of the action.
+
+    Raises:
+        InvalidInput: Something is outside the rules.
     """
     body = _about(home, signals, selected_gene, observations, **about)
-    made = new_event_id(home.clock.now())
-    body["action"]["id"] = f"{_ACTION}{made}"
-    body["hypothesis"] = (
-        {"id": checked_id("hypothesis", hypothesis_id)} if hypothesis_id else None
-    )
-    return RecordedAction(
-        body["action"]["id"],
-        body["signal"]["key"],
-        _append(home, "attempt", body, agent, made),
-    )
+    event_id = new_event_id(home.clock.now())
+    action_id = f"{_ACTION}{event_id}"
+    body["action"]["id"] = action_id
+    body["hypothesis"] = None
+    if hypothesis_id:
+        body["hypothesis"] = {"id": checked_id("hypothesis", hypothesis_id)}
+    event = _append(home, "attempt", body, agent, event_id)
+    return RecordedAction(action_id, body["signal"]["key"], event)
 
 
 def record_outcome_from_state(
@@ -390,20 +442,29 @@ def record_outcome_from_state(
     agent: str = "main",
     **used: float | None,
 ) -> dict[str, Any] | None:
-    """Close an attempt by the signals that are there now: that of `action_id`, else the
-    agent's last open one.
+    """Close an attempt by the signals that are there now.
 
-    Returns the event in the document's form, None where nothing is open. evidence: a
-    log in which an EvolutionEvent may say how it came out; it is not kept.  used:
-    latency_ms, tokens, cost. Raises InvalidInput for an action that is unknown or
-    closed.
+    Args:
+        home: Where it is kept.
+        signals: The signals that are there now.
+        observations: As `record_signal_snapshot` takes them.
+        evidence: A log in which an EvolutionEvent may say how it came out; it is not kept.
+        action_id: The attempt; default: the agent's last open one.
+        agent: Whose attempt it is.
+        used: latency_ms, tokens, cost.
+
+    Returns:
+        The event in the document's form, None where nothing is open.
+
+    Raises:
+        InvalidInput: The action is unknown or closed.
     """
     now = checked_signals(signals)
 
     def inferred(body: Given) -> InferredOutcome:
-        found = has_error(now, causal_settings(home).error_tokens)
+        error_now = has_error(now, causal_settings(home).error_tokens)
         return infer_outcome_enhanced(
-            body["had_error"], found, body.get("observed"), observations, evidence
+            body["had_error"], error_now, body.get("observed"), observations, evidence
         )
 
     return _close(
@@ -422,8 +483,20 @@ def close(
     signals: Sequence[str] = (),
     **used: float | None,
 ) -> dict[str, Any]:
-    """Close an attempt as a success or a failure that is known; score: 0..1. Raises
-    InvalidInput as `record_outcome_from_state`.
+    """Close an attempt as a success or a failure that is known.
+
+    Args:
+        home: Where it is kept.
+        action_id: The attempt.
+        status: success or failed.
+        score: From 0 to 1.
+        note: How that is known.
+        agent: Whose attempt it is.
+        signals: The signals that are there now.
+        used: latency_ms, tokens, cost.
+
+    Raises:
+        InvalidInput: As `record_outcome_from_state` raises it.
     """
     if status not in (SUCCESS, FAILED):
         raise InvalidInput(
@@ -432,12 +505,18 @@ def close(
     worth = (
         float(status == SUCCESS) if score is None else checked_fraction("score", score)
     )
-    said = InferredOutcome(status, worth, note[:_NOTE_CHARACTERS] or "told")
-    found = _close(
-        home, action_id, agent, lambda _body: said, checked_signals(signals), None, used
+    outcome = InferredOutcome(status, worth, note[:_NOTE_CHARACTERS] or "told")
+    event = _close(
+        home,
+        action_id,
+        agent,
+        lambda _body: outcome,
+        checked_signals(signals),
+        None,
+        used,
     )
-    assert found is not None  # an action that is named is there, or refused
-    return found
+    assert event is not None  # an action that is named is there, or refused
+    return event
 
 
 def _close(
@@ -466,8 +545,9 @@ def _close(
 
 
 def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Event | None:
-    """The attempt of an action, which may be closed; without one the agent's last open
-    attempt.
+    """Return the attempt of an action, which may be closed.
+
+    Without one it is the agent's last open attempt.
     """
     if action_id is None:
         with home.views.reading(Graph) as view:
@@ -475,13 +555,13 @@ def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Event | 
         return home.journal.read(seqs=[last.seq])[0] if last else None
     # Most attempts have the id of their action: they are found without folding what
     # came since.
-    told = home.journal.read(ids=[action_id.removeprefix(_ACTION)])
-    if told and told[0].kind == "attempt":
-        return told[0]
-    found = attempt_of(home, action_id)
-    if not found.open:
+    events = home.journal.read(ids=[action_id.removeprefix(_ACTION)])
+    if events and events[0].kind == "attempt":
+        return events[0]
+    attempt = attempt_of(home, action_id)
+    if not attempt.open:
         raise _closed(action_id)
-    return home.journal.read(seqs=[found.seq])[0]
+    return home.journal.read(seqs=[attempt.seq])[0]
 
 
 def _closed(action_id: str) -> InvalidInput:
@@ -501,45 +581,66 @@ def closing(
     at: int,
     lineage: Sequence[str] = (),
 ) -> Event:
-    """The event that closes an attempt; a second one for the same attempt has the same
-    id.
+    """Return the event that closes an attempt.
+
+    A second one for the same attempt has the same id.
+
+    Args:
+        attempt: The attempt.
+        outcome: How it came out.
+        now: The signals that are there now.
+        current: What is observed now.
+        used: latency_ms, tokens and cost, where they are known.
+        at: When, in µs UTC.
+        lineage: Ids of other events that it rests on.
     """
     body = attempt.body
-    kept = {name: body.get(name) for name in _KEPT}
+    closed = {name: body.get(name) for name in _KEPT}
     # What the attempt says was masked when it was told.
-    said = {**outcome._asdict(), "observed": {"current_signals": list(now)}}
-    seen = kept_value(
-        {"outcome": said, "observed": current, "error_signature": error_signature(now)}
+    members = {**outcome._asdict(), "observed": {"current_signals": list(now)}}
+    masked = kept_value(
+        {
+            "outcome": members,
+            "observed": current,
+            "error_signature": error_signature(now),
+        }
     )
-    kept["signal"] = {**body["signal"], "error_signature": seen.pop("error_signature")}
-    kept |= {
-        **seen,
+    closed["signal"] = {
+        **body["signal"],
+        "error_signature": masked.pop("error_signature"),
+    }
+    closed |= {
+        **masked,
         "confidence": {"half_life_days": 30},
         "baseline": body.get("observed"),
     }
-    kept |= {name: value for name, value in used.items() if value is not None}
-    kept |= {name: body[name] for name in ("source", "project", "told") if name in body}
-    made = derived_event_id("attempt_closed", body["action"]["id"])
-    who = {"agent": attempt.agent, "session": attempt.session}
+    closed |= {name: value for name, value in used.items() if value is not None}
+    closed |= {
+        name: body[name] for name in ("source", "project", "told") if name in body
+    }
     return new_event(
         "attempt_closed",
-        kept,
-        **who,
+        closed,
+        agent=attempt.agent,
+        session=attempt.session,
         lineage=[attempt.id, *lineage],
         at=at,
-        event_id=made,
+        event_id=derived_event_id("attempt_closed", body["action"]["id"]),
     )
 
 
 def asset_id(asset: Given) -> str:
-    """The id of what an asset holds: sha256 of its JSON with sorted keys, without
-    `asset_id`.
+    """Return the id of what an asset holds.
+
+    It is sha256 of its JSON with sorted keys, without `asset_id`.
 
     >>> asset_id({"type": "Gene", "id": "g"})[:20]
     'sha256:559aed474e9e6'
     """
-    kept = {name: value for name, value in asset.items() if name != "asset_id"}
-    text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    members = {name: value for name, value in asset.items() if name != "asset_id"}
+    text = json.dumps(
+        members, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
@@ -553,11 +654,11 @@ def asset_event(
     session: str = "",
     lineage: Sequence[str] = (),
 ) -> Event:
-    """The event that tells a gene or a capsule as it is now, its secrets masked."""
-    kept = kept_value(dict(asset))
+    """Return the event that tells a gene or a capsule as it is now, its secrets masked."""
+    masked = kept_value(dict(asset))
     body = {
-        "asset": kept,
-        "asset_id": asset_id(kept),
+        "asset": masked,
+        "asset_id": asset_id(masked),
         "source": source,
         "project": project,
     }
@@ -567,22 +668,25 @@ def asset_event(
 
 
 def signal_member(signals: Sequence[str]) -> dict[str, Any]:
-    """Signals as events hold them: their key, as they were given, and the normal form
-    of the first error.
+    """Return signals as events hold them.
+
+    They are their key, as they were given, and the normal form of the first error.
     """
-    found = checked_signals(
+    masked = checked_signals(
         kept_value(signals if isinstance(signals, str) else list(signals))
     )
     return {
-        "key": compute_signal_key(found),
-        "signals": found,
-        "error_signature": error_signature(found),
+        "key": compute_signal_key(masked),
+        "signals": masked,
+        "error_signature": error_signature(masked),
     }
 
 
 def checked_observations(observations: Given | None) -> dict[str, Any] | None:
-    """What was observed, in plain members; long texts are cut. Raises InvalidInput for
-    other values.
+    """Return what was observed, in plain members; long texts are cut.
+
+    Raises:
+        InvalidInput: It has other values.
     """
     if observations is None:
         return None
@@ -606,29 +710,36 @@ def checked_observations(observations: Given | None) -> dict[str, Any] | None:
     return {**observations, **cut}
 
 
-def checked_id(what: str, given: object) -> str:
-    """An id. Raises InvalidInput for one that is not 1 to 200 printable ASCII
-    characters: others may look like another id.
+def checked_id(name: str, value: object) -> str:
+    """Return an id.
+
+    Raises:
+        InvalidInput: It is not 1 to 200 printable ASCII characters. Others may look like
+            another id.
     """
     plain = (
-        isinstance(given, str)
-        and given.isascii()
-        and given.isprintable()
-        and given.strip()
+        isinstance(value, str)
+        and value.isascii()
+        and value.isprintable()
+        and value.strip()
     )
-    if not plain or len(str(given)) > _ID_CHARACTERS:
+    if not plain or len(str(value)) > _ID_CHARACTERS:
         allowed = f"1 to {_ID_CHARACTERS} printable ASCII characters"
-        raise InvalidInput(f"got the {what} id {given!r:.100}; allowed are {allowed}")
-    return str(given)
+        raise InvalidInput(f"got the {name} id {value!r:.100}; allowed are {allowed}")
+    return str(value)
 
 
-def checked_fraction(what: str, given: Any) -> float:
-    """A number from 0 to 1. Raises InvalidInput for another value."""
-    if not _within(given, 1):
+def checked_fraction(name: str, value: Any) -> float:
+    """Return a number from 0 to 1.
+
+    Raises:
+        InvalidInput: It is another value.
+    """
+    if not _within(value, 1):
         raise InvalidInput(
-            f"got the {what} {given!r:.60}; allowed is a number from 0 to 1"
+            f"got the {name} {value!r:.60}; allowed is a number from 0 to 1"
         )
-    return float(given)
+    return float(value)
 
 
 def check_used(used: Mapping[str, object]) -> None:
@@ -664,32 +775,26 @@ def _about(
     selected_by: str = "selector",
     capsules_used: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What hypotheses and attempts say alike."""
+    """Return what hypotheses and attempts say alike."""
     if len(capsules_used) > _MOST_CAPSULES:
         raise InvalidInput(
             f"got {len(capsules_used)} capsules; allowed are {_MOST_CAPSULES}"
         )
     signal = signal_member(signals)
-    gene = selected_gene or {}
+    checked = checked_mutation(mutation)
+    personality = None
+    if personality_state:
+        key = personality_key(personality_state)
+        personality = {"key": key, "state": dict(personality_state)}
+    gene = None
+    if selected_gene:
+        gene_id = checked_id("gene", selected_gene.get("id"))
+        gene = {"id": gene_id, "category": selected_gene.get("category")}
     return {
         "signal": signal,
-        "mutation": checked_mutation(mutation),
-        "personality": (
-            {
-                "key": personality_key(personality_state),
-                "state": dict(personality_state),
-            }
-            if personality_state
-            else None
-        ),
-        "gene": (
-            {
-                "id": checked_id("gene", gene.get("id")),
-                "category": gene.get("category"),
-            }
-            if gene
-            else None
-        ),
+        "mutation": checked,
+        "personality": personality,
+        "gene": gene,
         "action": {
             "drift": bool(drift_enabled),
             "selected_by": str(selected_by),
@@ -704,6 +809,7 @@ def _about(
 def _append(
     home: Home, kind: str, body: dict[str, Any], agent: str, event_id: str = ""
 ) -> dict[str, Any]:
+    """Append an event; return it in the document's form."""
     event = DesignApi(home).append(
         kind, {"source": "agent", **body}, agent=check_agent(agent), event_id=event_id
     )

@@ -71,10 +71,10 @@ def causal_snapshot(
 
     JSON: {type, kind, id, ts, signal: {key, signals, error_signature}, observed}
     """
-    told = open_lab().causal.record_signal_snapshot(
+    event = open_lab().causal.record_signal_snapshot(
         signals, observed, agent=own_agent(agent)
     )
-    emit(told, f"{told['id']}: {told['signal']['key']}")
+    emit(event, f"{event['id']}: {event['signal']['key']}")
 
 
 def _tried(
@@ -86,21 +86,22 @@ def _tried(
     observed: Any,
     **more: Any,
 ) -> None:
+    """Record what is expected or tried, and print it."""
     selected = {"id": gene, "category": category} if gene else None
-    found = record(
+    action = record(
         signals, selected, observations=observed, agent=own_agent(agent), **more
     )
-    emit(found._asdict(), f"{found.id}: {found.signal_key}")
+    emit(action._asdict(), f"{action.id}: {action.signal_key}")
 
 
 @command("hypothesis")
 @_recording(_GENE, _CATEGORY)
-def causal_hypothesis(**given: Any) -> None:
+def causal_hypothesis(**options: Any) -> None:
     """What a gene is expected to do, before it is tried.
 
     JSON: {id, signal_key, event}
     """
-    _tried(open_lab().causal.record_hypothesis, **given)
+    _tried(open_lab().causal.record_hypothesis, **options)
 
 
 @command("attempt")
@@ -109,12 +110,12 @@ def causal_hypothesis(**given: Any) -> None:
     _CATEGORY,
     click.option("--hypothesis", "hypothesis_id", metavar="ID", help="What it tests."),
 )
-def causal_attempt(**given: Any) -> None:
+def causal_attempt(**options: Any) -> None:
     """That a gene is tried; `close` says what came of it.
 
     JSON: {id, signal_key, event}
     """
-    _tried(open_lab().causal.record_attempt, **given)
+    _tried(open_lab().causal.record_attempt, **options)
 
 
 @command("close")
@@ -148,29 +149,31 @@ def causal_close(
     JSON: {closed, event}
     """
     causal = open_lab().causal
-    who = own_agent(agent)
+    owner = own_agent(agent)
     if status is None:
-        told = causal.record_outcome_from_state(
-            signals, observed, action_id=action_id, agent=who, **used
+        event = causal.record_outcome_from_state(
+            signals, observed, action_id=action_id, agent=owner, **used
         )
     else:
-        waiting = [] if action_id else causal.open_attempts(who)
-        if not (action_id or waiting):
+        attempts = [] if action_id else causal.open_attempts(owner)
+        if not (action_id or attempts):
             raise InvalidInput(
                 "got no --action, and no attempt is open; allowed is the id that `attempt` gave"
             )
-        told = causal.close(
-            action_id or waiting[-1].action_id,
+        event = causal.close(
+            action_id or attempts[-1].action_id,
             status,
             score,
-            agent=who,
+            agent=owner,
             signals=signals,
             **used,
         )
-    came = f"{told['outcome']['status']} ({told['outcome']['note']})" if told else ""
+    outcome = (
+        f"{event['outcome']['status']} ({event['outcome']['note']})" if event else ""
+    )
     emit(
-        {"closed": told is not None, "event": told},
-        f"{told['action']['id']}: {came}" if told else "nothing is open",
+        {"closed": event is not None, "event": event},
+        f"{event['action']['id']}: {outcome}" if event else "nothing is open",
     )
 
 
@@ -185,17 +188,18 @@ def causal_genes(signals: tuple[str, ...]) -> None:
     """
     from theorex_lab.designs.causal.genes import gene_rows
 
-    shown = []
+    lines = []
     rows = gene_rows(open_lab().home, signals)
     for row in rows:
-        came = f"{row['successes']:.0f} of {row['n']:.0f} ({row['low']:.2f} to {row['high']:.2f})"
+        interval = f"{row['low']:.2f} to {row['high']:.2f}"
+        outcome = f"{row['successes']:.0f} of {row['n']:.0f} ({interval})"
         banned = " (banned)" if row["banned"] else ""
         strategy = one_line(row["strategy"], _STRATEGY_CHARACTERS)
-        shown.append(f"{row['id']}: {came}{banned}  {strategy}")
+        lines.append(f"{row['id']}: {outcome}{banned}  {strategy}")
     nothing = (
         "no genes yet: they are read from what was done about failures, or recorded"
     )
-    emit({"genes": rows}, "\n".join(shown) or nothing)
+    emit({"genes": rows}, "\n".join(lines) or nothing)
 
 
 @command("advice")
@@ -224,12 +228,12 @@ def causal_advice(
     JSON: {signal_key, preferred_gene_id, banned_gene_ids, scores, explanation}
     """
     causal = open_lab().causal
-    among = genes or [gene["id"] for gene in causal.genes()]
-    told = causal.get_advice(signals, among, drift, cheapest=cheapest).to_dict()
-    banned = told["banned_gene_ids"]
-    prefer = told["preferred_gene_id"] or "none: nothing is known"
+    candidates = genes or [gene["id"] for gene in causal.genes()]
+    advice = causal.get_advice(signals, candidates, drift, cheapest=cheapest).to_dict()
+    banned = advice["banned_gene_ids"]
+    prefer = advice["preferred_gene_id"] or "none: nothing is known"
     rows = [
         f"{score:.3g} {gene}{' (banned)' if gene in banned else ''}"
-        for gene, score in told["scores"].items()
+        for gene, score in advice["scores"].items()
     ]
-    emit(told, "\n".join([f"prefer {prefer}", *rows, *told["explanation"]]))
+    emit(advice, "\n".join([f"prefer {prefer}", *rows, *advice["explanation"]]))

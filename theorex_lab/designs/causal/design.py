@@ -1,5 +1,5 @@
-"""What causal memory brings to a home: each part is imported when it is first asked
-for.
+"""Declare what causal memory brings to a home: each part is imported when it is first
+asked for.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _TITLES = {
 READ_FROM = {kind: (kind,) for kind in ("personality", "external_candidate")}
 
 
-def _advice_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _advice_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.causal.sections import advice_lines
 
-    return advice_lines(home, wanted)
+    return advice_lines(home, request)
 
 
 def _fill_at_night(home: Home, agent: str | None) -> str:

@@ -1,5 +1,5 @@
-"""Attempts that are read from what was captured: a call that failed, what was done
-about it, and how the same call then went.
+"""Read attempts from what was captured: a call that failed, what was done about it, and
+how the same call then went.
 
 Signals are the error and what was called. What was done becomes a gene: the files that
 were edited, the commands that were run, the arguments that were changed until the call
@@ -111,21 +111,22 @@ _MOST_ACTS = 6
 _ACT_CHARACTERS = 120
 _ERROR_CHARACTERS = 300
 _GIVEN_KINDS = ("fix", "strategy", "gene")  # of items that say what to do
-AGAIN, WITHOUT = (
-    "make the same call again",
-    "go on without it",
-)  # where nothing else was done
+# Where nothing else was done.
+AGAIN = "make the same call again"
+WITHOUT = "go on without it"
 _READ_KINDS = ("tool_used", "outcome", "recalled")
 
 
 class Failures(View):
-    """Calls that failed, a row each, and the last event of each session. A command that
-    only looks fails where nothing is found.
+    """Hold calls that failed, a row each, and the last event of each session.
 
-    rows: seq of the call, session (its number), answered: whether an attempt tells what
-    was done about it.  ends: of each session the seq and the time (µs) of its last
-    call.  A trace in which a model failed and another was asked is a row without a
-    session (-1).
+    A command that only looks fails where nothing is found, which is no failure. A trace in
+    which a model failed and another was asked is a row without a session (-1).
+
+    Attributes:
+        rows: seq of the call; session: its number; answered: whether an attempt tells what
+            was done about it.
+        ends: Of each session the seq and the time (µs) of its last call.
     """
 
     name = "causal_failures"
@@ -156,15 +157,19 @@ class Failures(View):
         self.rows.add(seq=event.seq, session=session)
 
     def _attempt(self, event: Event) -> None:
-        if (row := self.ids.find(event.body.get("cause", ""))) is not None:
+        row = self.ids.find(event.body.get("cause", ""))
+        if row is not None:
             self.rows.put(row, answered=True)
 
 
 class FailureRepair(NamedTuple):
-    """What was done about a failure. acts: in words.  given: ids of items that were
-    given meanwhile and say what to do.
+    """Hold what was done about a failure.
 
-    closed_by: the event that told how it went, None where nothing did.  success: how.
+    Attributes:
+        acts: What was done, in words.
+        given: Ids of items that were given meanwhile and say what to do.
+        closed_by: The event that told how it went; None where nothing did.
+        success: Whether it went well.
     """
 
     acts: tuple[str, ...]
@@ -174,55 +179,86 @@ class FailureRepair(NamedTuple):
 
 
 def fill_at_night(home: Home, agent: str | None) -> str:
-    """Tell the attempts of sessions without a call for flushIdleHours; a step of the
-    night.
+    """Tell the attempts of sessions without a call for flushIdleHours.
+
+    It is a step of the night.
     """
     return f"{fill(home, agent)} attempts"
 
 
 def fill(home: Home, agent: str | None = None, session: str | None = None) -> int:
-    """Tell the attempts of the failures that are not answered yet: of an agent, or of
-    all; of a session, or of those that are idle.
+    """Tell the attempts of the failures that are not answered yet.
 
-    Returns how many attempts were told. Repeating it changes nothing.
+    Repeating it changes nothing.
+
+    Args:
+        home: Where they are kept.
+        agent: Only of this agent; default: of all.
+        session: Only of this session; default: of those that are idle.
+
+    Returns:
+        How many attempts were told.
+    """
+    traces, sessions = _unanswered(home, agent, session)
+    n_attempts = 0
+    for event in home.journal.read(seqs=sorted(traces)):
+        if agent in (None, event.agent):
+            n_attempts += _tell_trace(home, event)
+    for owner, failures in sessions.items():
+        # What may close an attempt: up to the last call, and what followed at once.
+        start = min(failures.seqs) - 1
+        end = failures.last_call + _CALLS
+        captured = home.journal.tail(start, kinds=_READ_KINDS, upto=end)
+        events = [event for event in captured if (event.agent, event.session) == owner]
+        for index, event in enumerate(events):
+            if event.seq in failures.seqs:
+                tried = what_was_tried(home, event, events[index + 1 :])
+                n_attempts += _tell(home, event, tried)
+    return n_attempts
+
+
+class _SessionFailures(NamedTuple):
+    """Hold the failures of a session.
+
+    Attributes:
+        seqs: The seqs of the calls that failed.
+        last_call: The seq of the session's last call.
+    """
+
+    seqs: set[int]
+    last_call: int
+
+
+def _unanswered(
+    home: Home, agent: str | None, session: str | None
+) -> tuple[set[int], dict[tuple[str, str], _SessionFailures]]:
+    """Return the failures that are not answered yet: of traces, and of sessions.
+
+    Those of sessions stand by agent and session: of the one that is asked for, or of
+    those that are idle.
     """
     idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
-    failed = dict[int, set[int]]()
-    over = dict[tuple[str, str], tuple[set[int], int]]()
+    by_number = dict[int, set[int]]()
+    sessions = dict[tuple[str, str], _SessionFailures]()
     with home.views.reading(Failures) as view:
         for row in np.flatnonzero(~view.rows["answered"]).tolist():
-            failed.setdefault(int(view.rows["session"][row]), set()).add(
-                int(view.rows["seq"][row])
-            )
-        traces = failed.pop(-1, set())
-        for number, seqs in failed.items():
-            who, _, named = view.sessions[number].partition("/")
-            asked = agent in (None, who) and session in (None, named)
-            if asked and (session is not None or view.ends["at"][number] <= idle_since):
-                over[who, named] = seqs, int(view.ends["seq"][number])
-    switched = home.journal.read(seqs=sorted(traces))
-    made = sum(
-        _tell_trace(home, event) for event in switched if agent in (None, event.agent)
-    )
-    for (
-        name,
-        (seqs, last),
-    ) in (
-        over.items()
-    ):  # what may close an attempt: up to the last call, and what followed at once
-        told = home.journal.tail(min(seqs) - 1, kinds=_READ_KINDS, upto=last + _CALLS)
-        events = [event for event in told if (event.agent, event.session) == name]
-        for place, event in enumerate(events):
-            if event.seq in seqs:
-                made += _tell(
-                    home, event, what_was_tried(home, event, events[place + 1 :])
-                )
-    return made
+            number = int(view.rows["session"][row])
+            by_number.setdefault(number, set()).add(int(view.rows["seq"][row]))
+        traces = by_number.pop(-1, set())
+        for number, seqs in by_number.items():
+            owner, _, name = view.sessions[number].partition("/")
+            is_over = session is not None or view.ends["at"][number] <= idle_since
+            if is_over and agent in (None, owner) and session in (None, name):
+                last_call = int(view.ends["seq"][number])
+                sessions[owner, name] = _SessionFailures(seqs, last_call)
+    return traces, sessions
 
 
 def signals_of(event: Event) -> list[str]:
-    """The signals of a call that failed: that it did, its error, what was called, and
-    the class of the error of a check.
+    """Return the signals of a call that failed.
+
+    They say that it did, its error, what was called, and the class of the error of a
+    check.
 
     >>> from theorex_lab.journal.event import new_event
     >>> body = {
@@ -237,47 +273,60 @@ def signals_of(event: Event) -> list[str]:
     >>> signals[3:]
     ['command:go test', 'class:a failed test']
     """
-    body, response = event.body, event.body.get("response", "")
+    body = event.body
+    response = body.get("response", "")
+    command = body.get("command", "")
+    signals = ["log_error"]
     error = one_line(error_line(response), _ERROR_CHARACTERS)
-    tool = body["tool"].rpartition("__")[2].lower()
-    found = ["log_error", *([ERROR_SIGNAL + error] if error else []), f"tool:{tool}"]
-    if command := _program(body.get("command", "")):
-        found.append(f"command:{command}")
-    return found + (
-        [f"class:{error_of(response)}"] if family_of(body.get("command", "")) else []
-    )
+    if error:
+        signals.append(ERROR_SIGNAL + error)
+    signals.append(f"tool:{body['tool'].rpartition('__')[2].lower()}")
+    program = _program(command)
+    if program:
+        signals.append(f"command:{program}")
+    if family_of(command):
+        signals.append(f"class:{error_of(response)}")
+    return signals
 
 
 def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> FailureRepair:
-    """What was done after a call that failed until the same kind of call was made
-    again, among the next 40 calls of its session.
+    """Return what was done after a call that failed.
+
+    It counts until the same kind of call was made again, among the next 40 calls of its
+    session.
     """
     acts: list[str] = []
-    given: list[str] = []
+    item_ids: list[str] = []
+    closed_by = None
+    success = False
     for event in after[:_CALLS]:
         if event.kind == "recalled":
-            given += (
+            item_ids += (
                 item for item in event.body["items"] if _says_what_to_do(home, item)
             )
         elif event.kind == "outcome":
-            return FailureRepair(
-                _few(acts), _few(given), event, bool(event.body["success"])
-            )
+            closed_by = event
+            success = bool(event.body["success"])
+            break
         elif _call(event) == _call(failed):
             acts += _repeated(failed, event)
-            return FailureRepair(_few(acts), _few(given), event, not has_failed(event))
+            closed_by = event
+            success = not has_failed(event)
+            break
         else:
-            acts += filter(None, [_act(event)])
-    return FailureRepair(_few(acts), _few(given), None, False)
+            acts.append(_act(event))
+    return FailureRepair(_few(filter(None, acts)), _few(item_ids), closed_by, success)
 
 
-def _few(found: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(found))[:_MOST_ACTS]
+def _few(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the first texts, each once."""
+    return tuple(dict.fromkeys(texts))[:_MOST_ACTS]
 
 
 def _call(event: Event) -> tuple[str, str, str]:
-    """What makes two calls the same kind: the tool, the program that a command runs,
-    the file that is edited.
+    """Return what makes two calls the same kind.
+
+    It is the tool, the program that a command runs, the file that is edited.
     """
     body = event.body
     return (
@@ -288,7 +337,7 @@ def _call(event: Event) -> tuple[str, str, str]:
 
 
 def _program(command: str) -> str:
-    """The kind of check that a command runs, else its program.
+    """Return the kind of check that a command runs, else its program.
 
     >>> _program("cd cli && LANG=C cat -A notes"), _program("cd cli && go test ./...")
     ('cat', 'go test')
@@ -298,27 +347,24 @@ def _program(command: str) -> str:
 
 
 def _act(event: Event) -> str:
-    """What a call did, in words; '' for one that only looked or failed."""
+    """Return what a call did, in words; '' for one that only looked or failed."""
     body = event.body
     edited = _edited(event)
-    if (
-        has_failed(event)
-        or ((body.get("paths") or {}).get("read") and not edited)
-        or _only_looks(event)
-    ):
+    only_read = (body.get("paths") or {}).get("read") and not edited
+    if has_failed(event) or only_read or _only_looks(event):
         return ""
     command = _BEFORE.sub("", body.get("command", ""))
-    done = (
-        f"edit {', '.join(filter(None, map(shown_path, edited)))}"
-        if edited
-        else f"run {command}"
-        if command
-        else f"call {body['tool']}"
-    )
-    return one_line(done, _ACT_CHARACTERS)
+    if edited:
+        act = f"edit {', '.join(filter(None, map(shown_path, edited)))}"
+    elif command:
+        act = f"run {command}"
+    else:
+        act = f"call {body['tool']}"
+    return one_line(act, _ACT_CHARACTERS)
 
 
 def _edited(event: Event) -> list[str]:
+    """Return the paths that a call edited."""
     return list((event.body.get("paths") or {}).get("edited") or ())
 
 
@@ -332,77 +378,86 @@ def _only_looks(event: Event) -> bool:
 
 
 def _repeated(before: Event, after: Event) -> list[str]:
-    """What was another in the same kind of call, as far as that was recorded."""
+    """Return what was another in the same kind of call, as far as it was recorded."""
     command = after.body.get("command", "")
-    tool = before.body["tool"]
     if command:
-        done = one_line(f"run {_BEFORE.sub('', command)}", _ACT_CHARACTERS)
-        return [done] if command != before.body.get("command", "") else []
-    one, other = (_arguments(event.body.get("input", "")) for event in (before, after))
-    names = [
-        name
-        for name in dict.fromkeys([*one, *other])
-        if one.get(name) != other.get(name)
+        act = one_line(f"run {_BEFORE.sub('', command)}", _ACT_CHARACTERS)
+        return [act] if command != before.body.get("command", "") else []
+    old = _arguments(before.body.get("input", ""))
+    new = _arguments(after.body.get("input", ""))
+    tool = before.body["tool"]
+    return [
+        f"call {tool} with another {name}"
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
     ]
-    return [f"call {tool} with another {name}" for name in names]
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """The arguments that the preview of a call's input holds whole, and what is there
-    of the one at which it was cut.
+    """Return the arguments that the preview of a call's input holds.
+
+    Of the one at which the preview was cut it is what is left of it.
     """
     read = json.JSONDecoder().raw_decode
-    found = dict[str, Any]()
-    place = 1
-    while place < len(text) - 1:
+    arguments = dict[str, Any]()
+    position = 1
+    while position < len(text) - 1:
         try:
-            name, end = read(text, place)
-            found[str(name)] = text[end + 1 :]
-            found[str(name)], place = read(text, end + 1)
+            name, end = read(text, position)
+            arguments[str(name)] = text[end + 1 :]
+            arguments[str(name)], position = read(text, end + 1)
         except (ValueError, RecursionError):  # cut here, or no JSON
             break
-        place += 1
-    return found
+        position += 1
+    return arguments
 
 
 def _says_what_to_do(home: Home, item: str) -> bool:
-    """Whether an item is a fix, a strategy or a gene."""
-    known = known_item(home, item)
-    if known is None or not known.text:
+    """Return whether an item is a fix, a strategy or a gene."""
+    annotated = known_item(home, item)
+    if annotated is None or not annotated.text:
         return False
     index = home.views.get(home.item_view)
     kinds = {index.kind_of(row) for row in index.rows_of(item).tolist()}
-    return bool(kinds.intersection(_GIVEN_KINDS)) or any(
-        event.body.get("type") == FIX_TYPE for event in known.events
-    )
+    if kinds.intersection(_GIVEN_KINDS):
+        return True
+    return any(event.body.get("type") == FIX_TYPE for event in annotated.events)
 
 
 def _tell(home: Home, failed: Event, tried: FailureRepair) -> int:
-    """Append the attempts at a failure and how they were closed, in one transaction; 0
-    where that was done meanwhile.
+    """Append the attempts at a failure and how they were closed, in one transaction.
+
+    Returns:
+        How many attempts; 0 where that was done meanwhile.
     """
     signals = signals_of(failed)
-    genes = list[tuple[str, dict[str, Any] | None]](
+    genes: list[tuple[str, dict[str, Any] | None]] = [
         (item, None) for item in tried.given
-    )
+    ]
     if tried.acts or not genes:
+        gene = _gene_of(tried, signals)
+        genes.append((gene["id"], gene))
+    events = _attempts(home, failed, signals, genes, tried.closed_by, tried.success)
+    return len(genes) if append_once(home.journal, events) else 0
+
+
+def _gene_of(tried: FailureRepair, signals: Sequence[str]) -> dict[str, Any]:
+    """Return the gene of what was done about a failure."""
+    acts = tried.acts
+    if not acts:
         again = tried.closed_by is not None and tried.closed_by.kind == "tool_used"
-        acts = tried.acts or (AGAIN if again else WITHOUT,)
-        made: dict[str, Any] = {
-            "type": "Gene",
-            "id": f"gene_seen_{stable_hash('; '.join(acts))}",
-            "category": "repair",
-        }
-        matched = [
+        acts = (AGAIN if again else WITHOUT,)
+    return {
+        "type": "Gene",
+        "id": f"gene_seen_{stable_hash('; '.join(acts))}",
+        "category": "repair",
+        "signals_match": [
             signal
             for signal in signals
             if signal != "log_error" and not signal.startswith(ERROR_SIGNAL)
-        ]
-        genes.append(
-            (made["id"], {**made, "signals_match": matched, "strategy": list(acts)})
-        )
-    told = _attempts(home, failed, signals, genes, tried.closed_by, tried.success)
-    return len(genes) if append_once(home.journal, told) else 0
+        ],
+        "strategy": list(acts),
+    }
 
 
 def _attempts(
@@ -414,8 +469,18 @@ def _attempts(
     success: bool,
     used: dict[str, float | None] | None = None,
 ) -> list[Event]:
-    """The events of the attempts at a failure: each gene, if it is new, its attempt,
-    and how that was closed.
+    """Return the events of the attempts at a failure.
+
+    They are each gene, if it is new, its attempt, and how that was closed.
+
+    Args:
+        home: Where they are to be kept.
+        failed: The failure.
+        signals: Its signals.
+        genes: The genes that were tried, with their assets where they may be new.
+        closed_by: The event that told how it went; None where nothing did.
+        success: Whether it went well.
+        used: latency_ms, tokens and cost, where they are known.
     """
     about = {
         "source": failed.body.get("source", "agent"),
@@ -423,117 +488,138 @@ def _attempts(
     }
     who: dict[str, Any] = {"agent": failed.agent, "session": failed.session}
     # What was done is in the agent's own words; what failed is told in the tool's.
-    own = {**about, "source": "agent" if about["source"] == "tool" else about["source"]}
+    gene_source = "agent" if about["source"] == "tool" else about["source"]
     events = list[Event]()
-    known = own_assets(home, [gene for gene, _ in genes])
+    trusted_ids = own_assets(home, [gene for gene, _ in genes])
     for gene, asset in genes:
-        if asset is not None and gene not in known:
-            events.append(
-                asset_event(asset, **own, **who, at=failed.at, lineage=[failed.id])
+        if asset is not None and gene not in trusted_ids:
+            new_gene = asset_event(
+                asset,
+                source=gene_source,
+                project=about["project"],
+                **who,
+                at=failed.at,
+                lineage=[failed.id],
             )
-        made = derived_event_id("attempt", failed.id, gene)
-        body = {
-            "signal": signal_member(signals),
-            "mutation": None,
-            "personality": None,
-            "gene": {"id": gene, "category": "repair"},
-            "action": {
-                "id": f"act_{made}",
-                "drift": False,
-                "selected_by": "captured",
-                "selector": None,
-            },
-            "capsules": {"used": []},
-            "had_error": True,
-            "observed": None,
-            "hypothesis": None,
-            "cause": failed.id,
-            "told": _told(signals, asset),
-            **about,
-        }
-        events.append(
-            new_event(
-                "attempt", body, **who, lineage=[failed.id], at=failed.at, event_id=made
-            )
+            events.append(new_gene)
+        body = {**_attempt_body(failed, signals, gene, asset), **about}
+        attempt = new_event(
+            "attempt",
+            body,
+            **who,
+            lineage=[failed.id],
+            at=failed.at,
+            event_id=derived_event_id("attempt", failed.id, gene),
         )
+        events.append(attempt)
         if closed_by is not None:
-            again = signals_of(closed_by) if closed_by.kind == "tool_used" else signals
-            inferred = infer_outcome(True, not success)
-            now = [] if success else again
-            events.append(
-                closing(
-                    events[-1],
-                    inferred,
-                    now,
-                    None,
-                    used or {},
-                    at=closed_by.at,
-                    lineage=[closed_by.id],
-                )
-            )
+            events.append(_closed(attempt, closed_by, signals, success, used or {}))
     return events
 
 
-def _told(signals: Sequence[str], asset: dict[str, Any] | None) -> str:
-    """An attempt for who searches: the error, in the words of the tool, and what was
-    done.
-    """
-    error = next(
-        (
-            signal.removeprefix(ERROR_SIGNAL)
-            for signal in signals
-            if signal.startswith(ERROR_SIGNAL)
-        ),
-        "",
+def _attempt_body(
+    failed: Event, signals: Sequence[str], gene: str, asset: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return what an attempt at a failure says, but for its source and project."""
+    return {
+        "signal": signal_member(signals),
+        "mutation": None,
+        "personality": None,
+        "gene": {"id": gene, "category": "repair"},
+        "action": {
+            "id": f"act_{derived_event_id('attempt', failed.id, gene)}",
+            "drift": False,
+            "selected_by": "captured",
+            "selector": None,
+        },
+        "capsules": {"used": []},
+        "had_error": True,
+        "observed": None,
+        "hypothesis": None,
+        "cause": failed.id,
+        "told": _in_words(signals, asset),
+    }
+
+
+def _closed(
+    attempt: Event,
+    closed_by: Event,
+    signals: Sequence[str],
+    success: bool,
+    used: dict[str, float | None],
+) -> Event:
+    """Return the event that closes an attempt, by the event that told how it went."""
+    signals_now: Sequence[str] = []
+    if not success and closed_by.kind == "tool_used":
+        signals_now = signals_of(closed_by)
+    elif not success:
+        signals_now = signals
+    return closing(
+        attempt,
+        infer_outcome(True, not success),
+        signals_now,
+        None,
+        used,
+        at=closed_by.at,
+        lineage=[closed_by.id],
     )
+
+
+def _in_words(signals: Sequence[str], asset: dict[str, Any] | None) -> str:
+    """Return an attempt for who searches; '' without a gene of its own.
+
+    It tells the error, in the words of the tool, and what was done.
+    """
+    if not asset:
+        return ""
+    errors = [signal for signal in signals if signal.startswith(ERROR_SIGNAL)]
+    error = errors[0].removeprefix(ERROR_SIGNAL) if errors else ""
     where = [
         signal.partition(":")[2]
         for signal in signals
         if signal.startswith(("tool:", "command:", "class:"))
     ]
-    return (
-        f"{error or 'an error'} ({', '.join(where)}): {'; '.join(asset['strategy'])}"
-        if asset
-        else ""
-    )
+    acts = "; ".join(asset["strategy"])
+    return f"{error or 'an error'} ({', '.join(where)}): {acts}"
 
 
 def _models(event: Event) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Pairs of a model's failed attempt and the next model's, of a call that went on."""
+    """Yield pairs of a model's failed attempt and the next model's.
+
+    They are those of a call that went on.
+    """
     attempts = [
         attempt
         for attempt in event.body.get("attempts", ())
         if not attempt.get("unavailable")
     ]
-    return (
-        (one, other)
-        for one, other in pairwise(attempts)
-        if not one["success"] and one.get("error")
-    )
+    for attempt, next_attempt in pairwise(attempts):
+        if not attempt["success"] and attempt.get("error"):
+            yield attempt, next_attempt
 
 
 def _tell_trace(home: Home, event: Event) -> int:
-    """Another model that was asked after one had failed: its gene is `model:NAME`."""
-    told: list[Event] = []
-    for one, other in _models(event):
-        error = one_line(one["error"], _ERROR_CHARACTERS)
-        used = {name: other.get(name) for name in USED}
+    """Tell another model that was asked after one had failed; return how many.
+
+    Its gene is `model:NAME`.
+    """
+    events: list[Event] = []
+    for attempt, next_attempt in _models(event):
+        error = one_line(attempt["error"], _ERROR_CHARACTERS)
         signals = [
             "log_error",
             f"{ERROR_SIGNAL}{error}",
             f"query_type:{event.body['query_type']}",
         ]
-        told += _attempts(
+        events += _attempts(
             home,
             event,
             signals,
-            [(f"model:{other['model']}", None)],
+            [(f"model:{next_attempt['model']}", None)],
             event,
-            other["success"],
-            used,
+            next_attempt["success"],
+            {name: next_attempt.get(name) for name in USED},
         )
-    return (
-        sum(event.kind == "attempt" for event in told)
-        if append_once(home.journal, told)
-        else 0
-    )
+    if not append_once(home.journal, events):
+        return 0
+    return sum(event.kind == "attempt" for event in events)

@@ -1,5 +1,5 @@
-"""Genes and capsules: chosen for signals, recorded, marked by what came of them,
-distilled from successes.
+"""Choose genes for signals, record genes and capsules, mark them by what came of them, and
+distill them from successes.
 
 Chosen are those whose patterns fit the signals, by what is known of them, or drawn by
 drift. What genes tell to do is data: it is shown, and never done.
@@ -39,6 +39,7 @@ from theorex_lab.designs.causal.keys import (
     trimmed,
 )
 from theorex_lab.designs.causal.settings import causal_settings
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.evidence import evidence_view
 from theorex_lab.memory.intervals import wilson_of_one
@@ -69,13 +70,17 @@ _FLAGS = {"i": re.I, "m": re.M, "s": re.S, "g": re.NOFLAG, "u": re.NOFLAG}
 
 @dataclass(frozen=True)
 class GeneSelection:
-    """A gene that was chosen. selected: None where none fits and may be tried.
-    alternatives: the next ones, best first.
+    """Hold a gene that was chosen.
 
-    selected_by: selector; memory_graph+selector, where it is the one that advice
-    prefers; selector+drift, where it was drawn.  drift: whether drift was on.
-    intensity: of drift, 0..1.  banned: ids that were left out.  why: what is to be said
-    of it.
+    Attributes:
+        selected: The gene; None where none fits and may be tried.
+        alternatives: The next ones, best first.
+        selected_by: selector; memory_graph+selector, where it is the one that advice
+            prefers; selector+drift, where it was drawn.
+        drift: Whether drift was on.
+        intensity: How strong drift was, 0..1.
+        banned: Ids that were left out.
+        why: What is to be said of it.
     """
 
     selected: Gene | None
@@ -87,8 +92,9 @@ class GeneSelection:
     why: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it, and `record_attempt` takes it as its selector: genes by
-        their ids.
+        """Return it as JSON holds it, and `record_attempt` takes it as its selector.
+
+        Genes stand there by their ids.
         """
         ids = [gene["id"] for gene in self.alternatives]
         chosen = self.selected["id"] if self.selected else None
@@ -132,33 +138,38 @@ class Matcher:
         ['/(a+)+b/: a group is repeated, or looks around']
         """
         if pattern not in self._known:
-            regex = _REGEX.fullmatch(pattern[: 2 * _PATTERN_CHARACTERS])
+            match = _REGEX.fullmatch(pattern[: 2 * _PATTERN_CHARACTERS])
             self._known[pattern] = (
-                self._fits(pattern, *regex.groups()) if regex else self._holds(pattern)
+                self._fits(pattern, *match.groups()) if match else self._holds(pattern)
             )
         return self._known[pattern]
 
     def _holds(self, pattern: str) -> bool:
-        words = [
-            word.strip().lower() for word in pattern[:_PATTERN_CHARACTERS].split("|")
-        ]
-        return any(word in signal for word in words if word for signal in self._lower)
+        """Return whether a signal holds one of the words of a pattern."""
+        parts = pattern[:_PATTERN_CHARACTERS].split("|")
+        words = [word.strip().lower() for word in parts]
+        return any(self._has_word(word) for word in words if word)
+
+    def _has_word(self, word: str) -> bool:
+        """Return whether a signal holds a word in lower case."""
+        return any(word in signal for signal in self._lower)
 
     def _fits(self, pattern: str, regex: str, flags: str) -> bool:
+        """Return whether a signal fits a regular expression.
+
+        One that may need too many steps, or is none, is noted and fits nothing.
+        """
         texts = [signal[:_TEXT_CHARACTERS] for signal in self.signals]
         try:
-            if (
-                steps := sum(_steps(regex, flags, len(text)) for text in texts)
-            ) > self._left:
+            n_steps = sum(_steps(regex, flags, len(text)) for text in texts)
+            if n_steps > self._left:
                 raise InvalidInput("it may need too many steps")
-            self._left -= steps
-            compiled = re.compile(
-                regex, sum((_FLAGS[flag] for flag in set(flags)), re.NOFLAG)
-            )
+            self._left -= n_steps
+            options = sum((_FLAGS[flag] for flag in set(flags)), re.NOFLAG)
+            compiled = re.compile(regex, options)
         except (InvalidInput, re.error, OverflowError) as error:
-            self.notes += (
-                [f"{pattern[:80]}: {error}"] if len(self.notes) < _MOST_NOTES else []
-            )
+            if len(self.notes) < _MOST_NOTES:
+                self.notes.append(f"{pattern[:80]}: {error}")
             return False
         return any(compiled.search(text) for text in texts)
 
@@ -191,31 +202,32 @@ def _steps(regex: str, flags: str, characters: int) -> float:
 
 
 def match_score(gene: Gene, matcher: Matcher) -> float:
-    """How many of a gene's patterns fit, .8 of it for a distilled one; with its boost
-    where any does.
+    """Return how many of a gene's patterns fit, with its boost where any does.
+
+    A distilled gene has .8 of it.
     """
-    hits = sum(
-        map(
-            matcher.hits,
-            list(dict.fromkeys(texts_in(gene, "signals_match")))[:_MOST_PATTERNS],
-        )
-    )
+    patterns = list(dict.fromkeys(texts_in(gene, "signals_match")))[:_MOST_PATTERNS]
+    n_hits = sum(map(matcher.hits, patterns))
+    if not n_hits:
+        return 0.0
     weight = _DISTILLED_WEIGHT if gene["id"].startswith(DISTILLED) else 1.0
-    return max(0.01, hits * weight + boost_of(gene)) if hits else 0.0
+    return max(0.01, n_hits * weight + boost_of(gene))
 
 
 def texts_in(asset: Mapping[str, Any], name: str) -> list[str]:
-    """The texts in a member of an asset, which is a text or a list; another value has
-    none.
+    """Return the texts in a member of an asset, which is a text or a list.
+
+    Another value has none.
     """
     value = asset.get(name)
-    found = value if isinstance(value, list | tuple) else [value]
-    return [text for text in found if isinstance(text, str)]
+    items = value if isinstance(value, list | tuple) else [value]
+    return [text for text in items if isinstance(text, str)]
 
 
 def boost_of(gene: Gene) -> float:
-    """What a gene's epigenetic marks add to its score, -.5 to .5: those of the context
-    '', others are another's.
+    """Return what a gene's epigenetic marks add to its score, -.5 to .5.
+
+    Those of the context '' count; others are another's.
 
     >>> boost_of(
     ...     {
@@ -227,57 +239,51 @@ def boost_of(gene: Gene) -> float:
     ... )
     0.1
     """
-    own = [mark for mark in marks_in(gene) if mark.get("context") == ""]
-    return at_most(sum(number_of(mark, "boost") or 0.0 for mark in own), MOST_BOOST)
+    marks = [mark for mark in marks_in(gene) if mark.get("context") == ""]
+    return at_most(sum(number_of(mark, "boost") or 0.0 for mark in marks), MOST_BOOST)
 
 
 def marks_in(gene: Gene) -> list[Mapping[str, Any]]:
-    """The epigenetic marks of a gene."""
+    """Return the epigenetic marks of a gene."""
     marks = gene.get("epigenetic_marks")
-    return (
-        [mark for mark in marks if isinstance(mark, Mapping)]
-        if isinstance(marks, list | tuple)
-        else []
-    )
+    if not isinstance(marks, list | tuple):
+        return []
+    return [mark for mark in marks if isinstance(mark, Mapping)]
 
 
-def overlap(wanted: Iterable[str], there: Iterable[str]) -> float:
-    """The share of signals that are there, 0..1; 0 where none is wanted.
+def overlap(signals: Iterable[str], others: Iterable[str]) -> float:
+    """Return the share of signals that are among others, 0..1; 0 without signals.
 
     >>> overlap(["log_error", "slow"], ["slow"])
     0.5
     """
-    parts = set(normalized_signals(wanted))
-    return (
-        len(parts.intersection(normalized_signals(there))) / len(parts)
-        if parts
-        else 0.0
-    )
+    parts = set(normalized_signals(signals))
+    if not parts:
+        return 0.0
+    return len(parts.intersection(normalized_signals(others))) / len(parts)
 
 
 def failed_genes(
     capsules: Iterable[Mapping[str, Any]], signals: Sequence[str]
 ) -> frozenset[str]:
-    """The genes of two or more capsules that failed under signals which have .6 or more
-    of these.
+    """Return the genes of two or more capsules that failed under signals like these.
+
+    Those signals have .6 or more of these.
     """
-    failed = [
-        it
-        for it in capsules
-        if isinstance(said := it.get("outcome"), Mapping)
-        and said.get("status") == FAILED
-    ]
-    found = Counter(
-        str(it.get("gene"))
-        for it in failed
-        if overlap(signals, texts_in(it, "trigger")) >= _OVERLAP
-    )
-    return frozenset(gene for gene, failures in found.items() if failures >= _FAILURES)
+    n_failures = Counter[str]()
+    for capsule in capsules:
+        outcome = capsule.get("outcome")
+        if not isinstance(outcome, Mapping) or outcome.get("status") != FAILED:
+            continue
+        if overlap(signals, texts_in(capsule, "trigger")) >= _OVERLAP:
+            n_failures[str(capsule.get("gene"))] += 1
+    return frozenset(gene for gene, n in n_failures.items() if n >= _FAILURES)
 
 
 def drift_intensity(genes: int, *, explicit: bool) -> float:
-    """How strongly chance rules among so many genes, 0..1: 1/√N, and .3 more where
-    drift is on; .7 for one gene.
+    """Return how strongly chance rules among so many genes, 0..1.
+
+    It is 1/√N, and .3 more where drift is on; .7 for one gene.
 
     >>> (
     ...     drift_intensity(4, explicit=False),
@@ -288,9 +294,10 @@ def drift_intensity(genes: int, *, explicit: bool) -> float:
     """
     if explicit and genes <= 1:
         return _DRIFT_OF_ONE
-    return min(
-        1.0, 1.0 / math.sqrt(max(genes, 1)) + (_EXPLICIT_DRIFT if explicit else 0.0)
-    )
+    intensity = 1.0 / math.sqrt(max(genes, 1))
+    if explicit:
+        intensity += _EXPLICIT_DRIFT
+    return min(1.0, intensity)
 
 
 def select_gene(
@@ -301,68 +308,72 @@ def select_gene(
     drift_enabled: bool = False,
     seed: int | np.random.Generator = 0,
 ) -> GeneSelection:
-    """Choose the gene to try for signals, among these or those that are known.
+    """Choose the gene to try for signals.
 
     Only genes whose patterns fit can be chosen: the one of them that advice prefers,
     else the one with the most patterns that fit, drawn among equals. What advice bans,
-    or two failed capsules, is left out however few genes there are. With drift on, here
-    or in the settings, bans are left aside, and the gene is drawn among the best, as
-    many as the intensity says. Raises InvalidInput as `get_advice`, and for a gene
-    without an id.
+    or two failed capsules, is left out however few genes there are. With drift on, bans
+    are left aside, and the gene is drawn among the best, as many as the intensity says.
+
+    Args:
+        home: Where the evidence is.
+        signals: The signals.
+        genes: The genes to choose among; default: those that are known.
+        drift_enabled: Whether drift is on; the settings may say so too.
+        seed: Of the draw.
+
+    Raises:
+        InvalidInput: As `get_advice` raises it, and for a gene without an id.
     """
-    given = checked_signals(signals)
-    pool = {
-        checked_id("gene", gene.get("id")): gene
-        for gene in (assets_of(home) if genes is None else genes)
-    }
+    checked = checked_signals(signals)
+    pool = {}
+    for gene in assets_of(home) if genes is None else genes:
+        pool[checked_id("gene", gene.get("id"))] = gene
     drift = drift_enabled or causal_settings(home).drift
-    matcher = Matcher(given)
-    scores = {
-        name: score
-        for name, gene in pool.items()
-        if (score := match_score(gene, matcher))
-    }
-    advice = get_advice(home, given, list(scores), drift)
-    failed = (
-        frozenset()
-        if drift
-        else failed_genes(assets_of(home, genes=False, own=True), given)
-    )
-    banned = advice.banned_gene_ids | (failed & scores.keys())
-    preferred = None if advice.preferred_gene_id in banned else advice.preferred_gene_id
+    matcher = Matcher(checked)
+    scores = _match_scores(pool, matcher)
+    advice = get_advice(home, checked, list(scores), drift)
+    banned = advice.banned_gene_ids
+    if not drift:
+        capsules = assets_of(home, genes=False, own=True)
+        banned |= failed_genes(capsules, checked) & scores.keys()
+    preferred = advice.preferred_gene_id
+    if preferred in banned:
+        preferred = None
     order = sorted(
         scores.keys() - banned,
         key=lambda name: (name != preferred, -scores[name], name),
     )
     intensity = drift_intensity(len(pool), explicit=drift)
-    among = order[: max(2, math.ceil(len(order) * intensity))]
-    if not drift:  # chance decides between equals alone
-        among = (
-            order[:1]
-            if preferred
-            else [name for name in among if scores[name] == scores[among[0]]]
-        )
-    told = [*advice.explanation, *matcher.notes]
-    if not among:
-        return GeneSelection(
-            None,
-            [],
-            "selector",
-            drift,
-            intensity,
-            banned,
-            [*told, "no gene fits that may be tried"],
-        )
-    chosen = among[int(np.random.default_rng(seed).integers(len(among)))]
-    by = (
-        "selector+drift"
-        if drift
-        else "memory_graph+selector"
-        if preferred
-        else "selector"
-    )
+    candidates = order[: max(2, math.ceil(len(order) * intensity))]
+    selected_by = "selector"
+    if drift:
+        selected_by = "selector+drift"
+    elif preferred:
+        selected_by = "memory_graph+selector"
+        candidates = order[:1]
+    else:  # chance decides between equals alone
+        candidates = [name for name in candidates if scores[name] == scores[order[0]]]
+    why = [*advice.explanation, *matcher.notes]
+    if not candidates:
+        why.append("no gene fits that may be tried")
+        return GeneSelection(None, [], "selector", drift, intensity, banned, why)
+    number = int(np.random.default_rng(seed).integers(len(candidates)))
+    chosen = candidates[number]
     others = [pool[name] for name in order if name != chosen][:_MOST_ALTERNATIVES]
-    return GeneSelection(pool[chosen], others, by, drift, intensity, banned, told)
+    return GeneSelection(
+        pool[chosen], others, selected_by, drift, intensity, banned, why
+    )
+
+
+def _match_scores(pool: Mapping[str, Gene], matcher: Matcher) -> dict[str, float]:
+    """Return the scores of the genes that fit at all."""
+    scores = {}
+    for name, gene in pool.items():
+        score = match_score(gene, matcher)
+        if score:
+            scores[name] = score
+    return scores
 
 
 Asset = dict[str, Any]
@@ -382,54 +393,60 @@ _ANY_LIKENESS = 1e-6
 
 
 def checked_asset(asset: Mapping[str, Any], kind: str = "") -> Asset:
-    """A gene or a capsule with its type, without its asset_id. Members that are not
-    known stay as they are.
+    """Return a gene or a capsule with its type, without its asset_id.
 
-    Raises InvalidInput for another type or category, an id as `capture.checked_id`, a
-    list that holds other things than up to 64 texts, a confidence outside 0..1, and
-    what is no JSON of up to 64,000 characters.
+    Members that are not known stay as they are.
+
+    Args:
+        asset: The gene or the capsule.
+        kind: The type that it has to have; '': either.
+
+    Raises:
+        InvalidInput: It has another type or category, an id that `capture.checked_id`
+            refuses, a list that holds other things than up to 64 texts, a confidence
+            outside 0..1, or it is no JSON of up to 64,000 characters.
     """
-    found = {"type": kind, **asset, "id": checked_id("asset", asset.get("id"))}
-    found.pop("asset_id", None)
+    checked = {"type": kind, **asset, "id": checked_id("asset", asset.get("id"))}
+    checked.pop("asset_id", None)
     allowed = (
         "; allowed is a Gene or a Capsule in JSON of up to 64,000 characters, with"
         " lists of up to 64 texts"
     )
-    if found["type"] not in ((kind,) if kind else TYPES) or found.get(
-        "category"
-    ) not in (None, *CATEGORIES):
+    types = (kind,) if kind else TYPES
+    category = checked.get("category")
+    if checked["type"] not in types or category not in (None, *CATEGORIES):
         raise InvalidInput(
-            f"got the type {found['type']!r:.60}, category"
-            f" {found.get('category')!r:.60}{allowed}"
+            f"got the type {checked['type']!r:.60}, category {category!r:.60}{allowed}"
         )
-    for name in found.keys() & _TEXTS:
-        given = found[name]
-        texts = texts_in(found, name)
-        if len(texts) > _MOST_TEXTS or texts != (
-            list(given) if isinstance(given, list | tuple) else [given]
-        ):
-            raise InvalidInput(f"got {name}={given!r:.100}{allowed}")
-        found[name] = texts
-    checked_fraction("confidence", found.get("confidence", 0.0))
+    for name in checked.keys() & _TEXTS:
+        value = checked[name]
+        items = list(value) if isinstance(value, list | tuple) else [value]
+        texts = texts_in(checked, name)
+        if len(texts) > _MOST_TEXTS or texts != items:
+            raise InvalidInput(f"got {name}={value!r:.100}{allowed}")
+        checked[name] = texts
+    checked_fraction("confidence", checked.get("confidence", 0.0))
     try:
-        size = len(json.dumps(found, allow_nan=False))
+        size = len(json.dumps(checked, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
             f"got an asset that is no JSON ({error}){allowed}"
         ) from error
     if size > _ASSET_CHARACTERS:
         raise InvalidInput(f"got {size:,} characters{allowed}")
-    return found
+    return checked
 
 
 def record_gene(
     home: Home, gene: Mapping[str, Any], *, source: str = "agent", agent: str = "main"
 ) -> Asset:
-    """Record a gene as it is from now on; returns it with its asset_id. One that is
-    known just so is not recorded again.
+    """Record a gene as it is from now on; return it with its asset_id.
 
-    Raises InvalidInput as `checked_asset`, for another source than those of `TRUST`,
-    and for the id of a capsule.
+    One that is known just so is not recorded again.
+
+    Raises:
+        InvalidInput: As `checked_asset` raises it, for another source than those of
+            `TRUST`, and for the id of a capsule.
     """
     return _record(home, checked_asset(gene, "Gene"), home.project, source, agent)
 
@@ -453,91 +470,99 @@ def _record(
     agent: str,
     lineage: Sequence[str] = (),
 ) -> Asset:
+    """Record an asset in a project, unless it is known just so.
+
+    Raises:
+        InvalidInput: As `record_gene` raises it.
+    """
     if source not in TRUST:
         raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(TRUST)}")
-    now = home.clock.now()
     event = asset_event(
         asset,
         source=source,
         project=project,
         agent=check_agent(agent),
-        at=now,
+        at=home.clock.now(),
         lineage=lineage,
     )
-    told = event.body["asset"]
-    made = event.body["asset_id"]
+    masked = event.body["asset"]
+    recorded = {**masked, "asset_id": event.body["asset_id"]}
     with home.views.reading(Graph) as view:
-        if (number := view.ids.find(told["id"])) is not None:
+        number = view.ids.find(masked["id"])
+        if number is not None:
             old = json.loads(view.assets[int(view.known["place"][number])])
-            own = view.known["own"][number]
-            if old["type"] != told["type"]:
-                other = f"got the id {told['id']!r}, which a {old['type']} has"
-                raise InvalidInput(f"{other}; give the {told['type']} one of its own")
-            if (
-                own
-                and asset_id(old) == made
-                and view.projects[int(view.known["project"][number])] == project
-            ):
-                return {**told, "asset_id": made}
+            is_trusted = view.known["own"][number]
+            old_project = view.projects[int(view.known["project"][number])]
+            if old["type"] != masked["type"]:
+                other = f"got the id {masked['id']!r}, which a {old['type']} has"
+                raise InvalidInput(f"{other}; give the {masked['type']} one of its own")
+            is_same = asset_id(old) == recorded["asset_id"] and old_project == project
+            if is_trusted and is_same:
+                return recorded
     home.journal.append([event])
-    return {**told, "asset_id": made}
+    return recorded
 
 
 def boost_after(outcomes: Iterable[bool]) -> float:
-    """What a gene's score gains by its outcomes in order: the first success gives .1,
-    further ones .05, a failure takes .1.
+    """Return what a gene's score gains by its outcomes in order.
+
+    The first success gives .1, further ones .05, a failure takes .1.
 
     >>> boost_after([True, True, False])
     0.05
     """
     boost = 0.0
-    for place, success in enumerate(outcomes):
-        change = _FAILED if not success else _REINFORCED if place else _NEW
+    for index, success in enumerate(outcomes):
+        if not success:
+            change = _FAILED
+        elif index:
+            change = _REINFORCED
+        else:
+            change = _NEW
         boost = round(at_most(boost + change, MOST_BOOST), 6)
     return boost
 
 
 def mark_genes(home: Home) -> int:
-    """Record the genes whose mark changed by outcomes since; returns how many. Marks of
-    other contexts than '' stay.
+    """Record the genes whose mark changed by outcomes since; return how many.
+
+    Marks of other contexts than '' stay.
     """
     with home.views.reading(Graph) as view:
-        lived, failed = view.lived["gene"], view.lived["failed"]
+        gene_numbers = view.lived["gene"]
+        failed = view.lived["failed"]
         outcomes = {
-            name: ~failed[lived == number] for number, name in enumerate(view.genes)
+            name: ~failed[gene_numbers == number]
+            for number, name in enumerate(view.genes)
         }
-        known = [gene for gene in assets_of(home, own=True) if gene["id"] in outcomes]
-        projects = [
-            view.projects[int(view.known["project"][view.ids.numbers(gene["id"])[0]])]
-            for gene in known
-        ]
-    changed = 0
-    for gene, project in zip(known, projects, strict=True):
+        genes = [gene for gene in assets_of(home, own=True) if gene["id"] in outcomes]
+        projects = []
+        for gene in genes:
+            number = view.ids.numbers(gene["id"])[0]
+            projects.append(view.projects[int(view.known["project"][number])])
+    n_changed = 0
+    for gene, project in zip(genes, projects, strict=True):
         mark = {"context": "", "boost": boost_after(outcomes[gene["id"]].tolist())}
-        before = marks_in(gene)
-        if mark not in before:
-            others = [other for other in before if other.get("context") != ""]
-            _record(
-                home,
-                {**gene, "epigenetic_marks": [*others, mark]},
-                project,
-                "model",
-                "main",
-            )
-            changed += 1
-    return changed
+        old_marks = marks_in(gene)
+        if mark not in old_marks:
+            others = [other for other in old_marks if other.get("context") != ""]
+            marked = {**gene, "epigenetic_marks": [*others, mark]}
+            _record(home, marked, project, "model", "main")
+            n_changed += 1
+    return n_changed
 
 
 def gene_rows(home: Home, signals: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Of each known gene its id, category and strategy, and what came of it under
-    signals, or of all: n, successes, banned.
+    """Return of each known gene what came of it under signals, or of all.
 
-    low, high: the interval of its success rate (Wilson, 95 %).
+    Returns:
+        id, category, strategy, n, successes, low, high and banned of each. low, high
+        are the interval of its success rate (Wilson, 95 %).
     """
     genes = {gene["id"]: gene for gene in assets_of(home)}
     settings = causal_settings(home)
     with home.views.reading(evidence_view(home)) as evidence:
-        known = records(
+        by_gene = records(
             evidence.table,
             checked_signals(signals),
             list(genes),
@@ -545,115 +570,131 @@ def gene_rows(home: Home, signals: Sequence[str] = ()) -> list[dict[str, Any]]:
             home.clock.now(),
         )
     rows = []
-    for gene, found in known.items():
-        n = found.n if signals else found.prior_attempts
-        successes = (
-            found.successes
-            if signals
-            else round(found.prior_rate * (n + 2) - 1)
-            if n
-            else 0
-        )
-        named = {
-            "id": gene,
-            "category": genes[gene].get("category"),
-            "strategy": gene_text(genes[gene]),
-        }
-        low, high = wilson_of_one(successes, n)
-        banned = bool(signals) and is_banned(found, settings)
+    for gene, record in by_gene.items():
+        if signals:
+            n_tried = record.n
+            successes = record.successes
+        else:
+            n_tried = record.prior_attempts
+            # The rate is (successes + 1) / (n + 2).
+            successes = round(record.prior_rate * (n_tried + 2) - 1) if n_tried else 0
+        low, high = wilson_of_one(successes, n_tried)
         rows.append(
             {
-                **named,
-                "n": n,
+                "id": gene,
+                "category": genes[gene].get("category"),
+                "strategy": gene_text(genes[gene]),
+                "n": n_tried,
                 "successes": successes,
                 "low": low,
                 "high": high,
-                "banned": banned,
+                "banned": bool(signals) and is_banned(record, settings),
             }
         )
     return rows
 
 
 def task_match(home: Home, signals: Sequence[str]) -> float:
-    """How well what succeeded here fits a task with these signals, 0..1; 0 without
-    signals.
+    """Return how well what succeeded here fits a task with these signals, 0..1.
 
-    .6 of the success rate under signals alike from .15 (Laplace), and .4 of the share
-    of the signals under which anything succeeded.
+    It is .6 of the success rate under signals alike from .15 (Laplace), and .4 of the
+    share of the signals under which anything succeeded; 0 without signals.
     """
     parts = set(normalized_signals(checked_signals(signals)))
+    n_helped = 0
     with home.views.reading(evidence_view(home)) as evidence:
         table = evidence.table
         runs = table.runs(table.alike(SIGNALS, parts, _TASK_LIKENESS)[0])
-        known = [
-            table.runs(table.alike(SIGNALS, {part}, _ANY_LIKENESS)[0]).successes.any()
-            for part in parts
-        ]
-    rate = (runs.successes.sum() + 1) / (runs.n.sum() + 2) if len(runs.n) else 0.0
-    return float(0.6 * rate + 0.4 * sum(known) / max(len(parts), 1))
+        for part in parts:
+            rows, _ = table.alike(SIGNALS, {part}, _ANY_LIKENESS)
+            n_helped += int(table.runs(rows).successes.any())
+    rate = 0.0
+    if len(runs.n):
+        rate = (runs.successes.sum() + 1) / (runs.n.sum() + 2)
+    return float(0.6 * rate + 0.4 * n_helped / max(len(parts), 1))
 
 
 def distill(home: Home, *, agent: str = "main") -> Asset | None:
-    """Make a gene of what ten or more successes of a score from .7 share: signals of
-    half of them, and steps of their genes.
+    """Make a gene of what ten or more successes of a score from .7 share.
 
-    Of the home's project, of its successes since the last gene that was distilled
-    there, a day later at the earliest; None where there are too few, or they share
-    nothing.
+    It has the signals of half of them, and steps of their genes. They are those of the
+    home's project since the last gene that was distilled there, a day later at the
+    earliest.
+
+    Returns:
+        The gene; None where there are too few successes, or they share nothing.
     """
     genes = {gene["id"]: gene for gene in assets_of(home, own=True)}
     now = home.clock.now()
     project = home.project
-    made_here = [gene for gene in genes.values() if gene.get("distilled_in") == project]
-    last = max(
-        (number_of(gene, "distilled_at") or 0.0 for gene in made_here), default=0.0
-    )
-    with home.views.reading(Graph) as view:
-        good = view.lived["seq"][
-            (view.lived["score"] >= _GOOD_SCORE) & ~view.lived["failed"]
-        ][-_MOST_READ:].tolist()
+    last = _last_distilled(genes.values(), project)
     if now - last < MICROSECONDS_PER_DAY:
         return None
-    read = home.journal.read(seqs=good)
-    here = [
+    successes = [
         event
-        for event in read
+        for event in _good_outcomes(home)
         if event.at > last and event.body.get("project", "") == project
     ]
-    signals = [set(map(trimmed, event.body["signal"]["signals"])) for event in here]
-    used = [genes.get((event.body.get("gene") or {}).get("id"), {}) for event in here]
+    used = [_gene_used(event, genes) for event in successes]
+    signals = _shared(map(_trimmed_signals, successes))
+    matched = list(filter(_is_word, signals))[:_MOST_TEXTS]
     steps = _shared(texts_in(gene, "strategy") for gene in used)[:_MOST_STEPS]
-    matched = [signal for signal in _shared(signals) if _is_word(signal)][:_MOST_TEXTS]
-    if len(here) < _FEWEST or not (matched and steps):
+    if len(successes) < _FEWEST or not (matched and steps):
         return None
-    named = DISTILLED + stable_hash("\n".join([project, *matched, "", *steps]))
+    identity = "\n".join([project, *matched, "", *steps])
     made: Asset = {
         "type": "Gene",
-        "id": named,
+        "id": DISTILLED + stable_hash(identity),
         "signals_match": matched,
         "strategy": steps,
-    }
-    made |= {
         "category": used[0].get("category"),
         "distilled_at": now,
         "distilled_in": project,
     }
-    return _record(
-        home, made, project, "model", agent, [event.id for event in here][-_MOST_TEXTS:]
-    )
+    lineage = [event.id for event in successes][-_MOST_TEXTS:]
+    return _record(home, made, project, "model", agent, lineage)
 
 
-def _shared(found: Iterable[Iterable[str]]) -> list[str]:
-    """What is in at least half of these, the most common first."""
-    sets = [dict.fromkeys(texts) for texts in found]
-    return [
-        text
-        for text, n in Counter(text for texts in sets for text in texts).most_common()
-        if 2 * n >= len(sets)
-    ]
+def _last_distilled(genes: Iterable[Asset], project: str) -> float:
+    """Return when a gene was last distilled in a project (µs); 0 for never."""
+    last = 0.0
+    for gene in genes:
+        if gene.get("distilled_in") == project:
+            last = max(last, number_of(gene, "distilled_at") or 0.0)
+    return last
+
+
+def _trimmed_signals(event: Event) -> set[str]:
+    """Return the signals of an outcome, each once."""
+    return set(map(trimmed, event.body["signal"]["signals"]))
+
+
+def _good_outcomes(home: Home) -> list[Event]:
+    """Return the last events that tell a success of a good score."""
+    with home.views.reading(Graph) as view:
+        is_good = (view.lived["score"] >= _GOOD_SCORE) & ~view.lived["failed"]
+        seqs = view.lived["seq"][is_good][-_MOST_READ:].tolist()
+    return list(home.journal.read(seqs=seqs))
+
+
+def _gene_used(event: Event, genes: dict[Any, Asset]) -> Asset:
+    """Return the gene that an outcome tells of; an empty one where it is unknown."""
+    gene_id = (event.body.get("gene") or {}).get("id")
+    return genes.get(gene_id, {})
+
+
+def _shared(collections: Iterable[Iterable[str]]) -> list[str]:
+    """Return what is in at least half of these, the most common first."""
+    counts = Counter[str]()
+    n_collections = 0
+    for texts in collections:
+        counts.update(list(dict.fromkeys(texts)))
+        n_collections += 1
+    return [text for text, n in counts.most_common() if 2 * n >= n_collections]
 
 
 def _is_word(signal: str) -> bool:
+    """Return whether a signal is a word: no pattern, no error."""
     return (
         bool(signal)
         and "|" not in signal
@@ -663,9 +704,10 @@ def _is_word(signal: str) -> bool:
 
 def tend_at_night(home: Home, _agent: str | None) -> str:
     """Mark genes by their outcomes and distill successes; a step of the night."""
-    whole = home.in_project("")
-    with whole.views.reading(Graph) as view:
+    all_projects = home.in_project("")
+    with all_projects.views.reading(Graph) as view:
         projects = list(view.projects)
-    marked = mark_genes(whole)
-    made = [distill(home.in_project(project)) for project in projects]
-    return f"{marked} genes marked, {len(made) - made.count(None)} distilled"
+    n_marked = mark_genes(all_projects)
+    distilled = [distill(home.in_project(project)) for project in projects]
+    n_distilled = len(distilled) - distilled.count(None)
+    return f"{n_marked} genes marked, {n_distilled} distilled"

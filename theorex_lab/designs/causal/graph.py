@@ -1,5 +1,5 @@
-"""The causal graph: attempts and how they were closed, the genes and capsules that are
-known.
+"""Hold the causal graph: attempts and how they were closed, the genes and capsules that
+are known.
 """
 
 import json
@@ -21,8 +21,12 @@ _NEAREST_AMONG = 2_000
 
 
 class RecordedAttempt(NamedTuple):
-    """An attempt. action_id: its id.  seq: of the event that told it.  open: whether no
-    outcome has closed it.
+    """Hold an attempt.
+
+    Attributes:
+        action_id: Its id.
+        seq: The seq of the event that told it.
+        open: Whether no outcome has closed it.
     """
 
     action_id: str
@@ -31,15 +35,16 @@ class RecordedAttempt(NamedTuple):
 
 
 class Graph(View):
-    """A row an attempt, and a row a gene or a capsule, in the order in which they were
-    first told.
+    """Hold a row an attempt, and a row a gene or a capsule, in the order of their telling.
 
-    rows: seq of the attempt (0 where only its outcome is known), agent (number of a
-    name), closed (as is what only a file tells).  assets: the JSON of each as it was
-    told, one after the other; known: of each id the place of the last, whether it is a
-    gene, its project (number of a name), and whether it is trusted.  lived: outcomes
-    that are trusted, in order: seq, gene (number, -1 without), score, and whether it
-    failed.
+    Attributes:
+        rows: seq: of the attempt (0 where only its outcome is known). agent: the number of
+            a name. closed: also of what only a file tells.
+        assets: The JSON of each gene or capsule as it was told, one after the other.
+        known: By id, the index in `assets` of the last, whether it is a gene, its project
+            (number of a name), and whether it is trusted.
+        lived: Outcomes that are trusted, in order: seq, gene (number, -1 without), score,
+            and whether it failed.
     """
 
     name = "causal_graph"
@@ -57,22 +62,22 @@ class Graph(View):
         self.rows = Table(seq="i8", agent="i4", closed="?")
         self.known = Table(place="i8", gene="?", project="i4", own="?")
         self.lived = Table(seq="i8", gene="i4", failed="?", score="f8")
-        self._open: dict[
-            int, list[int]
-        ] = {}  # by agent, the rows that are open, the newest last
+        # By agent, the rows that are open, the newest last.
+        self._open: dict[int, list[int]] = {}
 
     def _after_load(self) -> None:
         waiting = np.flatnonzero(~self.rows["closed"])
         waiting = waiting[np.argsort(self.rows["seq"][waiting], kind="stable")]
+        agents = self.rows["agent"][waiting]
         self._open = {}
-        for row, agent in zip(
-            waiting.tolist(), self.rows["agent"][waiting].tolist(), strict=True
-        ):
+        for row, agent in zip(waiting.tolist(), agents.tolist(), strict=True):
             self._open.setdefault(agent, []).append(row)
 
     def _row(self, event: Event) -> int | None:
-        """The row of an action; None for what a file tells of one that is known: it
-        tells nothing of what was tried here.
+        """Return the row of an action.
+
+        None for what a file tells of one that is known: it tells nothing of what was tried
+        here.
         """
         row = self.actions.number(event.body["action"]["id"])
         if row == len(self.rows):
@@ -80,29 +85,35 @@ class Graph(View):
         return None if _foreign(event) else row
 
     def _attempt(self, event: Event) -> None:
-        if (row := self._row(event)) is not None:
-            self.rows.put(
-                row, seq=event.seq, closed=self.rows["closed"][row] or _foreign(event)
-            )
-            if not self.rows["closed"][row]:
-                self._open.setdefault(int(self.rows["agent"][row]), []).append(row)
+        row = self._row(event)
+        if row is None:
+            return
+        is_closed = self.rows["closed"][row] or _foreign(event)
+        self.rows.put(row, seq=event.seq, closed=is_closed)
+        if not is_closed:
+            agent = int(self.rows["agent"][row])
+            self._open.setdefault(agent, []).append(row)
 
     def _attempt_closed(self, event: Event) -> None:
-        if (row := self._row(event)) is None:
+        row = self._row(event)
+        if row is None:
             return
         self.rows.put(row, closed=True)
-        if row in (waiting := self._open.get(int(self.rows["agent"][row]), [])):
+        waiting = self._open.get(int(self.rows["agent"][row]), [])
+        if row in waiting:
             waiting.remove(row)
         if _trusted(event) and event.body["outcome"]["status"] in (SUCCESS, FAILED):
             self._lived(event)
 
     def _lived(self, event: Event) -> None:
-        body, said = event.body, event.body["outcome"]
-        gene = (body.get("gene") or {}).get("id")
-        score = said["score"] or 0.0
-        number = self.genes.number(gene) if gene else -1
+        """Take in an outcome that is trusted."""
+        outcome = event.body["outcome"]
+        gene = (event.body.get("gene") or {}).get("id")
         self.lived.add(
-            seq=event.seq, gene=number, score=score, failed=said["status"] == FAILED
+            seq=event.seq,
+            gene=self.genes.number(gene) if gene else -1,
+            score=outcome["score"] or 0.0,
+            failed=outcome["status"] == FAILED,
         )
 
     def _asset(self, event: Event) -> None:
@@ -121,56 +132,57 @@ class Graph(View):
         self.assets.append(json.dumps(event.body["asset"], separators=(",", ":")))
 
     def attempt(self, row: int) -> RecordedAttempt:
-        """The attempt in a row."""
+        """Return the attempt in a row."""
         return RecordedAttempt(
             self.actions[row], int(self.rows["seq"][row]), not self.rows["closed"][row]
         )
 
     def last_open(self, agent: str) -> RecordedAttempt | None:
-        """The attempt of an agent that was told last and is open; None without one."""
+        """Return the attempt of an agent that was told last and is open; None without one."""
         number = self.agents.find(agent)
         waiting = self._open.get(-1 if number is None else number)
         return self.attempt(waiting[-1]) if waiting else None
 
 
 def _foreign(event: Event) -> bool:
-    """Whether only a file tells it, which anybody may have made."""
+    """Return whether only a file tells it, which anybody may have made."""
     return bool(event.body.get("source") == "import")
 
 
 def _trusted(event: Event) -> bool:
+    """Return whether an event is more than an import's or a tool's word."""
     return TRUST[event.body["source"]] >= TRUST["model"]
 
 
 def attempt_of(home: Home, action_id: str) -> RecordedAttempt:
-    """The attempt of this action. Raises InvalidInput where there is none, naming the
-    nearest.
+    """Return the attempt of this action.
+
+    Raises:
+        InvalidInput: There is none. The nearest is told.
     """
     with home.views.reading(Graph) as view:
         row = view.actions.find(action_id)
         if row is not None:
             return view.attempt(row)
-        among = [
-            view.actions[at]
-            for at in range(
-                max(0, len(view.actions) - _NEAREST_AMONG), len(view.actions)
-            )
-        ]
-    near = get_close_matches(action_id, among, n=1, cutoff=0.5)
+        n_actions = len(view.actions)
+        last_rows = range(max(0, n_actions - _NEAREST_AMONG), n_actions)
+        candidates = [view.actions[row] for row in last_rows]
+    near = get_close_matches(action_id, candidates, n=1, cutoff=0.5)
     allowed = f"one that `attempt` gave{', such as ' + near[0] if near else ''}"
     raise InvalidInput(f"got the action {action_id!r:.100}; allowed is {allowed}")
 
 
 def open_attempts(home: Home, agent: str | None = None) -> list[RecordedAttempt]:
-    """The attempts without an outcome, of an agent or of all, in the order in which
-    they were told.
+    """Return the attempts without an outcome, in the order in which they were told.
+
+    They are those of an agent or of all.
     """
     with home.views.reading(Graph) as view:
-        found = np.flatnonzero(~view.rows["closed"])
-        said = zip(found.tolist(), view.rows["agent"][found].tolist(), strict=True)
+        rows = np.flatnonzero(~view.rows["closed"])
+        agents = view.rows["agent"][rows]
         return [
             view.attempt(row)
-            for row, number in said
+            for row, number in zip(rows.tolist(), agents.tolist(), strict=True)
             if agent in (None, view.agents[number])
         ]
 
@@ -178,44 +190,52 @@ def open_attempts(home: Home, agent: str | None = None) -> list[RecordedAttempt]
 def assets_of(
     home: Home, *, genes: bool = True, own: bool = False
 ) -> list[dict[str, Any]]:
-    """The genes (or else the capsules) of the home's project or of none, each as it was
-    told last, in the order in which they came.
+    """Return the genes of the home's project or of none, each as it was told last.
 
-    own: only those that are trusted.
+    They stand in the order in which they came.
+
+    Args:
+        home: Where they are kept.
+        genes: Return the genes; otherwise the capsules.
+        own: Only those that are trusted.
     """
     with home.views.reading(Graph) as view:
-        wanted = (view.known["gene"] == genes) & (view.known["own"] | (not own))
+        is_chosen = (view.known["gene"] == genes) & (view.known["own"] | (not own))
         if home.projects is not None:
-            wanted &= np.isin(
+            is_chosen &= np.isin(
                 view.known["project"], view.projects.numbers("", *home.projects)
             )
-        return [
-            json.loads(view.assets[place])
-            for place in view.known["place"][wanted].tolist()
-        ]
+        numbers = view.known["place"][is_chosen].tolist()
+        return [json.loads(view.assets[number]) for number in numbers]
 
 
 def own_assets(home: Home, ids: Iterable[str]) -> set[str]:
-    """Those of these ids under which a gene or a capsule is known that is trusted."""
+    """Return those of these ids under which a trusted gene or capsule is known."""
+    trusted_ids = set[str]()
     with home.views.reading(Graph) as view:
-        found = {
-            named: row for named in ids if (row := view.ids.find(named)) is not None
-        }
-        return {named for named, row in found.items() if view.known["own"][row]}
+        for asset in ids:
+            number = view.ids.find(asset)
+            if number is not None and view.known["own"][number]:
+                trusted_ids.add(asset)
+    return trusted_ids
 
 
 def agents_of(home: Home) -> list[str]:
-    """Who tried something."""
+    """Return who tried something."""
     with home.views.reading(Graph) as view:
         return list(view.agents)
 
 
 def status(home: Home, _agent: str | None) -> dict[str, Any]:
-    """How many attempts there are, how many of them are open, and how many genes and
-    capsules are known.
-    """
+    """Return how many attempts, open ones, genes and capsules there are."""
     view = home.views.get(Graph)
-    tried = view.rows["closed"]
-    assets = view.known["gene"]
-    known = {"genes": int(assets.sum()), "capsules": int((~assets).sum())}
-    return {"causal": {"attempts": len(tried), "open": int((~tried).sum()), **known}}
+    is_closed = view.rows["closed"]
+    is_gene = view.known["gene"]
+    return {
+        "causal": {
+            "attempts": len(is_closed),
+            "open": int((~is_closed).sum()),
+            "genes": int(is_gene.sum()),
+            "capsules": int((~is_gene).sum()),
+        }
+    }

@@ -13,27 +13,27 @@ from theorex_lab.memory.contract import OPTION_KEY, EvidenceRun, ItemKind, ItemT
 
 
 def gene_text(asset: Mapping[str, Any]) -> str:
-    """What a gene does, or a capsule tells, in words."""
-    strategy = (
-        asset.get("strategy") or asset.get("summary") or asset.get("content") or ""
-    )
-    return "; ".join(strategy) if isinstance(strategy, list) else str(strategy)
+    """Return what a gene does, or a capsule tells, in words."""
+    text = asset.get("strategy") or asset.get("summary") or asset.get("content") or ""
+    return "; ".join(text) if isinstance(text, list) else str(text)
 
 
 def _of_type(kind: str) -> ItemKind:
+    """Return the kind of items that assets of a type are."""
+
     def texts(event: Event) -> Iterable[ItemText]:
         asset = event.body["asset"]
-        if asset["type"] == kind and (text := gene_text(asset)):
-            yield ItemText(
-                asset["id"], text, tuple(asset.get("signals_match", ())[:20])
-            )
+        text = gene_text(asset)
+        if asset["type"] == kind and text:
+            tags = tuple(asset.get("signals_match", ())[:20])
+            yield ItemText(asset["id"], text, tags)
 
-    def replaced(event: Event) -> Iterable[str]:
-        return (
-            (event.body["asset"]["id"],) if event.body["asset"]["type"] == kind else ()
-        )
+    def replaced_ids(event: Event) -> Iterable[str]:
+        asset = event.body["asset"]
+        if asset["type"] == kind:
+            yield asset["id"]
 
-    return ItemKind(kind.lower(), {"asset": texts}, hides={"asset": replaced})
+    return ItemKind(kind.lower(), {"asset": texts}, hides={"asset": replaced_ids})
 
 
 def _worked(event: Event) -> Iterable[ItemText]:
@@ -47,8 +47,9 @@ ATTEMPT = ItemKind("attempt", {"attempt_closed": _worked})
 
 
 def runs_of(event: Event) -> Iterable[EvidenceRun]:
-    """What an outcome tells of its gene, under its signals and whatever they were; what
-    others only say is no evidence.
+    """Yield what an outcome tells of its gene, under its signals and whatever they were.
+
+    What others only say is no evidence.
     """
     body = event.body
     gene = (body.get("gene") or {}).get("id")

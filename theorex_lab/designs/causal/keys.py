@@ -1,5 +1,5 @@
-"""Keys of signals: the same trouble gets the same key, whatever its paths, numbers and
-addresses.
+"""Compute keys of signals: the same trouble gets the same key, whatever its paths, numbers
+and addresses.
 """
 
 import re
@@ -28,58 +28,65 @@ _REPLACED = [
 
 
 def stable_hash(text: str) -> str:
-    """FNV-1a of 32 bits over the UTF-16 code units of a text, as 8 hexadecimal digits.
+    """Return FNV-1a of 32 bits over the UTF-16 code units of a text.
+
+    It has 8 hexadecimal digits.
 
     >>> stable_hash(""), stable_hash("a"), stable_hash("é"), stable_hash("日")
     ('811c9dc5', 'e40c292c', '6c0b6c44', '609a9a60')
     """
-    found = _OFFSET
+    number = _OFFSET
     for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
-        found = (found ^ unit) * _PRIME & 0xFFFFFFFF
-    return f"{found:08x}"
+        number = (number ^ unit) * _PRIME & 0xFFFFFFFF
+    return f"{number:08x}"
 
 
 def normalize_error_signature(text: str) -> str | None:
-    """An error without what changes from run to run: lower case, paths, addresses and
-    numbers replaced, 220 characters.
+    """Return an error without what changes from run to run; None without words.
 
-    None for one without words. A path is what follows a slash or a drive.
+    It is in lower case, paths, addresses and numbers are replaced, and it has up to 220
+    characters. A path is what follows a slash or a drive.
 
     >>> normalize_error_signature("TypeError: Cannot read /home/u/x.js:10 at 0xFF")
     'typeerror: cannot read <path> at <hex>'
     """
-    found = trimmed(text).lower()
-    for sign, put in _REPLACED:
-        found = sign.sub(put, found)
+    normal = trimmed(text).lower()
+    for pattern, replacement in _REPLACED:
+        normal = pattern.sub(replacement, normal)
     # Cut by code units, as its hash counts them.
-    units = found.encode("utf-16-le", "surrogatepass")[: 2 * _SIGNATURE_UNITS]
+    units = normal.encode("utf-16-le", "surrogatepass")[: 2 * _SIGNATURE_UNITS]
     return units.decode("utf-16-le", "surrogatepass") or None
 
 
 def trimmed(text: str) -> str:
-    """A text without white space around it."""
+    """Return a text without white space around it."""
     return _TRIMMED.sub("", text)
 
 
 def normalized_signals(signals: Iterable[str]) -> list[str]:
-    """Signals as they are compared: trimmed, blank ones dropped, error signatures by
-    the hash of their normal form.
+    """Return signals as they are compared.
+
+    They are trimmed, blank ones are dropped, and error signatures stand by the hash of
+    their normal form.
 
     >>> normalized_signals([" log_error ", "", "errsig:TypeError: undefined"])
     ['log_error', 'errsig_norm:93145a81']
     """
-    found = []
+    normalized = []
     for signal in map(trimmed, signals):
         if not signal.startswith(ERROR_SIGNAL):
-            found.append(signal)
-        elif normal := normalize_error_signature(signal.removeprefix(ERROR_SIGNAL)):
-            found.append(NORMALIZED + stable_hash(normal))
-    return [signal for signal in found if signal]
+            normalized.append(signal)
+            continue
+        normal = normalize_error_signature(signal.removeprefix(ERROR_SIGNAL))
+        if normal:
+            normalized.append(NORMALIZED + stable_hash(normal))
+    return [signal for signal in normalized if signal]
 
 
 def compute_signal_key(signals: Iterable[str]) -> str:
-    """The key of signals: each once, in the order of their UTF-16 code units, joined by
-    `|`; `(none)` without any.
+    """Return the key of signals; `(none)` without any.
+
+    They stand in it once each, in the order of their UTF-16 code units, joined by `|`.
 
     >>> (
     ...     compute_signal_key(["perf_bottleneck", "log_error", "log_error"]),
@@ -95,8 +102,11 @@ def compute_signal_key(signals: Iterable[str]) -> str:
 
 
 def checked_signals(signals: Sequence[str]) -> list[str]:
-    """Signals as a list. Raises InvalidInput for what is no sequence of texts, more
-    than 256, or longer than 4,000 characters.
+    """Return signals as a list.
+
+    Raises:
+        InvalidInput: They are no sequence of texts, more than 256, or longer than 4,000
+            characters.
     """
     if isinstance(signals, str) or not all(
         isinstance(signal, str) for signal in signals
@@ -104,37 +114,32 @@ def checked_signals(signals: Sequence[str]) -> list[str]:
         raise InvalidInput(
             f"got the signals {signals!r:.200}; allowed is a list of texts, such as ['log_error']"
         )
-    found = list(signals)
-    if len(found) > MOST_SIGNALS or any(
-        len(signal) > MOST_CHARACTERS for signal in found
+    texts = list(signals)
+    if len(texts) > MOST_SIGNALS or any(
+        len(signal) > MOST_CHARACTERS for signal in texts
     ):
-        longest = max(map(len, found))
+        longest = max(map(len, texts))
         allowed = f"{MOST_SIGNALS} of up to {MOST_CHARACTERS:,} characters"
         raise InvalidInput(
-            f"got {len(found)} signals, the longest of {longest} characters; allowed are {allowed}"
+            f"got {len(texts)} signals, the longest of {longest} characters; allowed are {allowed}"
         )
-    return found
+    return texts
 
 
 def error_signature(signals: Iterable[str]) -> str | None:
-    """The normal form of the first error among signals; None without one."""
-    errors = [
-        signal for signal in map(trimmed, signals) if signal.startswith(ERROR_SIGNAL)
-    ]
-    return next(
-        filter(
-            None,
-            (
-                normalize_error_signature(error.removeprefix(ERROR_SIGNAL))
-                for error in errors
-            ),
-        ),
-        None,
-    )
+    """Return the normal form of the first error among signals; None without one."""
+    for signal in map(trimmed, signals):
+        if signal.startswith(ERROR_SIGNAL):
+            normal = normalize_error_signature(signal.removeprefix(ERROR_SIGNAL))
+            if normal:
+                return normal
+    return None
 
 
 def has_error(signals: Iterable[str], tokens: Iterable[str]) -> bool:
-    """Whether a signal is one of these tokens, or begins with one that ends in a colon.
+    """Return whether a signal is one of these tokens, or begins with one.
+
+    Signals may go on after a token that ends in a colon.
 
     >>> (
     ...     has_error(["errsig:no such file"], ["log_error", "errsig:"]),
@@ -142,8 +147,9 @@ def has_error(signals: Iterable[str], tokens: Iterable[str]) -> bool:
     ... )
     (True, False)
     """
-    whole = frozenset(tokens)
-    begun = tuple(token for token in whole if token.endswith(":"))
+    all_tokens = frozenset(tokens)
+    prefixes = tuple(token for token in all_tokens if token.endswith(":"))
     return any(
-        signal in whole or signal.startswith(begun) for signal in map(trimmed, signals)
+        signal in all_tokens or signal.startswith(prefixes)
+        for signal in map(trimmed, signals)
     )

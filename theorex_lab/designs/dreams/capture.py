@@ -159,9 +159,10 @@ class SessionLog(AbstractContextManager["SessionLog"]):
             InvalidInput: The level is outside 1..4.
         """
         trace = TraceLog(self, new_event_id(self.home.clock.now()))
+        parent_id = self._around[-1] if self._around else ""
         body: dict[str, Any] = {
             "trajectory_id": trace.id,
-            "parent_id": self._around[-1] if self._around else "",
+            "parent_id": parent_id,
             "goal": checked_goal(goal) if goal else self.root_goal,
             "root_goal": self.root_goal,
             "level": int(member_of(Level, "level", level)),
@@ -173,12 +174,10 @@ class SessionLog(AbstractContextManager["SessionLog"]):
         try:
             yield trace
         except BaseException as error:
+            outcome = Ended.FAILURE if isinstance(error, Exception) else Ended.ABORTED
             is_timeout = isinstance(error, TimeoutError)
-            is_failure = isinstance(error, Exception)
-            trace.end(
-                Ended.FAILURE if is_failure else Ended.ABORTED,
-                fault=Fault.TIMEOUT if is_timeout else Fault.LOGIC_ERROR,
-            )
+            fault = Fault.TIMEOUT if is_timeout else Fault.LOGIC_ERROR
+            trace.end(outcome, fault=fault)
             self._close(trace, f"{type(error).__name__}: {error}")
             raise
         self._close(trace)

@@ -42,10 +42,10 @@ def dream_run(domain: str | None, limit: int | None) -> None:
     JSON: {ran, journal_id, traces_processed, nodes_created, nodes_merged,
     edges_created, constraints_extracted, phase_log, …}
     """
-    done = open_lab().dreams.dream(domain=domain, limit=limit, progress=_tell)
-    told = done.to_dict()
-    if not done.ran:
-        return emit(told, f"nothing was done: {done.holder}")
+    report = open_lab().dreams.dream(domain=domain, limit=limit, progress=_tell)
+    result = report.to_dict()
+    if not report.ran:
+        return emit(result, f"nothing was done: {report.holder}")
     names = (
         "traces_processed",
         "nodes_created",
@@ -53,8 +53,8 @@ def dream_run(domain: str | None, limit: int | None) -> None:
         "cross_edges_created",
         "constraints_extracted",
     )
-    counts = ", ".join(f"{told[name]} {name.replace('_', ' ')}" for name in names)
-    emit(told, "\n".join([*map(one_row, done.phase_log), counts]))
+    counts = ", ".join(f"{result[name]} {name.replace('_', ' ')}" for name in names)
+    emit(result, "\n".join([*map(one_row, report.phase_log), counts]))
 
 
 def _tell(event: dict[str, Any]) -> None:
@@ -77,19 +77,20 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
     from theorex_lab.memory.retrieval_log import note_recalled
 
     lab = open_lab()
-    found = lab.dreams.query(query, domain=domain)
-    told = found._asdict()
-    if found.entry_point is None:
-        return emit(told, f"zero shot: {found.reasoning}")
+    recalled = lab.dreams.query(query, domain=domain)
+    result = recalled._asdict()
+    strategy = recalled.entry_point
+    if strategy is None:
+        return emit(result, f"zero shot: {recalled.reasoning}")
     note_recalled(
         lab.home,
         "dream_recall",
         query=query,
-        items=[found.entry_point.id],
+        items=[strategy.id],
         agent=own_agent(agent),
     )
-    told["entry_point"] = as_told(found.entry_point)
-    emit(told, f"{found.reasoning}\n{strategy_in_words(found.entry_point)}")
+    result["entry_point"] = strategy_document(strategy)
+    emit(result, f"{recalled.reasoning}\n{strategy_in_words(strategy)}")
 
 
 @command("traverse")
@@ -108,19 +109,22 @@ def dream_traverse(strategy: str, context: str) -> None:
     """
     dreams = open_lab().dreams
     state = dreams.begin_traversal(strategy)
-    rows = []
-    while (found := dreams.next_step(state, context)).step is not None:
-        rows.append({"number": found.number, **found.step._asdict()})
-    told = {
+    steps = []
+    following = dreams.next_step(state, context)
+    while following.step is not None:
+        steps.append({"number": following.number, **following.step._asdict()})
+        following = dreams.next_step(state, context)
+    result = {
         "node_id": state.node_id,
-        "path": found.path,
-        "reasoning": found.reasoning,
-        "steps": rows,
+        "path": following.path,
+        "reasoning": following.reasoning,
+        "steps": steps,
     }
-    lines = [f"{row['number'] + 1}. {one_row(row['action'])}" for row in rows]
-    if found.path != "memory_traversal":
-        lines.append(f"{found.path.replace('_', ' ')}: {one_row(found.reasoning)}")
-    emit(told, "\n".join(lines) or "no steps")
+    lines = [f"{step['number'] + 1}. {one_row(step['action'])}" for step in steps]
+    if following.path != "memory_traversal":
+        path = following.path.replace("_", " ")
+        lines.append(f"{path}: {one_row(following.reasoning)}")
+    emit(result, "\n".join(lines) or "no steps")
 
 
 @command("strategies")
@@ -144,69 +148,70 @@ def dream_strategies(
     from theorex_lab.designs.dreams.strategies import floor_of
 
     dreams = open_lab().dreams
-    every = None if everything else True
-    found = (
-        [dreams.strategy(strategy)]
-        if strategy
-        else dreams.strategies(domain=domain, active=every)
-    )
-    told = {
-        "strategies": [as_told(one) for one in found],
+    if strategy:
+        listed = [dreams.strategy(strategy)]
+        lines = list(map(strategy_in_words, listed))
+    else:
+        active = None if everything else True
+        listed = dreams.strategies(domain=domain, active=active)
+        lines = list(map(_row, listed))
+    result = {
+        "strategies": list(map(strategy_document, listed)),
         "recall_floor": floor_of(dreams.home),
     }
-    shown = (
-        [strategy_in_words(one) for one in found]
-        if strategy
-        else [_row(one) for one in found]
+    if not lines:
+        lines = ["no strategies yet: theorex dream run makes them of what was done"]
+    emit(result, "\n".join(lines))
+
+
+def _row(strategy: Strategy) -> str:
+    """Return a strategy as a line of a listing."""
+    if strategy.active:
+        state = ""
+    elif strategy.absorbed_by:
+        state = f" [taken into {strategy.absorbed_by}]"
+    else:
+        state = " [asleep]"
+    n_outcomes = strategy.success + strategy.failure
+    rate = "no outcome known"
+    if n_outcomes:
+        rate = f"{strategy.success} of {n_outcomes} succeeded"
+    goal = one_line(strategy.goal, _GOAL_CHARACTERS)
+    return (
+        f"{strategy.id}  {goal} ({len(strategy.steps)} steps, {rate},"
+        f" {strategy.confidence:.0%} sure){state}"
     )
-    emit(
-        told,
-        "\n".join(shown)
-        or "no strategies yet: theorex dream run makes them of what was done",
-    )
 
 
-def _row(one: Strategy) -> str:
-    gone = (
-        ""
-        if one.active
-        else f" [{f'taken into {one.absorbed_by}' if one.absorbed_by else 'asleep'}]"
-    )
-    known = one.success + one.failure
-    goal = one_line(one.goal, _GOAL_CHARACTERS)
-    rate = f"{one.success} of {known} succeeded" if known else "no outcome known"
-    return f"{one.id}  {goal} ({len(one.steps)} steps, {rate}, {one.confidence:.0%} sure){gone}"
+def strategy_document(strategy: Strategy) -> dict[str, Any]:
+    """Return a strategy with its steps, as JSON holds it."""
+    steps = [step._asdict() for step in strategy.steps]
+    return {**strategy.to_dict(), "steps": steps}
 
 
-def as_told(one: Strategy) -> dict[str, Any]:
-    """A strategy with its steps, as JSON holds it."""
-    return {**one.to_dict(), "steps": [step._asdict() for step in one.steps]}
+def strategy_in_words(strategy: Strategy) -> str:
+    """Return a strategy for people.
 
-
-def strategy_in_words(one: Strategy) -> str:
-    """A strategy for people: what it is for, its steps with what came of them, and what
-    it warns of.
+    It has what it is for, its steps with what came of them, and what it warns of.
     """
     lines = [
-        f"{one.id}  {one_row(one.goal)}",
-        f"  {one_row(one.summary)}",
-        *map(_step, range(1, 101), one.steps),
+        f"{strategy.id}  {one_row(strategy.goal)}",
+        f"  {one_row(strategy.summary)}",
+        *map(_step, range(1, 101), strategy.steps),
     ]
-    lines += [
-        f"     or, after {branch.after + 1}: {one_row(branch.step.action)}"
-        for branch in one.branches
-    ]
-    lines += [
-        f"  avoid: {one_row(found.text)} ({found.source}'s words)"
-        for found in one.constraints
-    ]
+    for branch in strategy.branches:
+        action = one_row(branch.step.action)
+        lines.append(f"     or, after {branch.after + 1}: {action}")
+    for constraint in strategy.constraints:
+        text = one_row(constraint.text)
+        lines.append(f"  avoid: {text} ({constraint.source}'s words)")
     return "\n".join(lines)
 
 
 def _step(number: int, step: StrategyStep) -> str:
-    seen = f" (seen {step.seen} times)" if step.seen > 1 else ""
-    came = f"\n       -> {one_row(step.result)}" if step.result.strip() else ""
-    return f"  {number}. {one_row(step.action)}{seen}{came}"
+    times = f" (seen {step.seen} times)" if step.seen > 1 else ""
+    result = f"\n       -> {one_row(step.result)}" if step.result.strip() else ""
+    return f"  {number}. {one_row(step.action)}{times}{result}"
 
 
 @command("undo")

@@ -39,10 +39,10 @@ READ_FROM = {
 }
 
 
-def _strategy_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _strategy_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.dreams.sections import strategy_lines
 
-    return strategy_lines(home, wanted)
+    return strategy_lines(home, request)
 
 
 def _dream_at_night(home: Home, agent: str | None) -> str:

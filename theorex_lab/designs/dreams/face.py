@@ -1,6 +1,4 @@
-"""What a lab gives as `lab.dreams`: trajectories captured, dreamt, and recalled as
-strategies.
-"""
+"""Serve `lab.dreams`: trajectories captured, dreamt, and recalled as strategies."""
 
 from functools import cached_property
 from typing import Any
@@ -26,8 +24,8 @@ class Dreams(DesignApi):
     ...             "the bundle is needed", "run(command='make')", "done", ok=True
     ...         )
     ...     [
-    ...         (found.goal, len(found.actions), found.outcome.value)
-    ...         for found in lab.dreams.trajectories()
+    ...         (work.goal, len(work.actions), work.outcome.value)
+    ...         for work in lab.dreams.trajectories()
     ...     ]
     [('build it', 1, 'success')]
 
@@ -49,7 +47,7 @@ class Dreams(DesignApi):
     next_step = on_home(made.next_step)
 
     def query(self, text: str, **among: Any) -> Any:
-        """The strategy that answers, if one does; see `strategies.recall`."""
+        """Return the strategy that answers, if one does; see `strategies.recall`."""
         return made.recall(self.home, text, vectors=self.vectors, **among)
 
     @cached_property
@@ -58,33 +56,26 @@ class Dreams(DesignApi):
         return made.StrategyVectors(self.home)
 
     def domains(self) -> list[str]:
-        """The domains of trajectories and strategies."""
-        found = (
-            self.home.views.get(made.Strategies),
-            self.home.views.get(Trajectories),
-        )
-        return sorted({name for view in found for name in view.domains})
+        """Return the domains of trajectories and strategies."""
+        strategies = self.home.views.get(made.Strategies)
+        trajectories = self.home.views.get(Trajectories)
+        return sorted({*strategies.domains, *trajectories.domains})
 
     def stats(self) -> dict[str, Any]:
-        """How much there is: parent_nodes, child_nodes, edges, sessions, traces,
-        dream_cycles, isa_version.
+        """Return how much there is.
+
+        It counts parent_nodes, child_nodes, traces, sessions, edges and dream_cycles, and
+        names the isa_version.
         """
         active = self.strategies()
-        traces = self.trajectories()
-        nodes = {
+        trajectories = self.trajectories()
+        sessions = {trajectory.session for trajectory in trajectories}
+        return {
             "parent_nodes": len(active),
-            "child_nodes": sum(len(one.steps) for one in active),
-        }
-        sessions = {found.session for found in traces}
-        lived = {
-            "traces": len(traces),
+            "child_nodes": sum(len(strategy.steps) for strategy in active),
+            "traces": len(trajectories),
             "sessions": len(sessions),
             "isa_version": ISA_VERSION,
-        }
-        cycles = len(self.home.views.get(made.Strategies).cycles)
-        return {
-            **nodes,
-            **lived,
             "edges": len(made.all_edges(self.home, active)),
-            "dream_cycles": cycles,
+            "dream_cycles": len(self.home.views.get(made.Strategies).cycles),
         }

@@ -1,5 +1,6 @@
-"""What programs may ask of dreams over HTTP: the endpoints of Evolving Memory, with its
-bodies; http.json has their places.
+"""Serve dreams over HTTP: the endpoints of Evolving Memory, with its bodies.
+
+http.json has their places.
 """
 
 # No `from __future__ import annotations`: what serves these functions reads their
@@ -19,9 +20,10 @@ from theorex_lab.designs.dreams import (
     Level,
 )
 from theorex_lab.designs.dreams.face import Dreams
+from theorex_lab.designs.dreams.strategies import RecallResult
 from theorex_lab.memory.contract import Route, RouteRefused
 
-Told = dict[str, Any]
+Answer = dict[str, Any]
 _Origin = Annotated[
     str, Field(pattern=f"^({'|'.join(FIDELITY)})$", description="Where it was lived.")
 ]
@@ -44,12 +46,12 @@ class ActionBody(BaseModel, extra="forbid"):
 stats = Dreams.stats
 
 
-def domains(dreams: Dreams) -> Told:
+def domains(dreams: Dreams) -> Answer:
     """Names of domains."""
     return {"domains": dreams.domains()}
 
 
-def isa_version(dreams: Dreams) -> Told:  # noqa: ARG001 - as every route's function takes it
+def isa_version(dreams: Dreams) -> Answer:  # noqa: ARG001
     """The version of the instruction set that is written, and those that can be read."""
     return {"current": ISA_VERSION, "supported": [ISA_VERSION]}
 
@@ -65,20 +67,25 @@ def add_trace(
     tags: list[str] = [],  # noqa: B006
     domain: _Domain = DEFAULT_DOMAIN,
     agent_id: str = "",
-) -> Told:
+) -> Answer:
     """Capture a trajectory that is over."""
-    done = [action.model_dump() for action in actions]
-    about: dict[str, Any] = {
-        "level": hierarchy_level,
-        "outcome": outcome,
-        "confidence": confidence,
-        "origin": source,
-    }
-    ids = dreams.capture(goal, done, domain=domain, tags=tags, agent=agent_id, **about)
-    return dict(zip(("trace_id", "session_id"), ids, strict=True))
+    trace_id, session_id = dreams.capture(
+        goal,
+        [action.model_dump() for action in actions],
+        level=hierarchy_level,
+        outcome=outcome,
+        confidence=confidence,
+        origin=source,
+        domain=domain,
+        tags=tags,
+        agent=agent_id,
+    )
+    return {"trace_id": trace_id, "session_id": session_id}
 
 
-def dream(dreams: Dreams, domain: _Domain | None = None, progress: Any = None) -> Told:
+def dream(
+    dreams: Dreams, domain: _Domain | None = None, progress: Any = None
+) -> Answer:
     """Dream a cycle, of a domain or of all."""
     report = dreams.dream(domain=domain, progress=progress)
     if not report.ran:
@@ -86,15 +93,15 @@ def dream(dreams: Dreams, domain: _Domain | None = None, progress: Any = None) -
             409,
             f"another process is at work, {report.holder}; ask again when it is done",
         )
-    told: dict[str, Any] = report.to_dict()
-    return told
+    answer: Answer = report.to_dict()
+    return answer
 
 
-def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> Told:
+def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> Answer:
     """What answers a task, with scores."""
-    found = dreams.query(q, domain=domain)
-    return _told(
-        found, similarity_score=found.similarity, composite_score=found.confidence
+    result = dreams.query(q, domain=domain)
+    return _answer(
+        result, similarity_score=result.similarity, composite_score=result.confidence
     )
 
 
@@ -103,85 +110,89 @@ def answering(
     query: _Text,
     top_k: _Many | None = None,
     domain: _Domain | None = None,
-) -> Told:
+) -> Answer:
     """What answers a task; top_k: among how many strategies it is looked for, by
     default recallTop.
     """
-    return _told(dreams.query(query, domain=domain, top=top_k))
+    return _answer(dreams.query(query, domain=domain, top=top_k))
 
 
-def _told(found: Any, **scores: float) -> Told:
-    told = {
-        "path": found.path,
-        "reasoning": found.reasoning,
-        "confidence": found.confidence,
+def _answer(result: RecallResult, **scores: float | None) -> Answer:
+    """Return the result of a recall as JSON holds it."""
+    answer: Answer = {
+        "path": result.path,
+        "reasoning": result.reasoning,
+        "confidence": result.confidence,
     }
-    if found.entry_point is not None:
-        entry = found.entry_point.to_dict()
-        told["entry_point"] = {
-            name: entry[name] for name in ("node_id", "goal", "summary")
-        } | scores
-    return told
+    if result.entry_point is not None:
+        entry = result.entry_point.to_dict()
+        members = {name: entry[name] for name in ("node_id", "goal", "summary")}
+        answer["entry_point"] = members | scores
+    return answer
 
 
-def node(dreams: Dreams, node_id: str) -> Told:
+def node(dreams: Dreams, node_id: str) -> Answer:
     """A strategy; or a step of one, whose id is the strategy's, a dot and the step's
     number.
     """
-    found = _nodes(dreams, node_id)
-    if node_id not in found:
+    nodes = _nodes(dreams, node_id)
+    if node_id not in nodes:
         raise RouteRefused(
-            404, f"got the node {node_id!r:.100}; allowed are {', '.join(found):.400}"
+            404, f"got the node {node_id!r:.100}; allowed are {', '.join(nodes):.400}"
         )
-    return found[node_id]
+    return nodes[node_id]
 
 
 def children(dreams: Dreams, node_id: str) -> list[dict[str, Any]]:
     """The steps of a strategy; none where there is no such strategy."""
+    if "." in node_id:
+        return []
     try:
-        return [] if "." in node_id else [*_nodes(dreams, node_id).values()][1:]
+        nodes = _nodes(dreams, node_id)
     except RouteRefused:
         return []
+    return list(nodes.values())[1:]
 
 
-def traverse(dreams: Dreams, node_id: str) -> Told:
+def traverse(dreams: Dreams, node_id: str) -> Answer:
     """The edges that lead out of a node, and those that lead to it."""
     node(dreams, node_id)
-    out, into = ([edge._asdict() for edge in side] for side in dreams.edges(node_id))
-    return {"node_id": node_id, "edges_out": out, "edges_in": into}
+    out, into = dreams.edges(node_id)
+    return {
+        "node_id": node_id,
+        "edges_out": [edge._asdict() for edge in out],
+        "edges_in": [edge._asdict() for edge in into],
+    }
 
 
 def _nodes(dreams: Dreams, node_id: str) -> dict[str, dict[str, Any]]:
-    """The strategy that a node is or belongs to, and its steps, by their ids. Raises
-    RouteRefused (404) where there is none.
+    """Return the strategy that a node is or belongs to, and its steps, by their ids.
+
+    Raises:
+        RouteRefused: There is none (404).
     """
     try:
-        found = dreams.strategy(node_id.partition(".")[0])
+        strategy = dreams.strategy(node_id.partition(".")[0])
     except InvalidInput as error:
         raise RouteRefused(404, str(error)) from error
-    of = {
-        "type": "child",
-        "parent_node_id": found.id,
-        "confidence": found.confidence,
-        "is_critical_path": True,
-    }
-    nodes = {found.id: found.to_dict()}
-    for number, step in enumerate(found.steps):
-        own = {
-            "node_id": f"{found.id}.{number}",
+    nodes = {strategy.id: strategy.to_dict()}
+    for number, step in enumerate(strategy.steps):
+        step_id = f"{strategy.id}.{number}"
+        nodes[step_id] = {
+            "type": "child",
+            "parent_node_id": strategy.id,
+            "confidence": strategy.confidence,
+            "is_critical_path": True,
+            "node_id": step_id,
             "step_index": number,
             "summary": step.why or step.reasoning,
-        }
-        nodes[f"{found.id}.{number}"] = {
-            **of,
-            **own,
             **step._asdict(),
-            "hierarchy_level": int(found.level),
+            "hierarchy_level": int(strategy.level),
         }
     return nodes
 
 
 def routes() -> list[Route]:
-    """The routes that dreams bring."""
+    """Return the routes that dreams bring."""
     table = json.loads(Path(__file__).with_name("http.json").read_bytes())
     return [Route(**{**row, "run": globals()[row["run"]]}) for row in table]

@@ -1,4 +1,4 @@
-"""What strategies have in search, and the settings of the design."""
+"""Tell search the texts of strategies and constraints."""
 
 from __future__ import annotations
 
@@ -10,38 +10,34 @@ from theorex_lab.memory.contract import ItemKind, ItemText
 
 
 def strategy_text(goal: str, summary: str, source: str) -> str:
-    """The text whose vector stands for a strategy: its goal, and what a model summed
-    up.
+    """Return the text whose vector stands for a strategy.
 
-    What rules sum up are names of tools and files, which make unlike work alike, and
-    like work unlike.
+    It is its goal, and what a model summed up. What rules sum up are names of tools and
+    files, which make unlike work alike, and like work unlike.
     """
     return _whole(goal, summary) if source == "model" else goal
 
 
 def _whole(goal: str, summary: str) -> str:
-    return (
-        summary
-        if summary.startswith(goal)
-        else f"{goal}. {summary}"
-        if summary
-        else goal
-    )
+    if not summary:
+        return goal
+    return summary if summary.startswith(goal) else f"{goal}. {summary}"
 
 
 def _strategy(event: Event) -> Iterable[ItemText]:
-    if (state := event.body["state"]) and not event.body.get("pruned"):
-        yield ItemText(
-            event.body["strategy_id"], _whole(state["goal"], state["summary"])
-        )
+    if _has_text(event):
+        state = event.body["state"]
+        text = _whole(state["goal"], state["summary"])
+        yield ItemText(event.body["strategy_id"], text)
+
+
+def _has_text(event: Event) -> bool:
+    """Return whether an event tells what a strategy is, and does not prune it."""
+    return bool(event.body["state"]) and not event.body.get("pruned")
 
 
 def _replaced(event: Event) -> Iterable[str]:
-    return (
-        (event.body["strategy_id"],)
-        if event.body["state"] and not event.body.get("pruned")
-        else ()
-    )
+    return (event.body["strategy_id"],) if _has_text(event) else ()
 
 
 def _asleep(event: Event) -> Iterable[str]:
@@ -53,11 +49,8 @@ def _asleep(event: Event) -> Iterable[str]:
 
 
 def _awake(event: Event) -> Iterable[str]:
-    return (
-        (event.body["absorbed"],)
-        if event.body.get("absorbed") and event.body["undo"]
-        else ()
-    )
+    absorbed = event.body.get("absorbed")
+    return (absorbed,) if absorbed and event.body["undo"] else ()
 
 
 STRATEGY = ItemKind(
@@ -67,9 +60,10 @@ STRATEGY = ItemKind(
     sleeps={"strategy_merged": _asleep, "strategy_compacted": _asleep},
     wakes={"strategy_merged": _awake},
 )
-_TOLD = {
-    "constraint": lambda event: (
-        ItemText(event.body["constraint_id"], event.body["text"]),
-    )
-}
-CONSTRAINT = ItemKind("constraint", _TOLD)
+
+
+def _constraint(event: Event) -> Iterable[ItemText]:
+    yield ItemText(event.body["constraint_id"], event.body["text"])
+
+
+CONSTRAINT = ItemKind("constraint", {"constraint": _constraint})

@@ -88,10 +88,10 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
     # A later entry takes the place of an earlier one of the same action.
     index_by_action = {actions[index].action: index for index in order}
     indices = sorted(index_by_action.values())
-    if len(indices) <= MOST_STEPS:
-        return tuple(indices)
-    half = MOST_STEPS // 2
-    return tuple(indices[:half] + indices[-half:])
+    if len(indices) > MOST_STEPS:
+        half = MOST_STEPS // 2
+        indices = indices[:half] + indices[-half:]
+    return tuple(indices)
 
 
 def _changes_and_lookups(
@@ -142,15 +142,9 @@ def summary_of(trajectory: Trajectory) -> str:
 
     It names the tools in their order, the files, and how the trajectory came out.
     """
-    changes = list[CapturedAction]()
-    lookups = list[CapturedAction]()
-    for action in trajectory.actions:
-        if went_wrong(action):
-            continue
-        if action.changed:
-            changes.append(action)
-        else:
-            lookups.append(action)
+    sound = [action for action in trajectory.actions if not went_wrong(action)]
+    changes = [action for action in sound if action.changed]
+    lookups = [action for action in sound if not action.changed]
     tools = _named(_label(action, trajectory.agent) for action in changes)
     lookup_tools = _named(_label(action, trajectory.agent) for action in lookups)
     files = _named(value for value in _values_of(changes) if _is_file(value))
@@ -204,23 +198,26 @@ def _lesson(
     only_quoted = worked[0] == "`"
     if patterns.FRICTION.search(quote):
         return None
-    if shown == name and (remedy_index is None or only_quoted):
-        return None
-    if remedy_index is None:
-        form = "repeat"
-    elif remedy.action == failed.action and not failed.action.endswith("…)"):
-        # What is cut may differ in the rest.
-        form = "again"
-    else:
-        form = "instead"
+    if shown == name:
+        if remedy_index is None or only_quoted:
+            return None
+        shown = f"{shown} as it was called"
+    if name and only_quoted:
+        worked = "other values"
     n_failures = len(failure_indices)
-    text = TEXTS[form].format(
-        shown=f"{shown} as it was called" if shown == name else shown,
-        quote=quote,
-        times=f" {n_failures} times" if n_failures > 1 else "",
-        worked="other values" if name and only_quoted else worked,
-    )
+    times = f" {n_failures} times" if n_failures > 1 else ""
+    form = _lesson_form(failed, None if remedy_index is None else remedy)
+    text = TEXTS[form].format(shown=shown, quote=quote, times=times, worked=worked)
     return one_line(text, _LESSON_CHARACTERS), _fault_of(quote), "tool"
+
+
+def _lesson_form(failed: CapturedAction, remedy: CapturedAction | None) -> str:
+    """Return the section of `TEXTS` that a lesson is written by."""
+    if remedy is None:
+        return "repeat"
+    # What is cut may differ in the rest.
+    is_whole = not failed.action.endswith("…)")
+    return "again" if is_whole and remedy.action == failed.action else "instead"
 
 
 def _remedy_index(actions: Sequence[CapturedAction], failure: int) -> int | None:

@@ -1,5 +1,6 @@
-"""Channels: chats that keep to themselves. Each is a project of its own whose notes
-reach no other, only facts do.
+"""Hold channels: chats that keep to themselves.
+
+Each is a project of its own whose notes reach no other, only facts do.
 """
 
 import re
@@ -39,7 +40,7 @@ class Channels(View):
             self.groups.put(row, group=event.body["group"])
 
     def is_group(self, project: str) -> bool | None:
-        """Whether a project is a group's channel; None where it is no channel."""
+        """Return whether a project is a group's channel; None where it is none."""
         row = self.names.find(project)
         return None if row is None else bool(self.groups["group"][row])
 
@@ -47,11 +48,13 @@ class Channels(View):
 def add_channel(
     home: Home, platform: str, id: str, *, group: bool = False
 ) -> dict[str, Any]:
-    """Make a chat a channel of its own, named `platform-id`: `theorex --project
-    platform-id …` writes and reads in it.
+    """Make a chat a channel of its own, named `platform-id`.
 
-    Adding it again changes nothing but whether it is a group. Raises InvalidInput for a
-    name outside the rules.
+    `theorex --project platform-id …` writes and reads in it. Adding it again changes
+    nothing but whether it is a group.
+
+    Raises:
+        InvalidInput: A name is outside the rules.
     """
     if not _PLATFORM.fullmatch(platform) or not _ID.fullmatch(id.removeprefix("-")):
         allowed = "a-z 0-9 for a platform, and up to 31 of A-Z a-z 0-9 . _ - for an id"
@@ -60,7 +63,7 @@ def add_channel(
         )
     channel = f"{platform}-{id.removeprefix('-')}"
     with home.views.reading(Channels) as view:
-        known = view.is_group(channel)
+        was_group = view.is_group(channel)
     body = {
         "platform": platform,
         "id": id,
@@ -68,29 +71,28 @@ def add_channel(
         "group": group,
         "project": channel,
     }
-    if known is not group:
+    if was_group is not group:
         event_id = derived_event_id("channel", channel, group, home.journal.last_seq())
         event = new_event(
             "channel_added", body, agent=SCANNER, at=home.clock.now(), event_id=event_id
         )
         append_once(home.journal, [event])
-    return {**body, "added": known is None}
+    return {**body, "added": was_group is None}
 
 
 def scope_of(home: Home, entity: str) -> str:
-    """The project of a fact that is written here: a group's stay in it, and what is
-    known of people is known everywhere.
+    """Return the project of a fact that is written here.
+
+    A group's facts stay in it. What is known of people is known everywhere.
     """
     with home.views.reading(Channels) as view:
         group = view.is_group(home.project)
-    return (
-        home.project
-        if group or (group is None and not entity.startswith("people/"))
-        else ""
-    )
+    if group or (group is None and not entity.startswith("people/")):
+        return home.project
+    return ""
 
 
 def silos(home: Home) -> frozenset[str]:
-    """The projects that are channels."""
+    """Return the projects that are channels."""
     with home.views.reading(Channels) as view:
         return frozenset(view.names)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -20,7 +20,7 @@ from theorex_lab.designs.facts import (
     STATUSES,
     notes,
 )
-from theorex_lab.designs.facts.facts import check_home
+from theorex_lab.designs.facts.facts import Fact, check_home
 from theorex_lab.designs.facts.files import Document, self_documents, write_documents
 from theorex_lab.designs.facts.note_view import Note
 from theorex_lab.files.command_line import (
@@ -39,7 +39,10 @@ from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 
-Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
+if TYPE_CHECKING:
+    from theorex_lab.designs.facts.heartbeat import HeartbeatReport
+# The result of a command, and the text for people.
+Output = tuple[dict[str, Any], str]
 _PATH = click.Path(file_okay=False, path_type=Path)
 _FOLDER = click.argument("folder", metavar="DIR", type=_PATH)
 _TEXT = click.option("--text", required=True, help="What is written.")
@@ -53,79 +56,90 @@ _FROM = click.option(
 
 
 def _made(
-    name: str, run: Callable[..., Told], *options: Callable[..., Any], about: str = ""
+    name: str, run: Callable[..., Output], *options: Callable[..., Any], about: str = ""
 ) -> Command:
-    """The command of this name: `run` gets the home and what the options give; its
-    docstring is the help.
+    """Return the command of this name.
+
+    `run` gets the home and what the options give; its docstring is the help.
     """
 
-    def body(agent: str | None = None, **given: Any) -> None:
+    def body(agent: str | None = None, **values: Any) -> None:
         if OWN_AGENT in options:
-            given["agent"] = own_agent(agent)
-        emit(*run(open_lab().facts.home, **given))
+            values["agent"] = own_agent(agent)
+        emit(*run(open_lab().facts.home, **values))
 
     body.__doc__ = getattr(run, "func", run).__doc__
     for option in reversed(options):
         body = option(body)
-    return command(name, about)(
-        reads_project(keeps_secrets(body) if OWN_AGENT in options else body)
-    )
+    if OWN_AGENT in options:
+        body = keeps_secrets(body)
+    return command(name, about)(reads_project(body))
 
 
 def _writing(
     write: Callable[..., Event], details: str, *keys: str
-) -> Callable[..., Told]:
-    """A command's function that appends an event, and tells these members of its body."""
+) -> Callable[..., Output]:
+    """Return a command's function that appends an event.
 
-    def run(home: Home, **given: Any) -> Told:
-        event = write(home, **given)
-        told = {key: event.body[key] for key in keys}
-        shown = "  ".join(
-            key if value is True else str(value) for key, value in told.items() if value
-        )
-        return {**told, "event_id": event.id}, one_row(shown)
+    Its result has these members of the event's body.
+    """
+
+    def run(home: Home, **values: Any) -> Output:
+        event = write(home, **values)
+        result = {key: event.body[key] for key in keys}
+        words = []
+        for key, value in result.items():
+            if value:
+                words.append(key if value is True else str(value))
+        return {**result, "event_id": event.id}, one_row("  ".join(words))
 
     run.__doc__ = f"{details}\n\nJSON: {{{', '.join(keys)}, event_id}}"
     return run
 
 
-def _rendering(documents: Callable[[Home], Iterable[Document]]) -> Callable[..., Told]:
-    def run(home: Home, folder: Path) -> Told:
+def _rendering(
+    documents: Callable[[Home], Iterable[Document]],
+) -> Callable[..., Output]:
+    """Return a command's function that writes files."""
+
+    def run(home: Home, folder: Path) -> Output:
         """A file that is there is replaced.
 
         JSON: {files}
         """
         files = write_documents(folder, documents(home)).files
-        return {"files": files}, "\n".join(
-            f"{count:8d}  {name}" for name, count in files.items()
-        ) or "nothing yet"
+        lines = [f"{count:8d}  {name}" for name, count in files.items()]
+        return {"files": files}, "\n".join(lines) or "nothing yet"
 
     return run
 
 
-def _observe(home: Home, **given: Any) -> Told:
+def _observe(home: Home, **values: Any) -> Output:
     """One that repeats an open note is not kept.
 
     JSON: {id, repeats}
     """
-    found = notes.observe(home, **given)
-    return found._asdict(), found.id or f"not kept: it repeats {found.repeats}"
+    return _noted(notes.observe(home, **values))
+
+
+def _noted(result: notes.NoteResult) -> Output:
+    """Return what became of a note."""
+    return result._asdict(), result.id or f"not kept: it repeats {result.repeats}"
 
 
 def _tension(
-    home: Home, fact1: str | None, fact2: str | None, text: str, **given: Any
-) -> Told:
+    home: Home, fact1: str | None, fact2: str | None, text: str, **values: Any
+) -> Output:
     """Without facts, those that are pending.
 
     JSON: {id, repeats}; without facts {notes, alerts}
     """
     if fact1 is None or fact2 is None:
         return _listed(home, notes.notes_of(home, "pending", tensions=True))
-    found = notes.note_tension(home, fact1, fact2, text, **given)
-    return found._asdict(), found.id or f"not kept: it repeats {found.repeats}"
+    return _noted(notes.note_tension(home, fact1, fact2, text, **values))
 
 
-def _notes(home: Home, status: str | None) -> Told:
+def _notes(home: Home, status: str | None) -> Output:
     """Tensions too, and an alert where too many are pending.
 
     JSON: {notes: [{id, observation or tension, category, status, …}], alerts}
@@ -133,40 +147,41 @@ def _notes(home: Home, status: str | None) -> Told:
     return _listed(home, notes.notes_of(home, status))
 
 
-def _listed(home: Home, found: list[Note]) -> Told:
+def _listed(home: Home, listed: list[Note]) -> Output:
+    """Return notes, and alerts where too many are pending."""
     alerts = notes.alerts(home)
-    rows = [
+    lines = [
         f"{note.id}  {note.status}  {note.category}: {one_row(note.text)}"
-        for note in found
-    ] or ["no notes"]
-    return {"notes": [note.to_dict() for note in found], "alerts": alerts}, "\n".join(
-        [*rows, *alerts]
-    )
+        for note in listed
+    ]
+    if not lines:
+        lines = ["no notes"]
+    result = {"notes": [note.to_dict() for note in listed], "alerts": alerts}
+    return result, "\n".join([*lines, *alerts])
 
 
-def _review(home: Home, note_id: str, verdict: str, **given: Any) -> Told:
+def _review(home: Home, note_id: str, verdict: str, **values: Any) -> Output:
     """promote: it becomes a fact of --entity. resolve, archive: it is done with. Of a
     tension: accept, the newest fact stands in the place of the others; reject, all
     stay. undo takes the last verdict back.
 
     JSON: {id, status, fact, …}
     """
-    found = notes.review(home, note_id, verdict, **given)
-    return found.to_dict(), f"{found.id} {found.status}" + (
-        f": {found.fact}" if found.fact else ""
-    )
+    note = notes.review(home, note_id, verdict, **values)
+    fact = f": {note.fact}" if note.fact else ""
+    return note.to_dict(), f"{note.id} {note.status}{fact}"
 
 
-def _validate(home: Home) -> Told:
+def _validate(home: Home) -> Output:
     """That the chains of the facts are complete and without a circle. Exit code 1 where
     something is wrong.
 
     JSON: {facts, problems}
     """
-    found = check_home(home)
-    if found.problems:
-        fail("\n".join(found.problems), **found._asdict())
-    return found._asdict(), f"{found.facts} facts are well"
+    check = check_home(home)
+    if check.problems:
+        fail("\n".join(check.problems), **check._asdict())
+    return check._asdict(), f"{check.facts} facts are well"
 
 
 _PATHS = "people/NAME, projects/NAME or archives/NAME."
@@ -290,26 +305,27 @@ def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> No
         signal.signal(sign, _stop)
     last = 1 if every is None else limit_beats
     for number in count(1):
-        ok = _told(facts.beat())
+        ok = _emit_report(facts.beat())
         if number == last:
             sys.exit(not ok)
         waiting.wait(seconds)
 
 
-def _told(done: Any) -> bool:
+def _emit_report(report: "HeartbeatReport") -> bool:
+    """Print a heartbeat; return whether no phase failed."""
     mark = {"ok": "ok", "idle": "-", "error": "FAILED"}
     lines = [
         f"{mark[phase.status]:<6} {phase.name:<10} {one_row(phase.summary)}"
-        for phase in done.phases
+        for phase in report.phases
     ]
-    lines += [f"ALERT  {one_row(alert)}" for alert in done.alerts]
-    if done.holder:
+    lines += [f"ALERT  {one_row(alert)}" for alert in report.alerts]
+    if report.holder:
         lines.append(
-            f"a {done.holder.what} is under way, {done.holder}; nothing was done"
+            f"a {report.holder.what} is under way, {report.holder}; nothing was done"
         )
-    emit(done.to_dict(), "\n".join([*lines, done.word]))
+    emit(report.to_dict(), "\n".join([*lines, report.word]))
     sys.stdout.flush()
-    return bool(done.ok)
+    return report.ok
 
 
 def _stop(*_: object) -> NoReturn:
@@ -320,8 +336,11 @@ def _stop(*_: object) -> NoReturn:
 
 
 def _minutes(every: str) -> int:
-    found = re.fullmatch(r"(\d{1,4})([mh]?)", every)
-    minutes = int(found[1]) * (60 if found[2] == "h" else 1) if found else 0
+    """Return the minutes of a time such as 30m or 2h."""
+    match = re.fullmatch(r"(\d{1,4})([mh]?)", every)
+    minutes = 0
+    if match:
+        minutes = int(match[1]) * (60 if match[2] == "h" else 1)
     if not 1 <= minutes <= 1_440:
         raise click.BadParameter(
             f"got {every!r}; allowed are 1m to 1440m, or 1h to 24h",
@@ -343,10 +362,11 @@ def fact_signal(text: str) -> None:
     """
     from theorex_lab.designs.facts.signals import signal_of
 
-    found = signal_of(text)
+    message = signal_of(text)
+    categories = ", ".join(message.categories)
     emit(
-        found._asdict(),
-        f"{found.signal} {', '.join(found.categories)} ({found.confidence:.2f})",
+        message._asdict(),
+        f"{message.signal} {categories} ({message.confidence:.2f})",
     )
 
 
@@ -398,7 +418,7 @@ def fact_write(
     text: str,
     semantic_check: bool,
     trust: str,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """An exact duplicate within the entity is not written again; what it replaces is
     superseded, never deleted; a nearly equal fact is left out; what contradicts becomes
@@ -406,16 +426,18 @@ def fact_write(
 
     JSON: {id, action, of, tension, likeness, event_id}
     """
-    found = open_lab().facts.write(
+    result = open_lab().facts.write(
         entity,
         text,
         semantic=semantic_check,
         agent=own_agent(agent),
         source=trust,
-        **given,
+        **values,
     )
-    others = f" ({', '.join(found.of)})" if found.of and found.of != (found.id,) else ""
-    emit(found._asdict(), f"{found.id}: {found.action}{others}")
+    others = (
+        f" ({', '.join(result.of)})" if result.of and result.of != (result.id,) else ""
+    )
+    emit(result._asdict(), f"{result.id}: {result.action}{others}")
 
 
 @command("list")
@@ -430,17 +452,17 @@ def fact_list(entity: str | None, as_of: str | None, everything: bool) -> None:
     JSON: {facts: [{id, entity, fact, category, confidence, status, …}]}
     """
     facts = open_lab().facts
-    found = facts.list(entity, as_of=as_of, active=None if everything else True)
-    told = {"facts": [{**fact.to_dict(), "tier": facts.tier(fact)} for fact in found]}
-    emit(told, "\n".join(map(_row, found)) or "no facts")
+    listed = facts.list(entity, as_of=as_of, active=None if everything else True)
+    documents = [{**fact.to_dict(), "tier": facts.tier(fact)} for fact in listed]
+    emit({"facts": documents}, "\n".join(map(_row, listed)) or "no facts")
 
 
-def _row(fact: Any) -> str:
-    ended = (
-        ""
-        if fact.active
-        else f" [superseded{f' by {fact.superseded_by}' if fact.superseded_by else ''}]"
-    )
+def _row(fact: Fact) -> str:
+    """Return a fact as a line of a listing."""
+    ended = ""
+    if not fact.active:
+        by = f" by {fact.superseded_by}" if fact.superseded_by else ""
+        ended = f" [superseded{by}]"
     return (
         f"{fact.id:<16} {one_row(fact.text)} ({fact.entity}, {fact.category},"
         f" {fact.confidence:.2f}){ended}"
@@ -457,9 +479,9 @@ def fact_show(fact_id: str) -> None:
     facts = open_lab().facts
     fact = facts.show(fact_id)
     chain = facts.chain(fact_id)
-    told = {**fact.to_dict(), "tier": facts.tier(fact)}
+    document = {**fact.to_dict(), "tier": facts.tier(fact)}
     emit(
-        {"fact": told, "chain": [link.to_dict() for link in chain]},
+        {"fact": document, "chain": [link.to_dict() for link in chain]},
         "\n".join(map(_row, chain)),
     )
 
@@ -533,13 +555,12 @@ def fact_contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
 
     JSON: {candidates: [{facts, texts, shared, jaccard, contradiction}]}
     """
-    found = open_lab().facts.contradict(entity, cross_entity=cross_entity, limit=limit)
-    lines = [
-        f"{pair['contradiction']:.2f} "
-        f" {' | '.join(one_row(text) for text in pair['texts'])}"
-        for pair in found
-    ]
-    emit({"candidates": found}, "\n".join(lines) or "nothing contradicts")
+    pairs = open_lab().facts.contradict(entity, cross_entity=cross_entity, limit=limit)
+    lines = []
+    for pair in pairs:
+        texts = " | ".join(map(one_row, pair["texts"]))
+        lines.append(f"{pair['contradiction']:.2f}  {texts}")
+    emit({"candidates": pairs}, "\n".join(lines) or "nothing contradicts")
 
 
 @command("render")
@@ -582,11 +603,9 @@ def fact_session_add(platform: str, id: str, is_group: bool) -> None:
 
     JSON: {platform, id, channel, group, project, added}
     """
-    found = open_lab().facts.add_channel(platform, id, group=is_group)
-    emit(
-        found,
-        f"{found['channel']}: write and read in it with --project {found['channel']}",
-    )
+    result = open_lab().facts.add_channel(platform, id, group=is_group)
+    channel = result["channel"]
+    emit(result, f"{channel}: write and read in it with --project {channel}")
 
 
 fact_session = group("session", "", fact_session_add)

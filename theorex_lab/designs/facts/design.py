@@ -40,10 +40,10 @@ READ_FROM = {
 }
 
 
-def _fact_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _fact_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.facts.summaries import fact_lines
 
-    return fact_lines(home, wanted)
+    return fact_lines(home, request)
 
 
 def _night_step(home: Home, agent: str | None) -> str:

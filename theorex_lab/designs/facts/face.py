@@ -1,5 +1,5 @@
-"""What a lab gives as `lab.facts`: facts written, replaced, listed, summed up; notes of
-the work, channels.
+"""Serve `lab.facts`: facts written, replaced, listed, summed up; notes of the work,
+channels.
 """
 
 from collections.abc import Sequence
@@ -58,19 +58,20 @@ class FactsMemory(DesignApi):
     beat = on_home(heartbeat.beat)
 
     def write(
-        self, entity: str, text: str, *, semantic: bool = True, **given: Any
+        self, entity: str, text: str, *, semantic: bool = True, **members: Any
     ) -> writing.FactWriteResult:
-        """Write a fact; `given` are the other members of `writing.NewFact`. Raises as
-        `writing.write_fact`.
+        """Write a fact; `members` are the other members of `writing.NewFact`.
+
+        It raises as `writing.write_fact`.
         """
-        given.setdefault(
-            "project", channels.scope_of(self.home, writing.check_entity(entity))
-        )
-        for name in {"valid_from", "valid_to"} & given.keys():
-            given[name] = moment(given[name], fact_settings(self.home))
-        return writing.write_fact(
-            self.home, writing.NewFact(entity, text, **given), semantic=semantic
-        )
+        path = writing.check_entity(entity)
+        if "project" not in members:
+            members["project"] = channels.scope_of(self.home, path)
+        for name in ("valid_from", "valid_to"):
+            if name in members:
+                members[name] = moment(members[name], fact_settings(self.home))
+        new = writing.NewFact(entity, text, **members)
+        return writing.write_fact(self.home, new, semantic=semantic)
 
     def list(
         self,
@@ -79,37 +80,30 @@ class FactsMemory(DesignApi):
         as_of: int | str | None = None,
         active: bool | None = True,
     ) -> list[Fact]:
-        """Facts, as of a time (µs UTC or ISO) where one is given; see `facts.facts_of`."""
+        """Return facts, as of a time (µs UTC or ISO); see `facts.facts_of`."""
         at = moment(as_of, fact_settings(self.home))
-        return facts_of(
-            self.home,
-            None if entity is None else writing.check_entity(entity),
-            as_of=at,
-            active=active,
-        )
+        path = None if entity is None else writing.check_entity(entity)
+        return facts_of(self.home, path, as_of=at, active=active)
 
     def tier(self, fact: Fact) -> str:
-        """hot, warm or cold; see `summaries.tier`."""
+        """Return hot, warm or cold; see `summaries.tier`."""
         return tier(fact, self.home.clock.now(), fact_settings(self.home))
 
     def summary(self, entity: str) -> str:
-        """The page of an entity; see `summaries.summary`."""
+        """Return the page of an entity; see `summaries.summary`."""
         path = writing.check_entity(entity)
-        return summary(
-            path,
-            facts_of(self.home, path),
-            self.home.clock.now(),
-            fact_settings(self.home),
-        )
+        facts = facts_of(self.home, path)
+        return summary(path, facts, self.home.clock.now(), fact_settings(self.home))
 
     def render(self, folder: str | Path) -> Sequence[Path]:
-        """Write life/ENTITY/summary.md of every entity below a folder; returns the
-        files. Raises StorageError where it cannot.
+        """Write life/ENTITY/summary.md of every entity below a folder; return the files.
+
+        Raises:
+            StorageError: A file cannot be written.
         """
         files = []
-        for entity in dict.fromkeys(
-            fact.entity for fact in facts_of(self.home, active=None)
-        ):
+        facts = facts_of(self.home, active=None)
+        for entity in dict.fromkeys(fact.entity for fact in facts):
             file = Path(folder) / "life" / entity / "summary.md"
             write_atomically(file, self.summary(entity).encode())
             files.append(file)

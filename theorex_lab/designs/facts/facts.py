@@ -1,5 +1,5 @@
-"""Facts as columns: what is said about whom, since when, in whose place, and how often
-it was used.
+"""Hold facts as columns: what is said about whom, since when, in whose place, and how
+often it was used.
 """
 
 import json
@@ -27,9 +27,13 @@ _NEAREST = 8  # facts that share most words with a new one, which are compared w
 class Fact(NamedTuple):
     """A fact. Times in µs UTC, None where not known.
 
-    at: when it was written.  superseded_by: the id of the fact in its place, '' where
-    it ended.  source: who it is from, a key of `TRUST`.  origin: where it is from, in
-    words.  valid_from, valid_to: when it is true in the world.
+    Attributes:
+        source: Who it is from, a key of `TRUST`.
+        origin: Where it is from, in words.
+        at: When it was written.
+        superseded_by: The id of the fact in its place, '' where it ended.
+        valid_from: Since when it is true in the world.
+        valid_to: Until when it is true in the world.
     """
 
     id: str
@@ -59,14 +63,15 @@ class Fact(NamedTuple):
         return self.superseded_at is None
 
     def holds_at(self, at: int) -> bool:
-        """Whether it is true of the world at a time (µs), as far as that was told."""
-        return (self.valid_from is None or self.valid_from <= at) and (
-            self.valid_to is None or at < self.valid_to
-        )
+        """Return whether it is true of the world at a time (µs), as far as that is known."""
+        if self.valid_from is not None and at < self.valid_from:
+            return False
+        return self.valid_to is None or at < self.valid_to
 
     def to_dict(self) -> dict[str, Any]:
-        """The fact in the members of Engram's schema, with those that it lacks; times
-        as ISO.
+        """Return the fact in the members of Engram's schema, with those that it lacks.
+
+        Times are ISO.
         """
         return {
             "id": self.id,
@@ -97,17 +102,15 @@ def _iso(at: int | None) -> str | None:
 
 
 def split_id(fact_id: str) -> tuple[str, int]:
-    """The entity's slug and the number of a fact's id; 0 where it has none.
+    """Return the entity's slug and the number of a fact's id; 0 where it has none.
 
     >>> split_id("ann-lee-012")
     ('ann-lee', 12)
     """
     slug, _, number = fact_id.rpartition("-")
-    return (
-        (slug, int(number))
-        if slug and number.isdecimal() and len(number) < 16
-        else (fact_id, 0)
-    )
+    if slug and number.isdecimal() and len(number) < 16:
+        return slug, int(number)
+    return fact_id, 0
 
 
 class Facts(View):
@@ -152,73 +155,73 @@ class Facts(View):
             number="i8",
             digest="i8",
         )
+        # By scope, once it was asked for.
         self._compared: dict[
             Scope, tuple[superseding.Superseding, pairs.SharedWords]
-        ] = {}  # once it was asked for
+        ] = {}
 
     def _after_load(self) -> None:
         self._compared = {}
 
     def _fact(self, event: Event) -> None:
         body = event.body
-        if self.ids.find(body["fact_id"]) is not None:
+        fact_id = body["fact_id"]
+        if self.ids.find(fact_id) is not None:
             return
-        self.ids.number(body["fact_id"])
-        slug, number = split_id(body["fact_id"])
+        self.ids.number(fact_id)
+        slug, number = split_id(fact_id)
+        project = body.get("project", "")
         self.facts.add(
             agent=self.agents.number(event.agent),
             entity=self.entities.number(body["entity"]),
             slug=self.slugs.number(slug),
-            project=self.projects.number(body.get("project", "")),
+            project=self.projects.number(project),
             trust=TRUST[body["source"]],
             number=number,
             digest=form_number(body["text"]),
         )
         self.texts.append(body["text"])
-        details = {name: body[name] for name in _TOLD} | {
-            "at": event.at,
-            "event_id": event.id,
-        }
+        details = {name: body[name] for name in _DETAILS}
+        details["at"] = event.at
+        details["event_id"] = event.id
         self.details.append(json.dumps(details))
-        self._compare(
-            (body["entity"], body.get("project", "")), body["fact_id"], body["text"]
-        )
+        self._compare((body["entity"], project), fact_id, body["text"])
 
     def _fact_superseded(self, event: Event) -> None:
-        body, undo = event.body, event.body["undo"]
-        by = self.ids.find(body["by"])
+        body = event.body
+        undo = body["undo"]
+        by_row = self.ids.find(body["by"])
+        successor = 0 if undo or by_row is None else by_row + 1
+        superseded_at = 0 if undo else event.at
         for fact_id in body["facts"]:
-            if (row := self.ids.find(fact_id)) is None:
+            row = self.ids.find(fact_id)
+            if row is None:
                 continue
-            successor = 0 if undo or by is None else by + 1
-            self.facts.put(
-                row, superseded_at=0 if undo else event.at, superseded_by=successor
-            )
+            self.facts.put(row, superseded_at=superseded_at, superseded_by=successor)
             scope = (
                 self.entities[int(self.facts["entity"][row])],
                 self.projects[int(self.facts["project"][row])],
             )
             if undo:
                 self._compared.pop(scope, None)
-            for known in self._compared.get(scope, ()):
-                known.remove(fact_id)
+            for index in self._compared.get(scope, ()):
+                index.remove(fact_id)
 
     def _facts_accessed(self, event: Event) -> None:
-        for row in [
-            row
-            for fact_id in event.body["facts"]
-            if (row := self.ids.find(fact_id)) is not None
-        ]:
+        for fact_id in event.body["facts"]:
+            row = self.ids.find(fact_id)
+            if row is None:
+                continue
             self.facts["accesses"][row] += 1
-            self.facts["accessed_at"][row] = max(
-                event.at, int(self.facts["accessed_at"][row])
-            )
+            last = int(self.facts["accessed_at"][row])
+            self.facts["accessed_at"][row] = max(event.at, last)
 
     def _extracted(self, event: Event) -> None:
         self.marks.add(upto=event.body["upto"])
 
     def _entity_archived(self, event: Event) -> None:
-        old, new = (self.entities.number(event.body[name]) for name in ("entity", "to"))
+        old = self.entities.number(event.body["entity"])
+        new = self.entities.number(event.body["to"])
         self.facts["entity"][self.facts["entity"] == old] = new
         self._compared = {}
 
@@ -231,8 +234,9 @@ class Facts(View):
     def comparing(
         self, scope: Scope
     ) -> tuple[superseding.Superseding, pairs.SharedWords]:
-        """What the active facts of a scope state, and their words, to judge a new one
-        by.
+        """Return what the active facts of a scope state, and their words.
+
+        A new fact is judged by them.
         """
         if scope not in self._compared:
             self._compared[scope] = superseding.Superseding(), pairs.SharedWords()
@@ -241,40 +245,43 @@ class Facts(View):
         return self._compared[scope]
 
     def rows(self, entity: str | None = None, *, active: bool | None = None) -> Rows:
-        """The facts of an entity, or of all; those that are active, those that are not,
-        or both.
+        """Return the rows of the facts of an entity, or of all.
+
+        They are those that are active, those that are not, or with None both.
         """
-        number = None if entity is None else self.entities.find(entity)
-        of = self.facts["entity"]
-        rows = (
-            np.arange(len(of))
-            if entity is None
-            else np.flatnonzero(of == (-1 if number is None else number))
-        )
-        return (
-            rows
-            if active is None
-            else rows[(self.facts["superseded_at"][rows] == 0) == active]
-        )
+        entity_numbers = self.facts["entity"]
+        rows: Rows
+        if entity is None:
+            rows = np.arange(len(entity_numbers))
+        else:
+            number = self.entities.find(entity)
+            rows = np.flatnonzero(entity_numbers == (-1 if number is None else number))
+        if active is not None:
+            is_active = self.facts["superseded_at"][rows] == 0
+            rows = rows[is_active == active]
+        return rows
 
     def active_in(self, scope: Scope) -> Rows:
-        """The active facts of an entity in one project alone: what is said in a group
-        means nothing for what others know.
+        """Return the rows of the active facts of an entity in one project alone.
+
+        What is said in a group means nothing for what others know.
         """
-        rows = self.rows(scope[0], active=True)
-        project = self.projects.find(scope[1])
-        kept: Rows = rows[
-            self.facts["project"][rows] == (-1 if project is None else project)
-        ]
-        return kept
+        entity, project = scope
+        rows = self.rows(entity, active=True)
+        number = self.projects.find(project)
+        in_project = self.facts["project"][rows] == (-1 if number is None else number)
+        rows_in_project: Rows = rows[in_project]
+        return rows_in_project
 
     def near(self, scope: Scope, text: str) -> list[tuple[str, str]]:
-        """Ids and texts of the active facts of a scope that share words with a text,
-        those that share most first.
+        """Return ids and texts of the active facts of a scope that share words with a text.
+
+        Those that share most come first.
         """
-        found = self.comparing(scope)[1].near(text, _NEAREST)
+        shared_words = self.comparing(scope)[1]
         return [
-            (fact_id, self.texts[self.ids.number(fact_id)]) for fact_id, _, _ in found
+            (fact_id, self.texts[self.ids.number(fact_id)])
+            for fact_id, _, _ in shared_words.near(text, _NEAREST)
         ]
 
     def trust_of(self, fact_id: str) -> int:
@@ -282,50 +289,69 @@ class Facts(View):
         return int(self.facts["trust"][self.ids.number(fact_id)])
 
     def next_id(self, entity: str) -> str:
-        """The id of the next fact of an entity."""
+        """Return the id of the next fact of an entity."""
         slug = entity.partition("/")[2]
-        number = self.slugs.find(slug)
-        taken = self.facts["number"][
-            self.facts["slug"] == (-1 if number is None else number)
-        ]
-        return f"{slug}-{int(taken.max(initial=0)) + 1:03d}"
+        slug_number = self.slugs.find(slug)
+        has_slug = self.facts["slug"] == (-1 if slug_number is None else slug_number)
+        last = int(self.facts["number"][has_slug].max(initial=0))
+        return f"{slug}-{last + 1:03d}"
 
     def fact(self, row: int) -> Fact:
-        """The fact in a row."""
+        """Return the fact in a row."""
         return self.listed(np.array([row]))[0]
 
     def listed(self, rows: Rows) -> list[Fact]:
-        """The facts in these rows."""
-        columns = (self.facts[name][rows].tolist() for name in _READ)
-        return [
-            self._read(*cells) for cells in zip(rows.tolist(), *columns, strict=True)
-        ]
+        """Return the facts in these rows."""
+        columns = [self.facts[name][rows].tolist() for name in _READ]
+        facts: list[Fact] = []
+        for row, *cells in zip(rows.tolist(), *columns, strict=True):
+            facts.append(self._read(row, *cells))
+        return facts
 
     def _read(self, row: int, *cells: int) -> Fact:
-        entity, project, agent, ended, by, used, used_at = cells
-        told = json.loads(self.details[row])
-        told |= {name: tuple(told[name]) for name in ("tags", "supersedes")}
+        entity, project, agent, superseded_at, by, accesses, accessed_at = cells
+        details = json.loads(self.details[row])
+        for name in ("tags", "supersedes"):
+            details[name] = tuple(details[name])
         return Fact(
             self.ids[row],
             self.entities[entity],
             self.texts[row],
             project=self.projects[project],
             agent=self.agents[agent],
-            superseded_at=ended or None,
+            superseded_at=superseded_at or None,
             superseded_by=self.ids[by - 1] if by else "",
-            access_count=used,
-            last_accessed=used_at or None,
-            **told,
+            access_count=accesses,
+            last_accessed=accessed_at or None,
+            **details,
         )
 
 
-_TOLD = "category confidence abstraction tags source origin supersedes valid_from valid_to".split()
-_READ = "entity project agent superseded_at superseded_by accesses accessed_at".split()
+_DETAILS = (
+    "category",
+    "confidence",
+    "abstraction",
+    "tags",
+    "source",
+    "origin",
+    "supersedes",
+    "valid_from",
+    "valid_to",
+)
+_READ = (
+    "entity",
+    "project",
+    "agent",
+    "superseded_at",
+    "superseded_by",
+    "accesses",
+    "accessed_at",
+)
 
 
 @lru_cache(1_024)  # who writes a fact and who folds it read the same
 def form_number(text: str) -> int:
-    """The first 63 bits of the hash of a fact's normal form."""
+    """Return the first 63 bits of the hash of a fact's normal form."""
     return int(pairs.fact_hash(text)[:16], 16) >> 1
 
 
@@ -336,71 +362,70 @@ def facts_of(
     as_of: int | None = None,
     active: bool | None = True,
 ) -> list[Fact]:
-    """The facts of an entity or of all, of the home's project or of none, in the order
-    in which they were written.
+    """Return facts of the home's project or of none, in the order of their writing.
 
-    active: those that hold, those that something stands in the place of, or with None
-    both.  as_of: as it was believed at that time (µs UTC): the fold of what was written
-    until then, without what was not yet, or no longer, true by then.
+    Args:
+        home: Whose facts they are.
+        entity: Only of this entity.
+        as_of: As it was believed at that time (µs UTC): by what was written until then,
+            without what was not yet, or no longer, true by then.
+        active: Those that hold, those that something stands in the place of, or with
+            None both.
     """
     if as_of is None:
         with home.views.reading(Facts) as view:
-            found = view.listed(view.rows(entity, active=active))
+            facts = view.listed(view.rows(entity, active=active))
     else:
         view = Facts()
-        view.apply(
-            [
-                event
-                for event in home.journal.tail(0, kinds=Facts.kinds)
-                if event.at <= as_of
-            ]
-        )
-        found = view.listed(view.rows(entity, active=active))
-        found = [fact for fact in found if not active or fact.holds_at(as_of)]
-    return [fact for fact in found if is_open_to(home, fact)]
+        events = home.journal.tail(0, kinds=Facts.kinds)
+        view.apply([event for event in events if event.at <= as_of])
+        facts = view.listed(view.rows(entity, active=active))
+        if active:
+            facts = [fact for fact in facts if fact.holds_at(as_of)]
+    return [fact for fact in facts if is_open_to(home, fact)]
 
 
 def is_open_to(home: Home, fact: Fact) -> bool:
-    """Whether a fact is of the home's project, or of none."""
+    """Return whether a fact is of the home's project, or of none."""
     return home.project in ("", fact.project) or not fact.project
 
 
 def fact_by_id(home: Home, fact_id: str) -> Fact:
-    """The fact of this id. Raises InvalidInput where there is none in the home's
-    project, naming the nearest.
+    """Return the fact of this id.
+
+    Raises:
+        InvalidInput: There is none in the home's project; it names the nearest.
     """
     with home.views.reading(Facts) as view:
         row = view.ids.find(fact_id)
-        if row is not None and is_open_to(home, found := view.fact(row)):
-            return found
-        near = [
-            f": the nearest is {known}"
-            for known in get_close_matches(fact_id, list(view.ids)[-10_000:], 1)
-        ]
-    raise InvalidInput(
-        f"got the fact {fact_id!r}; allowed is the id of one{''.join(near)}"
-    )
+        fact = None if row is None else view.fact(row)
+        if fact is not None and is_open_to(home, fact):
+            return fact
+        near = get_close_matches(fact_id, list(view.ids)[-10_000:], 1)
+    hint = f": the nearest is {near[0]}" if near else ""
+    raise InvalidInput(f"got the fact {fact_id!r}; allowed is the id of one{hint}")
 
 
 def chain_of(home: Home, fact_id: str) -> list[Fact]:
-    """The facts that stood in each other's place, from the first to those that hold: of
-    this one, oldest first. Raises as `fact_by_id`.
+    """Return the facts that stood in each other's place, oldest first.
+
+    They go from the first to those that hold, and this one is among them. It raises as
+    `fact_by_id`.
     """
-    found: dict[str, Fact] = {}
+    chain: dict[str, Fact] = {}
     waiting = [fact_id]
     while waiting:
         fact = fact_by_id(home, waiting.pop())
-        found[fact.id] = fact
-        waiting += {
-            *fact.supersedes,
-            *filter(None, [fact.superseded_by]),
-            *_replaced_by(home, fact.id),
-        } - found.keys()
-    return sorted(found.values(), key=lambda fact: (fact.at, fact.id))
+        chain[fact.id] = fact
+        neighbours = {*fact.supersedes, *_replaced_by(home, fact.id)}
+        if fact.superseded_by:
+            neighbours.add(fact.superseded_by)
+        waiting += neighbours - chain.keys()
+    return sorted(chain.values(), key=lambda fact: (fact.at, fact.id))
 
 
 def _replaced_by(home: Home, fact_id: str) -> list[str]:
-    """The ids of the facts in whose place a fact stands."""
+    """Return the ids of the facts in whose place a fact stands."""
     with home.views.reading(Facts) as view:
         rows = view.facts["superseded_by"] == view.ids.number(fact_id) + 1
         return [view.ids[old] for old in np.flatnonzero(rows).tolist()]
@@ -416,27 +441,33 @@ class ChainCheck(NamedTuple):
 def check_home(home: Home) -> ChainCheck:
     """Check that the chains of the facts here are complete and without a circle."""
     facts = facts_of(home, active=None)
-    links = {fact.id: fact.superseded_by for fact in facts}
-    found = []
-    for fact_id, successor in links.items():
-        if successor and successor not in links:
-            found.append(
-                f"{fact_id}: supersededBy is {successor!r}, which is no fact that is there"
+    successors = {fact.id: fact.superseded_by for fact in facts}
+    problems: list[str] = []
+    for fact_id, successor in successors.items():
+        if successor and successor not in successors:
+            problems.append(
+                f"{fact_id}: supersededBy is {successor!r}, which is no fact that is"
+                " there"
             )
-        members = [fact_id]
-        at = successor
-        while at and at not in members:
-            members.append(at)
-            at = links.get(at, "")
-        if at == fact_id == min(members):
-            found.append(
-                f"{fact_id}: the chain {' → '.join([*members, fact_id])} is a circle"
+        circle = _circle(fact_id, successors)
+        if circle:
+            problems.append(
+                f"{fact_id}: the chain {' → '.join([*circle, fact_id])} is a circle"
             )
-    lost = [
-        (fact.id, old) for fact in facts for old in fact.supersedes if old not in links
-    ]
-    found += [
-        f"{fact_id}: it supersedes {old!r}, which is no fact that is there"
-        for fact_id, old in lost
-    ]
-    return ChainCheck(len(facts), found)
+    for fact in facts:
+        for old in fact.supersedes:
+            if old not in successors:
+                problems.append(
+                    f"{fact.id}: it supersedes {old!r}, which is no fact that is there"
+                )
+    return ChainCheck(len(facts), problems)
+
+
+def _circle(fact_id: str, successors: dict[str, str]) -> list[str]:
+    """Return the circle that a fact is the first of, by its id; else nothing."""
+    members = [fact_id]
+    successor = successors[fact_id]
+    while successor and successor not in members:
+        members.append(successor)
+        successor = successors.get(successor, "")
+    return members if successor == fact_id == min(members) else []

@@ -1,10 +1,10 @@
-"""The heartbeat: what is done every half hour, phase by phase; one that fails is told,
-and the next runs.
+"""Run the heartbeat: what is done every half hour, phase by phase.
 
-State, extract, synthesis, validate and report, as Engram has them. How far captures
-were read is kept once all of them were, and forwards alone: a heartbeat that is killed
-anywhere is made good by the next. Extract reads the sentences of people and agents that
-signal something worth keeping; a flush does it too.
+A phase that fails is reported, and the next runs. The phases are state, extract,
+synthesis, validate and report, as Engram has them. How far captures were read is noted
+once all of them were, and forwards alone: a heartbeat that is killed anywhere is made
+good by the next. Extract reads the sentences of people and agents that signal something
+worth keeping; a flush does it too.
 """
 
 import re
@@ -30,15 +30,16 @@ from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.index import SPEAKER
 from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.text.line import count_tokens, one_line
+from theorex_lab.text.spoken import Speaker
 
-Done = tuple[
-    str, dict[str, Any], list[str]
-]  # what a phase did, in words and numbers, and its alerts
+# What a phase did, in words and numbers, and its alerts.
+Done = tuple[str, dict[str, Any], list[str]]
 _NOTHING_WAITS = "nothing waits"
 _NOT_DUE = "not due"
 _SECOND = 1_000_000  # µs
 _EMBEDDING_SECONDS = 2.0
-_WORDS, _PLAN = 300, 120  # characters
+_SUMMARY_CHARACTERS = 300
+_PLAN_CHARACTERS = 120
 _LATELY = 50  # notes that may say what is in work
 
 
@@ -54,8 +55,9 @@ class Phase(NamedTuple):
 
 
 class HeartbeatReport(NamedTuple):
-    """A heartbeat; where another process tended the home it did not run, and that is
-    the holder.
+    """A heartbeat.
+
+    Where another process tended the home it did not run, and that is the holder.
     """
 
     phases: tuple[Phase, ...] = ()
@@ -69,70 +71,70 @@ class HeartbeatReport(NamedTuple):
     @property
     def alerts(self) -> list[str]:
         """What needs someone to look at it."""
-        return [alert for phase in self.phases for alert in phase.alerts]
+        alerts: list[str] = []
+        for phase in self.phases:
+            alerts += phase.alerts
+        return alerts
 
     @property
     def word(self) -> str:
-        """HEARTBEAT_OK where nothing needs anyone, else HEARTBEAT_ALERT, _ERROR or
-        _SKIPPED.
-        """
-        ended = "SKIPPED" if self.holder else "ALERT" if self.alerts else "OK"
-        return f"HEARTBEAT_{ended if self.ok else 'ERROR'}"
+        """HEARTBEAT_ERROR, _SKIPPED or _ALERT, and _OK where nothing needs anyone."""
+        if not self.ok:
+            return "HEARTBEAT_ERROR"
+        if self.holder:
+            return "HEARTBEAT_SKIPPED"
+        return "HEARTBEAT_ALERT" if self.alerts else "HEARTBEAT_OK"
 
     def to_dict(self) -> dict[str, Any]:
-        """The heartbeat as JSON holds it."""
-        told = {
+        """Return the heartbeat as JSON holds it."""
+        report = {
             "ran": self.holder is None,
             "ok": self.ok,
             "phases": [phase._asdict() for phase in self.phases],
+            "heartbeat": self.word,
         }
-        return (
-            told
-            | {"heartbeat": self.word}
-            | (self.holder.to_dict() if self.holder else {})
-        )
+        return report | (self.holder.to_dict() if self.holder else {})
 
 
 def beat(home: Home) -> HeartbeatReport:
-    """One heartbeat over all projects, under the home's lease.
+    """Run one heartbeat over all projects, under the home's lease.
 
-    Raises LeaseLost where another process has taken over meanwhile; what was done till
-    then stays, and is not done twice.
+    Raises:
+        LeaseLost: Another process has taken over meanwhile; what was done till then
+            stays, and is not done twice.
     """
     whole = home.in_project("")
     with leased(whole, "heartbeat") as lease:
         if not lease.held:
             return HeartbeatReport(holder=lease.holder)
-        done = HeartbeatReport(tuple(_phases(whole, lease.renew)))
-        lease.append([_report(whole, done)])
-    return done
+        report = HeartbeatReport(tuple(_phases(whole, lease.renew)))
+        lease.append([_report(whole, report)])
+    return report
 
 
-def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
-    """The phases as a step of the night, which holds the lease, runs them in its own
-    process and reports them itself.
+def night_step(home: Home, _agent: str | None) -> str:
+    """Run the phases as a step of the night.
 
-    Raises TheorexError where a phase failed, once all had their turn.
+    The night holds the lease, runs them in its own process and reports them itself.
+
+    Raises:
+        TheorexError: A phase failed; all had their turn.
     """
-    done = HeartbeatReport(
-        tuple(_phases(home.in_project(""), lambda: None, embeds=False))
-    )
-    told = "; ".join(
-        [
-            *(phase.summary for phase in done.phases if phase.status != "idle"),
-            *done.alerts,
-        ]
-    )
-    if not done.ok:
-        raise TheorexError(told)
-    return told
+    phases = _phases(home.in_project(""), lambda: None, embeds=False)
+    report = HeartbeatReport(tuple(phases))
+    parts = [phase.summary for phase in report.phases if phase.status != "idle"]
+    text = "; ".join([*parts, *report.alerts])
+    if not report.ok:
+        raise TheorexError(text)
+    return text
 
 
 def _phases(
     home: Home, renew: Callable[[], None], *, embeds: bool = True
 ) -> Iterator[Phase]:
-    """Each phase in its turn; before each the lease is renewed, so that who has lost it
-    does nothing more.
+    """Yield each phase in its turn.
+
+    The lease is renewed before each, so that who has lost it does nothing more.
     """
     turns: dict[str, Callable[[], Done]] = {
         "state": lambda: _state(home),
@@ -144,132 +146,115 @@ def _phases(
         renew()
         started = home.clock.now()
         status = "ok"
+        stats: dict[str, Any] = {}
+        alerts: list[str] = []
         try:
-            told, stats, alerts = turn()
+            text, stats, alerts = turn()
         except TheorexError as error:
             status = "error"
-            told = str(error)
-            stats = {}
-            alerts = []
+            text = str(error)
         seconds = (home.clock.now() - started) / _SECOND
-        idle = status == "ok" and told in (_NOTHING_WAITS, _NOT_DUE)
-        yield Phase(
-            name,
-            "idle" if idle else status,
-            one_line(told, _WORDS),
-            stats,
-            alerts,
-            seconds,
-        )
+        if status == "ok" and text in (_NOTHING_WAITS, _NOT_DUE):
+            status = "idle"
+        summary_line = one_line(text, _SUMMARY_CHARACTERS)
+        yield Phase(name, status, summary_line, stats, alerts, seconds)
 
 
 def _state(home: Home) -> Done:
-    """What waits since the watermark: notes by channel, those of today, and what was
-    said to be in work last.
+    """Return what waits since the watermark.
+
+    It is notes by channel, those of today, and what was said to be in work last.
     """
     settings = fact_settings(home)
     today = local_day(home.clock.now(), settings).date()
     events = list(home.journal.tail(watermark(home), kinds=list(TEXT_OF)))
     waiting = Counter(event.body.get("project", "") or "main" for event in events)
     of_today = sum(local_day(event.at, settings).date() == today for event in events)
-    lately = (
-        SPEAKER.sub("", event.body.get(TEXT_OF[event.kind], ""), 1)
-        for event in events[: -_LATELY - 1 : -1]
-    )
-    plan = next(
-        (
-            one_line(text, _PLAN)
-            for text in lately
-            if signals.signal_of(text).signal == "low"
-        ),
-        "",
-    )
-    told = f"{len(events)} notes wait, {of_today} of today" + (
-        f"; in work: {plan}" if plan else ""
-    )
-    return told, {"waiting": dict(waiting), "today": of_today, "plan": plan}, []
+    plan = _plan(events)
+    text = f"{len(events)} notes wait, {of_today} of today"
+    if plan:
+        text = f"{text}; in work: {plan}"
+    return text, {"waiting": dict(waiting), "today": of_today, "plan": plan}, []
+
+
+def _plan(events: list[Event]) -> str:
+    """Return the latest note that says what is in work, or ''."""
+    for event in events[: -_LATELY - 1 : -1]:
+        text = SPEAKER.sub("", event.body.get(TEXT_OF[event.kind], ""), 1)
+        if signals.signal_of(text).signal == "low":
+            return one_line(text, _PLAN_CHARACTERS)
+    return ""
 
 
 def _extract(home: Home, renew: Callable[[], None]) -> Done:
-    """Read what waits; how far that is, is kept by who still has the lease."""
+    """Read what waits; who still has the lease notes how far that is."""
     if next(home.journal.tail(watermark(home), kinds=list(TEXT_OF)), None) is None:
         return _NOTHING_WAITS, {}, []
-    found = extract_facts(home)
+    report = extract_facts(home)
     renew()
-    keep_watermark(home, found)
-    counts = found._asdict()
+    keep_watermark(home, report)
+    counts = report._asdict()
     stats = {
         "facts_written": counts.pop("facts"),
         "new_watermark": counts.pop("upto"),
         **counts,
     }
-    return f"{found.facts} facts of {found.captures} captures", stats, []
+    return f"{report.facts} facts of {report.captures} captures", stats, []
 
 
 def _synthesis(home: Home) -> Done:
-    """On Mondays, each entity that was not summed up this week."""
-    if (
-        local_day(home.clock.now(), fact_settings(home)).weekday()
-        or next(_unsummed(home), None) is None
-    ):
+    """Sum up, on Mondays, each entity that was not summed up this week."""
+    is_monday = local_day(home.clock.now(), fact_settings(home)).weekday() == 0
+    if not is_monday or next(_unsummed(home), None) is None:
         return _NOT_DUE, {}, []
-    done = [event for event in _unsummed(home) if append_once(home.journal, [event])]
-    tokens = sum(event.body["tokens"] for event in done)
-    return (
-        f"{len(done)} entities summed up in {tokens} tokens",
-        {"entities": len(done), "tokens": tokens},
-        [],
-    )
+    events = [event for event in _unsummed(home) if append_once(home.journal, [event])]
+    tokens = sum(event.body["tokens"] for event in events)
+    text = f"{len(events)} entities summed up in {tokens} tokens"
+    return text, {"entities": len(events), "tokens": tokens}, []
 
 
 def _unsummed(home: Home) -> Iterator[Event]:
-    """What is to be appended of each entity that was not summed up this week; archived
-    ones are left alone.
+    """Yield what is to be appended of each entity that was not summed up this week.
+
+    Archived ones are left alone.
     """
     now = home.clock.now()
     settings = fact_settings(home)
     today = local_day(now, settings).date()
     week = (today - timedelta(days=today.weekday())).isoformat()
-    for entity in sorted(
-        {
-            fact.entity
-            for fact in facts_of(home)
-            if not fact.entity.startswith("archives/")
-        }
-    ):
+    entities = {fact.entity for fact in facts_of(home)}
+    for entity in sorted(entities):
+        if entity.startswith("archives/"):
+            continue
         event_id = derived_event_id("summarized", entity, week)
-        if not home.journal.read(ids=[event_id], erased=True):
-            facts = facts_of(home, entity)
-            tokens = count_tokens(summary(entity, facts, now, settings))
-            body = {
-                "entity": entity,
-                "week": week,
-                "tokens": tokens,
-                "facts": len(facts),
-            }
-            yield new_event(
-                "summarized", body, agent=SCANNER, at=now, event_id=event_id
-            )
+        if home.journal.read(ids=[event_id], erased=True):
+            continue
+        facts = facts_of(home, entity)
+        body = {
+            "entity": entity,
+            "week": week,
+            "tokens": count_tokens(summary(entity, facts, now, settings)),
+            "facts": len(facts),
+        }
+        yield new_event("summarized", body, agent=SCANNER, at=now, event_id=event_id)
 
 
 def _validate(home: Home, embeds: bool) -> Done:
-    """Whether chains of facts are sound; texts get vectors for two seconds, or from a
-    step of the night; alerts of notes that nobody reviewed.
+    """Check whether chains of facts are sound, and whether notes need a review.
+
+    Texts get vectors for two seconds, or from a step of the night.
     """
-    found = check_home(home)
-    waits = Searcher(home).vectors.embed_some(_EMBEDDING_SECONDS) if embeds else ""
-    told = f"{found.facts} facts, {len(found.problems)} problems" + (
-        f"; vectors wait: {waits}" if waits else ""
-    )
-    return (
-        told,
-        {"facts": found.facts, "problems": len(found.problems)},
-        [*found.problems, *note_alerts(home)],
-    )
+    check = check_home(home)
+    waiting = Searcher(home).vectors.embed_some(_EMBEDDING_SECONDS) if embeds else ""
+    text = f"{check.facts} facts, {len(check.problems)} problems"
+    if waiting:
+        text = f"{text}; vectors wait: {waiting}"
+    stats = {"facts": check.facts, "problems": len(check.problems)}
+    return text, stats, [*check.problems, *note_alerts(home)]
 
 
-def _report(home: Home, done: HeartbeatReport) -> Event:
-    body = {"phases": done.to_dict()["phases"], "project": ""}
+def _report(home: Home, report: HeartbeatReport) -> Event:
+    body = {"phases": report.to_dict()["phases"], "project": ""}
     return new_event("heartbeat", body, agent=SCANNER, at=home.clock.now())
 
 
@@ -284,15 +269,16 @@ _ORDER = (
     "milestone",
 )
 _OF_THE_PERSON = frozenset(("preference", "instruction", "identity"))
-_LOCAL = re.compile(
-    r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d"
-)  # names a file, a command or a place: of its project
+# Names a file, a command or a place: of its project.
+_LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 _DERIVED = frozenset((FIX_TYPE, AVOID_TYPE, MOMENT_TYPE, "summary", "graduated"))
 
 
 class ExtractionReport(NamedTuple):
-    """What was read of the captures up to seq `upto`: facts written, those of them that
-    replaced others or are in tension.
+    """What was read of the captures up to seq `upto`.
+
+    It counts the facts written, and those of them that replaced others or are in
+    tension.
     """
 
     upto: int
@@ -303,83 +289,86 @@ class ExtractionReport(NamedTuple):
 
 
 def watermark(home: Home) -> int:
-    """The seq up to which captures were read for facts; the highest, since it only goes
-    forwards.
+    """Return the seq up to which captures were read for facts.
+
+    It is the highest, since it only goes forwards.
     """
     with home.views.reading(Facts) as view:
         return int(view.marks["upto"].max(initial=0))
 
 
-def keep_watermark(home: Home, found: ExtractionReport) -> bool:
-    """Append how far captures were read; False where that was kept already. It only
-    goes forwards.
+def keep_watermark(home: Home, report: ExtractionReport) -> bool:
+    """Append how far captures were read; return False where that was noted already.
+
+    It only goes forwards.
     """
     with home.journal.exclusive() as append:
-        if not found.captures or found.upto <= watermark(home):
+        if not report.captures or report.upto <= watermark(home):
             return False
-        append(
-            new_event("extracted", found._asdict(), agent=SCANNER, at=home.clock.now())
-        )
+        body = report._asdict()
+        append(new_event("extracted", body, agent=SCANNER, at=home.clock.now()))
     return True
 
 
 def extract_facts(home: Home, upto: int | None = None) -> ExtractionReport:
-    """Write the facts of the captures after the watermark, up to seq `upto`; repeating
-    it writes nothing twice.
+    """Write the facts of the captures after the watermark, up to seq `upto`.
 
-    The watermark stays: whoever is content with the result keeps it, see
-    `keep_watermark`.
+    Repeating it writes nothing twice. The watermark stays: whoever is content with the
+    result notes it, see `keep_watermark`.
     """
     whole = home.in_project("")
     last = whole.journal.last_seq() if upto is None else upto
-    counted = Counter[str]()
-    captures = 0
+    counts = Counter[str]()
+    n_captures = 0
     for event in whole.journal.tail(watermark(home), kinds=list(TEXT_OF), upto=last):
-        captures += 1
-        for new in facts_said(whole, event):
+        n_captures += 1
+        for new in facts_stated(whole, event):
             try:
-                counted[writing.write_fact(whole, new).action] += 1
-            except (
-                AlreadyThere
-            ):  # it was read before a process was stopped, and has been replaced since
-                counted["again"] += 1
-    written = counted["written"] + counted["superseded"] + counted["tension"]
-    return ExtractionReport(
-        last, captures, written, counted["superseded"], counted["tension"]
-    )
+                action = writing.write_fact(whole, new).action
+            except AlreadyThere:
+                # It was read before a process was stopped, and has been replaced since.
+                continue
+            counts[action] += 1
+    n_superseded = counts["superseded"]
+    n_tensions = counts["tension"]
+    n_facts = counts["written"] + n_superseded + n_tensions
+    return ExtractionReport(last, n_captures, n_facts, n_superseded, n_tensions)
 
 
 def extract_new(home: Home, *_: str) -> ExtractionReport:
-    """Read what came since, and keep how far that is; where an agent's session ends,
-    what waits of others too.
+    """Read what came since, and note how far that is.
+
+    Where an agent's session ends, what waits of others is read too.
     """
-    found = extract_facts(home)
-    keep_watermark(home, found)
-    return found
+    report = extract_facts(home)
+    keep_watermark(home, report)
+    return report
 
 
-def facts_said(home: Home, event: Event) -> Iterator[writing.NewFact]:
-    """The facts that a capture states, each of whom or what it is about."""
+def facts_stated(home: Home, event: Event) -> Iterator[writing.NewFact]:
+    """Yield the facts that a capture states, each of whom or what it is about."""
     body = event.body
     if body.get("subagent") or body.get("type") in _DERIVED:
         return
     text = str(body.get(TEXT_OF[event.kind], ""))
     by_user = body.get("source") == "user"
-    speaker = SPEAKER.match(text) if event.kind == "observation" else None
-    who = speaker[1] if speaker else "user" if by_user else event.agent
-    said = text[speaker.end() :] if speaker else text
-    for number, found in enumerate(
-        signals.facts_in(said, "user" if by_user else "agent")
-    ):
-        category = min(found.categories, key=_ORDER.index)
+    source: Speaker = "user" if by_user else "agent"
+    speaker_name = "user" if source == "user" else event.agent
+    is_observation = event.kind == "observation"
+    speaker = SPEAKER.match(text) if is_observation else None
+    if speaker:
+        speaker_name = speaker[1]
+        text = text[speaker.end() :]
+    for number, stated in enumerate(signals.facts_in(text, source)):
+        category = min(stated.categories, key=_ORDER.index)
         entity, project = _about(
-            home, body.get("project", ""), who, category, found.sentence
+            home, body.get("project", ""), speaker_name, category, stated.sentence
         )
         yield writing.NewFact(
             entity,
-            found.sentence,
+            stated.sentence,
             signals.FACT_CATEGORY.get(category, category),
-            found.confidence,
+            stated.confidence,
             "pattern" if category in _OF_THE_PERSON else "episode",
             source=body.get("source", "import"),
             origin=event.kind,
@@ -388,26 +377,24 @@ def facts_said(home: Home, event: Event) -> Iterator[writing.NewFact]:
             event_id=derived_event_id("fact", event.id, number),
             agent=event.agent,
             project=project,
-            noted=event.id if event.kind == "observation" else "",
+            noted=event.id if is_observation else "",
         )
 
 
 def _about(
-    home: Home, project: str, who: str, category: str, text: str
+    home: Home, project: str, speaker: str, category: str, text: str
 ) -> tuple[str, str]:
-    """Whom or what a sentence is about, and the project that it stays in: '' for what
-    is known everywhere.
+    """Return whom or what a sentence is about, and the project that it stays in.
 
-    What is said in a group stays there; in a chat of two, it is about the person.
+    The project is '' for what is known everywhere. What is said in a group stays there;
+    in a chat of two, it is about the person.
     """
     with home.views.reading(Channels) as channels:
         group = channels.is_group(project)
-    person = f"people/{writing.slug_of(who)}"
+    person = f"people/{writing.slug_of(speaker)}"
     if group is not None:
         return person, project if group else ""
-    if project and category not in _OF_THE_PERSON and who in ("user", "main"):
-        return (
-            f"projects/{writing.slug_of(re.sub(r'-[0-9a-f]{8}$', '', project))}",
-            project,
-        )
+    if project and category not in _OF_THE_PERSON and speaker in ("user", "main"):
+        name = re.sub(r"-[0-9a-f]{8}$", "", project)
+        return f"projects/{writing.slug_of(name)}", project
     return person, project if _LOCAL.search(text) else ""

@@ -1,5 +1,6 @@
-"""The view of notes and tensions, and the event of a tension, which notes and the
-writing of facts share.
+"""Hold notes and tensions, and make the event of a tension.
+
+Notes and the writing of facts share it.
 """
 
 import json
@@ -17,11 +18,15 @@ TENSION = "tension"
 
 
 class Note(NamedTuple):
-    """A note. category: friction, surprise, quality or tension.  status: one of
-    `STATUSES`.  facts: that a tension is of.
+    """A note.
 
-    fact: what it was promoted to, or what a tension was resolved for.  at, reviewed_at:
-    µs UTC, 0 where it is pending.
+    Attributes:
+        category: friction, surprise, quality or tension.
+        status: One of `STATUSES`.
+        facts: The facts that a tension is of.
+        fact: What it was promoted to, or what a tension was resolved for.
+        at: In µs UTC.
+        reviewed_at: In µs UTC, 0 where it is pending.
     """
 
     id: str
@@ -38,17 +43,17 @@ class Note(NamedTuple):
     agent: str
 
     def to_dict(self) -> dict[str, Any]:
-        """The note in the members of Engram's files, with those that they lack; times
-        as ISO.
+        """Return the note in the members of Engram's files, with those that they lack.
+
+        Times are ISO.
         """
-        told = (
-            {TENSION: self.text, "factRefs": [*self.facts]}
-            if self.facts
-            else {"observation": self.text}
-        )
-        return {
-            "id": self.id,
-            **told,
+        document: dict[str, Any] = {"id": self.id}
+        if self.facts:
+            document[TENSION] = self.text
+            document["factRefs"] = list(self.facts)
+        else:
+            document["observation"] = self.text
+        document |= {
             "category": self.category,
             "status": self.status,
             "fact": self.fact or None,
@@ -59,6 +64,7 @@ class Note(NamedTuple):
             "agent": self.agent,
             "event": self.event_id,
         }
+        return document
 
 
 class Notes(View):
@@ -80,39 +86,42 @@ class Notes(View):
     def apply(self, events: Sequence[Event]) -> None:
         """Take in notes, and what became of them."""
         for event in events:
-            body, row = event.body, self.ids.find(event.body["note_id"])
-            if event.kind == "note_reviewed" and row is not None:
-                at = 0 if body["undo"] else event.at
-                status = STATUSES.index(body["status"])
-                self.notes.put(
-                    row,
-                    status=status,
-                    reviewed_at=at,
-                    fact=self.facts.number(body["fact"]),
-                )
-            elif event.kind != "note_reviewed" and row is None:
-                self.ids.number(body["note_id"])
+            row = self.ids.find(event.body["note_id"])
+            if event.kind == "note_reviewed":
+                if row is not None:
+                    self._review(row, event)
+            elif row is None:
+                self.ids.number(event.body["note_id"])
                 self.notes.add(fact=self.facts.number(""))
-                self.written.append(json.dumps([event.at, event.id, event.agent, body]))
+                entry = [event.at, event.id, event.agent, event.body]
+                self.written.append(json.dumps(entry))
+
+    def _review(self, row: int, event: Event) -> None:
+        body = event.body
+        self.notes.put(
+            row,
+            status=STATUSES.index(body["status"]),
+            reviewed_at=0 if body["undo"] else event.at,
+            fact=self.facts.number(body["fact"]),
+        )
 
     def note(self, row: int) -> Note:
-        """The note in a row."""
-        (at, event_id, agent, body), about = json.loads(self.written[row]), self.notes
-        category = body.get("category", TENSION)
-        facts = tuple(body.get("facts", ()))
+        """Return the note in a row."""
+        at, event_id, agent, body = json.loads(self.written[row])
+        notes = self.notes
         return Note(
-            self.ids[row],
-            body["text"],
-            category,
-            STATUSES[about["status"][row]],
-            facts,
-            self.facts[about["fact"][row]],
-            body["source"],
-            at,
-            about["reviewed_at"][row].item(),
-            event_id,
-            body.get("project", ""),
-            agent,
+            id=self.ids[row],
+            text=body["text"],
+            category=body.get("category", TENSION),
+            status=STATUSES[notes["status"][row]],
+            facts=tuple(body.get("facts", ())),
+            fact=self.facts[notes["fact"][row]],
+            source=body["source"],
+            at=at,
+            reviewed_at=notes["reviewed_at"][row].item(),
+            event_id=event_id,
+            project=body.get("project", ""),
+            agent=agent,
         )
 
 
@@ -126,26 +135,28 @@ def tension_event(
     lineage: Sequence[str],
     text: str = "",
 ) -> Event:
-    """The event of a tension between facts, under the next free id; to be made and
-    appended inside `journal.exclusive`.
+    """Return the event of a tension between facts, under the next free id.
+
+    It is to be made and appended inside `journal.exclusive`.
     """
     body: Body = {
         "text": text or f"{', '.join(facts)} may not hold side by side",
         "facts": [*facts],
         "source": source,
+        "note_id": next_id(home, TENSION),
+        "project": home.project,
     }
-    body |= {"note_id": next_id(home, TENSION), "project": home.project}
     return new_event("tension_noted", body, agent=agent, at=at, lineage=lineage)
 
 
 def next_id(home: Home, prefix: str) -> str:
-    """The next free id of `obs` or `tension`; inside `journal.exclusive` nobody else
-    takes it.
+    """Return the next free id of `obs` or `tension`.
+
+    Inside `journal.exclusive` nobody else takes it.
     """
+    last = 0
     with home.views.reading(Notes) as view:
-        taken = [
-            note_id.rpartition("-")[2]
-            for note_id in view.ids
-            if note_id.startswith(f"{prefix}-")
-        ]
-    return f"{prefix}-{max(map(int, taken), default=0) + 1:04d}"
+        for note_id in view.ids:
+            if note_id.startswith(f"{prefix}-"):
+                last = max(last, int(note_id.rpartition("-")[2]))
+    return f"{prefix}-{last + 1:04d}"

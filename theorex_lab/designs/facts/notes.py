@@ -1,5 +1,4 @@
-"""Notes of the work: what rubbed, surprised or was done well, and facts that may not
-both hold; reviewed one by one.
+"""Note how the work goes, and facts that may not both hold; each note is reviewed.
 
 Beside them, pairs of active facts that nobody has noted yet and that may not hold side
 by side. MEMORY.md and SOUL.md are lines that were chosen to be known always, a person's
@@ -41,8 +40,9 @@ _REPEATS_ABOVE = 0.7  # Jaccard likeness of their words
 
 
 class NoteResult(NamedTuple):
-    """What became of a note: its id and '', or '' and the id of the open one that it
-    repeats.
+    """What became of a note.
+
+    It is its id and '', or '' and the id of the open one that it repeats.
     """
 
     id: str
@@ -52,34 +52,39 @@ class NoteResult(NamedTuple):
 def notes_of(
     home: Home, status: str | None = None, *, tensions: bool | None = None
 ) -> list[Note]:
-    """Notes of the home's project or of none, in the order in which they were written;
-    of one status, or of all.
+    """Return notes of the home's project or of none, in the order of their writing.
 
-    tensions: these alone, those that are none, or with None both. Raises InvalidInput
-    for a status that there is not.
+    Args:
+        home: Whose notes they are.
+        status: Only of this status.
+        tensions: These alone, those that are none, or with None both.
+
+    Raises:
+        InvalidInput: There is no such status.
     """
-    wanted = (
-        STATUSES
-        if status is None
-        else (writing.check_word("status", status, STATUSES),)
-    )
+    if status is not None:
+        writing.check_word("status", status, STATUSES)
+    notes: list[Note] = []
     with home.views.reading(Notes) as view:
-        found = [view.note(row) for row in range(len(view.notes))]
-    projects = (
-        [note.project for note in found]
-        if home.projects is None
-        else ["", *home.projects]
-    )
-    found = [
-        note for note in found if note.status in wanted and note.project in projects
-    ]
-    return [note for note in found if tensions in (None, note.category == TENSION)]
+        for row in range(len(view.notes)):
+            note = view.note(row)
+            if status not in (None, note.status):
+                continue
+            if home.projects is not None and note.project not in ("", *home.projects):
+                continue
+            if tensions in (None, note.category == TENSION):
+                notes.append(note)
+    return notes
 
 
 def note_by_id(home: Home, note_id: str) -> Note:
-    """The note of this id. Raises InvalidInput where there is none."""
-    found = {note.id: note for note in notes_of(home)}
-    return found[writing.check_word("note", note_id, found)]
+    """Return the note of this id.
+
+    Raises:
+        InvalidInput: There is none.
+    """
+    notes = {note.id: note for note in notes_of(home)}
+    return notes[writing.check_word("note", note_id, notes)]
 
 
 def observe(
@@ -91,30 +96,40 @@ def observe(
     agent: str = "main",
     lineage: Sequence[str] = (),
 ) -> NoteResult:
-    """Note how the work goes, in up to 500 characters. What repeats one of the last
-    twenty open notes is not kept.
+    """Note how the work goes, in up to 500 characters.
 
-    It repeats one where the Jaccard likeness of their words is above .7. lineage: ids
-    of the events that it rests on, none of MEMORY.md or SOUL.md. Raises InvalidInput
-    for what is outside the rules.
+    What repeats one of the last twenty open notes is not kept. It repeats one where the
+    Jaccard likeness of their words is above .7.
+
+    Args:
+        home: Where it is noted.
+        text: The note.
+        category: friction, surprise or quality.
+        source: Who it is from, a key of `TRUST`.
+        agent: Whose note it is.
+        lineage: Ids of the events that it rests on, none of MEMORY.md or SOUL.md.
+
+    Raises:
+        InvalidInput: Something is outside the rules.
     """
     writing.check_word("category", category, NOTE_CATEGORIES)
     writing.check_flow(home, lineage, "ops")
     text = writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS)
-    body = {"text": text, "category": category, "source": source}
     with home.journal.exclusive() as append:
-        if repeated := _repeated(home, body["text"]):
-            return NoteResult("", repeated)
-        body |= {"note_id": next_id(home, "obs"), "project": home.project}
-        append(
-            new_event(
-                "friction_noted",
-                body,
-                agent=agent,
-                at=home.clock.now(),
-                lineage=lineage,
-            )
+        repeated_id = _repeated(home, text)
+        if repeated_id:
+            return NoteResult("", repeated_id)
+        body = {
+            "text": text,
+            "category": category,
+            "source": source,
+            "note_id": next_id(home, "obs"),
+            "project": home.project,
+        }
+        event = new_event(
+            "friction_noted", body, agent=agent, at=home.clock.now(), lineage=lineage
         )
+        append(event)
     return NoteResult(body["note_id"])
 
 
@@ -127,36 +142,35 @@ def note_tension(
     source: str = "agent",
     agent: str = "main",
 ) -> NoteResult:
-    """Note that two facts, by their ids, may not both hold; not where the same is open
-    of them already.
+    """Note that two facts, by their ids, may not both hold.
 
-    Raises InvalidInput for a fact that is not there, or twice the same.
+    It is not noted where the same is open of them already.
+
+    Raises:
+        InvalidInput: A fact does not exist, or both are the same.
     """
     facts = [fact_by_id(home, fact_id) for fact_id in (first, second)]
     if first == second:
         raise InvalidInput(
             f"got the fact {first} twice; allowed are two facts that may not both hold"
         )
-    text = text and writing.check_line(
-        home, text, source, writing.DESCRIPTION_CHARACTERS
-    )
-    given: dict[str, Any] = {
-        "at": home.clock.now(),
-        "agent": agent,
-        "source": source,
-        "text": text,
-    }
+    if text:
+        text = writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS)
+    at = home.clock.now()
     with home.journal.exclusive() as append:
-        if repeated := _repeated(home, text, {first, second}):
-            return NoteResult("", repeated)
-        append(
-            event := tension_event(
-                home,
-                [first, second],
-                lineage=[fact.event_id for fact in facts],
-                **given,
-            )
+        repeated_id = _repeated(home, text, {first, second})
+        if repeated_id:
+            return NoteResult("", repeated_id)
+        event = tension_event(
+            home,
+            [first, second],
+            at=at,
+            agent=agent,
+            source=source,
+            lineage=[fact.event_id for fact in facts],
+            text=text,
         )
+        append(event)
     return NoteResult(event.body["note_id"])
 
 
@@ -169,24 +183,22 @@ def review(
     abstraction: str = "pattern",
     agent: str = "main",
 ) -> Note:
-    """Say what becomes of a note: promote, archive or resolve, of a tension accept,
-    reject or archive; then undo.
+    """Decide what becomes of a note, and return it.
+
+    The verdict is promote, archive or resolve, of a tension accept, reject or archive;
+    then undo.
 
     promote: it becomes a fact of the entity, a pattern or a principle, as far trusted
     as the note.  accept: the newest fact of a tension stands in the place of the
     others.  reject: all stay.  undo: it is pending again, and what the review did is
-    taken back. Raises InvalidInput for a verdict that it cannot have now.
+    taken back.
+
+    Raises:
+        InvalidInput: The note cannot have this verdict now.
     """
     note = note_by_id(home, note_id)
-    allowed = (
-        ["accept", "reject", "archive"]
-        if note.facts
-        else ["promote", "resolve", "archive"]
-    )
-    allowed = allowed if note.status == "pending" else ["undo"]
-    writing.check_word(
-        f"verdict on {note.id}, which is {note.status},", verdict, allowed
-    )
+    name = f"verdict on {note.id}, which is {note.status},"
+    writing.check_word(name, verdict, _allowed_verdicts(note))
     fact = ""
     if verdict == "promote":
         fact = _promoted(home, note, entity, abstraction, agent)
@@ -199,53 +211,63 @@ def review(
         "status": VERDICTS[verdict],
         "fact": fact,
         "undo": verdict == "undo",
+        "project": note.project,
     }
-    DesignApi(home).append(
-        "note_reviewed",
-        {**body, "project": note.project},
-        agent=agent,
-        lineage=[note.event_id],
-    )
+    DesignApi(home).append("note_reviewed", body, agent=agent, lineage=[note.event_id])
     return note_by_id(home, note_id)
 
 
+def _allowed_verdicts(note: Note) -> list[str]:
+    """Return the verdicts that a note may have now."""
+    if note.status != "pending":
+        return ["undo"]
+    if note.facts:
+        return ["accept", "reject", "archive"]
+    return ["promote", "resolve", "archive"]
+
+
 def alerts(home: Home) -> list[str]:
-    """A sentence where more notes, or more tensions, are pending than the settings
-    allow.
+    """Return a sentence where more notes, or more tensions, are pending than allowed.
+
+    The settings say how many are allowed.
     """
     settings = fact_settings(home)
-    told = (
-        (False, "observations", settings.observation_alerts),
-        (True, "tensions", settings.tension_alerts),
+    n_notes = len(notes_of(home, "pending", tensions=False))
+    n_tensions = len(notes_of(home, "pending", tensions=True))
+    counts = (
+        (n_notes, "observations", settings.observation_alerts),
+        (n_tensions, "tensions", settings.tension_alerts),
     )
-    counts = [
-        (len(notes_of(home, "pending", tensions=tensions)), what, most)
-        for tensions, what, most in told
-    ]
     return [
-        f"{n} {what} are pending, more than {most}: review them"
-        for n, what, most in counts
+        f"{n} {name} are pending, more than {most}: review them"
+        for n, name, most in counts
         if n > most
     ]
 
 
 def _repeated(home: Home, text: str, facts: Set[str] = frozenset()) -> str:
-    """The id of the open note, or with facts the open tension, that a text repeats; ''
-    for none.
+    """Return the id of the open note, or with facts the open tension, that is repeated.
+
+    It is '' for none.
     """
-    words = set(normal_form(text).split()) or {text}
+    words = _words(text)
     for note in notes_of(home, "pending", tensions=bool(facts))[-_LOOKED_AT:]:
-        others = set(normal_form(note.text).split()) or {note.text}
-        if (facts and facts == {*note.facts}) or len(
-            words & others
-        ) > _REPEATS_ABOVE * len(words | others):
+        if facts and facts == {*note.facts}:
+            return note.id
+        other_words = _words(note.text)
+        if len(words & other_words) > _REPEATS_ABOVE * len(words | other_words):
             return note.id
     return ""
 
 
+def _words(text: str) -> set[str]:
+    return set(normal_form(text).split()) or {text}
+
+
 def _promoted(home: Home, note: Note, entity: str, abstraction: str, agent: str) -> str:
-    """The id of the fact that a note becomes, or of the one that says the same: a crash
-    after it leaves nothing twice.
+    """Return the id of the fact that a note becomes, or of the one that says the same.
+
+    A crash after it leaves nothing twice.
     """
     writing.check_word("abstraction", abstraction, ("pattern", "principle"))
     new = writing.NewFact(
@@ -262,26 +284,19 @@ def _promoted(home: Home, note: Note, entity: str, abstraction: str, agent: str)
 
 
 def _accepted(home: Home, note: Note) -> str:
-    """Let the newest fact of a tension stand in the place of the others; returns its
-    id.
-    """
-    facts = sorted(
-        (fact_by_id(home, fact_id) for fact_id in note.facts),
-        key=lambda fact: (fact.at, fact.id),
-    )
-    for older in facts[:-1]:
-        if older.active:
-            writing.supersede(
-                home,
-                older.id,
-                facts[-1].id,
-                why=f"{note.id} was accepted",
-                vouched=True,
-            )
-    return facts[-1].id
+    """Let the newest fact of a tension stand in the place of the others; return its id."""
+    facts = [fact_by_id(home, fact_id) for fact_id in note.facts]
+    facts.sort(key=lambda fact: (fact.at, fact.id))
+    newest = facts[-1]
+    for fact in facts[:-1]:
+        if fact.active:
+            why = f"{note.id} was accepted"
+            writing.supersede(home, fact.id, newest.id, why=why, vouched=True)
+    return newest.id
 
 
 def _take_back(home: Home, note: Note) -> None:
+    """Undo what the review of a note did to facts."""
     if note.status == "promoted" and fact_by_id(home, note.fact).active:
         writing.supersede(home, note.fact, why=f"the promotion of {note.id} was undone")
     for fact_id in note.facts:
@@ -299,22 +314,29 @@ def contradicting(
     cross_entity: bool = False,
     limit: int = 20,
 ) -> list[dict[str, Any]]:
-    """Pairs of active facts that share two words and three tenths of their words, what
-    speaks most for a contradiction first.
+    """Return pairs of active facts that share two words and three tenths of their words.
 
-    entity: pairs with a fact of this one, None is of any.  cross_entity: with facts of
-    other entities too, people included. [{facts: ids, texts, shared: words, jaccard,
-    contradiction: 0..1}]
+    Args:
+        home: Whose facts they are.
+        entity: Pairs with a fact of this one; None is of any.
+        cross_entity: With facts of other entities too, people included.
+        limit: How many at most.
+
+    Returns:
+        [{facts: ids, texts, shared: words, jaccard, contradiction: 0..1}], what speaks
+        most for a contradiction first.
     """
     entity = None if entity is None else writing.check_entity(entity)
     groups: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts_of(home, None if cross_entity else entity):
         groups["" if cross_entity else fact.entity].append(fact)
-    pairs = [pair for group in groups.values() for pair in _pairs(group, entity)]
-    return sorted(
-        pairs,
-        key=lambda pair: (-pair["contradiction"], -pair["jaccard"], pair["facts"]),
-    )[:limit]
+    pairs: list[dict[str, Any]] = []
+    for group in groups.values():
+        pairs += _pairs(group, entity)
+    pairs.sort(
+        key=lambda pair: (-pair["contradiction"], -pair["jaccard"], pair["facts"])
+    )
+    return pairs[:limit]
 
 
 def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
@@ -336,17 +358,8 @@ def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
 
 
 FILES = ("MEMORY", "SOUL")
-_MARKDOWN = (
-    "#",
-    "- ",
-    "* ",
-    "+ ",
-    ">",
-    "|",
-    "```",
-    " ",
-    "\t",
-)  # a line that begins so is shown as it is
+# A line that begins so is shown as it is.
+_MARKDOWN = ("#", "- ", "* ", "+ ", ">", "|", "```", " ", "\t")
 
 
 def add_line(
@@ -360,49 +373,61 @@ def add_line(
     agent: str = "main",
 ) -> Event:
     """Add a line to MEMORY or SOUL: a text, or that of a fact, which this promotes.
+
     undo: take it out again.
 
-    Raises InvalidInput for another file, for both or neither of text and fact, and
-    where the line is there already, or with `undo` is not.
+    Raises:
+        InvalidInput: The file is another, both or neither of text and fact is there,
+            the line is in the file already, or with `undo` is not.
     """
     if bool(text) == bool(fact):
+        n_texts = "both" if fact else "neither"
         raise InvalidInput(
-            f"got {'both' if fact else 'neither'} of a text and a fact; allowed is one of them"
+            f"got {n_texts} of a text and a fact; allowed is one of them"
         )
+    lineage: list[str] = []
     promoted = fact_by_id(home, fact) if fact else None
-    text = writing.check_line(
-        home,
-        items.told_of(promoted.entity, promoted.text) if promoted else text,
-        source,
-    )
-    if (text in self_lines(home, file)) != undo:
-        raise InvalidInput(
-            f"got {text!r:.80}, which {file}.md {'does not have' if undo else 'has already'}"
-        )
-    body = {"file": file, "text": text, "undo": undo, "source": source}
     if promoted is not None:
-        body["source"] = min(source, promoted.source, key=TRUST.__getitem__)
-    return DesignApi(home).append(
-        "self_added", body, agent=agent, lineage=[promoted.event_id] if promoted else []
-    )
+        text = items.told_of(promoted.entity, promoted.text)
+        lineage = [promoted.event_id]
+    text = writing.check_line(home, text, source)
+    if (text in self_lines(home, file)) != undo:
+        state = "does not have" if undo else "has already"
+        raise InvalidInput(f"got {text!r:.80}, which {file}.md {state}")
+    if promoted is not None:
+        source = min(source, promoted.source, key=TRUST.__getitem__)
+    body = {"file": file, "text": text, "undo": undo, "source": source}
+    return DesignApi(home).append("self_added", body, agent=agent, lineage=lineage)
 
 
 def self_lines(home: Home, file: str, *, agent: str | None = None) -> list[str]:
-    """The lines of MEMORY or SOUL, of all agents or of one, in the order in which they
-    were added.
+    """Return the lines of MEMORY or SOUL, in the order in which they were added.
+
+    They are of all agents or of one.
     """
     writing.check_word("file", file, FILES)
     lines: dict[str, None] = {}
     for event in home.journal.tail(0, kinds=["self_added"], projects=home.projects):
-        if event.body["file"] == file and agent in (None, event.agent):
-            lines.pop(event.body["text"], None)
-            lines |= {} if event.body["undo"] else {event.body["text"]: None}
+        if event.body["file"] != file or agent not in (None, event.agent):
+            continue
+        lines.pop(event.body["text"], None)
+        if not event.body["undo"]:
+            lines[event.body["text"]] = None
     return list(lines)
 
 
 def document(home: Home, file: str, *, agent: str | None = None) -> str:
-    """MEMORY.md or SOUL.md as Markdown; '' where it has no line."""
+    """Return MEMORY.md or SOUL.md as Markdown; '' where it has no line."""
     lines = self_lines(home, file, agent=agent)
-    shown = [line if line.startswith(_MARKDOWN) else f"- {line}" for line in lines]
-    text = "\n".join(f"\n{line}\n" if line.startswith("#") else line for line in shown)
-    return f"# {file}\n\n{text.strip()}\n" if lines else ""
+    if not lines:
+        return ""
+    parts: list[str] = []
+    for line in lines:
+        if line.startswith("#"):
+            parts.append(f"\n{line}\n")
+        elif line.startswith(_MARKDOWN):
+            parts.append(line)
+        else:
+            parts.append(f"- {line}")
+    text = "\n".join(parts).strip()
+    return f"# {file}\n\n{text}\n"

@@ -234,18 +234,21 @@ def _relation(
     words: Sequence[str], value: str, preposition: str
 ) -> tuple[frozenset[str], list[KnownRelation]]:
     """Return the words of a relation, with known relations by their names, and those."""
-    stemmer = Stemmer.Stemmer("english", 0)
-    table = _relation_by_word()
     lower = [_POSSESSIVE.sub("", word.lower()) for word in words]
     content = [word for word in lower if word not in GENERIC and word[:1].isalnum()]
     relations = _known_relations(content, value)
     parts = {f"={relation.name}" for relation in relations}
-    parts |= {stemmer.stemWord(word) for word in content if word not in table}
+    parts |= _unknown_stems(content)
     if _tells_apart(preposition, relations):
-        if not parts:
-            parts.add("be")
-        parts.add(preposition)
+        parts = (parts or {"be"}) | {preposition}
     return frozenset(parts or lower[-1:] or {"be"}), relations
+
+
+def _unknown_stems(words: Sequence[str]) -> set[str]:
+    """Return the stems of the words that name no known relation."""
+    stemmer = Stemmer.Stemmer("english", 0)
+    table = _relation_by_word()
+    return {stemmer.stemWord(word) for word in words if word not in table}
 
 
 def _known_relations(words: list[str], value: str) -> list[KnownRelation]:
@@ -345,17 +348,26 @@ def _main_verb(tokens: list[str], mentions: list[_NameMention]) -> int:
     Of what begins "the R that S does" or "what S does", it is the last form of "to be".
     Without any verb, it is the end of the first name.
     """
-    inside = set[int]()
-    for mention in mentions:
-        inside.update(range(mention.start, mention.end))
-    indices = [index for index in range(1, len(tokens)) if index not in inside]
-    verbs = [index for index in indices if _is_verb(tokens, index)]
+    verbs = _verbs(tokens, mentions)
     if not verbs:
         ends = [mention.end for mention in mentions if mention.end < len(tokens)]
         return ends[0] if ends else min(1, len(tokens) - 1)
     copulas = [index for index in verbs if tokens[index].lower() in _COPULA]
-    has_relative = any(token.lower() in _RELATIVE for token in tokens[: verbs[0]])
-    return copulas[-1] if copulas and has_relative else verbs[0]
+    before = {token.lower() for token in tokens[: verbs[0]]}
+    begins_with_relative = not before.isdisjoint(_RELATIVE)
+    return copulas[-1] if copulas and begins_with_relative else verbs[0]
+
+
+def _verbs(tokens: list[str], mentions: list[_NameMention]) -> list[int]:
+    """Return the indices of the tokens that stand as verbs, outside of names."""
+    inside = set[int]()
+    for mention in mentions:
+        inside.update(range(mention.start, mention.end))
+    verbs: list[int] = []
+    for index in range(1, len(tokens)):
+        if index not in inside and _is_verb(tokens, index):
+            verbs.append(index)
+    return verbs
 
 
 def _is_verb(tokens: list[str], index: int) -> bool:

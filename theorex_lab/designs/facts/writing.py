@@ -360,12 +360,12 @@ def _decide(
     near = view.near(scope, text) if semantic else []
     # What one may have many of, or what is plainly said of the same, stands side by
     # side.
-    doubtful = dict.fromkeys(() if is_loose else judged.contradicts)
-    for fact_id, other in near:
-        if _clash(other, text) and fact_id not in judged.adds_to:
-            doubtful[fact_id] = None
+    clashing = [fact_id for fact_id, other in near if _clash(other, text)]
+    doubtful = [fact_id for fact_id in clashing if fact_id not in judged.adds_to]
+    if not is_loose:
+        doubtful = [*judged.contradicts, *doubtful]
     if doubtful:
-        return FactWriteResult("", "tension", tuple(doubtful))
+        return FactWriteResult("", "tension", tuple(dict.fromkeys(doubtful)))
     return _near_duplicate(near, text, settings) or FactWriteResult("", "written")
 
 

@@ -15,7 +15,7 @@ from theorex_lab.files.command_line.options import OWN_AGENT, SESSION, TOKENS
 from theorex_lab.memory.contract import Home
 from theorex_lab.text.line import one_line
 
-Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
+Output = tuple[dict[str, Any], str]  # the result of a command, and the text for people
 _SHOWN_CHARACTERS = 120
 _HERE_YET = "of this project yet; --all-projects shows those of others"
 _PATH = click.Path(path_type=Path)
@@ -44,7 +44,7 @@ def _remember(
     tags: tuple[str, ...],
     session: str,
     agent: str,
-) -> Told:
+) -> Output:
     """VALUE is JSON, or else a text. What was under the key before is replaced; it
     stays in the journal.
 
@@ -54,52 +54,57 @@ def _remember(
 
     text = " ".join(value)
     try:
-        kept = json.loads(text)
+        stored = json.loads(text)
     except (ValueError, RecursionError):
-        kept = text
-    made = keep_record(home, key, kept, tags, session, agent=agent)
-    return {"record_id": made, "key": key}, one_row(key)
+        stored = text
+    record_id = keep_record(home, key, stored, tags, session, agent=agent)
+    return {"record_id": record_id, "key": key}, one_row(key)
 
 
-def _recall(home: Home, key: str | None, tag: str | None, prefix: str | None) -> Told:
+def _recall(home: Home, key: str | None, tag: str | None, prefix: str | None) -> Output:
     """Exit code 1 where nothing is kept under KEY.
 
     JSON: {records: [{record_id, key, value, tags, source_session, created_at,
     updated_at}]}
     """
-    from theorex_lab.designs.research import records
-
-    if sum(given is not None for given in (key, tag, prefix)) != 1:
+    choices = [choice for choice in (key, tag, prefix) if choice is not None]
+    if len(choices) != 1:
         raise InvalidInput(
             "got none or several of KEY, --tag and --prefix; allowed is one of them"
         )
-    if tag is not None:
-        found = records.recall_by_tag(home, tag)
-    else:
-        keys = [str(key)] if prefix is None else records.search_keys(home, prefix)
-        found = [
-            record
-            for name in keys
-            if (record := records.record_of(home, name)) is not None
-        ]
-    if key is not None and not found:
+    records = _chosen_records(home, key, tag, prefix)
+    if key is not None and not records:
         fail(
             f"nothing is kept under {key!r}; `research recall --prefix ''` lists all"
             " keys",
             records=[],
         )
-    rows = [
-        one_row(
-            f"{record.key}: {one_line(json.dumps(record.value, ensure_ascii=False))}"
-        )
-        for record in found
-    ]
-    return {"records": [record.to_dict() for record in found]}, "\n".join(
-        rows
-    ) or "nothing is kept there"
+    rows = []
+    for record in records:
+        value = one_line(json.dumps(record.value, ensure_ascii=False))
+        rows.append(one_row(f"{record.key}: {value}"))
+    result = {"records": [record.to_dict() for record in records]}
+    return result, "\n".join(rows) or "nothing is kept there"
 
 
-def _forget(home: Home, key: str, agent: str) -> Told:
+def _chosen_records(
+    home: Home, key: str | None, tag: str | None, prefix: str | None
+) -> list[Any]:
+    """Return the records under a key, with a tag, or under keys with a prefix."""
+    from theorex_lab.designs.research.records import (
+        recall_by_tag,
+        record_of,
+        search_keys,
+    )
+
+    if tag is not None:
+        return recall_by_tag(home, tag)
+    keys = search_keys(home, prefix or "") if key is None else [key]
+    records = [record_of(home, name) for name in keys]
+    return [record for record in records if record is not None]
+
+
+def _forget(home: Home, key: str, agent: str) -> Output:
     """What it said stays in the journal; `erase` removes it.
 
     JSON: {key, deleted}
@@ -121,7 +126,7 @@ def _add_theorem(
     session: str,
     tags: tuple[str, ...],
     agent: str,
-) -> Told:
+) -> Output:
     """A name is told once in a domain; the same statement again changes nothing,
     another one is refused.
 
@@ -136,7 +141,7 @@ def _add_theorem(
     return node.to_dict(), f"{node.node_id}: {one_row(node.theorem_name)}"
 
 
-def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Told:
+def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Output:
     """START and END are ids or names. The same link is kept once.
 
     JSON: {from, to, relation, new, circles: [[names]]}
@@ -149,22 +154,24 @@ def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Told:
 
     new = link_theorems(home, start, end, relation, agent=agent)
     name = theorem_named(home, start).theorem_name
-    circles = [one for one in cycles(home) if relation == "uses" and name in one]
-    told = "".join(
-        f"\nthese use each other in a circle: {one_line(', '.join(one))}"
-        for one in circles
+    circles = [
+        circle for circle in cycles(home) if relation == "uses" and name in circle
+    ]
+    warning = "".join(
+        f"\nthese use each other in a circle: {one_line(', '.join(circle))}"
+        for circle in circles
     )
-    about = {
+    result = {
         "from": start,
         "to": end,
         "relation": relation,
         "new": new,
         "circles": circles,
     }
-    return about, f"{start} {relation} {end}{'' if new else ' (known)'}{told}"
+    return result, f"{start} {relation} {end}{'' if new else ' (known)'}{warning}"
 
 
-def _related(home: Home, name: str, depth: int) -> Told:
+def _related(home: Home, name: str, depth: int) -> Output:
     """Along links of any kind and direction, the nearest first.
 
     JSON: {related: [{node_id, theorem_name, formal_statement, domain, session_id, tags,
@@ -172,18 +179,18 @@ def _related(home: Home, name: str, depth: int) -> Told:
     """
     from theorex_lab.designs.research.theorems import find_related_theorems
 
-    found = find_related_theorems(home, name, depth)
+    nodes = find_related_theorems(home, name, depth)
     rows = [
         f"{node.distance} "
         f" {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
-        for node in found
+        for node in nodes
     ]
-    return {"related": [node.to_dict() for node in found]}, "\n".join(
+    return {"related": [node.to_dict() for node in nodes]}, "\n".join(
         rows
     ) or "nothing is linked with it"
 
 
-def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Told:
+def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
     """PATH is a LaTeX blueprint, a Metamath file, or a folder of equational theories.
     Importing twice imports once.
 
@@ -192,23 +199,27 @@ def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Told:
     from theorex_lab.designs.research.readers import read_theorems
     from theorex_lab.designs.research.theorems import import_theorems
 
-    read = read_theorems(path)
-    told = import_theorems(
-        home, read.nodes, read.links, domain=domain or read.domain, agent=agent
+    theorems = read_theorems(path)
+    result = import_theorems(
+        home,
+        theorems.nodes,
+        theorems.links,
+        domain=domain or theorems.domain,
+        agent=agent,
     )
-    told |= {"problems": read.problems}
+    result |= {"problems": theorems.problems}
     lines = [
-        f"{told['theorems']} theorems, {told['links']} links",
-        *told["problems"][:20],
+        f"{result['theorems']} theorems, {result['links']} links",
+        *result["problems"][:20],
     ]
-    return told, "\n".join(
-        [*lines, *(f"unknown: {name}" for name in told["unresolved"][:20])]
+    return result, "\n".join(
+        [*lines, *(f"unknown: {name}" for name in result["unresolved"][:20])]
     )
 
 
 def _closure(
     home: Home, relation: str, domain: str | None, dataset: str | None
-) -> Told:
+) -> Output:
     """The reflexive and transitive pairs of a relation. --dataset reads a folder of
     $THEOREX_DATA instead of the memory.
 
@@ -218,39 +229,41 @@ def _closure(
     from theorex_lab.designs.research.theorems import closure_of
 
     if dataset is None:
-        found = closure_of(home, relation, domain)
+        closure = closure_of(home, relation, domain)
     else:
-        found = closure_of_theories(Path(os.environ.get("THEOREX_DATA", "")) / dataset)
-    told = {
-        name: getattr(found, name) for name in ("nodes", "edges", "pairs", "seconds")
+        closure = closure_of_theories(
+            Path(os.environ.get("THEOREX_DATA", "")) / dataset
+        )
+    result = {
+        name: getattr(closure, name) for name in ("nodes", "edges", "pairs", "seconds")
     }
     return (
-        told,
+        result,
         "{pairs:,} pairs of {nodes:,} nodes and {edges:,} links, in {seconds:.2f} s".format(
-            **told
+            **result
         ),
     )
 
 
 def _premises(
     home: Home, statement: tuple[str, ...], domain: str | None, k: int | None
-) -> Told:
+) -> Output:
     """By what statements like it use, by likeness, and by how often each is used.
 
     JSON: {premises: [{node_id, theorem_name, formal_statement, score, …}]}
     """
     from theorex_lab.designs.research.premises import suggest_premises
 
-    found = suggest_premises(
+    suggestions = suggest_premises(
         home, " ".join(statement), 10 if k is None else k, domain=domain
     )
     rows = [
         f"{score:.2f} "
         f" {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
-        for node, score in found
+        for node, score in suggestions
     ]
     return {
-        "premises": [{**node.to_dict(), "score": score} for node, score in found]
+        "premises": [{**node.to_dict(), "score": score} for node, score in suggestions]
     }, "\n".join(rows) or "nothing is known"
 
 
@@ -261,7 +274,7 @@ def _add_insight(
     content: tuple[str, ...],
     session: str,
     **about: Any,
-) -> Told:
+) -> Output:
     """What says the same is kept once; what says much of the same is linked with it, or
     merged by the setting's model.
 
@@ -269,22 +282,22 @@ def _add_insight(
     """
     from theorex_lab.designs.research.insights import add_insight
 
-    found = add_insight(
+    insight = add_insight(
         home, category, title, " ".join(content), session_id=session, **about
     )
-    told: dict[str, Any] = {
-        "insight_id": found and found.insight_id,
-        "kept": found is not None,
-        "like": list(found.like) if found else [],
+    result: dict[str, Any] = {
+        "insight_id": insight and insight.insight_id,
+        "kept": insight is not None,
+        "like": list(insight.like) if insight else [],
     }
     return (
-        told,
-        told["insight_id"]
+        result,
+        result["insight_id"]
         or "not kept: its confidence is below the setting insightConfidence",
     )
 
 
-def _insights(home: Home, domain: str | None, category: str | None) -> Told:
+def _insights(home: Home, domain: str | None, category: str | None) -> Output:
     """The oldest first.
 
     JSON: {insights: [{insight_id, category, title, content, confidence, domain,
@@ -293,15 +306,15 @@ def _insights(home: Home, domain: str | None, category: str | None) -> Told:
     from theorex_lab.designs.research.insights import insights_of
     from theorex_lab.designs.research.records import with_iso_times
 
-    found = insights_of(home, domain, category)
+    insights = insights_of(home, domain, category)
     rows = [
-        f"{one.created_at:%Y-%m-%d}  {one.domain}  {one.category} "
-        f" {one_line(one.text, _SHOWN_CHARACTERS)}"
-        for one in found
+        f"{insight.created_at:%Y-%m-%d}  {insight.domain}  {insight.category} "
+        f" {one_line(insight.text, _SHOWN_CHARACTERS)}"
+        for insight in insights
     ]
-    return {"insights": [with_iso_times(asdict(one)) for one in found]}, "\n".join(
-        rows
-    ) or f"no insights {_HERE_YET}"
+    return {
+        "insights": [with_iso_times(asdict(insight)) for insight in insights]
+    }, "\n".join(rows) or f"no insights {_HERE_YET}"
 
 
 def _inject(
@@ -312,7 +325,7 @@ def _inject(
     tokens: int,
     session: str,
     agent: str,
-) -> Told:
+) -> Output:
     """Whole insights, in <memories>; with words those that fit them. That they were
     given is noted.
 
@@ -320,12 +333,12 @@ def _inject(
     """
     from theorex_lab.designs.research.insights import load_for_injection
 
-    how: dict[str, Any] = {"tokens": tokens, "agent": agent, "session": session}
-    text = load_for_injection(home, domain, k, " ".join(query), **how)
+    options: dict[str, Any] = {"tokens": tokens, "agent": agent, "session": session}
+    text = load_for_injection(home, domain, k, " ".join(query), **options)
     return {"text": text, "tokens": -(-len(text.encode()) // 4)}, text or "nothing fits"
 
 
-def _skills(home: Home, role: str | None, stage: str | None) -> Told:
+def _skills(home: Home, role: str | None, stage: str | None) -> Output:
     """Those that did best first: by success rate (the last counts most), shrunk by how
     often it was tried.
 
@@ -335,25 +348,25 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Told:
     from theorex_lab.designs.research.records import with_iso_times
     from theorex_lab.designs.research.skills import skills_of
 
-    found = skills_of(home, role, stage)
+    skills = skills_of(home, role, stage)
     rows = []
-    for one in found:
+    for skill in skills:
         rate = (
             "untried"
-            if one.success_rate is None
-            else f"{one.success_rate:.2f} ({one.successes} of {one.usage_count})"
+            if skill.success_rate is None
+            else f"{skill.success_rate:.2f} ({skill.successes} of {skill.usage_count})"
         )
         rows.append(
-            one_line(f"{one.name}: {one.description}  {rate}", _SHOWN_CHARACTERS)
+            one_line(f"{skill.name}: {skill.description}  {rate}", _SHOWN_CHARACTERS)
         )
-    return {"skills": [with_iso_times(asdict(one)) for one in found]}, "\n".join(
+    return {"skills": [with_iso_times(asdict(skill)) for skill in skills]}, "\n".join(
         rows
     ) or f"no skills {_HERE_YET}"
 
 
 def _skill_stats(
     home: Home, name: str, success: bool | None, session: str, agent: str
-) -> Told:
+) -> Output:
     """With --success or --failure an outcome is recorded first, once a session where
     one is named.
 
@@ -361,25 +374,25 @@ def _skill_stats(
     """
     from theorex_lab.designs.research import skills
 
-    one = (
+    skill = (
         skills.skill_named(home, name)
         if success is None
         else skills.update_stats(home, name, success, session_id=session, agent=agent)
     )
-    told = {
-        part: getattr(one, part)
+    result = {
+        part: getattr(skill, part)
         for part in "name success_rate usage_count successes low high rank".split()
     }
     rate = (
         "untried"
-        if one.success_rate is None
-        else f"success rate {one.success_rate:.3f}"
+        if skill.success_rate is None
+        else f"success rate {skill.success_rate:.3f}"
     )
     return (
-        told,
+        result,
         (
-            f"{one.name}: {rate}, worked {one.successes} of {one.usage_count}"
-            f" ({one.low:.2f} to {one.high:.2f})"
+            f"{skill.name}: {rate}, worked {skill.successes} of {skill.usage_count}"
+            f" ({skill.low:.2f} to {skill.high:.2f})"
         ),
     )
 
@@ -391,7 +404,7 @@ def _post_run(
     status: str | None,
     state: Path | None,
     agent: str,
-) -> Told:
+) -> Output:
     """What went well and what failed becomes insights, skills and statistics, in one
     step. Doing it twice changes nothing.
 
@@ -404,20 +417,27 @@ def _post_run(
     from theorex_lab.designs.research.learning import post_run, read_state
 
     run = None if state is None else read_state(state)
-    told = post_run(home, session, run, domain=domain, status=status, agent=agent)
-    found = [one for one in insights_of(home) if one.insight_id in told["insights"]]
-    rows = [one_line(f"{one.category}: {one.text}", _SHOWN_CHARACTERS) for one in found]
-    rows += [f"skill: {name}" for name in (*told["skills"], *told["patterns"])]
-    rows += [f"outcome counted: {name}" for name in told["stats"]]
-    return told, "\n".join(
+    summary = post_run(home, session, run, domain=domain, status=status, agent=agent)
+    insights = [
+        insight
+        for insight in insights_of(home)
+        if insight.insight_id in summary["insights"]
+    ]
+    rows = [
+        one_line(f"{insight.category}: {insight.text}", _SHOWN_CHARACTERS)
+        for insight in insights
+    ]
+    rows += [f"skill: {name}" for name in (*summary["skills"], *summary["patterns"])]
+    rows += [f"outcome counted: {name}" for name in summary["stats"]]
+    return summary, "\n".join(
         [
-            f"{session}: {told['status'] or 'outcome unknown'}",
+            f"{session}: {summary['status'] or 'outcome unknown'}",
             *(rows or ["nothing new"]),
         ]
     )
 
 
-def _export(home: Home, folder: Path, replace: bool) -> Told:
+def _export(home: Home, folder: Path, replace: bool) -> Output:
     """Of all projects.
 
     JSON: {folder, files}
@@ -432,7 +452,7 @@ def _export(home: Home, folder: Path, replace: bool) -> Told:
     return {"folder": str(folder), "files": files}, "\n".join(rows) or "nothing yet"
 
 
-def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) -> Told:
+def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) -> Output:
     """A folder like ~/.eurekaclaw, or one of its files. Importing twice imports once;
     what is damaged is named.
 
@@ -442,28 +462,30 @@ def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) ->
     """
     from theorex_lab.designs.research.files import import_tiers
 
-    reports = [
-        report
-        for path in paths
-        for report in import_tiers(home, None, path, agent=agent, trust_own=trust_own)
-    ]
-    told: dict[str, Any] = {"files": [vars(report) for report in reports]}
-    told |= {
-        name: sum(getattr(report, name) for report in reports)
-        for name in ("imported", "skipped")
+    reports = []
+    problems = []
+    for path in paths:
+        reports += import_tiers(home, None, path, agent=agent, trust_own=trust_own)
+    for report in reports:
+        problems += report.problems
+    n_imported = sum(report.imported for report in reports)
+    n_skipped = sum(report.skipped for report in reports)
+    result: dict[str, Any] = {
+        "files": [vars(report) for report in reports],
+        "imported": n_imported,
+        "skipped": n_skipped,
     }
-    problems = [problem for report in reports for problem in report.problems]
-    if not told["imported"] + told["skipped"]:
+    if not n_imported + n_skipped:
         fail(
             "; ".join(problems)
             or "got no file of memory/, memories/, skills/ or runs/ there; name such a folder",
-            **told,
+            **result,
         )
     rows = [
         f"{report.imported:8d} new, {report.skipped} there already  {report.file}"
         for report in reports
     ]
-    return told, "\n".join([*rows, *problems])
+    return result, "\n".join([*rows, *problems])
 
 
 REMEMBER = home_command(

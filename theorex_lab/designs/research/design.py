@@ -1,5 +1,5 @@
-"""What research tiers bring to a home: each part is imported when it is first asked
-for.
+"""Declare what research tiers bring to a home: each part is imported when it is first
+asked for.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _TITLES = {
 READ_FROM = {kind: (kind,) for kind in ("insight", "skill", "post_run")}
 
 
-def _insight_lines(home: Home, wanted: ContextRequest) -> Iterable[ContextLine]:
+def _insight_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]:
     from theorex_lab.designs.research.sections import insight_lines
 
-    return insight_lines(home, wanted)
+    return insight_lines(home, request)
 
 
 def _learn_at_night(home: Home, agent: str | None) -> str:

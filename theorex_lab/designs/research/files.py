@@ -13,6 +13,7 @@ member `theorex`.
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,12 @@ from theorex_lab.designs.research.insights import (
 from theorex_lab.designs.research.items import domain_slug, record_id_of
 from theorex_lab.designs.research.learning import RunState, post_run
 from theorex_lab.designs.research.records import all_records, record_body, record_of
-from theorex_lab.designs.research.skills import is_known, skill_event, skills_of
+from theorex_lab.designs.research.skills import (
+    Skill,
+    is_known,
+    skill_event,
+    skills_of,
+)
 from theorex_lab.designs.research.theorems import (
     Theorems,
     check_same,
@@ -65,121 +71,137 @@ FOLDERS = ("memory", "memories", "skills", "runs")
 VARIABLE = "EUREKACLAW_DIR"
 _TITLE_CHARACTERS = 40
 _FINGERPRINT = 4
-Document = tuple[str, str, str]  # as it is told, its name, its text
+Document = tuple[str, str, str]  # the pattern of its name, its name, its text
+_SKILL_MEMBERS = (
+    "name",
+    "version",
+    "tags",
+    "agent_roles",
+    "pipeline_stages",
+    "description",
+    "origin",
+    "usage_count",
+    "success_rate",
+)
 
 
 def export_tiers(
     home: Home, _searcher: object, folder: Path, *, agent: str | None = None
 ) -> Exported:
-    """Write the folders of all agents, or of one; nothing where the design was never
-    used. Raises StorageError.
+    """Write the folders of all agents, or of one.
+
+    Nothing is written where the design was never used.
+
+    Raises:
+        StorageError: A file cannot be written.
     """
-    done = Exported(folder)
-    for told, name, text in tier_documents(home, agent) if _used(home, agent) else ():
+    exported = Exported(folder)
+    if not _is_used(home, agent):
+        return exported
+    for pattern, name, text in tier_documents(home, agent):
         write_lines(folder / name, text.splitlines())
-        done.files[told] = done.files.get(told, 0) + 1
-    return done
+        exported.files[pattern] = exported.files.get(pattern, 0) + 1
+    return exported
 
 
 def export_named_tiers(home: Home, *, agent: str | None = None) -> Exported:
-    """Write the folders where EUREKACLAW_DIR says. Raises StorageError."""
-    place = named_folder()
-    return export_tiers(home, None, place, agent=agent) if place else Exported(Path())
+    """Write the folders where EUREKACLAW_DIR says.
+
+    Raises:
+        StorageError: A file cannot be written.
+    """
+    folder = named_folder()
+    if folder is None:
+        return Exported(Path())
+    return export_tiers(home, None, folder, agent=agent)
 
 
 def named_tier_files(home: Home, *, agent: str | None = None) -> list[Path]:
-    """The files that `export_named_tiers` writes."""
-    place = named_folder()
-    return (
-        [place / name for _, name, _ in tier_documents(home, agent)]
-        if place and _used(home, agent)
-        else []
-    )
+    """Return the files that `export_named_tiers` writes."""
+    folder = named_folder()
+    if folder is None or not _is_used(home, agent):
+        return []
+    return [folder / name for _, name, _ in tier_documents(home, agent)]
 
 
 def places(_settings: Settings) -> list[Path]:
-    """Where others keep such folders, by the environment."""
-    return [named_folder()] if named_folder() else []  # type: ignore[list-item]
+    """Return where others keep such folders, by the environment."""
+    folder = named_folder()
+    return [] if folder is None else [folder]
 
 
 def named_folder() -> Path | None:
-    """The folder that EUREKACLAW_DIR names; None where it is not set."""
-    return Path(found).expanduser() if (found := os.environ.get(VARIABLE)) else None
+    """Return the folder that EUREKACLAW_DIR names; None where it is not set."""
+    name = os.environ.get(VARIABLE)
+    return Path(name).expanduser() if name else None
 
 
-def _used(home: Home, agent: str | None) -> bool:
-    return any(
-        agent in (None, event.agent) for event in home.journal.tail(0, kinds=[*KINDS])
-    )
+def _is_used(home: Home, agent: str | None) -> bool:
+    """Return whether the design was ever used, by an agent or by any."""
+    events = home.journal.tail(0, kinds=[*KINDS])
+    return any(agent in (None, event.agent) for event in events)
 
 
 def tier_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
-    """Every file, of all agents or of one."""
-    last = {
+    """Yield every file, of all agents or of one."""
+    yield RECORDS, RECORDS, _in_json(_records(home, agent))
+    yield GRAPH, GRAPH, _in_json(_graph(home, agent))
+    insights = [
+        insight for insight in insights_of(home) if agent in (None, insight.agent)
+    ]
+    yield from _insights(home, insights)
+    for skill in skills_of(home):
+        if agent in (None, skill.agent):
+            name = f"skills/{portable(skill.name)}/{SKILL}"
+            yield f"skills/*/{SKILL}", name, _skill_text(skill)
+    for event in home.journal.tail(0, kinds=["post_run"]):
+        if agent in (None, event.agent) and event.session:
+            name = f"runs/{portable(event.session)}/post_run.json"
+            yield "runs/*/post_run.json", name, _in_json(_run_members(event))
+
+
+def _records(home: Home, agent: str | None) -> dict[str, Any]:
+    """Return the records by key; a key of several projects has the project before it."""
+    last_events = {
         event.body["record_id"]: event
         for event in home.journal.tail(0, kinds=["record"])
     }
-    told = [
-        (record, last[record.record_id])
+    records = [
+        record
         for record in all_records(home)
-        if agent in (None, last[record.record_id].agent)
+        if agent in (None, last_events[record.record_id].agent)
     ]
-    keys = [record.key for record, _ in told]
-    named = {
-        (
-            record.key
-            if keys.count(record.key) == 1
-            else f"{_about(event)['project']}:{record.key}"
-        ): {
-            **record.to_dict(),
-            "theorex": _about(event),
-        }
-        for record, event in told
+    n_records = Counter(record.key for record in records)
+    by_name = {}
+    for record in records:
+        about = _about(last_events[record.record_id])
+        name = record.key
+        if n_records[name] > 1:
+            name = f"{about['project']}:{name}"
+        by_name[name] = {**record.to_dict(), "theorex": about}
+    return by_name
+
+
+def _skill_text(skill: Skill) -> str:
+    """Return a skill as its file holds it."""
+    members = {name: getattr(skill, name) for name in _SKILL_MEMBERS}
+    members |= {
+        "source": skill.origin,
+        "created_at": skill.created_at.isoformat(),
+        "theorex": {"agent": skill.agent, "source": skill.source},
     }
-    yield RECORDS, RECORDS, _in_json(named)
-    yield GRAPH, GRAPH, _in_json(_graph(home, agent))
-    yield from _insights(
-        home, [one for one in insights_of(home) if agent in (None, one.agent)]
-    )
-    for skill in skills_of(home):
-        if agent in (None, skill.agent):
-            names = (
-                "name",
-                "version",
-                "tags",
-                "agent_roles",
-                "pipeline_stages",
-                "description",
-                "origin",
-                "usage_count",
-                "success_rate",
-            )
-            told_of = {name: getattr(skill, name) for name in names}
-            about = {
-                "created_at": skill.created_at.isoformat(),
-                "theorex": {"agent": skill.agent, "source": skill.source},
-            }
-            origin = told_of.pop("origin")
-            head = front_matter({**told_of, "source": origin, **about})
-            text = f"{head}\n{skill.body}"
-            yield f"skills/*/{SKILL}", f"skills/{portable(skill.name)}/{SKILL}", text
-    for event in home.journal.tail(0, kinds=["post_run"]):
-        if agent in (None, event.agent) and event.session:
-            run = {
-                **{
-                    name: event.body[name]
-                    for name in ("session_id", "status", "domain", "learnt")
-                },
-                "theorex": _about(event),
-            }
-            yield (
-                "runs/*/post_run.json",
-                f"runs/{portable(event.session)}/post_run.json",
-                _in_json(run),
-            )
+    return f"{front_matter(members)}\n{skill.body}"
+
+
+def _run_members(event: Event) -> dict[str, Any]:
+    """Return what was learnt from a session, as its file holds it."""
+    names = ("session_id", "status", "domain", "learnt")
+    members = {name: event.body[name] for name in names}
+    return {**members, "theorex": _about(event)}
 
 
 def _about(event: Event) -> dict[str, str]:
+    """Return whose an event is, its project and its source."""
     return {
         "agent": event.agent,
         "project": event.body.get("project", ""),
@@ -188,162 +210,145 @@ def _about(event: Event) -> dict[str, str]:
 
 
 def _graph(home: Home, agent: str | None) -> dict[str, Any]:
+    """Return the theorems by id, and the links between them."""
     events = {
         event.id: event
         for event in home.journal.tail(0, kinds=["theorem"])
         if agent in (None, event.agent)
     }
+    nodes = {}
+    edges = []
     with home.views.reading(Theorems) as view:
-        rows = [row for row in view.chosen(home).tolist() if view.ids[row] in events]
-        nodes = {
-            view.ids[row]: {
-                **view.node(row).to_dict(),
-                "theorex": _about(events[view.ids[row]]),
-            }
-            for row in rows
-        }
-        ends = zip(
-            *(view.links[name].tolist() for name in ("start", "end", "relation")),
+        for row in view.chosen(home).tolist():
+            node_id = view.ids[row]
+            if node_id in events:
+                members = view.node(row).to_dict()
+                del members["distance"]
+                nodes[node_id] = {**members, "theorex": _about(events[node_id])}
+        links = zip(
+            view.links["start"].tolist(),
+            view.links["end"].tolist(),
+            view.links["relation"].tolist(),
             strict=True,
         )
-        edges = [
-            [view.ids[start], view.ids[end], RELATIONS[relation]]
-            for start, end, relation in ends
-        ]
-    for node in nodes.values():
-        del node["distance"]
-    return {
-        "nodes": nodes,
-        "edges": [edge for edge in edges if edge[0] in nodes and edge[1] in nodes],
-    }
+        for start, end, relation in links:
+            start_id = view.ids[start]
+            end_id = view.ids[end]
+            if start_id in nodes and end_id in nodes:
+                edges.append([start_id, end_id, RELATIONS[relation]])
+    return {"nodes": nodes, "edges": edges}
 
 
-def _insights(home: Home, found: list[Insight]) -> Iterator[Document]:
-    """A file an insight, and of each domain the index."""
-    events = {
-        event.id: event
-        for event in home.journal.read(ids=[one.insight_id for one in found])
-    }
-    vectors = _vectors(home, found)
+def _insights(home: Home, insights: list[Insight]) -> Iterator[Document]:
+    """Yield a file an insight, and of each domain the index."""
+    ids = [insight.insight_id for insight in insights]
+    events = {event.id: event for event in home.journal.read(ids=ids)}
+    vectors = _vectors(home, ids)
     index = dict[str, dict[str, Any]]()
-    taken = set[str]()
-    for one in found:
-        slug = domain_slug(one.domain)
-        base = f"{one.created_at:%Y%m%d}_{_slug(one.title or one.content)}"
-        name = (
-            f"{base}.md"
-            if f"{slug}/{base}".lower() not in taken
-            else f"{base}_{one.fingerprint[:_FINGERPRINT]}.md"
-        )
-        name = (
-            name
-            if f"{slug}/{name}".lower() not in taken
-            else f"{base}_{one.insight_id}.md"
-        )
-        taken |= {f"{slug}/{base}".lower(), f"{slug}/{name}".lower()}
-        told: dict[str, Any] = {
-            "category": one.category,
-            "title": one.title,
-            "domain": one.domain,
-            "confidence": f"{one.confidence:.2f}",
+    taken_names = set[str]()
+    for insight in insights:
+        slug = domain_slug(insight.domain)
+        base = f"{insight.created_at:%Y%m%d}_{_title_slug(insight.title or insight.content)}"
+        name = _free_name(insight, slug, base, taken_names)
+        taken_names |= {f"{slug}/{base}".lower(), f"{slug}/{name}".lower()}
+        members: dict[str, Any] = {
+            "category": insight.category,
+            "title": insight.title,
+            "domain": insight.domain,
+            "confidence": f"{insight.confidence:.2f}",
+            "created_at": insight.created_at.isoformat(),
+            "insight_id": insight.insight_id,
+            "theorex": _about(events[insight.insight_id]),
         }
-        told |= {
-            "created_at": one.created_at.isoformat(),
-            "insight_id": one.insight_id,
-            "theorex": _about(events[one.insight_id]),
-        }
+        heading = f"# {insight.title or base}"
         yield (
             f"memories/{slug}/*.md",
             f"memories/{slug}/{name}",
-            f"{front_matter(told)}\n# {one.title or base}\n\n{one.content}",
+            f"{front_matter(members)}\n{heading}\n\n{insight.content}",
         )
-        entry = {
-            "fingerprint": one.fingerprint,
-            "created_at": told["created_at"],
-            "embedding": vectors.get(one.insight_id),
+        index.setdefault(slug, {})[name] = {
+            "fingerprint": insight.fingerprint,
+            "created_at": members["created_at"],
+            "embedding": vectors.get(insight.insight_id),
+            "category": insight.category,
         }
-        index.setdefault(slug, {})[name] = {**entry, "category": one.category}
     for slug, entries in index.items():
         yield f"memories/{slug}/{INDEX}", f"memories/{slug}/{INDEX}", _in_json(entries)
 
 
-def _vectors(home: Home, found: Iterable[Insight]) -> dict[str, list[float]]:
-    """By id the vectors that insights have by now."""
+def _free_name(insight: Insight, slug: str, base: str, taken_names: set[str]) -> str:
+    """Return a name for an insight's file that no other in its folder has."""
+    name = f"{base}.md"
+    if f"{slug}/{base}".lower() in taken_names:
+        name = f"{base}_{insight.fingerprint[:_FINGERPRINT]}.md"
+    if f"{slug}/{name}".lower() in taken_names:
+        return f"{base}_{insight.insight_id}.md"
+    return name
+
+
+def _vectors(home: Home, ids: Iterable[str]) -> dict[str, list[float]]:
+    """Return, by id, the vectors that insights have by now."""
     texts = Searcher(home).vectors
     if texts.no_vectors or not getattr(texts.embedder, "is_sized", True):
         return {}
+    vectors = {}
     with home.views.reading(home.item_view) as index:
         texts.follow(index)
-        rows = {one.insight_id: index.rows_of(one.insight_id) for one in found}
-        held = {named: texts.of(row[-1:]) for named, row in rows.items() if len(row)}
-    return {
-        named: [round(float(value), 6) for value in matrix[0]]
-        for named, (has, matrix) in held.items()
-        if has[0]
-    }
+        for insight_id in ids:
+            rows = index.rows_of(insight_id)
+            if len(rows):
+                has_vector, matrix = texts.of(rows[-1:])
+                if has_vector[0]:
+                    numbers = [round(float(number), 6) for number in matrix[0]]
+                    vectors[insight_id] = numbers
+    return vectors
 
 
-def _slug(title: str) -> str:
-    return (
-        re.sub(r"\W+", "_", title.lower()).strip("_")[:_TITLE_CHARACTERS].strip("_")
-        or "insight"
-    )
+def _title_slug(title: str) -> str:
+    """Return a title as a part of a file's name."""
+    slug = re.sub(r"\W+", "_", title.lower()).strip("_")
+    return slug[:_TITLE_CHARACTERS].strip("_") or "insight"
 
 
-def front_matter(told: dict[str, Any]) -> str:
-    """Members between two lines of `---`, as YAML; JSON is YAML, so that no text can
-    end it.
+def front_matter(members: dict[str, Any]) -> str:
+    """Return members between two lines of `---`, as YAML.
+
+    JSON is YAML, so that no text can end it.
     """
-    return "\n".join(
-        [
-            "---",
-            *(
-                f"{name}: {json.dumps(value, ensure_ascii=True)}"
-                for name, value in told.items()
-            ),
-            "---",
-            "",
-        ]
-    )
+    lines = [
+        f"{name}: {json.dumps(value, ensure_ascii=True)}"
+        for name, value in members.items()
+    ]
+    return "\n".join(["---", *lines, "---", ""])
 
 
 def _in_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-Told = Mapping[str, Any]
+Members = Mapping[str, Any]
+_STATE = "theory_state.json"
 _STATS = "seed_skill_stats.json"
+_FILE_NAMES = (Path(RECORDS).name, Path(GRAPH).name, SKILL, _STATE)
 _FRONT_CHARACTERS = 20_000
 _NO_DATE = "1970-01-01T00:00:00Z"
 
 
 def tier_files(path: Path) -> list[Path]:
-    """The files of this layout below a folder, or the one that is given, by its name
-    and folder.
+    """Return the files of this layout below a folder.
+
+    A file that is given is judged by its name and folder.
     """
     if not path.is_dir():
-        kinds = (
-            path.name
-            in (
-                Path(RECORDS).name,
-                Path(GRAPH).name,
-                SKILL,
-                "theory_state.json",
-            ),
-            path.suffix == ".md" and "memories" in path.parts,
-        )
-        return [path] * any(kinds)
-    graph = [
-        file
-        for name in (RECORDS, GRAPH, f"skills/{_STATS}")
-        if (file := path / name).is_file()
-    ]
-    listed = [
+        is_note = path.suffix == ".md" and "memories" in path.parts
+        return [path] if is_note or path.name in _FILE_NAMES else []
+    first = [path / name for name in (RECORDS, GRAPH, f"skills/{_STATS}")]
+    others = [
         *path.glob("memories/*/*.md"),
         *path.glob(f"skills/*/{SKILL}"),
-        *path.glob("runs/*/theory_state.json"),
+        *path.glob(f"runs/*/{_STATE}"),
     ]
-    return [*graph, *sorted(file for file in listed if file.is_file())]
+    return [file for file in [*first, *sorted(others)] if file.is_file()]
 
 
 def import_tiers(
@@ -354,13 +359,21 @@ def import_tiers(
     agent: str = "main",
     trust_own: bool = False,
 ) -> Reports:
-    """Take in such folders, or one file, each file in one transaction; what is there
-    already stays as it is.
+    """Take in such folders, or one file, each file in one transaction.
 
-    What is damaged is named and passed over. Without `trust_own`, which is for exports
-    of one's own, all is `agent`'s and only heard, and replaces nothing that was not. An
-    insight whose file was edited stands in the place of what it was. Raises
-    InvalidInput for an agent outside the rule, StorageError on a full disk.
+    What is there already stays as it is. What is damaged is named and passed over. An
+    insight whose file was edited stands in the place of what it was.
+
+    Args:
+        home: Where it is kept.
+        path: The folder or the file.
+        agent: Who takes it in.
+        trust_own: For exports of one's own. Otherwise all is `agent`'s and untrusted,
+            and replaces nothing that was not.
+
+    Raises:
+        InvalidInput: The agent is outside the rule.
+        StorageError: The disk is full.
     """
     _ = home.designs  # its kinds become known
     reading = _Reading(
@@ -370,75 +383,84 @@ def import_tiers(
 
     def take(file: Path, problems: list[str]) -> tuple[int, int]:
         events = [
-            (reading.how.believed(event, problems, where), 1)
+            (reading.options.believed(event, problems, where), 1)
             for where, event in reading.events(file, problems)
         ]
-        found = append_new(home.journal, events)
-        return found[0] + reading.learnt, found[1] + reading.known
+        n_new, n_known = append_new(home.journal, events)
+        return n_new + reading.n_learnt, n_known + reading.n_known
 
     return each_file(path, tier_files(path), take)
 
 
 class _Reading:
-    """A folder that is read. known: records of the last file that are here as they are
-    there; learnt: those kept otherwise.
+    """Read a folder.
+
+    Attributes:
+        home: Where it is taken in.
+        options: How far it is believed, and whose it is.
+        n_known: How many records of the last file are here as they are there.
+        n_learnt: How many of them are kept otherwise.
+        stats: By name, the statistics of skills that a file of its own tells.
     """
 
-    def __init__(self, home: Home, how: ImportOptions) -> None:
+    def __init__(self, home: Home, options: ImportOptions) -> None:
         self.home = home
-        self.how = how
-        self.known = 0
-        self.learnt = 0
-        self.stats: Told = {}
+        self.options = options
+        self.n_known = 0
+        self.n_learnt = 0
+        self.stats: Members = {}
 
     def events(
         self, file: Path, problems: list[str]
     ) -> Iterator[tuple[int | str, Event]]:
-        """What a file becomes, with its places."""
-        self.known = self.learnt = 0
+        """Yield what a file becomes, with its places."""
+        self.n_known = 0
+        self.n_learnt = 0
         if file.name == _STATS:
             self.stats = _object_in(file)
         elif file.name == Path(RECORDS).name:
-            yield from each_noted(problems, _placed(_object_in(file)), self._record)
+            records = _object_in(file).items()
+            yield from each_noted(problems, records, self._record)
         elif file.name == Path(GRAPH).name:
-            yield from self._graph(_object_in(file), problems)
-        elif file.name == "theory_state.json":
+            yield from _GraphReading(self, problems).events(_object_in(file))
+        elif file.name == _STATE:
             self._run(file)
+        elif file.name == SKILL:
+            yield from ((file.name, event) for event in self._skill(file))
         else:
-            made = self._skill(file) if file.name == SKILL else self._insight(file)
-            yield from ((file.name, event) for event in made)
+            yield from ((file.name, event) for event in self._insight(file))
 
-    def _about(self, record: Told) -> tuple[Home, dict[str, Any]]:
-        """The home in the project of a record, and its source and agent, as far as it
-        is believed.
+    def home_of(self, record: Members) -> tuple[Home, dict[str, Any]]:
+        """Return the home in the project of a record, and its source and agent.
+
+        They are told as far as the record is believed.
         """
-        own = record.get("theorex")
-        said = dict(own) if isinstance(own, Mapping) and self.how.trust_own else {}
-        home = self.home.in_project(
-            check_project(str(said.get("project", self.home.project)))
-        )
-        return home, {
-            "source": self.how.source(said, "source"),
-            "agent": check_agent(str(said.get("agent", self.how.agent))),
+        about = record.get("theorex")
+        members: dict[str, Any] = {}
+        if isinstance(about, Mapping) and self.options.trust_own:
+            members = dict(about)
+        project = check_project(str(members.get("project", self.home.project)))
+        return self.home.in_project(project), {
+            "source": self.options.source(members, "source"),
+            "agent": check_agent(str(members.get("agent", self.options.agent))),
         }
 
-    def _record(self, record: Told) -> Event | None:
+    def _record(self, record: Members) -> Event | None:
+        """Return the event of a record; None where it is here, or a newer one."""
         if not isinstance(record, Mapping) or "value" not in record:
             raise InvalidInput(
                 f"got {record!r:.100}; allowed is a record with key and value"
             )
-        home, about = self._about(record)
-        tags = _texts(record.get("tags"))
-        # A key that is no text is refused there.
+        home, about = self.home_of(record)
         key: Any = record.get("key")
-        body = record_body(home, key, record["value"], tags)
+        body = record_body(home, key, record["value"], _texts(record.get("tags")))
         created = _time(record.get("created_at"))
         updated = _time(record.get("updated_at") or record.get("created_at"))
-        there = record_of(home, body["key"])
-        if there is not None and (
-            there.value == body["value"] or to_microseconds(there.updated_at) >= updated
+        old = record_of(home, body["key"])
+        if old is not None and (
+            old.value == body["value"] or to_microseconds(old.updated_at) >= updated
         ):
-            self.known += 1
+            self.n_known += 1
             return None
         session = check_session(str(record.get("source_session") or ""))
         body |= {
@@ -447,7 +469,7 @@ class _Reading:
             "source": about["source"],
             "project": home.project,
         }
-        made = derived_event_id(
+        event_id = derived_event_id(
             "record",
             record_id_of(home.project, body["key"]),
             updated,
@@ -459,86 +481,15 @@ class _Reading:
             agent=about["agent"],
             session=session,
             at=updated,
-            event_id=made,
+            event_id=event_id,
         )
-
-    def _graph(
-        self, told: Told, problems: list[str]
-    ) -> Iterator[tuple[int | str, Event]]:
-        nodes = told.get("nodes")
-        edges = told.get("edges", [])
-        if not isinstance(nodes, Mapping) or not isinstance(edges, list):
-            raise InvalidInput(
-                f"got members {', '.join(told)!r:.100}; allowed are nodes {{id: node}}"
-                " and edges [[from, to, relation]]"
-            )
-        ids = dict[str, str]()
-        made = dict[str, Event]()
-
-        def theorem(named: tuple[str, Any]) -> Event:
-            key, node = named
-            if not isinstance(node, Mapping):
-                raise InvalidInput(f"got {node!r:.100}; allowed is a theorem")
-            home, about = self._about(node)
-            name, said = (
-                str(node.get(part) or "")
-                for part in ("theorem_name", "formal_statement")
-            )
-            event = theorem_event(
-                home,
-                name,
-                said,
-                str(node.get("domain") or GENERAL),
-                session_id=check_session(str(node.get("session_id") or "")),
-                tags=_texts(node.get("tags")),
-                at=_time(node.get("created_at")),
-                **about,
-            )
-            if event.id in made or home.journal.read(ids=[event.id], erased=True):
-                check_same(
-                    (
-                        [made[event.id]]
-                        if event.id in made
-                        else home.journal.read(ids=[event.id])
-                    ),
-                    event,
-                )
-            ids[key], made[event.id] = event.id, event
-            return event
-
-        yield from each_noted(
-            problems, ((key, (key, node)) for key, node in nodes.items()), theorem
-        )
-        source = {
-            "source": "agent" if self.how.trust_own else "import",
-            "agent": self.how.agent,
-        }
-
-        def link(edge: Any) -> Event:
-            if (
-                not isinstance(edge, list)
-                or len(edge) != 3
-                or not all(isinstance(end, str) and end in ids for end in edge[:2])
-            ):
-                raise InvalidInput(
-                    f"got {edge!r:.100}; allowed is [from, to, relation] of two of the"
-                    " nodes"
-                )
-            return link_event(
-                self.home, ids[edge[0]], ids[edge[1]], str(edge[2]), **source
-            )
-
-        yield from each_noted(problems, enumerate(edges, 1), link)
 
     def _insight(self, file: Path) -> list[Event]:
+        """Return the events of an insight's file; none where it is here."""
         front, text = _parts(file)
-        home, about = self._about(front)
-        content = text.strip()
-        head = ""
-        if content.startswith("# "):
-            head, _, content = content.partition("\n")
-        title = str(front.get("title", head[2:].strip()) or "")
-        content = content.strip()
+        home, about = self.home_of(front)
+        heading, content = _heading_and_content(text)
+        title = str(front.get("title", heading) or "")
         domain = str(front.get("domain") or file.parent.name)
         category = front.get("category")
         if category not in CATEGORIES:
@@ -546,86 +497,191 @@ class _Reading:
                 f"got the category {category!r:.60}; allowed are"
                 f" {', '.join(CATEGORIES)}"
             )
-        sure = _number(front.get("confidence", 0.8))
-        old = stands_for(home, str(front.get("insight_id")))
-        edited = [
-            one.insight_id
-            for one in insights_of(home)
-            if one.insight_id == old
-            and (self.how.trust_own or one.source == "import")
-            and (
-                one.category,
-                one.title,
-                one.content,
-                one.domain,
-                f"{one.confidence:.2f}",
-            )
-            != (category, title, content, domain, f"{sure:.2f}")
-        ]
-        made, events = insight_events(
+        confidence = _number(front.get("confidence", 0.8))
+        members = (category, title, content, domain, f"{confidence:.2f}")
+        edited_ids = self._edited(home, str(front.get("insight_id")), members)
+        insight_id, events = insight_events(
             home,
             str(category),
             title,
             content,
-            confidence=sure,
+            confidence=confidence,
             domain=domain,
             at=_time(front.get("created_at")),
-            replaces=edited,
+            replaces=edited_ids,
             **about,
         )
-        if not made:
+        if not insight_id:
             raise InvalidInput(
-                f"got the confidence {sure}; allowed is one from the setting"
+                f"got the confidence {confidence}; allowed is one from the setting"
                 " insightConfidence on"
             )
-        self.known += not events
+        self.n_known += not events
         return events
 
+    def _edited(
+        self, home: Home, insight_id: str, members: tuple[str, ...]
+    ) -> list[str]:
+        """Return the id of the insight that a file edits; none where it edits none.
+
+        Args:
+            home: Where the insight is kept.
+            insight_id: The id that the file names.
+            members: Category, title, content, domain and confidence in the file.
+        """
+        standing_id = stands_for(home, insight_id)
+        for insight in insights_of(home):
+            if insight.insight_id != standing_id:
+                continue
+            may_replace = self.options.trust_own or insight.source == "import"
+            recorded = (
+                insight.category,
+                insight.title,
+                insight.content,
+                insight.domain,
+                f"{insight.confidence:.2f}",
+            )
+            return [standing_id] if may_replace and recorded != members else []
+        return []
+
     def _skill(self, file: Path) -> list[Event]:
+        """Return the event of a skill's file; none where it is here."""
         front, body = _parts(file)
-        home, about = self._about(front)
+        home, about = self.home_of(front)
+        name = file.parent.name
         lists: dict[str, Any] = {
-            name: _texts(front.get(name))
-            for name in ("tags", "agent_roles", "pipeline_stages")
+            member: _texts(front.get(member))
+            for member in ("tags", "agent_roles", "pipeline_stages")
         }
-        said = self.stats.get(file.parent.name)
-        stats = said if isinstance(said, Mapping) else front
-        uses = _number(stats.get("usage_count") or 0)
-        rate = _number(stats.get("success_rate") or 0)
+        stats = self._stats_of(name, front)
         origin = front.get("source") if front.get("source") in ORIGINS else "manual"
-        counted = (
-            self.how.trust_own and 0 < uses < 1e9 and 0 <= rate <= 1
-        )  # what a stranger says is no evidence
-        brought = {"usage_count": int(uses), "success_rate": rate} if counted else None
         event = skill_event(
             home,
-            file.parent.name.strip("_").lower(),
-            str(front.get("description") or front.get("name") or file.parent.name),
+            name.strip("_").lower(),
+            str(front.get("description") or front.get("name") or name),
             body.strip(),
             version=str(front.get("version") or "1"),
             origin=str(origin),
-            stats=brought,
+            stats=stats,
             at=_time(front.get("created_at")),
             **lists,
             **about,
         )
-        self.known += (there := is_known(home, event))
-        made = derived_event_id("skill", encode(event.body))
-        return [] if there else [event._replace(id=made)]
+        if is_known(home, event):
+            self.n_known += 1
+            return []
+        return [event._replace(id=derived_event_id("skill", encode(event.body)))]
+
+    def _stats_of(self, name: str, front: Members) -> dict[str, Any] | None:
+        """Return the statistics of a skill; None where they are no evidence.
+
+        They stand in a file of their own, or else in the skill's front matter. What a
+        stranger says is no evidence.
+        """
+        stats = self.stats.get(name)
+        if not isinstance(stats, Mapping):
+            stats = front
+        uses = _number(stats.get("usage_count") or 0)
+        rate = _number(stats.get("success_rate") or 0)
+        if self.options.trust_own and 0 < uses < 1e9 and 0 <= rate <= 1:
+            return {"usage_count": int(uses), "success_rate": rate}
+        return None
 
     def _run(self, file: Path) -> None:
+        """Learn from the state of a session."""
         state = RunState.of(_object_in(file))
         session = check_session(file.parent.name)
-        source = "agent" if self.how.trust_own else "import"
-        told = post_run(self.home, session, state, agent=self.how.agent, source=source)
-        self.learnt = sum(
-            len(told[name]) for name in ("insights", "skills", "patterns")
+        source = "agent" if self.options.trust_own else "import"
+        summary = post_run(
+            self.home, session, state, agent=self.options.agent, source=source
         )
-        self.known = not self.learnt
+        self.n_learnt = sum(
+            len(summary[name]) for name in ("insights", "skills", "patterns")
+        )
+        self.n_known = not self.n_learnt
 
 
-def _placed(told: Told) -> Iterator[tuple[str, Any]]:
-    return ((key, value) for key, value in told.items())
+class _GraphReading:
+    """Read a graph of theorems.
+
+    Attributes:
+        reading: The folder that it belongs to.
+        problems: What could not be read.
+        theorems: By id, the theorems that were read.
+        ids: By the name that the file gives a node, the id of its theorem.
+    """
+
+    def __init__(self, reading: _Reading, problems: list[str]) -> None:
+        self.reading = reading
+        self.problems = problems
+        self.theorems = dict[str, Event]()
+        self.ids = dict[str, str]()
+
+    def events(self, graph: Members) -> Iterator[tuple[int | str, Event]]:
+        """Yield the theorems, then the links between them, with their places."""
+        nodes = graph.get("nodes")
+        edges = graph.get("edges", [])
+        if not isinstance(nodes, Mapping) or not isinstance(edges, list):
+            raise InvalidInput(
+                f"got members {', '.join(graph)!r:.100}; allowed are nodes {{id: node}}"
+                " and edges [[from, to, relation]]"
+            )
+        named_nodes = ((key, (key, node)) for key, node in nodes.items())
+        yield from each_noted(self.problems, named_nodes, self._theorem)
+        yield from each_noted(self.problems, enumerate(edges, 1), self._link)
+
+    def _theorem(self, named_node: tuple[str, Any]) -> Event:
+        key, node = named_node
+        if not isinstance(node, Mapping):
+            raise InvalidInput(f"got {node!r:.100}; allowed is a theorem")
+        home, about = self.reading.home_of(node)
+        event = theorem_event(
+            home,
+            str(node.get("theorem_name") or ""),
+            str(node.get("formal_statement") or ""),
+            str(node.get("domain") or GENERAL),
+            session_id=check_session(str(node.get("session_id") or "")),
+            tags=_texts(node.get("tags")),
+            at=_time(node.get("created_at")),
+            **about,
+        )
+        if event.id in self.theorems:
+            check_same([self.theorems[event.id]], event)
+        elif home.journal.read(ids=[event.id], erased=True):
+            check_same(home.journal.read(ids=[event.id]), event)
+        self.ids[key] = event.id
+        self.theorems[event.id] = event
+        return event
+
+    def _link(self, edge: Any) -> Event:
+        is_edge = isinstance(edge, list) and len(edge) == 3
+        if not is_edge or not all(self._is_node(end) for end in edge[:2]):
+            raise InvalidInput(
+                f"got {edge!r:.100}; allowed is [from, to, relation] of two of the nodes"
+            )
+        start, end, relation = edge
+        options = self.reading.options
+        return link_event(
+            self.reading.home,
+            self.ids[start],
+            self.ids[end],
+            str(relation),
+            source="agent" if options.trust_own else "import",
+            agent=options.agent,
+        )
+
+    def _is_node(self, name: Any) -> bool:
+        """Return whether the end of an edge is the name of a theorem that was read."""
+        return isinstance(name, str) and name in self.ids
+
+
+def _heading_and_content(text: str) -> tuple[str, str]:
+    """Return the heading of an insight's text, '' without one, and what follows it."""
+    content = text.strip()
+    if not content.startswith("# "):
+        return "", content
+    heading, _, content = content.partition("\n")
+    return heading[2:].strip(), content.strip()
 
 
 def _object_in(file: Path) -> dict[str, Any]:
@@ -633,41 +689,51 @@ def _object_in(file: Path) -> dict[str, Any]:
 
 
 def _parts(file: Path) -> tuple[dict[str, Any], str]:
-    """The front matter of a file, and what follows it. Raises InvalidInput where it is
-    no YAML of plain members.
+    """Return the front matter of a file, and what follows it.
+
+    Raises:
+        InvalidInput: It is no YAML of plain members.
     """
     import yaml  # type: ignore[import-untyped]
 
     text = read_file(file).decode("utf-8", "replace").replace("\r\n", "\n")
-    parts = text.split("\n---\n", 1)
+    front, separator, rest = text.partition("\n---\n")
+    may_repeat = "&" in front and "*" in front
     if (
         not text.startswith("---\n")
-        or len(parts) < 2
-        or len(parts[0]) > _FRONT_CHARACTERS
-        or ("&" in parts[0] and "*" in parts[0])
+        or not separator
+        or len(front) > _FRONT_CHARACTERS
+        or may_repeat
     ):
         raise InvalidInput(
             "got a file without front matter; allowed is one that begins with --- and"
             " members, and ---"
         )
     try:
-        front = yaml.load(parts[0].removeprefix("---\n"), Loader=yaml.SafeLoader)
+        members = yaml.load(front.removeprefix("---\n"), Loader=yaml.SafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InvalidInput(
             f"got front matter that is no YAML: {str(error)[:100]}"
         ) from error
-    if not isinstance(front, dict) or not all(isinstance(name, str) for name in front):
+    if not isinstance(members, dict) or not all(
+        isinstance(name, str) for name in members
+    ):
         raise InvalidInput(
             "got front matter without members; allowed are lines such as category:"
             " pitfalls"
         )
-    return front, parts[1]
+    return members, rest
 
 
 def _texts(value: Any) -> list[str]:
+    """Return a list of texts; of nothing none.
+
+    Raises:
+        InvalidInput: It is no list.
+    """
     if not isinstance(value or [], list):
         raise InvalidInput(f"got {value!r:.60}; allowed is a list of texts")
-    return [str(one) for one in value or ()]
+    return [str(text) for text in value or ()]
 
 
 def _number(value: Any) -> float:
@@ -678,8 +744,10 @@ def _number(value: Any) -> float:
 
 
 def _time(value: Any) -> int:
-    """A time in µs UTC; one without a zone is taken as UTC. Raises InvalidInput for
-    what is no time.
+    """Return a time in µs UTC; one without a zone is taken as UTC.
+
+    Raises:
+        InvalidInput: It is no time.
     """
     text = str(value or _NO_DATE).replace(" ", "T")
     return to_microseconds(

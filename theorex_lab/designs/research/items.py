@@ -14,46 +14,42 @@ from theorex_lab.journal.event import Event, encode
 from theorex_lab.memory.contract import OPTION_KEY, EvidenceRun, ItemKind, ItemText
 
 _DOMAIN_CHARACTERS = 30
+_DOMAIN_LINE_CHARACTERS = 200
 _RECORD_CHARACTERS = 2_000  # of a record that are searched
 
 
 def domain_slug(domain: str) -> str:
-    """The name of a domain's folder: lower case, what is no word a `_`, 30 characters;
-    `general` without one.
+    """Return the name of a domain's folder; `general` without a domain.
+
+    It is in lower case, `_` for what is no word, of up to 30 characters.
 
     >>> domain_slug("Concentration bounds!"), domain_slug("")
     ('concentration_bounds', 'general')
     """
-    return (
-        re.sub(r"\W+", "_", domain.lower()).strip("_")[:_DOMAIN_CHARACTERS].strip("_")
-        or GENERAL
-    )
+    slug = re.sub(r"\W+", "_", domain.lower()).strip("_")
+    return slug[:_DOMAIN_CHARACTERS].strip("_") or GENERAL
 
 
 def record_id_of(project: str, key: str) -> str:
-    """The id of the record with this key in a project: a key has one record, whoever
-    writes it and however often.
+    """Return the id of the record with this key in a project.
+
+    A key has one record, whoever writes it and however often.
     """
     return f"rec_{sha256(encode([project, key]).encode()).hexdigest()[:24]}"
 
 
 def skill_id_of(name: str) -> str:
-    """The id of the skill of this name."""
+    """Return the id of the skill of this name."""
     return f"skill_{sha256(name.encode()).hexdigest()[:24]}"
 
 
 def _record(event: Event) -> Iterable[ItemText]:
     body = event.body
-    value = (
-        body["value"]
-        if isinstance(body["value"], str)
-        else encode({"": body["value"]})[4:-1]
-    )
-    yield ItemText(
-        body["record_id"],
-        f"{body['key']}: {value[:_RECORD_CHARACTERS]}",
-        tuple(body["tags"]),
-    )
+    value = body["value"]
+    if not isinstance(value, str):
+        value = encode({"": value})[4:-1]  # the JSON of the value alone
+    text = f"{body['key']}: {value[:_RECORD_CHARACTERS]}"
+    yield ItemText(body["record_id"], text, tuple(body["tags"]))
 
 
 def _theorem(event: Event) -> Iterable[ItemText]:
@@ -66,7 +62,7 @@ def _theorem(event: Event) -> Iterable[ItemText]:
 
 
 def insight_text(title: str, content: str) -> str:
-    """An insight in words: its title, unless the content says it, and its content.
+    """Return an insight in words: its title, unless the content says it, and its content.
 
     >>> insight_text("Use Hoeffding", "It gives the rate.")
     'Use Hoeffding: It gives the rate.'
@@ -113,8 +109,9 @@ SKILL = ItemKind(
 
 
 def skill_runs(event: Event) -> Iterable[EvidenceRun]:
-    """What a session's outcome tells of a skill that it was given: in its domain, and
-    wherever it was.
+    """Yield what a session's outcome tells of a skill that it was given.
+
+    It tells it in the session's domain, and wherever the skill was given.
     """
     body = event.body
     if body["source"] != "import":
@@ -123,15 +120,13 @@ def skill_runs(event: Event) -> Iterable[EvidenceRun]:
 
 
 def checked_domain(domain: str) -> str:
-    """A domain as it is kept: one line of up to 200 characters. Raises InvalidInput for
-    anything else.
+    """Return a domain as it is kept.
+
+    Raises:
+        InvalidInput: It is not one line of up to 200 characters.
     """
-    if (
-        not isinstance(domain, str)
-        or len(domain) > 200
-        or "\n" in domain
-        or "\0" in domain
-    ):
+    is_line = isinstance(domain, str) and "\n" not in domain and "\0" not in domain
+    if not is_line or len(domain) > _DOMAIN_LINE_CHARACTERS:
         raise InvalidInput(
             f"got the domain {domain!r:.100}; allowed is one line of up to 200 characters"
         )

@@ -1,10 +1,11 @@
-"""Which theorems a new one will probably use: those that statements like it use, those
-like it, those that much uses.
+"""Suggest which theorems a new one will probably use: those that statements like it use,
+those like it, those that much uses.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,8 @@ from theorex_lab.memory.contract import Home
 
 Floats = NDArray[np.float64]
 _GRAMS = 3  # signs in a row, at most
-_NEAREST, _SHARPNESS = (
-    150,
-    3.0,
-)  # neighbours that vote, and how much more a nearer one says
+_NEAREST = 150  # neighbours that vote
+_SHARPNESS = 3.0  # how much more a nearer one says
 # Of likeness the share of comments; of a neighbour the part that ages, by the theorem;
 # weights of the premise's own likeness, of use of late.
 _COMMENTS = 0.23
@@ -29,54 +28,55 @@ _LATELY = 0.1
 
 
 def signs_of(statement: str) -> list[str]:
-    """A statement's signs, and up to three of them in a row: in mathematics a sign is a
-    word.
+    """Return a statement's signs, and up to three of them in a row.
+
+    In mathematics a sign is a word.
 
     >>> signs_of("a =< b")
     ['a', '=<', 'b', 'a =<', '=< b', 'a =< b']
     """
     words = statement.split()
-    return [
-        " ".join(words[at : at + size])
-        for size in range(1, _GRAMS + 1)
-        for at in range(len(words) - size + 1)
-    ]
+    signs = []
+    for size in range(1, _GRAMS + 1):
+        for start in range(len(words) - size + 1):
+            signs.append(" ".join(words[start : start + size]))
+    return signs
 
 
 class _Texts:
-    """Texts as signs, and how like each is to another: the cosine with rare signs
-    weighing more (tf-idf), the likest 1.
+    """Compare texts by their signs: the cosine in which rare signs weigh more (tf-idf).
+
+    The likest text has the likeness 1.
     """
 
     def __init__(self) -> None:
-        self._postings: dict[
-            str, list[tuple[int, float]]
-        ] = {}  # by sign: number of a text, and its weight there
+        # By sign: the number of each text that holds it, and its weight there.
+        self._postings: dict[str, list[tuple[int, float]]] = {}
         self._lengths: list[float] = []
 
     def add(self, signs: Iterable[str]) -> None:
-        counts = Counter(signs)
-        for sign, count in counts.items():
-            self._postings.setdefault(sign, []).append(
-                (len(self._lengths), 1 + math.log(count))
-            )
-        self._lengths.append(
-            math.sqrt(sum((1 + math.log(count)) ** 2 for count in counts.values()))
-        )
+        """Add a text under the next number."""
+        number = len(self._lengths)
+        weights = {sign: 1 + math.log(n) for sign, n in Counter(signs).items()}
+        for sign, weight in weights.items():
+            self._postings.setdefault(sign, []).append((number, weight))
+        squares = sum(weight**2 for weight in weights.values())
+        self._lengths.append(math.sqrt(squares))
 
     def likeness(self, signs: Iterable[str]) -> Floats:
-        n = len(self._lengths)
-        found = np.zeros(n)
+        """Return how like each text is to one with these signs, 0..1."""
+        n_texts = len(self._lengths)
+        products = np.zeros(n_texts)
         for sign, count in Counter(signs).items():
-            if held := self._postings.get(sign):
-                rows = np.array(held)
-                found[rows[:, 0].astype(np.int64)] += (
-                    rows[:, 1]
-                    * (1 + math.log(count))
-                    * math.log((n + 1) / len(held)) ** 2
-                )
-        found /= np.maximum(np.array(self._lengths), 1e-9)
-        return found / max(float(found.max(initial=0.0)), 1e-9)
+            postings = self._postings.get(sign)
+            if not postings:
+                continue
+            table = np.array(postings)
+            numbers = table[:, 0].astype(np.int64)
+            rarity = math.log((n_texts + 1) / len(postings))
+            products[numbers] += table[:, 1] * (1 + math.log(count)) * rarity**2
+        products /= np.maximum(np.array(self._lengths), 1e-9)
+        return products / max(float(products.max(initial=0.0)), 1e-9)
 
 
 class PremiseIndex:
@@ -109,69 +109,77 @@ class PremiseIndex:
         self._used.append(list(used))
 
     def uses(self) -> Floats:
-        """How often each theorem is used."""
-        return np.bincount(
-            [number for used in self._used for number in used], minlength=len(self)
-        ).astype(float)
+        """Return how often each theorem is used."""
+        numbers = list(chain.from_iterable(self._used))
+        return np.bincount(numbers, minlength=len(self)).astype(float)
 
     def likeness(self, statement: str, comment: str = "") -> Floats:
-        """How like each theorem is to a statement, and its comment, 0..1."""
-        like = self._statements.likeness(signs_of(statement))
-        return (
-            (1 - _COMMENTS) * like
-            + _COMMENTS * self._comments.likeness(signs_of(comment.lower()))
-            if comment
-            else like
-        )
+        """Return how like each theorem is to a statement, and its comment, 0..1."""
+        by_statement = self._statements.likeness(signs_of(statement))
+        if not comment:
+            return by_statement
+        by_comment = self._comments.likeness(signs_of(comment.lower()))
+        return (1 - _COMMENTS) * by_statement + _COMMENTS * by_comment
 
     def votes(self, statement: str, comment: str = "") -> Floats:
-        """How much theorems like this one use each, 0..1: those told of late, which it
-        probably belongs to, count more.
+        """Return how much theorems like this one use each, 0..1.
+
+        Those told recently count more: it probably belongs to them.
         """
-        late = _AGEING ** np.arange(len(self) - 1, -1, -1.0)
         votes = np.zeros(len(self))
-        like = self.likeness(statement, comment) * (1 - _AGED + _AGED * late)
-        for neighbour in np.argsort(-like, kind="stable")[:_NEAREST].tolist():
-            votes[self._used[neighbour]] += like[neighbour] ** _SHARPNESS
+        ageing = 1 - _AGED + _AGED * self._recency()
+        likeness = self.likeness(statement, comment) * ageing
+        nearest = np.argsort(-likeness, kind="stable")[:_NEAREST]
+        for neighbour in nearest.tolist():
+            votes[self._used[neighbour]] += likeness[neighbour] ** _SHARPNESS
         return votes / max(float(votes.max(initial=0.0)), 1e-9)
+
+    def _recency(self) -> Floats:
+        """Return 1 for the theorem that was told last, less for each before it."""
+        recency: Floats = _AGEING ** np.arange(len(self) - 1, -1, -1.0)
+        return recency
 
     def suggest(
         self, statement: str, k: int = 10, comment: str = ""
     ) -> list[tuple[int, float]]:
-        """The numbers of the k theorems that one with this statement will most probably
-        use, with their scores, best first.
+        """Return the k theorems that one with this statement will most probably use.
+
+        Each is a number with its score; the best comes first.
         """
-        late = _AGEING ** np.arange(len(self) - 1, -1, -1.0)
         scores = (
             self.votes(statement, comment)
             + _OWN * self.likeness(statement, comment)
-            + _LATELY * late
+            + _LATELY * self._recency()
         )
-        return [
-            (number, float(scores[number]))
-            for number in np.argsort(-scores, kind="stable")[:k].tolist()
-        ]
+        order = np.argsort(-scores, kind="stable")[:k].tolist()
+        return [(number, float(scores[number])) for number in order]
 
 
 def suggest_premises(
     home: Home, statement: str, k: int = 10, *, domain: str | None = None
 ) -> list[tuple[KnowledgeNode, float]]:
-    """The k theorems of a domain, or of any, that a new one will most probably use,
-    each with its score, best first.
+    """Return the k theorems that a new one will most probably use, best first.
+
+    Args:
+        home: Where they are kept.
+        statement: What the new one says.
+        k: How many at most.
+        domain: Only of this domain; default: of any.
+
+    Returns:
+        Each theorem with its score.
     """
     with home.views.reading(Theorems) as view:
-        rows = view.chosen(home, domain)
-        place = {row: number for number, row in enumerate(rows.tolist())}
-        used: list[list[int]] = [[] for _ in place]
-        links = view.links["relation"] == RELATIONS.index("uses")
-        for start, end in zip(
-            view.links["start"][links].tolist(),
-            view.links["end"][links].tolist(),
-            strict=True,
-        ):
-            if start in place and end in place:
-                used[place[start]].append(place[end])
-        nodes = [view.node(row) for row in place]
+        rows = view.chosen(home, domain).tolist()
+        numbers = {row: number for number, row in enumerate(rows)}
+        used: list[list[int]] = [[] for _ in rows]
+        is_use = view.links["relation"] == RELATIONS.index("uses")
+        starts = view.links["start"][is_use].tolist()
+        ends = view.links["end"][is_use].tolist()
+        for start, end in zip(starts, ends, strict=True):
+            if start in numbers and end in numbers:
+                used[numbers[start]].append(numbers[end])
+        nodes = [view.node(row) for row in rows]
     index = PremiseIndex()
     for node, premises in zip(nodes, used, strict=True):
         index.add(node.formal_statement, premises)

@@ -1,4 +1,4 @@
-"""Graphs of theorems that others published, as theorems and links: LaTeX blueprints,
+"""Read graphs of theorems that others published, as theorems and links: LaTeX blueprints,
 Metamath, equational theories.
 
 Nothing is extracted to disk, and nothing is read beyond what such a file may hold.
@@ -10,8 +10,9 @@ import json
 import re
 import tarfile
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 from zlib import error as zlib_error
 
 import numpy as np
@@ -40,8 +41,14 @@ Link = tuple[str, str, str]  # name, name, relation
 
 
 class ReadTheorems(NamedTuple):
-    """What files hold. domain: as it may be called.  comments: by name, what is said of
-    a theorem beside its statement.
+    """Hold what files tell of theorems.
+
+    Attributes:
+        domain: As it may be called.
+        nodes: The theorems.
+        links: The links between them.
+        problems: What could not be read.
+        comments: By name, what is said of a theorem beside its statement.
     """
 
     domain: str
@@ -52,227 +59,280 @@ class ReadTheorems(NamedTuple):
 
 
 def read_theorems(path: Path | str) -> ReadTheorems:
-    """The theorems of a LaTeX blueprint (a folder of .tex or a .tar.gz of them), a
-    Metamath file, or a folder of equational theories.
+    """Return the theorems of a file or a folder.
 
-    Raises InvalidInput for anything else, and for what is larger than such files are.
+    It is a LaTeX blueprint (a folder of .tex or a .tar.gz of them), a Metamath file, or
+    a folder of equational theories.
+
+    Raises:
+        InvalidInput: It is anything else, or larger than such files are.
     """
-    place = Path(path)
-    if (place / "equations.txt").is_file():
-        return equational(place)
-    if place.name.removesuffix(".gz").endswith(".mm"):
-        return metamath(_text(place), place.name.partition(".")[0])
-    if packed := (
-        [*place.glob("*.tar.gz")]
-        if place.is_dir()
-        else [place] * place.name.endswith((".tar.gz", ".tgz"))
-    ):
-        return blueprint(_members(packed[0]), place.name.partition(".")[0])
-    if texts := (
-        [*place.rglob("*.tex")]
-        if place.is_dir()
-        else [place] * (place.suffix == ".tex")
-    ):
-        return blueprint(
-            ((file.name, _inside(place, file)) for file in sorted(texts)[:_MOST_FILES]),
-            place.stem,
-        )
-    if place.is_dir() and (files := [*place.glob("*.mm"), *place.glob("*.mm.gz")]):
-        return metamath(_text(files[0]), place.name)
+    source = Path(path)
+    if (source / "equations.txt").is_file():
+        return equational(source)
+    name = source.name.partition(".")[0]
+    if source.name.removesuffix(".gz").endswith(".mm"):
+        return metamath(_text(source), name)
+    archives = _files(source, ["*.tar.gz"], (".tar.gz", ".tgz"))
+    if archives:
+        return blueprint(_members(archives[0]), name)
+    if source.is_dir():
+        texts = [*source.rglob("*.tex")]
+    else:
+        texts = [source] if source.suffix == ".tex" else []
+    if texts:
+        chosen = sorted(texts)[:_MOST_FILES]
+        named_texts = ((file.name, _inside(source, file)) for file in chosen)
+        return blueprint(named_texts, source.stem)
+    databases = _files(source, ["*.mm", "*.mm.gz"], ())
+    if databases:
+        return metamath(_text(databases[0]), source.name)
     raise InvalidInput(
         f"got {path}, which holds no theorems; allowed are .tex, .mm, and a folder with"
         " equations.txt"
     )
 
 
+def _files(source: Path, patterns: list[str], endings: tuple[str, ...]) -> list[Path]:
+    """Return the files of a folder by patterns, or the file itself by its ending."""
+    if not source.is_dir():
+        return [source] if source.name.endswith(endings) else []
+    files: list[Path] = []
+    for pattern in patterns:
+        files += source.glob(pattern)
+    return files
+
+
 def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
-    r"""The statements of LaTeX texts with their \uses: of the statement and of the
-    proofs that follow it.
+    r"""Return the statements of LaTeX texts with their \uses.
 
-    A name is the label of the whole; what cites a label within it, such as an
-    equation's, uses the statement that holds it.
+    They are those of the statement and of the proofs that follow it. A name is the
+    label of the whole; what cites a label within it, such as an equation's, uses the
+    statement that holds it.
 
-    >>> lemma = r"\begin{lemma}\label{a}A\end{lemma}"
-    >>> theorem = r"\begin{theorem}\label{b}B\end{theorem}"
-    >>> text = lemma + theorem + r"\begin{proof}\uses{a}C\end{proof}"
+    >>> text = (
+    ...     r"\begin{lemma}\label{a}A\end{lemma} "
+    ...     r"\begin{theorem}\label{b}B\end{theorem}\begin{proof}\uses{a}C\end{proof}"
+    ... )
     >>> blueprint([("one.tex", text)], "x").links
     [('b', 'a', 'uses')]
-    """  # noqa: E501
-    nodes = list[Node]()
-    uses = list[tuple[str, str]]()
-    holder = dict[str, str]()
-    problems = list[str]()
+    """
+    reader = _BlueprintReader()
     for file, text in texts:
+        reader.read(file, text)
+    return ReadTheorems(domain, reader.nodes, reader.links(), reader.problems, {})
+
+
+class _BlueprintReader:
+    """Read the files of a blueprint one after the other.
+
+    Attributes:
+        nodes: The statements, in their order.
+        problems: What could not be read.
+    """
+
+    def __init__(self) -> None:
+        self.nodes = list[Node]()
+        self.problems = list[str]()
+        self._uses = list[tuple[str, str]]()
+        self._holders = dict[str, str]()  # by label, the statement that holds it
+
+    def read(self, file: str, text: str) -> None:
+        """Read a file: its statements, and what they and their proofs use."""
         current = ""
-        kept = _COMMENT.sub("", text)
-        for kind, title, body in _ENVIRONMENT.findall(kept):
-            labels = _LABEL.findall(body)
+        for kind, title, body in _ENVIRONMENT.findall(_COMMENT.sub("", text)):
             if kind != "proof":
-                current = labels[0] if labels else ""
-                if not current or current in holder:
-                    problems.append(
-                        f"{file}: a {kind}"
-                        f" {'named ' + current + ' again' if current else 'without a label'}"
-                    )
-                    current = ""
-                    continue
-                tags = (kind, *(["formalized"] if r"\leanok" in body else []))
-                statement = " ".join(_SIGNS.sub(" ", body).split())
-                nodes.append(
-                    (
-                        current,
-                        f"{title}: {statement}" if title else statement or current,
-                        tags,
-                    )
-                )
+                current = self._statement(file, kind, title, body)
             if current:
-                holder |= dict.fromkeys(labels, current)
-                uses += [
-                    (current, cited.strip())
-                    for listed in _USES.findall(body)
-                    for cited in listed.split(",")
-                    if cited.strip()
-                ]
-    links = [(start, holder.get(cited, cited), "uses") for start, cited in uses]
-    return ReadTheorems(domain, nodes, links, problems, {})
+                self._cite(current, body)
+
+    def links(self) -> list[Link]:
+        """Return the links: who uses the statement that holds a label."""
+        return [
+            (start, self._holders.get(cited, cited), "uses")
+            for start, cited in self._uses
+        ]
+
+    def _statement(self, file: str, kind: str, title: str, body: str) -> str:
+        """Keep a statement; return its name, '' for one that has none of its own."""
+        label = next(iter(_LABEL.findall(body)), "")
+        if not label:
+            self.problems.append(f"{file}: a {kind} without a label")
+            return ""
+        if label in self._holders:
+            self.problems.append(f"{file}: a {kind} named {label} again")
+            return ""
+        statement = " ".join(_SIGNS.sub(" ", body).split())
+        text = f"{title}: {statement}" if title else statement or label
+        tags = (kind, "formalized") if r"\leanok" in body else (kind,)
+        self.nodes.append((label, text, tags))
+        return label
+
+    def _cite(self, name: str, body: str) -> None:
+        """Note the labels that a part of a statement holds, and those that it uses."""
+        self._holders |= dict.fromkeys(_LABEL.findall(body), name)
+        for names in _USES.findall(body):
+            for cited in names.split(","):
+                if cited.strip():
+                    self._uses.append((name, cited.strip()))
 
 
 def metamath(text: str, domain: str) -> ReadTheorems:
-    """The assertions that begin with |- of a Metamath file: hypotheses and statement,
-    the comment before, what a proof names.
+    """Return the assertions that begin with |- of a Metamath file.
 
-    >>> found = metamath(
+    Each has its hypotheses and its statement, the comment before it, and what its proof
+    names.
+
+    >>> theorems = metamath(
     ...     "one $a |- 1 $. $( From one. $) two $p |- 2 $= ( one ) A $.", "x"
     ... )
-    >>> found.links, found.comments["two"]
+    >>> theorems.links, theorems.comments["two"]
     ([('two', 'one', 'uses')], 'From one.')
     """
+    theorems = ReadTheorems(domain, [], [], [], {})
     nodes = dict[str, Node]()
-    links = list[Link]()
-    comments = dict[str, str]()
-    scopes = [list[str]()]
+    scopes = [list[str]()]  # the hypotheses of each block that is open
     comment = ""
-    for said, opened, ended, label, kind, body in _METAMATH.findall(text):
-        if opened:
+    for next_comment, opening, closing, label, kind, body in _METAMATH.findall(text):
+        statement, _, proof = body.partition("$=")
+        assertion = " ".join(statement.split())
+        if opening:
             scopes.append([])
-        elif ended:
+        elif closing:
+            # The outermost block is emptied, never closed.
             scopes[-1:] = [] if len(scopes) > 1 else [[]]
-        elif kind:
-            statement, _, proof = body.partition("$=")
-            whole = " ".join(statement.split())
-            if kind == "e":
-                scopes[-1].append(whole)
-            elif whole.startswith("|-"):
-                given = [hypothesis for scope in scopes for hypothesis in scope]
-                nodes[label] = (
-                    label,
-                    " & ".join(given) + (" => " if given else "") + whole,
-                    ("theorem" if kind == "p" else "axiom",),
-                )
-                comments[label] = " ".join(comment.split())
-                named = (
-                    proof[proof.find("(") + 1 : proof.find(")")].split()
-                    if "(" in proof
-                    else proof.split()
-                )
-                links += [
-                    (label, premise, "uses")
-                    for premise in dict.fromkeys(named)
-                    if premise in nodes
-                ]
-        comment = said
-    return ReadTheorems(domain, [*nodes.values()], links, [], comments)
+        elif kind == "e":
+            scopes[-1].append(assertion)
+        elif kind and assertion.startswith("|-"):
+            nodes[label] = _assertion(label, kind, assertion, scopes)
+            theorems.comments[label] = " ".join(comment.split())
+            premises = [name for name in _named_in_proof(proof) if name in nodes]
+            theorems.links.extend((label, premise, "uses") for premise in premises)
+        comment = next_comment
+    theorems.nodes.extend(nodes.values())
+    return theorems
+
+
+def _assertion(label: str, kind: str, assertion: str, scopes: list[list[str]]) -> Node:
+    """Return an assertion with the hypotheses of the blocks around it."""
+    hypotheses = list(chain.from_iterable(scopes))
+    if hypotheses:
+        assertion = f"{' & '.join(hypotheses)} => {assertion}"
+    return label, assertion, ("theorem" if kind == "p" else "axiom",)
+
+
+def _named_in_proof(proof: str) -> list[str]:
+    """Return the labels that a proof names, each once."""
+    if "(" in proof:  # a compressed proof lists them between parentheses
+        proof = proof[proof.find("(") + 1 : proof.find(")")]
+    return list(dict.fromkeys(proof.split()))
 
 
 def equational(folder: Path) -> ReadTheorems:
-    """The laws of equations.txt, a line each, and which implies which, by
-    full_entries.json (or its .gz).
+    """Return the laws of equations.txt, a line each, and which implies which.
+
+    The implications are those of full_entries.json (or its .gz).
     """
-    nodes, starts, ends, free = _laws(folder)
+    laws, starts, ends, unconditional = _laws(folder)
     tags: dict[bool, tuple[str, ...]] = {False: (), True: (UNCONDITIONAL,)}
-    found = [
-        (f"Equation{number + 1}", law, tags[number in free])
-        for number, law in enumerate(nodes)
+    nodes = [
+        (_equation(number), law, tags[number in unconditional])
+        for number, law in enumerate(laws)
     ]
-    pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-    return ReadTheorems(
-        folder.name,
-        found,
-        [(found[a][0], found[b][0], "generalizes") for a, b in pairs],
-        [],
-        {},
-    )
+    links = [
+        (_equation(start), _equation(end), "generalizes")
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+    return ReadTheorems(folder.name, nodes, links, [], {})
+
+
+def _equation(number: int) -> str:
+    """Return the name of a law by its number from 0."""
+    return f"Equation{number + 1}"
 
 
 def closure_of_theories(folder: Path) -> Closure:
-    """What follows from which of the laws of such a folder; nothing is remembered of
-    it.
+    """Return what follows from which of the laws of such a folder.
+
+    Nothing is remembered of it.
     """
-    nodes, starts, ends, free = _laws(folder)
-    return closed(
-        [f"Equation{number + 1}" for number in range(len(nodes))], starts, ends, free
-    )
+    laws, starts, ends, unconditional = _laws(folder)
+    names = [_equation(number) for number in range(len(laws))]
+    return closed(names, starts, ends, unconditional)
 
 
 def _laws(folder: Path) -> tuple[list[str], Ints, Ints, list[int]]:
-    """The laws, the numbers (from 0) of those that imply and are implied, in all
-    magmas, and of those that always hold.
+    """Return the laws and what implies what in all magmas.
+
+    Returns:
+        The laws; the numbers (from 0) of those that imply, and of those that they
+        imply; the numbers of those that always hold.
+
+    Raises:
+        InvalidInput: The folder lacks a file, or a file is broken.
     """
-    file = next(
-        (
-            file
-            for name in ("full_entries.json", "full_entries.json.gz")
-            if (file := folder / name).is_file()
-        ),
-        None,
-    )
-    if file is None or not (folder / "equations.txt").is_file():
+    entries_file = folder / "full_entries.json"
+    if not entries_file.is_file():
+        entries_file = folder / "full_entries.json.gz"
+    if not entries_file.is_file() or not (folder / "equations.txt").is_file():
         raise InvalidInput(
             f"got {folder}, which lacks equations.txt or full_entries.json; set"
             " THEOREX_DATA, or give the folder"
         )
     laws = _text(folder / "equations.txt").splitlines()
-    pairs = dict[tuple[int, int], None]()
-    free = dict[int, None]()
     try:
-        for entry in json.loads(_text(file)):
-            variant = entry["variant"]
-            implied = variant.get("implication")
-            if implied and not implied["finite"]:
-                ends = (
-                    _number(implied["lhs"], len(laws)),
-                    _number(implied["rhs"], len(laws)),
-                )
-                pairs |= {ends: None} if None not in ends and ends[0] != ends[1] else {}  # type: ignore[dict-item]
-            elif (
-                always := _number(variant.get("unconditional", ""), len(laws))
-            ) is not None:
-                free[always] = None
+        entries = json.loads(_text(entries_file))
+        pairs, unconditional = _implications(entries, len(laws))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInput(
-            f"got {file}, which lists no implications ({error!r:.100}); allowed is"
-            " full_entries.json"
+            f"got {entries_file}, which lists no implications ({error!r:.100}); allowed"
+            " is full_entries.json"
         ) from error
-    both = np.array([*pairs], np.int64).reshape(-1, 2)
-    return laws, both[:, 0], both[:, 1], [*free]
+    table = np.array(pairs, np.int64).reshape(-1, 2)
+    return laws, table[:, 0], table[:, 1], unconditional
+
+
+def _implications(entries: Any, n_laws: int) -> tuple[list[tuple[int, int]], list[int]]:
+    """Return which law implies which, and which always hold, each once."""
+    pairs = dict[tuple[int, int], None]()
+    unconditional = dict[int, None]()
+    for entry in entries:
+        variant = entry["variant"]
+        implied = variant.get("implication")
+        if implied and not implied["finite"]:
+            start = _number(implied["lhs"], n_laws)
+            end = _number(implied["rhs"], n_laws)
+            if start is not None and end is not None and start != end:
+                pairs[start, end] = None
+        else:
+            number = _number(variant.get("unconditional", ""), n_laws)
+            if number is not None:
+                unconditional[number] = None
+    return [*pairs], [*unconditional]
 
 
 def _number(name: str, most: int) -> int | None:
-    found = _EQUATION.fullmatch(name)
-    return int(found[1]) - 1 if found and 1 <= int(found[1]) <= most else None
+    """Return the number (from 0) of a law by its name; None where there is none."""
+    match = _EQUATION.fullmatch(name)
+    if match is None or not 1 <= int(match[1]) <= most:
+        return None
+    return int(match[1]) - 1
 
 
 def _text(path: Path) -> str:
-    """A text file, unpacked where it ends in .gz. Raises InvalidInput for one that is
-    broken or too large.
+    """Return a text file, unpacked where it ends in .gz.
+
+    Raises:
+        InvalidInput: It is broken or too large.
     """
     with open_file(path) as file:
-        return _decoded(
-            gzip.GzipFile(fileobj=file) if path.name.endswith(".gz") else file, path
-        )
+        if path.name.endswith(".gz"):
+            return _decoded(gzip.GzipFile(fileobj=file), path)
+        return _decoded(file, path)
 
 
 def _inside(folder: Path, file: Path) -> str:
+    """Return the text of a file, which has to stand inside the folder."""
     if folder.is_dir():
         check_inside(folder, file)
     return _text(file)
@@ -283,6 +343,11 @@ def _decoded(file: IO[bytes] | gzip.GzipFile, path: Path | str) -> str:
 
 
 def _bytes(file: IO[bytes] | gzip.GzipFile, path: Path | str) -> bytes:
+    """Return what a file holds.
+
+    Raises:
+        InvalidInput: It is damaged or too large.
+    """
     try:
         data = file.read(_MOST_BYTES + 1)
     except (OSError, EOFError, zlib_error) as error:
@@ -297,20 +362,20 @@ def _bytes(file: IO[bytes] | gzip.GzipFile, path: Path | str) -> bytes:
 
 
 def _members(path: Path) -> Iterator[tuple[str, str]]:
-    """The .tex files of an archive, by name, in their order; what it says of folders
-    and links counts for nothing.
+    """Yield the .tex files of an archive, by name, in their order.
+
+    What it says of folders and links counts for nothing.
     """
     with open_file(path) as packed:
         unpacked = io.BytesIO(_bytes(gzip.GzipFile(fileobj=packed), path))
     try:
         with tarfile.open(fileobj=unpacked) as archive:
-            for member in [
-                one
-                for one in archive.getmembers()[:_MOST_FILES]
-                if one.isfile() and one.name.endswith(".tex")
-            ]:
-                if (held := archive.extractfile(member)) is not None:
-                    yield member.name, _decoded(held, member.name)
+            for member in archive.getmembers()[:_MOST_FILES]:
+                if not member.isfile() or not member.name.endswith(".tex"):
+                    continue
+                file = archive.extractfile(member)
+                if file is not None:
+                    yield member.name, _decoded(file, member.name)
     except tarfile.TarError as error:
         raise InvalidInput(
             f"got {path}, which is no archive ({error}); give a .tar.gz of .tex files"

@@ -654,12 +654,11 @@ def import_theorems(
         theorems[event.id] = event
     recorded = {event.id: event for event in home.journal.read(ids=[*theorems])}
     ids = {event.body["theorem_name"]: key for key, event in theorems.items()}
+    named_links = list(links)
+    unresolved = _unknown_names(named_links, ids)
     link_events = dict[str, Event]()
-    unresolved = dict[str, None]()
-    for start, end, relation in links:
-        unknown = [name for name in (start, end) if name not in ids]
-        unresolved |= dict.fromkeys(unknown)
-        if not unknown:
+    for start, end, relation in named_links:
+        if start in ids and end in ids:
             event = link_event(
                 home, ids[start], ids[end], relation, source=source, agent=agent
             )
@@ -673,8 +672,18 @@ def import_theorems(
         "links": len(new_links),
         "known": len(recorded) + len(recorded_links),
         "conflicts": _conflicts(recorded, theorems),
-        "unresolved": list(unresolved),
+        "unresolved": unresolved,
     }
+
+
+def _unknown_names(
+    links: Iterable[tuple[str, str, str]], ids: dict[str, str]
+) -> list[str]:
+    """Return the names at the ends of links that have no id, each once."""
+    names = dict[str, None]()
+    for start, end, _ in links:
+        names |= dict.fromkeys(name for name in (start, end) if name not in ids)
+    return list(names)
 
 
 def _conflicts(recorded: dict[str, Event], theorems: dict[str, Event]) -> list[str]:

@@ -37,21 +37,15 @@ def check_rows(
     counts: Counter[str] = Counter()
     try:
         with closing(connect_as_allowed(path)[0]) as connection:
-            found = [
-                row[0]
-                for row in connection.execute(
-                    f"PRAGMA integrity_check({_MOST_PROBLEMS})"
-                )
-            ]
-            problems += [f"{path}: {text}" for text in found if text != "ok"]
+            query = f"PRAGMA integrity_check({_MOST_PROBLEMS})"
+            for (text,) in connection.execute(query).fetchall():
+                if text != "ok":
+                    problems.append(f"{path}: {text}")
             for row in checked_rows(connection, path, problems):
                 counts[str(row[5])] += 1
-                stub = (
-                    json.loads(row[7])
-                    if row[5] in RAW_KINDS and '"archived":' in row[7]
-                    else {}
-                )
-                if segment := segment_of(stub):
+                stub = _stub_of(row)
+                segment = segment_of(stub)
+                if segment:
                     archived.setdefault(segment, {})[row[1]] = stub["sha256"]
     except (sqlite3.DatabaseError, UnicodeDecodeError, json.JSONDecodeError) as error:
         problems.append(f"{path}: {error}; {WAYS_OUT}")
@@ -59,6 +53,13 @@ def check_rows(
     for segment, hashes in archived.items():
         problems += check_segment(folder / segment, hashes)
     return problems, dict(counts)
+
+
+def _stub_of(row: tuple[Any, ...]) -> Any:
+    """Return the stub of a body that lies in a segment; {} for another body."""
+    if row[5] in RAW_KINDS and '"archived":' in row[7]:
+        return json.loads(row[7])
+    return {}
 
 
 def checked_rows(

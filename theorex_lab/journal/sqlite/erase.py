@@ -146,79 +146,96 @@ def _reached(
             "got nothing to erase by; give event ids, an agent, a text to match, or a"
             " project"
         )
-    known = (
-        "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM events)"
-        " ORDER BY value LIMIT 1"
-    )
-    for (missing,) in connection.execute(known, [json.dumps(list(chosen.ids))]):
-        raise InvalidInput(
-            f"got the event id {missing!r}, which is not in the journal; nothing was"
-            " erased"
-        )
+    _refuse_unknown(connection, chosen.ids)
     projects = journal.places().names_of(chosen.project) if chosen.project else []
-    is_chosen = _chooser(
-        chosen, Segments(journal.path.parent / ARCHIVE_FOLDER), projects
-    )
+    segments = Segments(journal.path.parent / ARCHIVE_FOLDER)
+    is_chosen = _chooser(chosen, segments, projects)
     reached: list[str] = []
-    seen: set[str] = set()
+    tree: set[str] = set()
     for row in connection.execute(
         "SELECT id, agent, session, kind, lineage, body FROM events ORDER BY seq"
     ):
         event_id, _, session, _, lineage, body = row
         # Parents stand before their children, so that one pass reaches the whole tree.
-        if is_chosen(*row) or (
-            lineage != "[]" and seen and not seen.isdisjoint(json.loads(lineage))
-        ):
-            seen.add(event_id)
-            # A release that left the session of an erased event alone may have erased
-            # it.
-            if session or not body.startswith(_ERASED):
-                reached.append(event_id)
+        if not is_chosen(*row) and not _is_derived(lineage, tree):
+            continue
+        tree.add(event_id)
+        # A release that left the session of an erased event alone may have erased it.
+        if session or not body.startswith(_ERASED):
+            reached.append(event_id)
     return reached
+
+
+def _refuse_unknown(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
+    """Raise InvalidInput for an event id that is not in the journal."""
+    query = (
+        "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM events)"
+        " ORDER BY value LIMIT 1"
+    )
+    for (missing,) in connection.execute(query, [json.dumps(list(ids))]):
+        raise InvalidInput(
+            f"got the event id {missing!r}, which is not in the journal; nothing was"
+            " erased"
+        )
+
+
+def _is_derived(lineage: str, ids: set[str]) -> bool:
+    """Return whether one of the events is in a lineage, which is a list in JSON."""
+    if lineage == "[]" or not ids:
+        return False
+    return not ids.isdisjoint(json.loads(lineage))
 
 
 def _chooser(
     chosen: EraseSelection, segments: Segments, projects: Sequence[str]
 ) -> Callable[..., bool]:
-    """Tells whether a row, `id` to `body`, is chosen itself. projects: the chosen one,
-    and those merged into it.
+    """Return what tells whether a row, `id` to `body`, is chosen itself.
+
+    Args:
+        chosen: What is erased by.
+        segments: The bodies that left the journal's file.
+        projects: The chosen project, and those merged into it.
     """
     ids = frozenset(chosen.ids)
     needle = encode(chosen.match)[1:-1] if chosen.match else None
 
-    def said(event_id: str, kind: str, body: str) -> str:
-        """What the event says, as JSON; a text of hexadecimal digits must not be found
-        in a hash.
-        """
-        if body.startswith(_ERASED):
-            return "{}"
-        is_stub = kind in RAW_KINDS and _ARCHIVED in body[:24]
-        segment = segment_of(json.loads(body)) if is_stub else None
-        return (
-            body if segment is None else encode(segments.body(segment, event_id) or {})
-        )
-
     def is_chosen(
         event_id: str, agent: str, session: str, kind: str, _lineage: str, body: str
     ) -> bool:
-        named = [event_id in ids] * bool(ids) + [agent == chosen.agent] * (
-            chosen.agent is not None
-        )
-        if not chosen.project and any(named):
-            return True
-        if chosen.project and not all(named):
+        conditions: list[bool] = []
+        if ids:
+            conditions.append(event_id in ids)
+        if chosen.agent is not None:
+            conditions.append(agent == chosen.agent)
+        if not chosen.project:
+            if any(conditions):
+                return True
+            if needle is None:
+                return False
+            text = _text_of(segments, event_id, kind, body)
+            return needle in text or needle in session
+        if not all(conditions):
             return False
-        text = (
-            said(event_id, kind, body) if needle is not None or chosen.project else ""
-        )
-        has_match = needle is not None and (needle in text or needle in session)
-        if chosen.project:
-            return (has_match or needle is None) and json.loads(text).get(
-                "project"
-            ) in projects
-        return has_match
+        text = _text_of(segments, event_id, kind, body)
+        if needle is not None and needle not in text and needle not in session:
+            return False
+        return json.loads(text).get("project") in projects
 
     return is_chosen
+
+
+def _text_of(segments: Segments, event_id: str, kind: str, body: str) -> str:
+    """Return what the event says, as JSON.
+
+    A text of hexadecimal digits must not be found in the hash of an erased body.
+    """
+    if body.startswith(_ERASED):
+        return "{}"
+    is_stub = kind in RAW_KINDS and _ARCHIVED in body[:24]
+    segment = segment_of(json.loads(body)) if is_stub else None
+    if segment is None:
+        return body
+    return encode(segments.body(segment, event_id) or {})
 
 
 def _erase(

@@ -63,16 +63,17 @@ def salvage(home: Path, *, aside: str, at: int) -> SalvageReport:
         database = drafts / DATABASE_FILE
         archive.mkdir(mode=FOLDER_MODE)
         with TemporaryDirectory(dir=drafts) as copies:
-            found = _SoundRows(home / DATABASE_FILE, Path(copies))
+            sound_rows = _SoundRows(home / DATABASE_FILE, Path(copies))
             make_database(
-                database, _without_lost(found.rows(), home / ARCHIVE_FOLDER, archive)
+                database,
+                _without_lost(sound_rows.rows(), home / ARCHIVE_FOLDER, archive),
             )
-        last = max(found.last_seq, newest_snapshot(str(home)))
-        kept, lost = _note_losses(
+        last = max(sound_rows.last_seq, newest_snapshot(str(home)))
+        n_events, lost = _note_losses(
             database, last, at, {"set_aside": aside, "problems": problems}
         )
         return SalvageReport(
-            kept, lost, str(put_in_place(home, drafts, aside)), problems
+            n_events, lost, str(put_in_place(home, drafts, aside)), problems
         )
 
 
@@ -109,7 +110,7 @@ class _SoundRows:
 
     def rows(self) -> Iterator[Row]:
         """The rows of the table of events that have their checksum."""
-        told: list[int] = []
+        last_seqs: list[int] = []
         with (
             suppress(sqlite3.DatabaseError),
             closing(sqlite3.connect(self._path)) as connection,
@@ -119,11 +120,11 @@ class _SoundRows:
             )  # else SQLite reads nothing of a file that was cut
             for query in ("SELECT count(*) FROM events", "SELECT max(seq) FROM events"):
                 with suppress(sqlite3.DatabaseError):
-                    told.append(
+                    last_seqs.append(
                         min(connection.execute(query).fetchone()[0] or 0, self._most)
                     )
-            self.last_seq = told[0] if told else 0
-            yield from _sound_rows(connection, max(told, default=self._most))
+            self.last_seq = last_seqs[0] if last_seqs else 0
+            yield from _sound_rows(connection, max(last_seqs, default=self._most))
 
 
 def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
@@ -152,20 +153,22 @@ def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterato
     """The rows, without those that stand for a body which cannot be read; segments that
     can be are put into `archive`.
     """
-    known: dict[str, dict[str, str]] = {}
+    hashes: dict[str, dict[str, str]] = {}  # by segment and event id
     for row in rows:
-        stub = (
-            json.loads(row[7])
-            if row[5] in RAW_KINDS and '"archived":' in row[7]
-            else {}
-        )
+        stub = {}
+        if row[5] in RAW_KINDS and '"archived":' in row[7]:
+            stub = json.loads(row[7])
         segment = segment_of(stub)
-        if segment is not None and segment not in known:
-            known[segment], path = {}, segments / Path(segment).name
+        if segment is None:
+            yield row
+            continue
+        if segment not in hashes:
+            hashes[segment] = {}
+            path = segments / Path(segment).name
             with suppress(CorruptJournal):
-                known[segment] = body_hashes(path)
+                hashes[segment] = body_hashes(path)
                 write_atomically(archive / path.name, path.read_bytes(), mode=0o400)
-        if segment is None or known[segment].get(row[1]) == stub["sha256"]:
+        if hashes[segment].get(row[1]) == stub["sha256"]:
             yield row
 
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from theorex_lab.journal.identity import Places
+    from theorex_lab.journal.places import Places
     from theorex_lab.journal.segments import Segments
 
 # These two and the table are made by `schema.sql`.
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x7E0_4E3
 SCHEMA_VERSION = 1
 _PAGE_ROWS = 5_000
+_KEYS_PER_QUERY = 500
 _PLACES_AFTER = 1_000  # events, after which what they say of projects is kept again
 
 INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -159,23 +160,27 @@ class SqliteJournal(Journal):
         self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
     ) -> list[Event]:
         """See `Journal`."""
-        found: list[Event] = []
-        for column, keys in (("seq", seqs), ("id", ids)):
-            for start in range(0, len(keys), 500):
-                part = [
-                    key if isinstance(key, str) else int(key)
-                    for key in keys[start : start + 500]
-                ]
-                marks = ",".join("?" * len(part))
-                found += self._select(f"WHERE {column} IN ({marks}) ORDER BY seq", part)
-        if seqs and len(found) < len(seqs):
-            here = {event.seq for event in found}
-            last = self.last_seq()
-            if lost := [
-                seq for seq in seqs if 1 <= seq <= last and int(seq) not in here
-            ]:
-                raise damaged(self._file, f"event {lost[0]} of {last} is not found")
-        return sorted(event for event in found if erased or not event.erased)
+        events: list[Event] = []
+        for start in range(0, len(seqs), _KEYS_PER_QUERY):
+            part = [int(seq) for seq in seqs[start : start + _KEYS_PER_QUERY]]
+            events += self._select_by("seq", part)
+        for start in range(0, len(ids), _KEYS_PER_QUERY):
+            events += self._select_by("id", ids[start : start + _KEYS_PER_QUERY])
+        if seqs and len(events) < len(seqs):
+            self._refuse_lost(seqs, {event.seq for event in events})
+        return sorted(event for event in events if erased or not event.erased)
+
+    def _select_by(self, column: str, keys: Sequence[int | str]) -> list[Event]:
+        """Return the events whose column is one of the keys, in journal order."""
+        marks = ",".join("?" * len(keys))
+        return self._select(f"WHERE {column} IN ({marks}) ORDER BY seq", keys)
+
+    def _refuse_lost(self, seqs: Sequence[int], read_seqs: set[int]) -> None:
+        """Raise CorruptJournal where a seq of the journal was not read."""
+        last = self.last_seq()
+        for seq in seqs:
+            if 1 <= seq <= last and int(seq) not in read_seqs:
+                raise damaged(self._file, f"event {seq} of {last} is not found")
 
     def tail(
         self,
@@ -190,37 +195,20 @@ class SqliteJournal(Journal):
         """See `Journal`. Read in pages: no read transaction stays open between them, so
         that a slow reader holds nobody up.
         """
-        # An event whose kind was damaged is of no known kind, and must be looked at
-        # like those that were asked for.
-        unwanted = (
-            [kind for kind in VERSIONS if kind not in kinds]
-            if kinds is not None
-            else []
-        )
-        condition = (
-            f"AND (kind IN ({','.join('?' * len(unwanted))})) IS NOT 1"
-            if unwanted
-            else ""
-        )
-        condition += (
-            " AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
-        )
+        condition, parameters = _tail_condition(kinds, lacking)
         last = self.last_seq() if upto is None else upto
         if projects is not None:
-            known = self.places()
-            projects = [known.current(project) for project in projects]
+            places = self.places()
+            projects = [places.current(project) for project in projects]
         self._expect_all(after, last)
+        where = (
+            f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}"
+        )
         while after < last:
-            where = (
-                f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT"
-                f" {_PAGE_ROWS}"
-            )
-            page = self._select(where, [after, last, *unwanted, *(lacking or ())])
-            yield from (
-                event
-                for event in page
-                if is_wanted(event, kinds, projects, erased=erased)
-            )
+            page = self._select(where, [after, last, *parameters])
+            for event in page:
+                if is_wanted(event, kinds, projects, erased=erased):
+                    yield event
             if len(page) < _PAGE_ROWS:
                 return
             after = page[-1].seq
@@ -257,30 +245,28 @@ class SqliteJournal(Journal):
 
     def places(self) -> Places:
         """See `Journal`: what was read of them before is read no more."""
-        from theorex_lab.journal.identity import KINDS
+        from theorex_lab.journal.places import KINDS
 
-        known = self._places or self._kept_places()
-        scanned = 0
+        places = self._places or self._kept_places()
+        n_scanned = 0
         last, event_id = self._row(
             "SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1"
         ) or (0, "")
-        if last > known.seq:
-            scanned = last - known.seq
+        if last > places.seq:
+            n_scanned = last - places.seq
             where = "WHERE seq > ? AND seq <= ? AND kind IN (?, ?, ?) ORDER BY seq"
-            rows = self._rows(where, [known.seq, last, *KINDS])
-            known = known.after((self._as_written(row) for row in rows), last, event_id)
-        self._places = known
-        if (
-            scanned > _PLACES_AFTER
-            and not self.read_only
-            and not self.connection().in_transaction
-        ):
+            rows = self._rows(where, [places.seq, last, *KINDS])
+            events = (self._as_written(row) for row in rows)
+            places = places.after(events, last, event_id)
+        self._places = places
+        may_write = not self.read_only and not self.connection().in_transaction
+        if n_scanned > _PLACES_AFTER and may_write:
             self.keep_places()
-        return known
+        return places
 
     def keep_places(self) -> None:
         """See `Journal`."""
-        from theorex_lab.journal.identity import write_cache
+        from theorex_lab.journal.places import write_cache
 
         write_cache(self._folder, self.places())
 
@@ -288,30 +274,32 @@ class SqliteJournal(Journal):
         """Remove what is kept of them: an event that said it was erased. Raises
         OSError.
         """
-        from theorex_lab.journal.identity import CACHE_FILE
+        from theorex_lab.journal.places import CACHE_FILE
 
         self._places = None
         with suppress(FileNotFoundError):
             os.remove(os.path.join(self._folder, CACHE_FILE))
 
-    def holds_places(self, known: Places) -> bool:
+    def holds_places(self, places: Places) -> bool:
         """Whether they were read from this journal."""
-        return self.event_id(known.seq) == known.event_id
+        return self.event_id(places.seq) == places.event_id
 
     def has_project(self, project: str) -> bool:
         """See `Journal`."""
-        known = (
+        query = (
             "SELECT 1 FROM events WHERE instr(body, ?) > 0 AND json_extract(body,"
             " '$.project') = ? LIMIT 1"
         )
-        return self._row(known, project, project) is not None
+        return self._row(query, project, project) is not None
 
     def _kept_places(self) -> Places:
         """Those that are kept beside the journal, where they are its own; else none."""
-        from theorex_lab.journal.identity import Places, read_cache
+        from theorex_lab.journal.places import Places, read_cache
 
-        kept = read_cache(self._folder)
-        return kept if kept is not None and self.holds_places(kept) else Places()
+        places = read_cache(self._folder)
+        if places is None or not self.holds_places(places):
+            return Places()
+        return places
 
     def check(self) -> tuple[list[str], dict[str, int]]:
         """See `sqlite.check.check_rows`."""
@@ -375,8 +363,9 @@ class SqliteJournal(Journal):
             from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 
             self._segments = Segments(self.path.parent / ARCHIVE_FOLDER)
-        if (found := self._segments.body(stub["archived"], event_id)) is not None:
-            return found
+        body = self._segments.body(stub["archived"], event_id)
+        if body is not None:
+            return body
         now: Body = json.loads(
             self._row("SELECT body FROM events WHERE id = ?", event_id)[0]
         )
@@ -448,6 +437,27 @@ class SqliteJournal(Journal):
         return explained(self._file)
 
 
+def _tail_condition(
+    kinds: Sequence[str] | None, lacking: tuple[str, str] | None
+) -> tuple[str, list[str]]:
+    """Return the condition of `Journal.tail` for its kinds and texts, in SQL.
+
+    An event whose kind was damaged is of no kind that there is, and must be looked at
+    like those that were asked for.
+    """
+    condition = ""
+    parameters: list[str] = []
+    if kinds is not None:
+        parameters = [kind for kind in VERSIONS if kind not in kinds]
+    if parameters:
+        marks = ",".join("?" * len(parameters))
+        condition = f"AND (kind IN ({marks})) IS NOT 1"
+    if lacking:
+        condition += " AND (instr(body, ?) = 0 OR instr(body, ?) > 0)"
+        parameters += lacking
+    return condition, parameters
+
+
 def _content(body: str) -> Any:
     """What a stored body holds. Raises JSONDecodeError for what is no JSON.
 
@@ -498,10 +508,10 @@ if hasattr(os, "register_at_fork"):
 def _identity(path: str) -> tuple[int, int]:
     """The file's device and inode, (0, 0) where there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return 0, 0
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _of_project_now(event: Event, merged: dict[str, str]) -> Event:

@@ -38,53 +38,54 @@ def lost_commits(path: str) -> str:
         OSError
     ):  # a log that is gone has lost nothing; SQLite says why another cannot be opened
         return ""
-    magic = int.from_bytes(log[:4], "big")
+    is_sound = _is_sound_header(log)
+    page_bytes = int.from_bytes(log[8:12], "big") if is_sound else _PAGE_BYTES
+    size = _FRAME_HEADER_BYTES + page_bytes
     big = log[3:4] == b"\x83"
     sums = _checksum(log[:24], (0, 0), big=big)
-    is_sound = (
-        magic | 1 == _MAGIC | 1
-        and struct.pack(">II", *sums) == log[24:LOG_HEADER_BYTES]
-    )
     salts = log[16:24] if is_sound else log[LOG_HEADER_BYTES + 8 :][:8]
-    sound = 0
-    torn = []
-    size = _FRAME_HEADER_BYTES + (
-        int.from_bytes(log[8:12], "big") if is_sound else _PAGE_BYTES
-    )
-    for number, start in enumerate(
-        range(LOG_HEADER_BYTES, len(log) - size + 1, size), 1
-    ):
-        head = log[start : start + _FRAME_HEADER_BYTES]
-        sums = (
-            _checksum(head[:8] + log[start + len(head) : start + size], sums, big=big)
-            if is_sound
-            else sums
-        )
-        is_sound = is_sound and head[8:] == salts + struct.pack(">II", *sums)
+    last_sound = 0
+    torn_commits = []
+    starts = range(LOG_HEADER_BYTES, len(log) - size + 1, size)
+    for number, start in enumerate(starts, 1):
+        frame = log[start : start + size]
+        head = frame[:_FRAME_HEADER_BYTES]
+        # The frame that ends a commit states the size of the file.
+        is_commit = any(head[4:8])
         if is_sound:
-            sound = (
-                number if any(head[4:8]) else sound
-            )  # a frame that ends a commit states the size of the file
-        elif (
-            any(head[4:8]) and head[8:16] == salts
-        ):  # else it is of an earlier generation of the log
-            torn.append(number)
+            sums = _checksum(head[:8] + frame[len(head) :], sums, big=big)
+            is_sound = head[8:] == salts + struct.pack(">II", *sums)
+        if is_sound and is_commit:
+            last_sound = number
+        # A frame with other salts is of an earlier generation of the log.
+        if not is_sound and is_commit and head[8:16] == salts:
+            torn_commits.append(number)
+    if len(torn_commits) <= 1:
+        return ""
     return (
-        f"{path}-wal holds commits up to frame {torn[-1]}; frame {sound + 1} is damaged"
-        if len(torn) > 1
-        else ""
+        f"{path}-wal holds commits up to frame {torn_commits[-1]}; frame"
+        f" {last_sound + 1} is damaged"
     )
+
+
+def _is_sound_header(log: bytes) -> bool:
+    """Return whether the header of a log is one of SQLite's with its checksum."""
+    if int.from_bytes(log[:4], "big") | 1 != _MAGIC | 1:
+        return False
+    sums = _checksum(log[:24], (0, 0), big=log[3:4] == b"\x83")
+    return struct.pack(">II", *sums) == log[24:LOG_HEADER_BYTES]
 
 
 def _checksum(data: bytes, start: tuple[int, int], *, big: bool) -> tuple[int, int]:
     """SQLite's running checksum over pairs of 32-bit words."""
-    words, (one, two) = array("I", data), start
+    words = array("I", data)
+    sum_1, sum_2 = start
     if big != (sys.byteorder == "big"):
         words.byteswap()
     for first, second in zip(words[::2], words[1::2], strict=True):
-        one = (one + first + two) & 0xFFFFFFFF
-        two = (two + second + one) & 0xFFFFFFFF
-    return one, two
+        sum_1 = (sum_1 + first + sum_2) & 0xFFFFFFFF
+        sum_2 = (sum_2 + second + sum_1) & 0xFFFFFFFF
+    return sum_1, sum_2
 
 
 def _read_alone(path: str) -> bytes:

@@ -1,4 +1,5 @@
-"""What the mask puts in place of a secret, and the quick look for hints of one.
+"""Define what the mask puts in place of a secret, and look quickly for hints of one.
+
 Standard library only.
 """
 
@@ -14,20 +15,25 @@ MASK = "[masked]"
 
 
 class HintSet:
-    """Which of some hints a text holds; a word is looked at once in a process, since
-    most words come again.
+    """Finds which of some hints a text holds.
 
-    hints: in lower case.  marks: what else is to be known of a word that has these
-    hints.
+    A word is looked at once in a process, since most words come again.
     """
 
-    _MOST_WORDS, _LONGEST_CHARACTERS = 1 << 15, 100  # that are remembered
+    _MOST_WORDS = 1 << 15  # that are remembered
+    _LONGEST_CHARACTERS = 100
 
     def __init__(
         self,
         hints: Iterable[str],
         marks: Callable[[str, Iterable[str]], tuple[str, ...]],
     ) -> None:
+        """Begin without any word.
+
+        Args:
+            hints: The hints, in lower case.
+            marks: Returns what else is noted of a word that has these hints.
+        """
         self._hints = tuple(hints)
         self._marks = marks
         # The hints as far as one word has them: one with a blank in it goes on in the
@@ -35,31 +41,31 @@ class HintSet:
         self._heads = [
             (hint, hint[: hint.find(" ") + 1] or hint) for hint in self._hints
         ]
-        self._known: dict[str, tuple[str, ...]] = {}
+        self._hints_by_word: dict[str, tuple[str, ...]] = {}
 
     def found_in(self, text: str) -> set[str]:
-        """The hints that are in the text, in any case, and the marks of its words."""
-        known = self._known
+        """Return the hints that are in the text, in any case, and its words' marks."""
+        remembered = self._hints_by_word
         words = set(text.split())
-        new = self._looked_at(words.difference(known))
-        found = set().union(
-            *map(known.__getitem__, words.difference(new)), *new.values()
+        new = self._hints_of(words.difference(remembered))
+        hints = set().union(
+            *map(remembered.__getitem__, words.difference(new)), *new.values()
         )
-        if len(known) > self._MOST_WORDS:
-            self._known = known = {}  # another thread may still read the old one
-        known.update(
-            (word, hints)
-            for word, hints in new.items()
-            if len(word) <= self._LONGEST_CHARACTERS
-        )
-        return {hint for hint in found if " " not in hint or hint in text.lower()}
+        if len(remembered) > self._MOST_WORDS:
+            remembered = {}  # another thread may still read the old one
+            self._hints_by_word = remembered
+        for word, word_hints in new.items():
+            if len(word) <= self._LONGEST_CHARACTERS:
+                remembered[word] = word_hints
+        return {hint for hint in hints if " " not in hint or hint in text.lower()}
 
-    def _looked_at(self, words: set[str]) -> dict[str, tuple[str, ...]]:
+    def _hints_of(self, words: set[str]) -> dict[str, tuple[str, ...]]:
+        """Return the hints and marks of each of these words."""
         lowered = {word: f"{word.lower()} " for word in words}
-        together = "".join(lowered.values())
-        present = [(hint, head) for hint, head in self._heads if head in together]
-        hinted = (
-            (word, [hint for hint, head in present if head in low])
-            for word, low in lowered.items()
-        )
-        return {word: (*hints, *self._marks(word, hints)) for word, hints in hinted}
+        all_words = "".join(lowered.values())
+        present = [(hint, head) for hint, head in self._heads if head in all_words]
+        hints_by_word: dict[str, tuple[str, ...]] = {}
+        for word, low in lowered.items():
+            hints = [hint for hint, head in present if head in low]
+            hints_by_word[word] = (*hints, *self._marks(word, hints))
+        return hints_by_word

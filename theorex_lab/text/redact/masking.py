@@ -1,10 +1,9 @@
-"""The mask: what looks like a secret in a text becomes `[masked]`. Standard library
-only.
+"""Mask what looks like a secret in a text: it becomes `[masked]`.
 
 A hook starts for every tool call, so one look for HINTS decides whether the tables of
 secrets are loaded at all, and a pattern is compiled once one of its own hints is there.
 An import masks many texts, so nothing is compiled twice, and a pattern is tried where
-its hints stand.
+its hints stand. Standard library only.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _DRAWN = "<drawn>"  # noted beside the hints
 
 
 def mask(text: str) -> str:
-    """The text with what looks like a secret replaced by `[masked]`.
+    """Return the text with what looks like a secret replaced by `[masked]`.
 
     Known by their shape are the keys of common providers, tokens, hashes and private
     keys (also without their end or their beginning), passwords in addresses and
@@ -44,15 +43,19 @@ def mask(text: str) -> str:
     >>> mask("the token budget is 2000, the password policy is in the wiki")
     'the token budget is 2000, the password policy is in the wiki'
     """
-    return _masked_short(text) if len(text) <= _SHORT_CHARACTERS else _masked(text)
+    if len(text) <= _SHORT_CHARACTERS:
+        return _masked_short(text)
+    return _masked(text)
 
 
 def _masked(text: str) -> str:
-    found = _FIRST_LOOK.found_in(text)
-    if found.difference(_MARKS):
+    hints = _FIRST_LOOK.found_in(text)
+    if hints.difference(_MARKS):
         masked = _mask_hinted(text)
-        text, found = masked, found if masked == text else _FIRST_LOOK.found_in(masked)
-    if _DRAWN in found:
+        if masked != text:
+            hints = _FIRST_LOOK.found_in(masked)
+        text = masked
+    if _DRAWN in hints:
         from theorex_lab.text.redact.secret_blocks import mask_encoded
 
         text = mask_encoded(text, _mask_plain)
@@ -62,20 +65,18 @@ def _masked(text: str) -> str:
 _masked_short = lru_cache(1 << 13)(_masked)
 
 
-def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG001
-    """Whether a long word may be base64 or hex; paths and names are in lower case and
-    have other signs.
+def _marks(word: str, _hints: Iterable[str]) -> tuple[str, ...]:
+    """Return a mark for a long word that may be base64 or hex.
+
+    Paths and names are in lower case and have other signs.
     """
     if len(word) < _SHORTEST_DRAWN_CHARACTERS:
         return ()
-    parts = [
-        part
-        for part in word.translate(_PARTING).split()
-        if len(part) >= _SHORTEST_DRAWN_CHARACTERS
-    ]
-    return (
-        (_DRAWN,) if any(part.isalnum() or not part.islower() for part in parts) else ()
-    )
+    for part in word.translate(_PARTING).split():
+        is_long = len(part) >= _SHORTEST_DRAWN_CHARACTERS
+        if is_long and (part.isalnum() or not part.islower()):
+            return (_DRAWN,)
+    return ()
 
 
 _MARKS = frozenset({_DRAWN})
@@ -83,7 +84,9 @@ _FIRST_LOOK = HintSet(HINTS, _marks)
 
 
 def _mask_plain(text: str) -> str:
-    return _mask_hinted(text) if _FIRST_LOOK.found_in(text).difference(_MARKS) else text
+    if not _FIRST_LOOK.found_in(text).difference(_MARKS):
+        return text
+    return _mask_hinted(text)
 
 
 def _mask_hinted(text: str) -> str:
@@ -91,14 +94,17 @@ def _mask_hinted(text: str) -> str:
     from theorex_lab.text.redact.secret_tables import hints_in
 
     hints = hints_in(text)
-    text = secret_blocks.mask_near_ids(secret_blocks.mask_blocks(text))
-    text = secret_formats.mask_commands(secret_formats.mask_formats(text, hints), hints)
-    text = secret_names.mask_names(secret_formats.mask_logins(text, hints), hints)
+    text = secret_blocks.mask_blocks(text)
+    text = secret_blocks.mask_near_ids(text)
+    text = secret_formats.mask_formats(text, hints)
+    text = secret_formats.mask_commands(text, hints)
+    text = secret_formats.mask_logins(text, hints)
+    text = secret_names.mask_names(text, hints)
     return secret_formats.mask_prose(text, hints)
 
 
 def is_secret_member(key: str, value: object) -> bool:
-    """Whether a member of a JSON object is a secret by its name.
+    """Return whether a member of a JSON object is a secret by its name.
 
     >>> is_secret_member("dbPassword", "x"), is_secret_member("max_tokens", 4096)
     (True, False)
@@ -111,8 +117,9 @@ def is_secret_member(key: str, value: object) -> bool:
 
 
 def masked_value(value: Any, depth: int = 0) -> Any:
-    """A JSON value with its texts masked, and whole members that are secrets by their
-    names.
+    """Return a JSON value with its texts masked.
+
+    Members that are secrets by their names are masked whole.
 
     >>> masked_value({"password": "x", "said": ["token=abc123def"]})
     {'password': '[masked]', 'said': ['token=[masked]']}
@@ -124,17 +131,18 @@ def masked_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         return [masked_value(entry, depth + 1) for entry in value]
     if isinstance(value, dict):
-        secret = {
-            key
-            for key, member in value.items()
-            if isinstance(key, str) and is_secret_member(key, member)
-        }
-        kept = {
-            key: MASK if key in secret else masked_value(member, depth + 1)
-            for key, member in value.items()
-        }
-        return {
-            mask(key) if isinstance(key, str) else key: member
-            for key, member in kept.items()
-        }
+        return _masked_object(value, depth)
     return value
+
+
+def _masked_object(value: dict[Any, Any], depth: int) -> dict[Any, Any]:
+    """Return an object with its names and members masked."""
+    members: dict[Any, Any] = {}
+    for key, member in value.items():
+        if not isinstance(key, str):
+            members[key] = masked_value(member, depth + 1)
+        elif is_secret_member(key, member):
+            members[mask(key)] = MASK
+        else:
+            members[mask(key)] = masked_value(member, depth + 1)
+    return members

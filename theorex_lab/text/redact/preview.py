@@ -1,5 +1,6 @@
-"""Starts of long texts and values, masked before they are cut. Standard library only,
-since the hook asks it of every event.
+"""Cut long texts and values for a preview, masked before they are cut.
+
+Standard library only, since the hook does it for every event.
 """
 
 _DEEPEST = 32
@@ -13,8 +14,9 @@ _LONGEST_KEY_CHARACTERS = 8_192
 
 
 def preview(value: object, limit: int) -> str:
-    """At most `limit` characters of a text or, of any other value, of its compact JSON;
-    masked before it is cut.
+    """Return at most `limit` characters of a text, or of a value's compact JSON.
+
+    It is masked before it is cut.
 
     >>> preview({"user": 1, "password": "hunter2"}, 40), preview("far too long", 5)
     ('{"user":1,"password":"[masked]"}', 'far …')
@@ -31,13 +33,18 @@ def preview(value: object, limit: int) -> str:
         )
     if len(text) > limit:
         text = text[: limit - 1] + "…"
-    return text.encode(
-        "utf-8", "replace"
-    ).decode()  # a lone surrogate, which the journal refuses, becomes ?
+    # A lone surrogate, which the journal refuses, becomes ?.
+    return text.encode("utf-8", "replace").decode()
 
 
 def _trimmed(value: object, budget: list[int], depth: int) -> object:
-    """The value masked, with no more of it than the characters in `budget[0]` can show."""
+    """Return the value masked, with no more of it than a preview can show.
+
+    Args:
+        value: A JSON value.
+        budget: How many characters are left, as its one entry, which is lowered.
+        depth: How many lists and objects stand around the value.
+    """
     budget[0] -= 1
     if depth > _DEEPEST:
         return "…"
@@ -46,45 +53,58 @@ def _trimmed(value: object, budget: list[int], depth: int) -> object:
         budget[0] -= len(text)
         return text
     if isinstance(value, list):
-        items: list[object] = []
-        for item in value:
-            if budget[0] <= 0:
-                break
-            items.append(_trimmed(item, budget, depth + 1))
-        return items
+        return _trimmed_list(value, budget, depth)
     if isinstance(value, dict):
-        from theorex_lab.text.redact.hints import MASK
-        from theorex_lab.text.redact.masking import is_secret_member
-
-        members: dict[str, object] = {}
-        for key, item in value.items():
-            if budget[0] <= 0:
-                break
-            name = str(_trimmed(key, budget, depth))
-            members[name] = (
-                MASK
-                if is_secret_member(key, item)
-                else _trimmed(item, budget, depth + 1)
-            )
-        return members
+        return _trimmed_object(value, budget, depth)
     return value
 
 
+def _trimmed_list(values: list[object], budget: list[int], depth: int) -> list[object]:
+    """Return the first entries of a list, each trimmed; see `_trimmed`."""
+    entries: list[object] = []
+    for value in values:
+        if budget[0] <= 0:
+            break
+        entries.append(_trimmed(value, budget, depth + 1))
+    return entries
+
+
+def _trimmed_object(
+    value: dict[str, object], budget: list[int], depth: int
+) -> dict[str, object]:
+    """Return the first members of an object, each trimmed; see `_trimmed`."""
+    from theorex_lab.text.redact.hints import MASK
+    from theorex_lab.text.redact.masking import is_secret_member
+
+    members: dict[str, object] = {}
+    for key, member in value.items():
+        if budget[0] <= 0:
+            break
+        name = str(_trimmed(key, budget, depth))
+        if is_secret_member(key, member):
+            members[name] = MASK
+        else:
+            members[name] = _trimmed(member, budget, depth + 1)
+    return members
+
+
 def masked_start(text: str, limit: int) -> str:
-    """The masked text, or a start of it longer than `limit` that no secret at its end
-    can reach into.
+    """Return the masked text, or a start of it that is longer than `limit`.
+
+    No secret at the end of the start can reach into what a preview shows.
     """
     from theorex_lab.text.redact.masking import mask
-    from theorex_lab.text.visible import (
-        visible,
-    )  # first, so that no hidden character splits a secret's name
+
+    # Hidden characters go first, so that none splits a secret's name.
+    from theorex_lab.text.visible import visible
 
     size = limit + _LOOKAHEAD_CHARACTERS
     if len(text) <= size:
         return mask(visible(text))
     while True:
         end = text.find("\n", size, size + _LONGEST_LINE_CHARACTERS)
-        end = size + _LONGEST_LINE_CHARACTERS if end < 0 else end
+        if end < 0:
+            end = size + _LONGEST_LINE_CHARACTERS
         if text.find("PRIVATE KEY", end, end + _LONGEST_KEY_CHARACTERS) >= 0:
             end += _LONGEST_KEY_CHARACTERS
         masked = mask(visible(text[:end]))

@@ -1,7 +1,7 @@
-"""Secrets that are known by their own shape: the key formats of providers, addresses
-that carry one, headers, cookies.
+"""Mask secrets that are known by their own shape, and those that are told.
 
-And those that are told: on command lines, where each program has its own way of taking
+By their shape: the key formats of providers, addresses that carry one, headers,
+cookies. Told: on command lines, where each program has its own way of taking
 one (`curl -u user:X`, `mysql -pX`, `sshpass -p X`), and in a sentence: `the password is
 X`, `das Passwort lautet X`, `пароль — X`, twelve words of a wallet.
 """
@@ -33,52 +33,55 @@ from theorex_lab.text.secret_words import (
 
 
 def mask_formats(text: str, hints: set[str]) -> str:
-    """Mask what has the shape of a secret, the values of cookies, and base64 of user
-    and password.
-    """
-    for prefixes, rest in PREFIXED if tables.KEYED in hints else ():
-        if found := tuple(prefix for prefix in prefixes if prefix in text):
-            text = tables.prefixed(found, rest).sub(MASK, text)
-    for own, written in FORMATS:
-        if not hints.isdisjoint(own):
-            text = compiled(written).sub(masked_after, text)
+    """Mask what has the shape of a secret, cookies, and base64 of user and password."""
+    if tables.KEYED in hints:
+        text = _mask_keys(text)
+    for format_hints, pattern_text in FORMATS:
+        if not hints.isdisjoint(format_hints):
+            text = compiled(pattern_text).sub(masked_after, text)
     if "cookie" in hints:
-        text = sub_at(
-            PATTERNS["cookies"], _mask_pairs, text, starts(text, ["cookie"], 4)
-        )
+        cookie_starts = starts(text, ["cookie"], 4)
+        text = sub_at(PATTERNS["cookies"], _mask_pairs, text, cookie_starts)
     if "basic" in hints or "auth" in hints:
         text = named_pattern("basic").sub(_mask_user, text)
     return text
 
 
+def _mask_keys(text: str) -> str:
+    """Mask the keys of vendors that begin with a prefix of theirs."""
+    for prefixes, rest in PREFIXED:
+        present = tuple(prefix for prefix in prefixes if prefix in text)
+        if present:
+            text = tables.prefixed(present, rest).sub(MASK, text)
+    return text
+
+
 def _mask_pairs(match: re.Match[str]) -> str:
+    """Return cookies with their values masked."""
     return match["keep"] + ";".join(map(_masked_pair, match["pairs"].split(";")))
 
 
 def _masked_pair(pair: str) -> str:
+    """Return one cookie, masked where its value looks drawn."""
     name, sign, value = pair.partition("=")
-    is_drawn = (
-        len(value) > 3
-        and re.search("[0-9]|.{12}", value)
-        and not re.match(r"\$|<|\{|\[masked", value)
-    )
-    return (
-        name + sign + MASK
-        if is_drawn and name.strip().lower() not in COOKIE_ATTRIBUTES
-        else pair
-    )
+    if name.strip().lower() in COOKIE_ATTRIBUTES or len(value) <= 3:
+        return pair
+    if not re.search("[0-9]|.{12}", value) or re.match(r"\$|<|\{|\[masked", value):
+        return pair
+    return name + sign + MASK
 
 
 def _mask_user(match: re.Match[str]) -> str:
+    """Return the match masked where it is the base64 of user and password."""
     import binascii
 
     value = match["value"]
     try:
-        found = binascii.a2b_base64(value + "=" * (-len(value) % 4))
-    except binascii.Error:
+        content = binascii.a2b_base64(value + "=" * (-len(value) % 4))
+    except ValueError:  # also for a letter that is not in ASCII, such as the long s
         return match[0]
-    is_pair = b":" in found and all(32 <= byte < 127 or byte > 159 for byte in found)
-    return masked_after(match) if is_pair else match[0]
+    is_text = all(32 <= byte < 127 or byte > 159 for byte in content)
+    return masked_after(match) if b":" in content and is_text else match[0]
 
 
 _PROGRAM = "|".join(map(re.escape, tables.PROGRAMS))
@@ -90,9 +93,9 @@ def mask_commands(text: str, hints: set[str]) -> str:
     if not hints.isdisjoint(("echo", "printf", "<<<")):
         text = named_pattern("piped").sub(_mask_piped, text)
         text = named_pattern("here").sub(masked_after, text)
-    return (
-        compiled(_CALL).sub(_mask_arguments, text) if tables.CALLED in hints else text
-    )
+    if tables.CALLED not in hints:
+        return text
+    return compiled(_CALL).sub(_mask_arguments, text)
 
 
 def _mask_piped(match: re.Match[str]) -> str:
@@ -101,111 +104,129 @@ def _mask_piped(match: re.Match[str]) -> str:
 
 def _mask_arguments(match: re.Match[str]) -> str:
     arguments = match["arguments"]
-    for programs, written in COMMANDS:
+    for programs, pattern_text in COMMANDS:
         if match["program"] in programs:
-            arguments = compiled(written).sub(_mask_one, arguments)
+            arguments = compiled(pattern_text).sub(_mask_argument, arguments)
     return match[0][: match.start("arguments") - match.start()] + arguments
 
 
-def _mask_one(match: re.Match[str]) -> str:
+def _mask_argument(match: re.Match[str]) -> str:
     group = "value" if match["value"] is not None else "value2"
     return match[0] if match[group].startswith(MASK) else masked(match, group)
 
 
-# from the beginning of what names a secret to its hint, at most: `recovery-password`
+# From the beginning of what names a secret to its hint, at most: `recovery-password`.
 _REACH = 18
-_INSIDE = frozenset(
-    string.ascii_letters + "_/.$-"
-)  # after one of these nothing is named
+# After one of these nothing is named.
+_INSIDE = frozenset(string.ascii_letters + "_/.$-")
 
 
 def mask_logins(text: str, hints: set[str]) -> str:
     """Mask the second of user and password: `credentials: bob / X`."""
-    return sub_at(
-        PATTERNS["login"], _mask_login, text, starts(text, hints & LOGIN_HINTS, 0)
-    )
+    login_starts = starts(text, hints & LOGIN_HINTS, 0)
+    return sub_at(PATTERNS["login"], _mask_login, text, login_starts)
 
 
 def mask_prose(text: str, hints: set[str]) -> str:
-    """Mask what a sentence calls a password, a token or a key, where it carries digits
-    or signs as no word does.
+    """Mask what a sentence calls a password, a token or a key.
+
+    It is masked where it carries digits or signs as no word does.
     """
     if not hints.isdisjoint(PHRASE_HINTS):
         text = named_pattern("phrase").sub(masked_after, text)
-    places = starts(text, hints.intersection(PROSE_HINTS), _REACH)
-    return sub_at(
-        PATTERNS["spoken"],
-        _mask_told,
-        text,
-        [at for at in places if at == 0 or text[at - 1] not in _INSIDE],
-    )
+    name_starts = [
+        index
+        for index in starts(text, hints.intersection(PROSE_HINTS), _REACH)
+        if index == 0 or text[index - 1] not in _INSIDE
+    ]
+    return sub_at(PATTERNS["spoken"], _mask_told, text, name_starts)
 
 
 def _mask_login(match: re.Match[str]) -> str:
+    """Return the match with its password masked, unless that is a word or code."""
     value = match["value"].rstrip(".;)")
-    is_word = named_pattern("technical").fullmatch(value) or named_pattern(
-        "code"
-    ).fullmatch(value)
-    return (
-        match[0]
-        if is_word or not re.search("[0-9@#$%^&*!]", value)
-        else masked(match, "value", len(value))
-    )
+    if named_pattern("technical").fullmatch(value):
+        return match[0]
+    if named_pattern("code").fullmatch(value):
+        return match[0]
+    if not re.search("[0-9@#$%^&*!]", value):
+        return match[0]
+    return masked(match, "value", len(value))
 
 
 def _mask_told(match: re.Match[str]) -> str:
+    """Return the match with its value masked, where that looks chosen or drawn."""
     value = re.sub(r"[.,;:)\]}*_]+$", "", match["value"])
-    return (
-        masked(match, "value", len(value)) if _looks_chosen(value, match) else match[0]
-    )
+    if not _looks_chosen(value, match):
+        return match[0]
+    return masked(match, "value", len(value))
 
 
 def _looks_chosen(value: str, match: re.Match[str]) -> bool:
-    """Whether a value is one that somebody chose or a machine drew, and no word of the
-    sentence.
+    """Return whether somebody chose a value or a machine drew it.
+
+    Else it is a word of the sentence.
     """
     is_password = match["pass"] is not None
     bare = value.rstrip("!?")
-    if (
-        len(value) < 3
-        or value.lower() in TOLD_STATES
-        or named_pattern("code").fullmatch(value)
-    ):
+    if len(value) < 3 or value.lower() in TOLD_STATES:
+        return False
+    if named_pattern("code").fullmatch(value):
         return False
     if value.isdecimal():
         is_code = is_password or "code" in match["name"].lower()
-        is_counted = named_pattern("unit").match(match["tail"]) or re.fullmatch(
-            "(?:19|20)[0-9]{2}", value
-        )
-        return is_code and 4 <= len(value) <= 32 and not is_counted
+        return is_code and _is_code_number(value, match["tail"])
     if named_pattern("technical").fullmatch(bare):
         return False
     if re.search("[0-9]", value):
-        is_numbered = (
-            re.fullmatch(r"[a-z]+(?:[_-][a-z]+)*[_-]?[0-9]", value) is not None
-        )
-        return (is_password and len(value) > 6) or (
-            len(value) >= (4 if is_password else 8) and not is_numbered
-        )
+        return _is_drawn_with_digits(value, is_password=is_password)
     if re.search("[@#$%^&*!+=~]", bare):
         is_joined = re.search(r"[\w][@#$%^&*!+=~]|[@#$%^&*!+=~]\w", bare) is not None
         return is_joined and len(value) >= (5 if is_password else 16)
-    if not is_password:
-        is_drawn = (
-            re.fullmatch("(?=.{0,30}[a-z])(?=[a-z]{0,30}[A-Z])[A-Za-z]{20,}", value)
-            is not None
-        )
-        return is_drawn and len(re.findall("[a-z][A-Z]", value)) > 3
-    if bare.count("-") >= 3 or (
-        re.search("[a-z][A-Z][a-z]", bare) and re.search("[—–→]", match["link"])
-    ):
+    if is_password:
+        return _is_password_word(value, bare, match)
+    return _is_drawn_of_letters(value)
+
+
+def _is_code_number(value: str, tail: str) -> bool:
+    """Return whether digits are a code, and neither a count nor a year."""
+    if not 4 <= len(value) <= 32:
+        return False
+    if named_pattern("unit").match(tail):
+        return False
+    return re.fullmatch("(?:19|20)[0-9]{2}", value) is None
+
+
+def _is_drawn_with_digits(value: str, *, is_password: bool) -> bool:
+    """Return whether a value with digits is a secret, and no numbered word."""
+    if is_password and len(value) > 6:
+        return True
+    if len(value) < (4 if is_password else 8):
+        return False
+    return re.fullmatch(r"[a-z]+(?:[_-][a-z]+)*[_-]?[0-9]", value) is None
+
+
+def _is_drawn_of_letters(value: str) -> bool:
+    """Return whether a machine drew letters: long, of both cases, changing often."""
+    drawn = "(?=.{0,30}[a-z])(?=[a-z]{0,30}[A-Z])[A-Za-z]{20,}"
+    if re.fullmatch(drawn, value) is None:
+        return False
+    return len(re.findall("[a-z][A-Z]", value)) > 3
+
+
+def _is_password_word(value: str, bare: str, match: re.Match[str]) -> bool:
+    """Return whether a password of letters alone stands where the sentence tells one.
+
+    Args:
+        value: What the sentence calls a password.
+        bare: The same without the marks at its end.
+        match: The match of the sentence.
+    """
+    has_many_parts = bare.count("-") >= 3
+    is_linked = re.search("[a-z][A-Z][a-z]", bare) and re.search("[—–→]", match["link"])
+    if has_many_parts or is_linked:
         return len(value) >= 8
-    is_word = (
-        re.fullmatch("[A-Za-z]{5,}", bare) is not None
-        and bare.lower() not in TOLD_STATES
-    )
-    return (
-        is_word
-        and match["open"] in tuple("\"'`„“«")
-        and not match["tail"].strip("\"'`»”“’ ")
-    )
+    if not re.fullmatch("[A-Za-z]{5,}", bare) or bare.lower() in TOLD_STATES:
+        return False
+    is_quoted = match["open"] in tuple("\"'`„“«")
+    return is_quoted and not match["tail"].strip("\"'`»”“’ ")

@@ -1,5 +1,6 @@
-"""Secrets that are known by the name before them: assignments in code and settings,
-options, elements, JSON members.
+"""Mask secrets that are known by the name before them.
+
+Those are assignments in code and settings, options, elements and JSON members.
 """
 
 import re
@@ -25,159 +26,222 @@ NAMES = (*PASSWORDS, *OTHER_NAMES)
 _SUFFIX = pattern("suffix")
 _NAME = f"(?:{'|'.join(name for _, name in NAMES)}){_SUFFIX}"
 _REACH = 14  # from the beginning of a name to its hint, at most: `subscription-key`
-_PASSWORD_NAMES = "|".join(name for _, name in PASSWORDS)
-_A_PASSWORD = rf"(?i)(?:{_PASSWORD_NAMES}|pass|psk|storepw|requirepass){_SUFFIX}"
+_PASSWORD = "|".join(name for _, name in PASSWORDS)
+_A_PASSWORD = rf"(?i)(?:{_PASSWORD}|pass|psk|storepw|requirepass){_SUFFIX}"
 _PLAIN_WORDS = PLAIN_WORDS | STATES
 
 
 def mask_names(text: str, hints: set[str]) -> str:
     """Mask the values that are assigned to a password, a token, a secret or a key."""
-    hinted = [entry for entry in NAMES if entry[0][0] in hints]
-    places, names = _names_in(text, hinted)
-    for own, written in VALUES_WITHOUT_A_SIGN if places else ():
-        if not hints.isdisjoint(own):
-            row = written.replace("<<names>>", names)
-            before = text
-            is_named_first = "".join(written.split()).startswith("(?i)(?P<name>")
-            text = (
-                sub_at(row, _mask_value, text, places)
-                if is_named_first
-                else compiled(row).sub(_mask_value, text)
-            )
-            places, names = (
-                (places, names) if text == before else _names_in(text, hinted)
-            )
-    sign = rf"(?P<sign>{pattern('sign')})"
-    assignment = rf"(?i)(?P<name>{names})\\*[\"']?\]?{sign}{pattern('assigned')}"
-    return sub_at(assignment, _mask_assignment, text, places) if places else text
+    entries = [entry for entry in NAMES if entry[0][0] in hints]
+    name_starts, names = _names_in(text, entries)
+    if not name_starts:
+        return text
+    for value_hints, pattern_text in VALUES_WITHOUT_A_SIGN:
+        if hints.isdisjoint(value_hints):
+            continue
+        masked_text = _mask_row(pattern_text, names, text, name_starts)
+        if masked_text != text:
+            text = masked_text
+            name_starts, names = _names_in(text, entries)
+    if not name_starts:
+        return text
+    assignment = (
+        rf"(?i)(?P<name>{names})\\*[\"']?\]?(?P<sign>{pattern('sign')})"
+        rf"{pattern('assigned')}"
+    )
+    return sub_at(assignment, _mask_assignment, text, name_starts)
 
 
-def _names_in(text: str, hinted: list[Entry]) -> tuple[list[int], str]:
-    """Where names begin in a text, at their hint or shortly before it; and the pattern
-    of those that there are.
+def _mask_row(pattern_text: str, names: str, text: str, name_starts: list[int]) -> str:
+    """Mask the values of one row of VALUES_WITHOUT_A_SIGN.
+
+    Args:
+        pattern_text: The pattern of the row.
+        names: The pattern of the names that there are.
+        text: The text.
+        name_starts: Where the names begin in it.
     """
-    found: set[int] = set()
+    row = pattern_text.replace("<<names>>", names)
+    is_named_first = "".join(pattern_text.split()).startswith("(?i)(?P<name>")
+    if is_named_first:
+        return sub_at(row, _mask_value, text, name_starts)
+    return compiled(row).sub(_mask_value, text)
+
+
+def _names_in(text: str, entries: list[Entry]) -> tuple[list[int], str]:
+    """Return where names begin in a text, and the pattern of those that there are.
+
+    A name begins at its hint or shortly before it.
+    """
+    indices: set[int] = set()
     names: list[str] = []
-    for hints, name in hinted:
-        reached = starts(
-            text, hints, 0 if name.lstrip().startswith(hints[0]) else _REACH
-        )
-        if places := [
-            place for place in reached if compiled(f"(?i){name}").match(text, place)
-        ]:
-            found.update(places)
+    for hints, name in entries:
+        reach = 0 if name.lstrip().startswith(hints[0]) else _REACH
+        name_starts = [
+            start
+            for start in starts(text, hints, reach)
+            if compiled(f"(?i){name}").match(text, start)
+        ]
+        if name_starts:
+            indices.update(name_starts)
             names.append(name)
-    return sorted(found), f"(?:{'|'.join(names)}){_SUFFIX}"
+    return sorted(indices), f"(?:{'|'.join(names)}){_SUFFIX}"
 
 
 def _mask_value(match: re.Match[str]) -> str:
-    """The match with its value masked, unless that is a placeholder, an expression, or
-    a word where a secret must look random.
+    """Return the match with its value masked, unless that is no secret.
+
+    No secret is a placeholder, an expression, or a word where a secret must look
+    random.
     """
+    return match[0] if _is_word_value(match) else masked(match, "bare")
+
+
+def _is_word_value(match: re.Match[str]) -> bool:
+    """Return whether the value of a match is no secret."""
     value = match["bare"]
     groups = match.groupdict()
-    is_word = (
-        is_ordinary(
-            match["name"],
-            "=",
-            value,
-            quoted="flag" not in groups and "env" not in groups,
-        )
-        or ("flag" in groups and named_pattern("after an option").fullmatch(value))
-        or (
-            "pair" in groups
-            and not (re.search("[0-9@#$%^&*!]", value) and len(value) > 5)
-        )
-        or re.fullmatch(r"[a-z]+[_-]password|(?:the|your|my)", value)
-    )
-    return match[0] if is_word else masked(match, "bare")
+    is_quoted = "flag" not in groups and "env" not in groups
+    if is_ordinary(match["name"], "=", value, quoted=is_quoted):
+        return True
+    if "flag" in groups and named_pattern("after an option").fullmatch(value):
+        return True
+    if "pair" in groups and not _is_strong(value):
+        return True
+    return re.fullmatch(r"[a-z]+[_-]password|(?:the|your|my)", value) is not None
+
+
+def _is_strong(value: str) -> bool:
+    return len(value) > 5 and re.search("[0-9@#$%^&*!]", value) is not None
 
 
 def _mask_assignment(match: re.Match[str]) -> str:
-    group = "bare" if match["quote"] is None else "quoted"
+    """Return the match with its value masked, unless that is no secret."""
+    is_quoted = match["quote"] is not None
+    group = "quoted" if is_quoted else "bare"
     value = match[group]
-    if is_ordinary(match["name"], match["sign"], value, quoted=group == "quoted"):
+    if is_ordinary(match["name"], match["sign"], value, quoted=is_quoted):
         return match[0]
-    if group == "bare" and re.fullmatch("(?i)bearer|basic|token", value):
+    if not is_quoted and _is_prose(value, match):
         return match[0]
-    if group == "bare" and ":" in match["sign"] and value.isalpha() and value.islower():
-        after = match.string[match.end() : match.end() + 8]
-        if re.match(r"[ \t]+[^\W\d_]", after):  # a sentence goes on
-            return match[0]
     return masked(match, group)
 
 
+def _is_prose(value: str, match: re.Match[str]) -> bool:
+    """Return whether a bare value names a scheme, or is a word of a sentence."""
+    if re.fullmatch("(?i)bearer|basic|token", value):
+        return True
+    if ":" not in match["sign"] or not (value.isalpha() and value.islower()):
+        return False
+    following = match.string[match.end() : match.end() + 8]
+    return re.match(r"[ \t]+[^\W\d_]", following) is not None  # a sentence goes on
+
+
 def is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
-    """Whether what is assigned to a name such as `token` is no secret: a type, a
-    variable, a count, a word of prose.
+    """Return whether what is assigned to a name such as `token` is no secret.
+
+    It is none where it is a type, a variable, a count or a word of prose.
+
+    Args:
+        name: The name.
+        sign: The sign between the name and the value.
+        value: The value.
+        quoted: Whether the value stands in quotes.
     """
     if not value or named_pattern("placeholder").fullmatch(value):
         return True
     is_password = compiled(_A_PASSWORD).fullmatch(name) is not None
-    if (
-        not is_password
-        and re.fullmatch(r"[0-9.,_kKmM]{1,7}[)\]}]*", value)
-        and not re.match("(?i)pin|t?otp", name)
-    ):
+    if not is_password and _is_count(name, value):
         return True
-    if named_pattern("weak").fullmatch(name) and not (
-        named_pattern("random").fullmatch(value) and "/" not in value[:2]
-    ):
+    if named_pattern("weak").fullmatch(name) and not _is_random(value):
         return True
     if quoted:
         return _is_text(name, value, is_password=is_password)
-    word = value.lower().rstrip(")]}>.:!")
-    if (
-        word in _PLAIN_WORDS
-        or named_pattern("expression").match(value)
-        or word.endswith(f".{name.lower()}")
-    ):
-        return True
-    if named_pattern("own name").fullmatch(value) and not (
-        sign == "=" and name.isupper()
-    ):
+    if _is_code(name, sign, value):
         return True
     if is_password:
-        is_path_or_pin = (
-            value.startswith(("/", "~", "."))
-            or re.fullmatch("[0-9]{1,6}[})\\]]*", value) is not None
-        )
-        return is_path_or_pin and (
-            name.lower() == "pwd" or name.lower().endswith("pass")
-        )
+        return _is_path_or_pin(name, value)
     if value.startswith(("/", "~/", "./", "http://", "https://")):
         return True
-    is_short = len(value) < 16 or "_" in value or "." in value or "-" in value
-    return (
-        sign != "=" and not re.search("[0-9]", value) and is_short
-    )  # in prose or code
+    # A short word in prose or code.
+    is_short = len(value) < 16 or not {"_", ".", "-"}.isdisjoint(value)
+    return sign != "=" and not re.search("[0-9]", value) and is_short
+
+
+def _is_count(name: str, value: str) -> bool:
+    """Return whether a value is a number, and its name not that of a code."""
+    if not re.fullmatch(r"[0-9.,_kKmM]{1,7}[)\]}]*", value):
+        return False
+    return re.match("(?i)pin|t?otp", name) is None
+
+
+def _is_random(value: str) -> bool:
+    """Return whether a value looks drawn, and is no path."""
+    return named_pattern("random").fullmatch(value) is not None and "/" not in value[:2]
+
+
+def _is_code(name: str, sign: str, value: str) -> bool:
+    """Return whether a bare value is a plain word, an expression or a variable."""
+    word = value.lower().rstrip(")]}>.:!")
+    if word in _PLAIN_WORDS or word.endswith(f".{name.lower()}"):
+        return True
+    if named_pattern("expression").match(value):
+        return True
+    if not named_pattern("own name").fullmatch(value):
+        return False
+    return sign != "=" or not name.isupper()
+
+
+def _is_path_or_pin(name: str, value: str) -> bool:
+    """Return whether the value of a name such as `pwd` is a path or a few digits."""
+    if name.lower() != "pwd" and not name.lower().endswith("pass"):
+        return False
+    if value.startswith(("/", "~", ".")):
+        return True
+    return re.fullmatch("[0-9]{1,6}[})\\]]*", value) is not None
 
 
 def _is_text(name: str, value: str, *, is_password: bool) -> bool:
-    """Whether a quoted value is a message, a name or a template rather than a secret."""
-    if re.match(r"[$#]?\{|\$[A-Za-z_(]|%\(|<[\w -]+>$|\{\{", value) and not re.search(
-        r"\}[^}]{6,}$", value
-    ):
+    """Return whether a quoted value is a message, a name or a template."""
+    if _is_template(value):
         return True
     if re.match(r"[)\]},; ]", value):
         return True  # the end of a quoted label, such as of input("Password: ")
     if " " in value and not re.search(r"[0-9\"]", value):
-        # A sentence: a pass phrase has no punctuation before its spaces and is short.
-        return (
-            value[0] == " "
-            or len(value.split()) > 6
-            or named_pattern("message").search(value) is not None
-        )
-    lowered = value.lower()
-    if lowered in STATES or (
-        lowered in _PLAIN_WORDS and (not is_password or len(lowered) > 3)
-    ):
-        return not is_password or lowered != "password"
-    return is_password and lowered == name.lower()
+        return _is_message(value)
+    word = value.lower()
+    if _is_plain_word(word, is_password=is_password):
+        return not is_password or word != "password"
+    return is_password and word == name.lower()
+
+
+def _is_template(value: str) -> bool:
+    """Return whether a value is filled in later: `${...}`, `<name>`."""
+    if not re.match(r"[$#]?\{|\$[A-Za-z_(]|%\(|<[\w -]+>$|\{\{", value):
+        return False
+    return re.search(r"\}[^}]{6,}$", value) is None
+
+
+def _is_message(value: str) -> bool:
+    """Return whether words are a sentence.
+
+    A pass phrase has no punctuation before its spaces and is short.
+    """
+    if value[0] == " " or len(value.split()) > 6:
+        return True
+    return named_pattern("message").search(value) is not None
+
+
+def _is_plain_word(word: str, *, is_password: bool) -> bool:
+    """Return whether a word says what state a secret is in, or is no secret."""
+    if word in STATES:
+        return True
+    return word in _PLAIN_WORDS and (not is_password or len(word) > 3)
 
 
 def is_secret_member(key: str, value: object) -> bool:
-    """Whether a JSON member holds a secret, by its name."""
+    """Return whether a JSON member holds a secret, by its name."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
     name = compiled(rf"(?i)(?:{_NAME}|authorization|(?<![\s\S])pass)\Z").search(key)
