@@ -132,6 +132,11 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
         "confidence": 0.44,
     }
     gated = {
+        "number": 1,
+        "part": "memory",
+        "evidence": "e",
+        "against": "a",
+        "result": "r",
         "decision": "refuse",
         "before": 0.5,
         "after": 0.4,

@@ -162,8 +162,8 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     """Draw recall against how many texts come back, a line a method.
 
     Args:
-        score: A Retrieval, of which each point has its 95 % interval over questions;
-            or a table like its frame.
+        score: A Retrieval, each point with its 95 % interval over questions; or a
+            table like its frame.
         ax: Where it is drawn; a new figure by default.
     """
     depths = (5, 10, 25, 50)
