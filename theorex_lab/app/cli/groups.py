@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from theorex_lab.app.cli.command_table import GROUPS as COMMAND_GROUPS
-from theorex_lab.app.cli.command_table import UNGROUPED, CommandEntry
+from theorex_lab.app.cli.command_table import CommandEntry
 from theorex_lab.files import command_line
 from theorex_lab.files.command_line import COMMON_OPTIONS, command, emit
 
@@ -21,6 +21,21 @@ EVERYDAY = (
     "write search status boot-inject route dispatch outcome nightly backup restore tune"
     " tour lab install-hooks commands"
 ).split()
+
+
+def _list_of_commands() -> click.Command:
+    return commands
+
+
+# The command that stands in no group, since it lists them all.
+UNGROUPED = (
+    CommandEntry(
+        "commands",
+        "commands",
+        _list_of_commands,
+        "List every command: its names, what it does, its JSON keys.",
+    ),
+)
 
 
 def members(group: str) -> dict[str, str]:
@@ -229,7 +244,7 @@ def _rows(made: click.Command | None, name: str, path: str) -> Iterator[dict[str
             "usage": usage,
             "about": about,
             "details": details,
-            "keys": keys,
+            "keys": " ".join(keys.split()),
         }
     for short, subcommand in below.items():
         yield from _rows(
