@@ -69,16 +69,18 @@ def write_graph(
     """
     options = {"type": "undirected", "multi": False, "allowSelfLoops": False}
     head = f'{{"options":{encode(options)},"attributes":{encode(attributes)},"nodes":['
-    parts = (
-        ("," * (number > 0) + encode(item) for number, item in enumerate(items))
-        for items in (nodes, edges)
+    lines = chain(
+        [head], _item_lines(nodes), ['],"edges":['], _item_lines(edges), ["]}"]
     )
-    return (
-        write_lines(
-            path, chain([head], next(parts), ['],"edges":['], next(parts), ["]}"])
-        )
-        - 3
-    )
+    n_frame_lines = 3
+    return write_lines(path, lines) - n_frame_lines
+
+
+def _item_lines(items: Iterable[FlatRecord]) -> Iterator[str]:
+    """Yield the items as lines of a JSON list, each but the first after a comma."""
+    for number, item in enumerate(items):
+        comma = "," if number > 0 else ""
+        yield comma + encode(item)
 
 
 def read_graph(path: Path) -> FlatRecord:
@@ -114,9 +116,14 @@ def read_lines(path: Path, problems: list[str]) -> Lines:
     read.
     """
     with open_file(path) as file:
-        lines = enumerate(file, 1)
-        pieces = ((number, piece) for number, line in lines for piece in _pieces(line))
-        yield from each_noted(problems, pieces, parse_object)
+        yield from each_noted(problems, _numbered_pieces(file), parse_object)
+
+
+def _numbered_pieces(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the pieces of each line with its number, from 1."""
+    for number, line in enumerate(lines, 1):
+        for piece in _pieces(line):
+            yield number, piece
 
 
 def _pieces(line: bytes) -> Iterator[bytes]:
@@ -163,16 +170,14 @@ def append_new(
     InvalidInput for what cannot be stored, StorageError on a full disk; nothing was
     written then.
     """
-    new = n_known = 0
+    new = 0
+    n_known = 0
     iterator = iter(events)
     with journal.exclusive() as append:
         while batch := list(islice(iterator, _LOOKED_UP_AT_ONCE)):
-            stored_ids = {
-                event.id
-                for event in journal.read(
-                    ids=[event.id for event, _ in batch], erased=True
-                )
-            }
+            batch_ids = [event.id for event, _ in batch]
+            stored = journal.read(ids=batch_ids, erased=True)
+            stored_ids = {event.id for event in stored}
             for event, records in batch:
                 if event.id in stored_ids:
                     n_known += records

@@ -40,25 +40,26 @@ def layouts_of(home: Home, path: Path) -> list[FileLayout]:
     """Those that have files at the path: of a folder all. Of a file one: the home's
     own, else the last design that knows it.
     """
-    last_first = [
-        layout for design in reversed(home.designs) for layout in design.files
-    ]
-    candidates = layouts(home) if path.is_dir() else [OWN, *last_first]
-    return [layout for layout in candidates if layout.files_of(path)][
-        : None if path.is_dir() else 1
-    ]
+    if path.is_dir():
+        return [layout for layout in layouts(home) if layout.files_of(path)]
+    candidates = [OWN]
+    for design in reversed(home.designs):
+        candidates += design.files
+    for layout in candidates:
+        if layout.files_of(path):
+            return [layout]
+    return []
 
 
 def places_of(home: Home) -> list[tuple[FileLayout, Path]]:
     """Each layout with each of the places that it has beside the home; also those where
     nothing is.
     """
-    by_layout = [
-        (layout, layout.places) for layout in layouts(home) if layout.places is not None
-    ]
-    return [
-        (layout, path) for layout, places in by_layout for path in places(home.settings)
-    ]
+    layout_paths = []
+    for layout in layouts(home):
+        if layout.places is not None:
+            layout_paths += [(layout, path) for path in layout.places(home.settings)]
+    return layout_paths
 
 
 def export_home(
@@ -80,16 +81,12 @@ def export_home(
     at those places, unless `replace` is given. What is of any project is written.
     """
     if folder is None:
-        placed = [
-            (write, layout.in_places)
-            for layout in layouts(home)
-            if (write := layout.export_places) is not None
-        ]
         if not replace:
-            refuse_to_replace(
-                path for _, in_places in placed for path in in_places(home, agent=agent)
-            )
-        reports = [write(home, agent=agent) for write, _ in placed]
+            refuse_to_replace(_files_in_places(home, agent))
+        reports = []
+        for layout in layouts(home):
+            if layout.export_places is not None:
+                reports.append(layout.export_places(home, agent=agent))
     else:
         if not replace and folder.is_dir():
             refuse_to_replace(sorted(folder.iterdir()))
@@ -97,10 +94,17 @@ def export_home(
             layout.export(home, searcher, folder, agent=agent)
             for layout in layouts(home)
         ]
-    return Exported(
-        reports[0].folder,
-        {name: count for report in reports for name, count in report.files.items()},
-    )
+    counts: dict[str, int] = {}
+    for report in reports:
+        counts.update(report.files)
+    return Exported(reports[0].folder, counts)
+
+
+def _files_in_places(home: Home, agent: str | None) -> Iterator[Path]:
+    """Yield the files that an export without a folder writes."""
+    for layout in layouts(home):
+        if layout.export_places is not None:
+            yield from layout.in_places(home, agent=agent)
 
 
 def import_home(
@@ -365,10 +369,9 @@ def _import_traces(
             steps[0].body["trace_id"],
         )
     )
-    for event in (
-        event for steps in steps_of_traces for event in [*steps, *_settled(home, steps)]
-    ):
-        yield event, int(event.kind == "trace_started")
+    for steps in steps_of_traces:
+        for event in [*steps, *_settled(home, steps)]:
+            yield event, int(event.kind == "trace_started")
 
 
 def _read(
@@ -382,14 +385,15 @@ def _read(
 def _settled(home: Home, steps: list[Event]) -> list[Event]:
     """What the designs append that wait for tool events, where some of these are new."""
     tools = [event for event in steps if event.kind == "tool_used"]
-    if len(home.journal.read(ids=[event.id for event in tools], erased=True)) == len(
-        {event.id for event in tools}
-    ):
+    tool_ids = [event.id for event in tools]
+    stored = home.journal.read(ids=tool_ids, erased=True)
+    if len(stored) == len(set(tool_ids)):
         return []
-    settlers = (design.events.settled for design in home.designs)
-    return [
-        event for settled in settlers if settled is not None for event in settled(tools)
-    ]
+    events = list[Event]()
+    for design in home.designs:
+        if design.events.settled is not None:
+            events += design.events.settled(tools)
+    return events
 
 
 OWN = FileLayout(

@@ -265,9 +265,8 @@ class _IngestRun:
             if (now.digest if now else "") == digest:
                 self.report.unchanged += 1
                 return
-            moved_from = (
-                "" if now else moved_from
-            )  # what lay here before is changed, not moved
+            if now:  # what lay here before is changed, not moved
+                moved_from = ""
             before = view.state(self._agent, project, moved_from) if moved_from else now
             if not self._dry_run:
                 stored = (
@@ -294,15 +293,14 @@ class _IngestRun:
                         "document", body, agent=self._agent, at=self._home.clock.now()
                     )
                 )
-        count_name = (
-            "gone"
-            if not digest
-            else "new"
-            if before is None
-            else "moved"
-            if moved_from
-            else "changed"
-        )
+        if not digest:
+            count_name = "gone"
+        elif before is None:
+            count_name = "new"
+        elif moved_from:
+            count_name = "moved"
+        else:
+            count_name = "changed"
         setattr(self.report, count_name, getattr(self.report, count_name) + 1)
         self.report.parts += len(parts)
         self.report.links += sum(len(part.links) for part in parts)
@@ -337,45 +335,55 @@ def files_below(
     problems.
     """
     top = os.path.realpath(folder)
-    above = [
-        str(place)
-        for place in Path(top).parents
-        if place == root or root in place.parents
-    ][::-1]
-    waiting = [
-        (top, [spec for place in above if (spec := _spec_of(place)) is not None])
-    ]
+    waiting = [(top, _rules_above(top, root))]
     while waiting:
-        place, rules = waiting.pop()
+        path, rules = waiting.pop()
         try:
-            entries = sorted(os.scandir(place), key=lambda entry: entry.name)
+            entries = sorted(os.scandir(path), key=lambda entry: entry.name)
         except OSError as error:
-            problems.append(f"{place}: {error.strerror}")
+            problems.append(f"{path}: {error.strerror}")
             continue
-        own = _spec_of(place)
-        rules = rules if own is None else [*rules, own]
-        shown = [entry for entry in entries if not entry.name.startswith(".")]
-        for entry in shown:
-            if (
-                entry.is_symlink()
-                and not f"{os.path.realpath(entry.path)}{os.sep}".startswith(
-                    top + os.sep
-                )
-            ):
+        rules_here = _spec_of(path)
+        if rules_here is not None:
+            rules = [*rules, rules_here]
+        folders = []
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if _leads_out(entry, top):
                 problems.append(
                     f"{entry.path}: a link that leads out of the folder; name what it"
                     " leads to"
                 )
-            elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(
-                suffixes
+            elif entry.is_dir(follow_symlinks=False):
+                if not _is_ignored(f"{entry.path}/", rules):
+                    folders.append(entry.path)
+            elif (
+                entry.is_file(follow_symlinks=False)
+                and entry.name.lower().endswith(suffixes)
+                and not _is_ignored(entry.path, rules)
             ):
-                yield from [] if _is_ignored(entry.path, rules) else [Path(entry.path)]
-        folders = [entry.path for entry in shown if entry.is_dir(follow_symlinks=False)]
-        waiting += [
-            (below, rules)
-            for below in reversed(folders)
-            if not _is_ignored(f"{below}/", rules)
-        ]
+                yield Path(entry.path)
+        waiting += [(below, rules) for below in reversed(folders)]
+
+
+def _rules_above(top: str, root: Path) -> list[tuple[str, Any]]:
+    """Return the rules of the folders from `root` down to above `top`."""
+    rules = []
+    for parent in reversed(Path(top).parents):
+        if parent == root or root in parent.parents:
+            spec = _spec_of(str(parent))
+            if spec is not None:
+                rules.append(spec)
+    return rules
+
+
+def _leads_out(entry: os.DirEntry[str], top: str) -> bool:
+    """Return whether an entry is a link that leads out of the folder `top`."""
+    if not entry.is_symlink():
+        return False
+    target = f"{os.path.realpath(entry.path)}{os.sep}"
+    return not target.startswith(top + os.sep)
 
 
 def _spec_of(folder: str) -> tuple[str, Any] | None:

@@ -65,7 +65,8 @@ def call_apart(
     )
     if process.returncode < 0 or not error_lines:
         raise InvalidInput(
-            f"it could not be read within {seconds:g} seconds and {_MOST_BYTES >> 20} MiB of memory"
+            f"it could not be read within {seconds:g} seconds and"
+            f" {_MOST_BYTES >> 20} MiB of memory"
         )
     error, _, why = error_lines[-1].partition(": ")
     if error in ("ModuleNotFoundError", "ImportError"):

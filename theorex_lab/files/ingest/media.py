@@ -231,15 +231,14 @@ def _chosen(frames: Iterator[Any], every: float) -> Iterator[tuple[float, str, A
             .astype(np.int16)
         )
         change = 1.0 if before is None else float(np.abs(small - before).mean()) / 255
-        why = (
-            _FIRST
-            if before is None
-            else _CUT
-            if change > CUT
-            else _LATER
-            if at - last >= every
-            else ""
-        )
+        if before is None:
+            why = _FIRST
+        elif change > CUT:
+            why = _CUT
+        elif at - last >= every:
+            why = _LATER
+        else:
+            why = ""
         before = small
         if why:
             last = at
