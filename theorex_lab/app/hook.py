@@ -44,10 +44,9 @@ LARGEST_CONTEXT_BYTES = 256 << 10
 LARGEST_LOG_BYTES = 1 << 20
 LARGEST_CONFIG_BYTES = 1 << 20
 OFF = "THEOREX_OFF"
-RECALL_TOKENS, CONTEXT_TOKENS = (
-    300,
-    2_000,
-)  # where the settings recallTokens and contextTokens are not set
+# Where the settings recallTokens and contextTokens are not set.
+RECALL_TOKENS = 300
+CONTEXT_TOKENS = 2_000
 RENDER_AFTER_SECONDS = 300
 STAMP_FILE = os.path.join("views", "rendering.stamp")
 
@@ -397,7 +396,9 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
         )
     is_known = bool(rendered_context[0]) or (path == paths[0] and _is_old(path))
     if rendered_context[0]:
-        text, items, tokens = rendered_context[0].encode(), *rendered_context[1:]
+        text = rendered_context[0].encode()
+        items = rendered_context[1]
+        tokens = rendered_context[2]
     elif path:
         from theorex_lab.memory.context_served import given_of
 

@@ -72,7 +72,11 @@ def _found(
     problem: bool = False,
     warning: bool = False,
 ) -> Found:
-    level = "problem" if problem else "warning" if warning else "ok"
+    level = "ok"
+    if problem:
+        level = "problem"
+    elif warning:
+        level = "warning"
     return {
         "level": level,
         "what": subject,
@@ -100,9 +104,9 @@ def _hooks(settings: str) -> Iterator[Found]:
         do,
         warning=bool(missing),
     )
-    programs = {
-        shlex.split(shell)[-1] for shells in commands.values() for shell in shells
-    }
+    programs = set[str]()
+    for shells in commands.values():
+        programs |= {shlex.split(shell)[-1] for shell in shells}
     for program in sorted(name for name in programs if shutil.which(name) is None):
         yield _found(
             "hooks",
@@ -211,12 +215,9 @@ def _journal(lab: Lab) -> Iterator[Found]:
     days = (
         max(lab.clock.now() - nights[0].at, 0) / MICROSECONDS_PER_DAY if nights else 0.0
     )
-    failed = [
-        step["name"]
-        for night in nights
-        for step in night.body["steps"]
-        if not step["ok"]
-    ]
+    failed = list[str]()
+    if nights:
+        failed = [step["name"] for step in nights[0].body["steps"] if not step["ok"]]
     late = not nights or (days > _STALE_DAYS and last > nights[0].seq)
     text = (
         f"the last one was {days:.1f} days ago"
@@ -245,13 +246,12 @@ def _models(lab: Lab, online: bool) -> Iterator[Found]:
     named = [name for name, model in settings.models.items() if model.url is not None]
     for name in named:
         silent = online and not is_reached(name, settings)
-        text = (
-            "accepts no connection"
-            if silent
-            else "accepts connections"
-            if online
-            else "has a url; not asked"
-        )
+        if silent:
+            text = "accepts no connection"
+        elif online:
+            text = "accepts connections"
+        else:
+            text = "has a url; not asked"
         yield _found(
             f"model {name}",
             text,

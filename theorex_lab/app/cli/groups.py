@@ -147,11 +147,10 @@ def _first_word(arguments: list[str]) -> str:
     """The first word that is neither a common option nor the value of one; '' where
     there is none.
     """
-    is_flag = {
-        name: option.is_flag
-        for option in command_line.COMMON_OPTIONS
-        for name in option.opts
-    }
+    is_flag = {}
+    for option in command_line.COMMON_OPTIONS:
+        for name in option.opts:
+            is_flag[name] = option.is_flag
     words = iter(arguments)
     for word in words:
         name, equals, _ = word.partition("=")
@@ -203,11 +202,9 @@ def commands() -> None:
 
     JSON: {commands: [{name, path, usage, about, details, keys}]}
     """
-    rows = [
-        row
-        for name, entry in COMMANDS.items()
-        for row in _rows(load(name), name, entry.path)
-    ]
+    rows = list[dict[str, Any]]()
+    for name, entry in COMMANDS.items():
+        rows += _rows(load(name), name, entry.path)
     for name in designs():
         rows += _rows(design_group(name), "", name)
     emit({"commands": rows}, "\n\n".join(map(_text, rows)))
@@ -247,17 +244,21 @@ def _usage(parameter: click.Parameter) -> str:
         return ""
     kind = parameter.type
     option = parameter.opts[0]
-    value = (
-        "|".join(kind.choices)
-        if isinstance(kind, click.Choice)
-        else option.lstrip("-").upper()
-    )
-    if isinstance(parameter, click.Argument):
-        usage = (parameter.metavar or value) + ("…" if parameter.nargs == -1 else "")
+    if parameter.metavar:
+        value = parameter.metavar
+    elif isinstance(kind, click.Choice):
+        value = "|".join(kind.choices)
     else:
-        is_flag = isinstance(parameter, click.Option) and parameter.is_flag
-        usage = option if is_flag else f"{option} {parameter.metavar or value}"
-    return usage if parameter.required or usage.startswith("[") else f"[{usage}]"
+        value = option.lstrip("-").upper()
+    if isinstance(parameter, click.Argument):
+        usage = f"{value}…" if parameter.nargs == -1 else value
+    elif isinstance(parameter, click.Option) and parameter.is_flag:
+        usage = option
+    else:
+        usage = f"{option} {value}"
+    if parameter.required or usage.startswith("["):
+        return usage
+    return f"[{usage}]"
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -330,7 +330,9 @@ def import_(
         "imported": imported,
         "skipped": skipped,
     }
-    problems = [problem for report in reports for problem in report.problems]
+    problems = []
+    for report in reports:
+        problems += report.problems
     lines = [
         f"{report.imported:8d} new, {report.skipped} there already  {report.file}"
         for report in reports

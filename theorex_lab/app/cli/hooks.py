@@ -155,16 +155,17 @@ def _result(
     """The report on the settings, and under `mcp` on the servers (None if not asked
     for).
     """
-    parts = [
-        {
-            "file": str(path),
-            "changed": path in backups,
-            "diff": plan.difference,
-            "backup": str(backup) if (backup := backups.get(path)) else None,
-        }
-        for plan in plans
-        for path in [plan.path]
-    ]
+    parts = []
+    for plan in plans:
+        backup = backups.get(plan.path)
+        parts.append(
+            {
+                "file": str(plan.path),
+                "changed": plan.path in backups,
+                "diff": plan.difference,
+                "backup": str(backup) if backup else None,
+            }
+        )
     return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
 
 
@@ -332,12 +333,10 @@ def _shell(entry: object) -> str | None:
 def _ours(settings: dict[str, Any], event: str) -> list[str]:
     """Our commands under an event."""
     groups = settings.get("hooks", {}).get(event, [])
-    return [
-        shell
-        for group in groups
-        for entry in _entries(group)
-        if (shell := _shell(entry))
-    ]
+    shells = list[str]()
+    for group in groups:
+        shells += filter(None, map(_shell, _entries(group)))
+    return shells
 
 
 def installed_commands(file: str) -> dict[str, list[str]]:

@@ -207,9 +207,9 @@ def judge(agent: str | None, pending: bool) -> None:
     lab = open_lab()
     judgement = _ask_judge(lab, lab.outcomes.pending(agent=agent))
     keys = ("outcome_id", "judge_score", "score")
-    judged = [
-        {key: getattr(outcome, key) for key in keys} for outcome in judgement.judged
-    ]
+    judged = []
+    for outcome in judgement.judged:
+        judged.append({key: getattr(outcome, key) for key in keys})
     problems = [
         {"outcome_id": outcome_id, "problem": problem}
         for outcome_id, problem in judgement.problems.items()
@@ -497,7 +497,7 @@ def schedule(kind: str, at: str) -> None:
         )
     home = str(Path(named_home()).expanduser().absolute())
     words = [*theorex_command(), "--home", home, "nightly", "--agent", ALL]
-    if any(character in word for word in words for character in "\r\n"):
+    if any("\r" in word or "\n" in word for word in words):
         raise InvalidInput(
             f"got the home {home!r}; allowed is a path without line breaks"
         )

@@ -24,11 +24,10 @@ _TOKEN_FILE = "mcp-token"
 _TOKEN_BYTES = 32
 _SHORTEST_TOKEN = 16
 _LONGEST_TOKEN = 512
-PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = (
-    -32700,
-    -32600,
-    -32602,
-)  # JSON-RPC 2.0, section 5.1
+# JSON-RPC 2.0, section 5.1.
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+INVALID_PARAMS = -32602
 
 RpcMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[RpcMessage]]

@@ -73,12 +73,10 @@ class Command(_Merging):
         """As click does; an option whose metavar ends in … takes all that stands up to
         the next option.
         """
-        long = {
-            name
-            for option in self.params
-            if (option.metavar or "").endswith("…")
-            for name in option.opts
-        }
+        long = set[str]()
+        for option in self.params:
+            if (option.metavar or "").endswith("…"):
+                long.update(option.opts)
         spread = list[str]()
         current = ""
         for arg in args:

@@ -33,7 +33,10 @@ from theorex_lab.text.redact.redaction_scope import door, kept_value
 
 def layouts(home: Home) -> list[FileLayout]:
     """The designs' layouts, then the home's own."""
-    return [*(layout for design in home.designs for layout in design.files), OWN]
+    file_layouts = list[FileLayout]()
+    for design in home.designs:
+        file_layouts += design.files
+    return [*file_layouts, OWN]
 
 
 def layouts_of(home: Home, path: Path) -> list[FileLayout]:
@@ -137,11 +140,9 @@ def import_home(
         layout_paths = [(layout, path) for layout in layouts_of(home, path)]
     options: Any = {"agent": agent, "trust_own": trust_own}
     with door(keep_secrets=keep_secrets):
-        reports = [
-            report
-            for layout, layout_path in layout_paths
-            for report in layout.take(home, searcher, layout_path, **options)
-        ]
+        reports = []
+        for layout, layout_path in layout_paths:
+            reports += layout.take(home, searcher, layout_path, **options)
     if not reports:
         raise _nothing_at(home, path)
     return reports
@@ -209,11 +210,10 @@ def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]
     view = views.get(Traces)
     with view.lock:
         owners = view.traces["agent"].tolist()
-        chosen = [
-            view.ids[row]
-            for row in range(len(owners))
-            if agent in (None, view.agents[owners[row]])
-        ]
+        chosen = []
+        for row, owner in enumerate(owners):
+            if agent in (None, view.agents[owner]):
+                chosen.append(view.ids[row])
     for trace_id in dict.fromkeys(chosen):
         steps, tools = trace_events(views, trace_id)
         if not steps or any(event.erased for event in steps):
@@ -263,11 +263,9 @@ def run_files(path: Path) -> list[Path]:
     """
     if path.is_file():
         return [path] * (_kind(path) is not None)
-    return [
-        file
-        for folder in (OUTCOMES, TRACES)
-        for file in sorted(path.glob(f"{folder}/*.json"))
-    ]
+    outcome_files = sorted(path.glob(f"{OUTCOMES}/*.json"))
+    trace_files = sorted(path.glob(f"{TRACES}/*.json"))
+    return outcome_files + trace_files
 
 
 def import_runs(

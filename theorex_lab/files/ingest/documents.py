@@ -111,7 +111,10 @@ def ingest(
             " there"
         )
     try:
-        sources = {source.name: source for path in paths for source in run.found(path)}
+        sources = {}
+        for path in paths:
+            for source in run.sources(path):
+                sources[source.name] = source
         with closing(bar(len(sources), 0, progress, "file", "ingest")) as progress_bar:
             for source in sources.values():
                 run.take(source)
@@ -154,7 +157,7 @@ class _IngestRun:
         with self._home.views.reading(Documents) as view:
             return view.known(self._agent, self._home.project)
 
-    def found(self, path: Path) -> Iterator[_Source]:
+    def sources(self, path: Path) -> Iterator[_Source]:
         """The file, or the files of the reader's form below a folder, without hidden
         ones and those that .gitignore leaves out.
         """

@@ -86,7 +86,9 @@ def _serve() -> None:
     replies = sys.stdout.buffer
     # Whatever a library prints is no reply, and nobody would read it: the pipe would be
     # full. Told is the error that ends this.
-    errors, sys.stdout, sys.stderr = sys.stderr, None, None
+    errors = sys.stderr
+    sys.stdout = None
+    sys.stderr = None
     sys.excepthook = lambda kind, error, _: print(
         f"{kind.__name__}: {' '.join(str(error).split())}", file=errors
     )

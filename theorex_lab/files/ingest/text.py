@@ -10,7 +10,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.ingest.documents import FileReader
@@ -166,18 +166,24 @@ def _html(content: bytes) -> Iterator[TextBlock]:
     last = None
     for string in soup.find_all(string=True):
         block = next(above for above in string.parents if above.name not in _INLINE)
-        if type(string) is NavigableString and (
-            block is last or string.strip()
-        ):  # else a comment, a declaration
-            if (above := string.find_parent(_HEADINGS)) is not heading:
-                yield TextBlock(
-                    int(heading.name[1]) if heading else 0, "".join(texts).strip()
-                )
-                texts = []
-                heading = above
-            texts.append(str(string) if block is last else f"\n{string.lstrip()}")
-            last = block
-    yield TextBlock(int(heading.name[1]) if heading else 0, "".join(texts).strip())
+        if type(string) is not NavigableString:  # a comment, a declaration
+            continue
+        if block is not last and not string.strip():
+            continue
+        heading_above = string.find_parent(_HEADINGS)
+        if heading_above is not heading:
+            yield _text_block(heading, texts)
+            texts = []
+            heading = heading_above
+        texts.append(str(string) if block is last else f"\n{string.lstrip()}")
+        last = block
+    yield _text_block(heading, texts)
+
+
+def _text_block(heading: Any, texts: list[str]) -> TextBlock:
+    """Return the texts as a block of the level of their heading, 0 without one."""
+    level = int(heading.name[1]) if heading else 0
+    return TextBlock(level, "".join(texts).strip())
 
 
 def _pdf(content: bytes) -> Iterator[TextBlock]:

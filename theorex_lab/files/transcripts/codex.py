@@ -187,13 +187,12 @@ class Codex:
         """The prompts of the model's log, where the other has none."""
         utterances = self._asked
         self._asked = []
-        return (
-            []
-            if self._has_prompts
-            else [
-                prompt for utterance in utterances for prompt in self._ask([utterance])
-            ]
-        )
+        if self._has_prompts:
+            return []
+        prompts = []
+        for utterance in utterances:
+            prompts += self._ask([utterance])
+        return prompts
 
     def _ask(self, utterances: list[Utterance]) -> list[Utterance]:
         """A prompt, after the end of the turn before; what a sub-agent is asked is no

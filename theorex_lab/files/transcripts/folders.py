@@ -28,7 +28,9 @@ from theorex_lab.files.transcripts.messages import (
 )
 
 LONGEST_LINE_BYTES = 64 << 20
-_LOOKED_AT_LINES, _LOOKED_AT_BYTES = 200, 8 << 20  # until the form is known
+# What is looked at until the form is known.
+_LOOKED_AT_LINES = 200
+_LOOKED_AT_BYTES = 8 << 20
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _NAME_CHARACTERS = 64
 _SIZE_BYTES = 4  # at the end of a packed file
@@ -76,12 +78,11 @@ def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
         path,
         onerror=lambda error: problems.append(f"{error.filename}: {error.strerror}"),
     )
-    paths = [
-        Path(folder) / name
-        for folder, _, names in walk
-        for name in names
-        if name.lower().endswith(_SUFFIXES)
-    ]
+    paths = []
+    for folder, _, names in walk:
+        for name in names:
+            if name.lower().endswith(_SUFFIXES):
+                paths.append(Path(folder) / name)
     looked_at = {file: _looked_at(file) for file in sorted(paths)}
     return {
         file: status.st_size

@@ -122,9 +122,10 @@ class OpenTurns:
 
     def all_ended(self) -> list[Utterance]:
         """The ends of all turns."""
-        return [
-            utterance for helper in list(self._last) for utterance in self.ended(helper)
-        ]
+        utterances = list[Utterance]()
+        for helper in list(self._last):
+            utterances += self.ended(helper)
+        return utterances
 
 
 class OpenCalls:
@@ -233,11 +234,9 @@ def read_time(stated: object) -> StatedTime | None:
         return None  # Python reads a time even in a long number
     if leap := _LEAP_SECOND.match(text):
         before = _iso_time(f"{leap[1]}59{text[leap.end() :]}")
-        return (
-            None
-            if before is None
-            else StatedTime(min(before + 1_000_000, LATEST), "leap_second")
-        )
+        if before is None:
+            return None
+        return StatedTime(min(before + 1_000_000, LATEST), "leap_second")
     at = _iso_time(text)
     return None if at is None else StatedTime(at)
 
