@@ -118,7 +118,7 @@ def take(payload: bytes | None, home: str) -> str:
 
 
 def _agent() -> tuple[str, str]:
-    """Who the agent is, or what is wrong with its name."""
+    """Return who the agent is, or what is wrong with its name."""
     from theorex_lab.core.errors import InvalidInput
     from theorex_lab.core.ids import check_agent
 
@@ -171,7 +171,7 @@ def _capture(
 
 
 def _bound_project(home: str, journal: SqliteJournal, repository: Repository) -> str:
-    """The project of a folder; one that was never seen gets its id now."""
+    """Return the project of a folder; one that was never seen gets its id now."""
     from theorex_lab.journal.identity import known_project, project_in
 
     project, project_place = known_project(home, repository)
@@ -183,8 +183,8 @@ def _bound_project(home: str, journal: SqliteJournal, repository: Repository) ->
 
 
 def _seen_project(home: str, repository: Repository) -> str:
-    """The project of a folder as far as it is known, and what stands for it where it is
-    not; nothing is written.
+    """Return the project of a folder as far as it is known, and what stands for it
+    where it is not; nothing is written.
     """
     from theorex_lab.journal.identity import (
         known_project,
@@ -237,8 +237,8 @@ def _remind(
 
 
 def _with_cache(home: str, act: Callable[[Connection], T], nothing: T) -> tuple[T, str]:
-    """What is made of the cache of reminders, and '' or what is wrong with it; nothing
-    where there is none.
+    """Return what is made of the cache of reminders, and '' or what is wrong with it;
+    nothing where there is none.
     """
     path = os.path.join(home, CACHE_FILE)
     if not os.path.exists(path):
@@ -267,8 +267,8 @@ def _recalled(
 
 
 def _setting(home: str, name: str, default: object) -> object:
-    """A setting as config.json has it; None where the file cannot be read, since what
-    was wished is not known then.
+    """Return a setting as config.json has it; None where the file cannot be read, since
+    what was wished is not known then.
     """
     path = os.path.join(home, CONFIG_FILE)
     if not os.path.lexists(path):
@@ -353,7 +353,7 @@ def _read(stream: BinaryIO) -> bytes | None:
 
 
 def _open(home: str) -> SqliteJournal:
-    """The home's journal, to be closed."""
+    """Return the home's journal, to be closed."""
     from theorex_lab.journal.sqlite.store import open_journal
 
     return open_journal(home)
@@ -466,8 +466,8 @@ def _note_start(
 
 
 def _describe(error: BaseException) -> str:
-    """What broke and where; an error's own text only where it cannot hold any of the
-    payload.
+    """Return what broke and where; an error's own text only where it cannot hold any of
+    the payload.
     """
     from theorex_lab.core.errors import NewerVersion, StorageError
 
@@ -487,7 +487,7 @@ def _describe(error: BaseException) -> str:
 
 
 def _log_path(home: str) -> str:
-    """The log's path, after an overlong log was put aside."""
+    """Return the log's path, after an overlong log was put aside."""
     path = os.path.join(home, LOG_FILE)
     try:
         if os.stat(path).st_size > LARGEST_LOG_BYTES:

@@ -24,8 +24,8 @@ EVERYDAY = (
 
 
 def members(group: str) -> dict[str, str]:
-    """The flat names of a group's commands by their names in it; where two have the
-    same, the first.
+    """Return the flat names of a group's commands by their names in it; where two have
+    the same, the first.
     """
     flat_names: dict[str, str] = {}
     for flat, entry in COMMANDS.items():
@@ -35,7 +35,9 @@ def members(group: str) -> dict[str, str]:
 
 
 def _commands() -> dict[str, CommandEntry]:
-    """The commands by their flat names, each with its group, in the order of the table."""
+    """Return the commands by their flat names, each with its group, in the order of the
+    table.
+    """
     commands = {entry.name: entry for entry in UNGROUPED}
     for group in COMMAND_GROUPS:
         for entry in group.commands:
@@ -100,11 +102,11 @@ class Root(command_line.CommandGroup):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The groups, the flat names, the designs."""
+        """Return the groups, the flat names, the designs."""
         return [*dict.fromkeys([*GROUPS, *COMMANDS, *designs()])]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of this flat name, else the group."""
+        """Return the command of this flat name, else the group."""
         if cmd_name in COMMANDS:
             return load(cmd_name)
         return Group(cmd_name) if cmd_name in GROUPS else design_group(cmd_name)
@@ -144,8 +146,8 @@ class Root(command_line.CommandGroup):
 
 
 def _first_word(arguments: list[str]) -> str:
-    """The first word that is neither a common option nor the value of one; '' where
-    there is none.
+    """Return the first word that is neither a common option nor the value of one; ''
+    where there is none.
     """
     is_flag = {}
     for option in command_line.COMMON_OPTIONS:
@@ -162,8 +164,8 @@ def _first_word(arguments: list[str]) -> str:
 
 
 def designs() -> dict[str, Design]:
-    """The designs of other packages that bring commands, by name; those of built-in
-    ones stand in the table.
+    """Return the designs of other packages that bring commands, by name; those of
+    built-in ones stand in the table.
     """
     from theorex_lab.designs import others
 
@@ -176,8 +178,8 @@ def designs() -> dict[str, Design]:
 
 
 def design_group(name: str) -> command_line.CommandGroup | None:
-    """The commands of a design as a group; None where no design of that name brings
-    any.
+    """Return the commands of a design as a group; None where no design of that name
+    brings any.
     """
     design = designs().get(name)
     if design is None or design.commands is None:
@@ -213,8 +215,8 @@ def commands() -> None:
 def _rows(
     declared: click.Command | None, name: str, path: str
 ) -> Iterator[dict[str, Any]]:
-    """The row of a command, then those of the commands below it; a group that does
-    nothing itself has none.
+    """Yield the row of a command, then those of the commands below it; a group that
+    does nothing itself has none.
     """
     assert declared is not None
     below = declared.commands if isinstance(declared, click.Group) else {}
@@ -237,8 +239,8 @@ def _rows(
 
 
 def _usage(parameter: click.Parameter) -> str:
-    """How a parameter is given, such as [--agent AGENT]; '' for an option that every
-    command takes.
+    """Return how a parameter is given, such as [--agent AGENT]; '' for an option that
+    every command takes.
     """
     if parameter in COMMON_OPTIONS:
         return ""

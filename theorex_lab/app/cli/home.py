@@ -420,7 +420,7 @@ def archive(before: str) -> None:
 
 
 def _moment(moment: str) -> str:
-    """A day's beginning in UTC, or the time itself."""
+    """Return a day's beginning in UTC, or the time itself."""
     return f"{moment}T00:00:00Z" if _DAY.fullmatch(moment) else moment
 
 

@@ -520,7 +520,7 @@ _AGENT = agent_option("The agent, or all; default $THEOREX_AGENT, else main.")
 
 
 def _named(agent: str | None) -> str | None:
-    """The agent's name; None for all."""
+    """Return the agent's name; None for all."""
     return None if (name := own_agent(agent)) == ALL else name
 
 
@@ -542,7 +542,7 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
     reviews, reason = _reviews(open_lab(), _named(agent), reviewer, again=again)
     emit(
         {"reviews": [review.to_dict() for review in reviews], "reviewer": reason},
-        "\n".join(_shown(reviews, reason)),
+        "\n".join(_review_lines(reviews, reason)),
     )
 
 
@@ -586,7 +586,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
         "concepts": context.concepts,
         "fixes": context.fixes,
     }
-    lines = _shown(reviews, reason)
+    lines = _review_lines(reviews, reason)
     for tags in refined:
         won = one_row(", ".join(tag.tag for tag in tags.won)) or "nothing"
         lost = one_row(", ".join(tag.tag for tag in tags.lost)) or "nothing"
@@ -609,9 +609,9 @@ def _reviews(
     return lab.review_failures(agent=agent, reviewer=reviewer, again=again), reason
 
 
-def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
-    """The reviews for people: what was written, and what waits on and why, each reason
-    once.
+def _review_lines(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
+    """Return the reviews for people: what was written, and what waits on and why, each
+    reason once.
     """
     lines = [f"reviewer: {reason}"]
     ids_by_text = dict[str, list[str]]()

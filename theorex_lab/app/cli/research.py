@@ -243,8 +243,8 @@ def _become(arguments: list[str]) -> None:
 
 
 def _notebooks(folder: Path | None) -> Path:
-    """The folder to open: a checkout's own notebooks, else copies of the packaged ones,
-    never written over.
+    """Return the folder to open: a checkout's own notebooks, else copies of the
+    packaged ones, never written over.
     """
     import shutil
 
@@ -374,7 +374,7 @@ def _numbers(budgets: str) -> list[int]:
 
 
 def _scores(compared: Comparison, against: str) -> str:
-    """A row for each mode, budget, score and design: the score, what it costs in
+    """Return a row for each mode, budget, score and design: the score, what it costs in
     tokens, and the verdict.
     """
     import pandas as pd

@@ -197,8 +197,8 @@ class _Server(MCPServer[Any]):
 
 
 def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _Server:
-    """The server of a home, acting for `agent`, and where `any_agent` for whomever a
-    call names.
+    """Return the server of a home, acting for `agent`, and where `any_agent` for
+    whomever a call names.
 
     Raises InvalidInput for a bad name.
     """
@@ -399,7 +399,7 @@ def _add_tool_of(
 def http_application(
     lab: Lab, token: str, *, hosts: Sequence[str] = (), **whose: Any
 ) -> Application:
-    """The server as an ASGI application, guarded: POST /mcp with the token, GET
+    """Return the server as an ASGI application, guarded: POST /mcp with the token, GET
     /health.
 
     `hosts`: names under which it may be reached, beside those of this machine. Raises

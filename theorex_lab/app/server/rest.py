@@ -85,8 +85,8 @@ class _Endpoint:
     def _check(
         self, body: bytes | str | None, strings: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Arguments from JSON with these strings beside, or from strings alone. Raises
-        ValidationError for others.
+        """Return the arguments from JSON with these strings beside, or from strings alone.
+        Raises ValidationError for others.
         """
         if body is None:
             arguments = dict(self._arguments.model_validate_strings(strings))
@@ -110,7 +110,7 @@ class _Endpoint:
         return to_json(self._run(self._check(body, strings)))
 
     async def answer(self, request: requests.Request) -> responses.Response:
-        """The response to a request."""
+        """Return the response to a request."""
         has_body = request.method == "POST"
         strings = {**({} if has_body else request.query_params), **request.path_params}
         body = (
@@ -322,8 +322,8 @@ async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -
 
 
 def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
-    """Status of what is refused, and the reason; of what is wrong with the memory only
-    that something is.
+    """Return the status of what is refused, and the reason; of what is wrong with the
+    memory only that something is.
     """
     status = getattr(error, "status", getattr(error, "status_code", 422))
     detail = getattr(error, "detail", str(error))

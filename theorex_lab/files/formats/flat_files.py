@@ -84,8 +84,8 @@ def _item_lines(items: Iterable[FlatRecord]) -> Iterator[str]:
 
 
 def read_graph(path: Path) -> FlatRecord:
-    """The graph in a file, with the keys attributes (a dictionary), nodes and edges
-    (lists).
+    """Return the graph in a file, with the keys attributes (a dictionary), nodes and
+    edges (lists).
 
     Raises InvalidInput for what is not such a graph or no file, StorageError for a file
     that cannot be read.
@@ -127,8 +127,8 @@ def _numbered_pieces(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _pieces(line: bytes) -> Iterator[bytes]:
-    """The objects on a line of JSON Lines, and as one piece what is none from some
-    place on.
+    """Yield the objects on a line of JSON Lines, and as one piece what is none from
+    some place on.
     """
     stripped = line.removeprefix(_BYTE_ORDER_MARK).strip()
     content = stripped.strip(b"\0 \t")
@@ -151,8 +151,8 @@ def _pieces(line: bytes) -> Iterator[bytes]:
 
 
 def without_nulls(value: Any) -> FlatRecord:
-    """A JSON object without its members that are null: they say no more than missing
-    ones. Raises InvalidInput for none.
+    """Return a JSON object without its members that are null: they say no more than
+    missing ones. Raises InvalidInput for none.
     """
     if not isinstance(value, dict):
         raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
@@ -189,8 +189,8 @@ def append_new(
 
 
 def parse_object(content: bytes) -> FlatRecord:
-    """The JSON object in these bytes. Raises InvalidInput for anything else, NaN among
-    it.
+    """Return the JSON object in these bytes. Raises InvalidInput for anything else, NaN
+    among it.
     """
     try:
         value = json.loads(content.decode(), parse_constant=_refuse)
@@ -211,7 +211,7 @@ def each_noted(
     convert: Callable[..., T | None],
     *args: Any,
 ) -> Iterator[tuple[int | str, T]]:
-    """The place of each thing with what `read(thing, *args)` makes of it; what it
+    """Yield the place of each thing with what `read(thing, *args)` makes of it; what it
     refuses is noted and passed over.
     """
     for where, record in numbered:
@@ -227,8 +227,8 @@ def each_noted(
 
 
 def merged(problems: Iterable[str]) -> list[str]:
-    """One line a kind of problem, with the first place where it is met and how often it
-    is met elsewhere.
+    """Return one line a kind of problem, with the first place where it is met and how
+    often it is met elsewhere.
 
     >>> merged(["a.jsonl:1: not JSON", "a.jsonl:2: key is 'x'", "a.jsonl:9: not JSON"])
     ['a.jsonl:1: not JSON (and 1 more like it)', "a.jsonl:2: key is 'x'"]

@@ -32,7 +32,7 @@ from theorex_lab.text.redact.redaction_scope import door, kept_value
 
 
 def layouts(home: Home) -> list[FileLayout]:
-    """The designs' layouts, then the home's own."""
+    """Return the designs' layouts, then the home's own."""
     file_layouts = list[FileLayout]()
     for design in home.designs:
         file_layouts += design.files
@@ -40,8 +40,8 @@ def layouts(home: Home) -> list[FileLayout]:
 
 
 def layouts_of(home: Home, path: Path) -> list[FileLayout]:
-    """Those that have files at the path: of a folder all. Of a file one: the home's
-    own, else the last design that knows it.
+    """Return those that have files at the path: of a folder all. Of a file one: the
+    home's own, else the last design that knows it.
     """
     if path.is_dir():
         return [layout for layout in layouts(home) if layout.files_of(path)]
@@ -55,8 +55,8 @@ def layouts_of(home: Home, path: Path) -> list[FileLayout]:
 
 
 def places_of(home: Home) -> list[tuple[FileLayout, Path]]:
-    """Each layout with each of the places that it has beside the home; also those where
-    nothing is.
+    """Return each layout with each of the places that it has beside the home; also
+    those where nothing is.
     """
     layout_paths = []
     for layout in layouts(home):
@@ -188,7 +188,7 @@ def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
 
 
 def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
-    """The files that `export_outcomes` writes."""
+    """Return the files that `export_outcomes` writes."""
     outcomes = OutcomeLog(home).outcomes(agent=agent)
     return [
         home.settings.path("outcomes_dir") / file_name(outcome.outcome_id)
@@ -197,7 +197,9 @@ def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
 
 
 def places(settings: Settings) -> list[Path]:
-    """Where outcomes are kept beside the home, by the settings; also where nothing is."""
+    """Return where outcomes are kept beside the home, by the settings; also where
+    nothing is.
+    """
     return [settings.path("outcomes_dir")]
 
 
@@ -206,7 +208,9 @@ def _named(records: Iterable[flat.FlatRecord]) -> Iterator[tuple[str, flat.FlatR
 
 
 def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]:
-    """What `trace` tells of each and what a new START needs, but for what was erased."""
+    """Yield what `trace` tells of each and what a new START needs, but for what was
+    erased.
+    """
     view = views.get(Traces)
     with view.lock:
         owners = view.traces["agent"].tolist()
@@ -258,8 +262,8 @@ def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]
 
 
 def run_files(path: Path) -> list[Path]:
-    """Files of outcomes, then of traces, in a folder or the one that is given; a folder
-    of outcomes alone is one too.
+    """Return files of outcomes, then of traces, in a folder or the one that is given; a
+    folder of outcomes alone is one too.
     """
     if path.is_file():
         return [path] * (_kind(path) is not None)
@@ -307,8 +311,8 @@ def _name(files: list[Path]) -> str:
 
 
 def _kind(file: Path) -> str | None:
-    """Whether a single file is an outcome or a trace, by its place, else by what is in
-    it.
+    """Return whether a single file is an outcome or a trace, by its place, else by what
+    is in it.
     """
     if file.suffix != ".json":
         return None
@@ -381,7 +385,9 @@ def _read(
 
 
 def _settled(home: Home, steps: list[Event]) -> list[Event]:
-    """What the designs append that wait for tool events, where some of these are new."""
+    """Return what the designs append that wait for tool events, where some of these are
+    new.
+    """
     tools = [event for event in steps if event.kind == "tool_used"]
     tool_ids = [event.id for event in tools]
     stored = home.journal.read(ids=tool_ids, erased=True)

@@ -76,8 +76,8 @@ class _Symbol:
 
 
 def read_code(file: str, source: bytes) -> tuple[list[Part], int]:
-    """The symbols of a source file, the file itself first as a module, and how many
-    places of it do not parse.
+    """Return the symbols of a source file, the file itself first as a module, and how
+    many places of it do not parse.
 
     Raises ImportError where the extra `ingest` is not installed.
 
@@ -136,7 +136,7 @@ class _CodeSymbols:
                 self._named.append((node.start_byte, kind, _text(node)))
 
     def parts(self) -> Iterator[Part]:
-        """The module, then its symbols in the order of the file."""
+        """Yield the module, then its symbols in the order of the file."""
         self._assign_owners()
         counts = Counter[str]()
         in_order = sorted(
@@ -150,8 +150,8 @@ class _CodeSymbols:
             yield self._part(symbol, name)
 
     def _part(self, symbol: _Symbol, name: str) -> Part:
-        """A symbol as it is kept: signature, comment, what the comments around it begin
-        with, and its words, to be searched.
+        """Return a symbol as it is kept: signature, comment, what the comments around
+        it begin with, and its words, to be searched.
         """
         is_file = symbol is self._module
         owner = ".".join(symbol.owners)
@@ -251,8 +251,8 @@ def _signature(symbol: _Symbol) -> str:
 
 
 def _own_source(symbol: _Symbol, docstring: Node | None) -> str:
-    """The source of a symbol behind its signature, without the symbols in it and what
-    its docstring says.
+    """Return the source of a symbol behind its signature, without the symbols in it and
+    what its docstring says.
     """
     source = symbol.node.text or b""
     at = (symbol.body or symbol.node).start_byte
@@ -267,7 +267,7 @@ def _own_source(symbol: _Symbol, docstring: Node | None) -> str:
 
 
 def _doc(symbol: _Symbol, is_file: bool) -> tuple[str, Node | None]:
-    """What the comment or docstring of a symbol says, and the docstring."""
+    """Return what the comment or docstring of a symbol says, and the docstring."""
     inside = symbol.node if is_file else symbol.body
     named = inside.named_children if inside is not None else []
     docstring = _docstring(named)
@@ -306,8 +306,8 @@ def _comment_lines(node: Node | None, *, forward: bool) -> list[str]:
 
 
 def _before(node: Node) -> Node | None:
-    """What stands before a symbol with its decorators, or before the statement that it
-    is the first of, as of an export.
+    """Return what stands before a symbol with its decorators, or before the statement
+    that it is the first of, as of an export.
     """
     while (before := node.prev_named_sibling or node.parent) is not None and (
         before.type == "decorator"

@@ -158,8 +158,8 @@ class _IngestRun:
             return view.known(self._agent, self._home.project)
 
     def sources(self, path: Path) -> Iterator[_Source]:
-        """The file, or the files of the reader's form below a folder, without hidden
-        ones and those that .gitignore leaves out.
+        """Yield the file, or the files of the reader's form below a folder, without
+        hidden ones and those that .gitignore leaves out.
         """
         root = Path(checkout_root(str(path if path.is_dir() else path.parent)))
         inside = bool(self._home.project) and self._home.project in self._names(
@@ -183,7 +183,9 @@ class _IngestRun:
             yield _Source(file, kept_text(name))
 
     def _names(self, root: str) -> tuple[str, str]:
-        """What the project of a checkout is called: by the home, and by its path alone."""
+        """Return what the project of a checkout is called: by the home, and by its path
+        alone.
+        """
         return project_in(
             self._home.journal, repository_of(root), bind=False
         ), project_at(root)
@@ -206,8 +208,8 @@ class _IngestRun:
             self._problem(source.name, getattr(error, "strerror", None) or str(error))
 
     def _content(self, path: Path) -> tuple[bytes, str]:
-        """The content of a file, empty where the reader reads it itself, and a hash of
-        it and of who reads it.
+        """Return the content of a file, empty where the reader reads it itself, and a
+        hash of it and of who reads it.
         """
         hashed = hashlib.sha256(f"{self._reader.name}\0".encode())
         with _opened(path) as raw:
@@ -230,7 +232,7 @@ class _IngestRun:
         """Hide what was taken in from these folders and is there no more."""
         folders = [os.path.realpath(path) + os.sep for path in paths if path.is_dir()]
         for name in sorted(self._state().keys() - {*present_names}):
-            file = self._place(name)
+            file = self._file_of(name)
             if (
                 file is not None
                 and str(file).startswith(tuple(folders))
@@ -238,8 +240,8 @@ class _IngestRun:
             ):
                 self._write(name, "", [])
 
-    def _place(self, name: str) -> Path | None:
-        """Where the file of a name lay, of those that this run looks at."""
+    def _file_of(self, name: str) -> Path | None:
+        """Return where the file of a name lay, of those that this run looks at."""
         before = outside[0] if (outside := _OUTSIDE.match(name)) else ""
         return (
             self._roots[before] / name.removeprefix(before)
@@ -248,11 +250,11 @@ class _IngestRun:
         )
 
     def _moved(self, digest: str) -> str:
-        """The name under which this content was known, where no file lies there any
-        more.
+        """Return the name under which this content was known, where no file lies there
+        any more.
         """
         name = self._by_digest.get(digest, "")
-        path = self._place(name) if name else None
+        path = self._file_of(name) if name else None
         return name if path is not None and not path.exists() else ""
 
     def _write(
@@ -314,7 +316,7 @@ class _IngestRun:
 
 
 def _opened(file: Path) -> BinaryIO:
-    """A regular file, opened. Raises InvalidInput for another one."""
+    """Return a regular file, opened. Raises InvalidInput for another one."""
     raw = os.fdopen(
         os.open(
             file,
@@ -331,8 +333,8 @@ def _opened(file: Path) -> BinaryIO:
 def files_below(
     folder: Path, root: Path, suffixes: tuple[str, ...], problems: list[str]
 ) -> Iterator[Path]:
-    """The files with these endings below a folder, in order: no hidden ones, none that
-    a .gitignore from `root` on leaves out.
+    """Yield the files with these endings below a folder, in order: no hidden ones, none
+    that a .gitignore from `root` on leaves out.
 
     Links are not followed; one that leads out of the folder is named among the
     problems.
@@ -390,7 +392,7 @@ def _leads_out(entry: os.DirEntry[str], top: str) -> bool:
 
 
 def _spec_of(folder: str) -> tuple[str, Any] | None:
-    """A folder, and the rules of its .gitignore; None where it has none."""
+    """Return a folder, and the rules of its .gitignore; None where it has none."""
     try:
         lines = (
             Path(folder, ".gitignore")
@@ -405,7 +407,7 @@ def _spec_of(folder: str) -> tuple[str, Any] | None:
 
 
 def _is_ignored(path: str, rules: list[tuple[str, Any]]) -> bool:
-    """Whether the nearest rule that says something of a path leaves it out."""
+    """Return whether the nearest rule that says something of a path leaves it out."""
     verdicts = (
         spec.check_file(path[len(folder) + 1 :]).include
         for folder, spec in reversed(rules)

@@ -29,7 +29,8 @@ def call_apart(
     *,
     seconds: float = _SECONDS,
 ) -> Any:
-    """What a module's function makes of a file's ending and content, as JSON holds it.
+    """Return what a module's function makes of a file's ending and content, as JSON
+    holds it.
 
     The process lives on for the next file; its memory is bounded, and its time by
     `seconds` a file. Raises InvalidInput where it fails, and ImportError where a
