@@ -44,10 +44,9 @@ LARGEST_CONTEXT_BYTES = 256 << 10
 LARGEST_LOG_BYTES = 1 << 20
 LARGEST_CONFIG_BYTES = 1 << 20
 OFF = "THEOREX_OFF"
-RECALL_TOKENS, CONTEXT_TOKENS = (
-    300,
-    2_000,
-)  # where the settings recallTokens and contextTokens are not set
+# Where the settings recallTokens and contextTokens are not set.
+RECALL_TOKENS = 300
+CONTEXT_TOKENS = 2_000
 RENDER_AFTER_SECONDS = 300
 STAMP_FILE = os.path.join("views", "rendering.stamp")
 
@@ -119,7 +118,7 @@ def take(payload: bytes | None, home: str) -> str:
 
 
 def _agent() -> tuple[str, str]:
-    """Who the agent is, or what is wrong with its name."""
+    """Return who the agent is, or what is wrong with its name."""
     from theorex_lab.core.errors import InvalidInput
     from theorex_lab.core.ids import check_agent
 
@@ -172,7 +171,7 @@ def _capture(
 
 
 def _bound_project(home: str, journal: SqliteJournal, repository: Repository) -> str:
-    """The project of a folder; one that was never seen gets its id now."""
+    """Return the project of a folder; one that was never seen gets its id now."""
     from theorex_lab.journal.identity import known_project, project_in
 
     project, project_place = known_project(home, repository)
@@ -184,8 +183,8 @@ def _bound_project(home: str, journal: SqliteJournal, repository: Repository) ->
 
 
 def _seen_project(home: str, repository: Repository) -> str:
-    """The project of a folder as far as it is known, and what stands for it where it is
-    not; nothing is written.
+    """Return the project of a folder as far as it is known, and what stands for it
+    where it is not; nothing is written.
     """
     from theorex_lab.journal.identity import (
         known_project,
@@ -238,8 +237,8 @@ def _remind(
 
 
 def _with_cache(home: str, act: Callable[[Connection], T], nothing: T) -> tuple[T, str]:
-    """What is made of the cache of reminders, and '' or what is wrong with it; nothing
-    where there is none.
+    """Return what is made of the cache of reminders, and '' or what is wrong with it;
+    nothing where there is none.
     """
     path = os.path.join(home, CACHE_FILE)
     if not os.path.exists(path):
@@ -268,8 +267,8 @@ def _recalled(
 
 
 def _setting(home: str, name: str, default: object) -> object:
-    """A setting as config.json has it; None where the file cannot be read, since what
-    was wished is not known then.
+    """Return a setting as config.json has it; None where the file cannot be read, since
+    what was wished is not known then.
     """
     path = os.path.join(home, CONFIG_FILE)
     if not os.path.lexists(path):
@@ -354,7 +353,7 @@ def _read(stream: BinaryIO) -> bytes | None:
 
 
 def _open(home: str) -> SqliteJournal:
-    """The home's journal, to be closed."""
+    """Return the home's journal, to be closed."""
     from theorex_lab.journal.sqlite.store import open_journal
 
     return open_journal(home)
@@ -397,7 +396,9 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
         )
     is_known = bool(rendered_context[0]) or (path == paths[0] and _is_old(path))
     if rendered_context[0]:
-        text, items, tokens = rendered_context[0].encode(), *rendered_context[1:]
+        text = rendered_context[0].encode()
+        items = rendered_context[1]
+        tokens = rendered_context[2]
     elif path:
         from theorex_lab.memory.context_served import given_of
 
@@ -465,8 +466,8 @@ def _note_start(
 
 
 def _describe(error: BaseException) -> str:
-    """What broke and where; an error's own text only where it cannot hold any of the
-    payload.
+    """Return what broke and where; an error's own text only where it cannot hold any of
+    the payload.
     """
     from theorex_lab.core.errors import NewerVersion, StorageError
 
@@ -486,7 +487,7 @@ def _describe(error: BaseException) -> str:
 
 
 def _log_path(home: str) -> str:
-    """The log's path, after an overlong log was put aside."""
+    """Return the log's path, after an overlong log was put aside."""
     path = os.path.join(home, LOG_FILE)
     try:
         if os.stat(path).st_size > LARGEST_LOG_BYTES:

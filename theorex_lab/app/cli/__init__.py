@@ -76,8 +76,8 @@ def run_command(command: click.Command, program: str) -> NoReturn:
 
 
 def _of_the_machine(error: Exception) -> str:
-    """One sentence about a failure of the machine (no room, refused); '' for a fault of
-    the program.
+    """Return one sentence about a failure of the machine (no room, refused); '' for a
+    fault of the program.
     """
     reason = str(error)
     is_memory = isinstance(error, MemoryError) or (

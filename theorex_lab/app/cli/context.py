@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def open_lab(*, all_projects: bool = False, bind: bool = False) -> Lab:
-    """The lab of the home that the options name, for the project that they name, else
-    the working folder's.
+    """Return the lab of the home that the options name, for the project that they name,
+    else the working folder's.
 
     A command that writes, or `bind`, gives a folder that was never seen its id; to one
     that reads nothing is of it.
@@ -62,8 +62,8 @@ def _project_here(lab: Lab, *, bind: bool) -> str:
 
 
 def _project_called(lab: Lab, name: str, *, bind: bool) -> str:
-    """The project of that name, else of the folder at that path. Raises InvalidInput
-    where there is neither.
+    """Return the project of that name, else of the folder at that path. Raises
+    InvalidInput where there is neither.
     """
     from theorex_lab.memory.projects import find_project
 

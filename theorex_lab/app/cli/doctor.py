@@ -51,10 +51,13 @@ def doctor(settings: str, online: bool) -> None:
     """
     folder = Path(named_home()).expanduser().absolute()
     findings = [
-        *_tried("hooks", partial(_hooks, settings)),
-        *_tried("files", partial(_files, folder)),
+        *_findings_until_error("hooks", partial(_hooks, settings)),
+        *_findings_until_error("files", partial(_files, folder)),
     ]
-    findings += [*_forms(), *_tried("home", partial(_home, folder, online))]
+    findings += [
+        *_forms(),
+        *_findings_until_error("home", partial(_home, folder, online)),
+    ]
     ok = all(finding["level"] != "problem" for finding in findings)
     lines = (
         "{level:<8} {what}: {said}".format(**row) + f" → {row['do']}" * bool(row["do"])
@@ -64,7 +67,7 @@ def doctor(settings: str, online: bool) -> None:
     sys.exit(not ok)
 
 
-def _found(
+def _finding(
     subject: str,
     text: str,
     do: str = "",
@@ -72,7 +75,11 @@ def _found(
     problem: bool = False,
     warning: bool = False,
 ) -> Found:
-    level = "problem" if problem else "warning" if warning else "ok"
+    level = "ok"
+    if problem:
+        level = "problem"
+    elif warning:
+        level = "warning"
     return {
         "level": level,
         "what": subject,
@@ -81,12 +88,14 @@ def _found(
     }
 
 
-def _tried(subject: str, look: Callable[[], Iterable[Found]]) -> Iterator[Found]:
-    """What was found until something broke, and that; its error says what to do."""
+def _findings_until_error(
+    subject: str, look: Callable[[], Iterable[Found]]
+) -> Iterator[Found]:
+    """Yield what was found until something broke, and that; its error says what to do."""
     try:
         yield from look()
     except (TheorexError, OSError, ValueError) as error:
-        yield _found(subject, str(error), problem=True)
+        yield _finding(subject, str(error), problem=True)
 
 
 def _hooks(settings: str) -> Iterator[Found]:
@@ -94,17 +103,17 @@ def _hooks(settings: str) -> Iterator[Found]:
     do = f"theorex install-hooks --settings {shlex.quote(settings)}"
     missing = [event for event in EVENTS if not commands[event]]
     text = f"{len(EVENTS) - len(missing)} of {len(EVENTS)} are in {settings}"
-    yield _found(
+    yield _finding(
         "hooks",
         f"{text}; missing: {', '.join(missing)}" if missing else text,
         do,
         warning=bool(missing),
     )
-    programs = {
-        shlex.split(shell)[-1] for shells in commands.values() for shell in shells
-    }
+    programs = set[str]()
+    for shells in commands.values():
+        programs |= {shlex.split(shell)[-1] for shell in shells}
     for program in sorted(name for name in programs if shutil.which(name) is None):
-        yield _found(
+        yield _finding(
             "hooks",
             f"the program {program} is not there, or may not be run",
             do,
@@ -113,7 +122,7 @@ def _hooks(settings: str) -> Iterator[Found]:
 
 
 def _files(folder: Path) -> Iterator[Found]:
-    """Who may read the home, and how much room there is."""
+    """Yield who may read the home, and how much room there is."""
     paths = (
         [folder, *(path for path in folder.rglob("*") if not path.is_symlink())]
         if folder.is_dir()
@@ -128,7 +137,7 @@ def _files(folder: Path) -> Iterator[Found]:
         else "the owner's alone"
     )
     do = f"chmod -R go= {shlex.quote(str(folder))}"
-    yield _found(
+    yield _finding(
         "permissions", text, do, problem=folder in open_paths, warning=bool(open_paths)
     )
     free = shutil.disk_usage(folder if paths else folder.anchor).free
@@ -137,7 +146,7 @@ def _files(folder: Path) -> Iterator[Found]:
         f" {free >> 20} MB are free"
     )
     do = "make room, or move old events out with `theorex archive`"
-    yield _found(
+    yield _finding(
         "disk", text, do, problem=free < _FULL_BYTES, warning=free < _LITTLE_BYTES
     )
 
@@ -157,7 +166,7 @@ _FORMS = {
 
 
 def _forms() -> Iterator[Found]:
-    """What is missing for each kind of file."""
+    """Yield what is missing for each kind of file."""
     for form, (packages, extra) in _FORMS.items():
         missing = [name for name in packages.split() if find_spec(name) is None]
         text = (
@@ -165,7 +174,7 @@ def _forms() -> Iterator[Found]:
             if missing
             else "can be taken in"
         )
-        yield _found(
+        yield _finding(
             form, text, f'pip install "theorex-lab[{extra}]"', warning=bool(missing)
         )
     text = (
@@ -173,7 +182,7 @@ def _forms() -> Iterator[Found]:
         if find_program("tesseract")
         else "are not read: the program tesseract is not there"
     )
-    yield _found(
+    yield _finding(
         "words in pictures",
         text,
         "install tesseract (Debian: tesseract-ocr)",
@@ -183,7 +192,7 @@ def _forms() -> Iterator[Found]:
 
 def _home(folder: Path, online: bool) -> Iterator[Found]:
     if not folder.is_dir():
-        yield _found(
+        yield _finding(
             "home",
             f"there is none at {folder} yet",
             "write something, or install the hooks",
@@ -191,8 +200,8 @@ def _home(folder: Path, online: bool) -> Iterator[Found]:
         )
         return
     lab = open_lab(all_projects=True)
-    yield from _tried("home", partial(_journal, lab))
-    yield from _tried("home", partial(_models, lab, online))
+    yield from _findings_until_error("home", partial(_journal, lab))
+    yield from _findings_until_error("home", partial(_models, lab, online))
 
 
 def _journal(lab: Lab) -> Iterator[Found]:
@@ -200,30 +209,27 @@ def _journal(lab: Lab) -> Iterator[Found]:
     n_read = sum(
         1 for _ in lab.journal.tail(max(last - _CHECKED_EVENTS, 0), erased=True)
     )  # raises for a damaged one
-    yield _found(
+    yield _finding(
         "journal",
         f"{last} events; the last {n_read} are sound, `theorex verify` reads all",
     )
     for event in lab.bad_events():
         text = f"{event.seq} ({event.kind}, {event.id}) is set aside: {event.why}"
-        yield _found("event", text, event.do, problem=True)
+        yield _finding("event", text, event.do, problem=True)
     nights = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
     days = (
         max(lab.clock.now() - nights[0].at, 0) / MICROSECONDS_PER_DAY if nights else 0.0
     )
-    failed = [
-        step["name"]
-        for night in nights
-        for step in night.body["steps"]
-        if not step["ok"]
-    ]
+    failed = list[str]()
+    if nights:
+        failed = [step["name"] for step in nights[0].body["steps"] if not step["ok"]]
     late = not nights or (days > _STALE_DAYS and last > nights[0].seq)
     text = (
         f"the last one was {days:.1f} days ago"
         + f"; failed: {', '.join(failed)}" * bool(failed)
     )
     do = "theorex schedule --print cron" if late else "theorex nightly"
-    yield _found(
+    yield _finding(
         "night",
         text if nights else "none was ever run",
         do,
@@ -234,7 +240,7 @@ def _journal(lab: Lab) -> Iterator[Found]:
 def _models(lab: Lab, online: bool) -> Iterator[Found]:
     settings = lab.settings
     vision_model = settings.vision_model if settings.vision_tokens else None
-    yield _found(
+    yield _finding(
         "descriptions",
         (
             f"{vision_model} describes pictures"
@@ -245,18 +251,17 @@ def _models(lab: Lab, online: bool) -> Iterator[Found]:
     named = [name for name, model in settings.models.items() if model.url is not None]
     for name in named:
         silent = online and not is_reached(name, settings)
-        text = (
-            "accepts no connection"
-            if silent
-            else "accepts connections"
-            if online
-            else "has a url; not asked"
-        )
-        yield _found(
+        if silent:
+            text = "accepts no connection"
+        elif online:
+            text = "accepts connections"
+        else:
+            text = "has a url; not asked"
+        yield _finding(
             f"model {name}",
             text,
             f"start it, or unset models.{name}.url",
             warning=silent,
         )
     if not named:
-        yield _found("models", "none has a url: failures are reviewed by rules")
+        yield _finding("models", "none has a url: failures are reviewed by rules")

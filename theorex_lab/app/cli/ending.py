@@ -12,7 +12,7 @@ from typing import NoReturn
 
 
 def ending() -> list[signal.Signals]:
-    """The signals that ask this process to end, as the system knows them.
+    """Return the signals that ask this process to end, as the system knows them.
 
     One that is ignored is none: `nohup` means a process to outlive its terminal.
     """

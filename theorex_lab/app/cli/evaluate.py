@@ -145,11 +145,8 @@ def _retrieval(
     write_picture(picture, partial(plot_recall, score))
     result = {"dataset": name, "n": score.n, "methods": score.result(), **figures}
     lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
-    lines += [
-        line
-        for kind in ("baselines", "published")
-        for line in _known(kind, figures[kind])
-    ]
+    for kind in ("baselines", "published"):
+        lines += _figure_lines(kind, figures[kind])
     return result, "\n".join(lines)
 
 
@@ -252,10 +249,12 @@ def _research(dataset: str | None, seed: int, **_: Any) -> Report:
             else injection.score_theorems
         )(name, seed)
     )
-    return result, "\n".join([text, *_known("published", result.get("published", {}))])
+    return result, "\n".join(
+        [text, *_figure_lines("published", result.get("published", {}))]
+    )
 
 
-def _known(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list[str]:
+def _figure_lines(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return figures from elsewhere, a line each."""
     lines = []
     for system, values in figures.items():
@@ -397,9 +396,10 @@ _REPORTS: dict[str, Callable[[], Report]] = {
 
 
 def _columns(*names: str) -> list[str]:
-    return [
-        column for name in names for column in (name, f"{name}_low", f"{name}_high")
-    ]
+    columns = []
+    for name in names:
+        columns += [name, f"{name}_low", f"{name}_high"]
+    return columns
 
 
 def _row(table: pd.DataFrame, name: Any, columns: list[str]) -> dict[str, float]:

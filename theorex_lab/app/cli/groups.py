@@ -39,8 +39,8 @@ UNGROUPED = (
 
 
 def members(group: str) -> dict[str, str]:
-    """The flat names of a group's commands by their names in it; where two have the
-    same, the first.
+    """Return the flat names of a group's commands by their names in it; where two have
+    the same, the first.
     """
     flat_names: dict[str, str] = {}
     for flat, entry in COMMANDS.items():
@@ -50,7 +50,9 @@ def members(group: str) -> dict[str, str]:
 
 
 def _commands() -> dict[str, CommandEntry]:
-    """The commands by their flat names, each with its group, in the order of the table."""
+    """Return the commands by their flat names, each with its group, in the order of the
+    table.
+    """
     commands = {entry.name: entry for entry in UNGROUPED}
     for group in COMMAND_GROUPS:
         for entry in group.commands:
@@ -115,11 +117,11 @@ class Root(command_line.CommandGroup):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The groups, the flat names, the designs."""
+        """Return the groups, the flat names, the designs."""
         return [*dict.fromkeys([*GROUPS, *COMMANDS, *designs()])]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of this flat name, else the group."""
+        """Return the command of this flat name, else the group."""
         if cmd_name in COMMANDS:
             return load(cmd_name)
         return Group(cmd_name) if cmd_name in GROUPS else design_group(cmd_name)
@@ -159,14 +161,13 @@ class Root(command_line.CommandGroup):
 
 
 def _first_word(arguments: list[str]) -> str:
-    """The first word that is neither a common option nor the value of one; '' where
-    there is none.
+    """Return the first word that is neither a common option nor the value of one; ''
+    where there is none.
     """
-    is_flag = {
-        name: option.is_flag
-        for option in command_line.COMMON_OPTIONS
-        for name in option.opts
-    }
+    is_flag = {}
+    for option in command_line.COMMON_OPTIONS:
+        for name in option.opts:
+            is_flag[name] = option.is_flag
     words = iter(arguments)
     for word in words:
         name, equals, _ = word.partition("=")
@@ -178,8 +179,8 @@ def _first_word(arguments: list[str]) -> str:
 
 
 def designs() -> dict[str, Design]:
-    """The designs of other packages that bring commands, by name; those of built-in
-    ones stand in the table.
+    """Return the designs of other packages that bring commands, by name; those of
+    built-in ones stand in the table.
     """
     from theorex_lab.designs import others
 
@@ -192,8 +193,8 @@ def designs() -> dict[str, Design]:
 
 
 def design_group(name: str) -> command_line.CommandGroup | None:
-    """The commands of a design as a group; None where no design of that name brings
-    any.
+    """Return the commands of a design as a group; None where no design of that name
+    brings any.
     """
     design = designs().get(name)
     if design is None or design.commands is None:
@@ -218,11 +219,9 @@ def commands() -> None:
 
     JSON: {commands: [{name, path, usage, about, details, keys}]}
     """
-    rows = [
-        row
-        for name, entry in COMMANDS.items()
-        for row in _rows(load(name), name, entry.path)
-    ]
+    rows = list[dict[str, Any]]()
+    for name, entry in COMMANDS.items():
+        rows += _rows(load(name), name, entry.path)
     for name in designs():
         rows += _rows(design_group(name), "", name)
     emit({"commands": rows}, "\n\n".join(map(_text, rows)))
@@ -231,8 +230,8 @@ def commands() -> None:
 def _rows(
     declared: click.Command | None, name: str, path: str
 ) -> Iterator[dict[str, Any]]:
-    """The row of a command, then those of the commands below it; a group that does
-    nothing itself has none.
+    """Yield the row of a command, then those of the commands below it; a group that
+    does nothing itself has none.
     """
     assert declared is not None
     below = declared.commands if isinstance(declared, click.Group) else {}
@@ -255,24 +254,28 @@ def _rows(
 
 
 def _usage(parameter: click.Parameter) -> str:
-    """How a parameter is given, such as [--agent AGENT]; '' for an option that every
-    command takes.
+    """Return how a parameter is given, such as [--agent AGENT]; '' for an option that
+    every command takes.
     """
     if parameter in COMMON_OPTIONS:
         return ""
     kind = parameter.type
     option = parameter.opts[0]
-    value = (
-        "|".join(kind.choices)
-        if isinstance(kind, click.Choice)
-        else option.lstrip("-").upper()
-    )
-    if isinstance(parameter, click.Argument):
-        usage = (parameter.metavar or value) + ("…" if parameter.nargs == -1 else "")
+    if parameter.metavar:
+        value = parameter.metavar
+    elif isinstance(kind, click.Choice):
+        value = "|".join(kind.choices)
     else:
-        is_flag = isinstance(parameter, click.Option) and parameter.is_flag
-        usage = option if is_flag else f"{option} {parameter.metavar or value}"
-    return usage if parameter.required or usage.startswith("[") else f"[{usage}]"
+        value = option.lstrip("-").upper()
+    if isinstance(parameter, click.Argument):
+        usage = f"{value}…" if parameter.nargs == -1 else value
+    elif isinstance(parameter, click.Option) and parameter.is_flag:
+        usage = option
+    else:
+        usage = f"{option} {value}"
+    if parameter.required or usage.startswith("["):
+        return usage
+    return f"[{usage}]"
 
 
 def _text(row: dict[str, Any]) -> str:

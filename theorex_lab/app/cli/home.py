@@ -330,7 +330,9 @@ def import_(
         "imported": imported,
         "skipped": skipped,
     }
-    problems = [problem for report in reports for problem in report.problems]
+    problems = []
+    for report in reports:
+        problems += report.problems
     lines = [
         f"{report.imported:8d} new, {report.skipped} there already  {report.file}"
         for report in reports
@@ -418,7 +420,7 @@ def archive(before: str) -> None:
 
 
 def _moment(moment: str) -> str:
-    """A day's beginning in UTC, or the time itself."""
+    """Return a day's beginning in UTC, or the time itself."""
     return f"{moment}T00:00:00Z" if _DAY.fullmatch(moment) else moment
 
 

@@ -152,25 +152,26 @@ def _confirm(plans: list[_Plan], changed: list[_Plan], *, as_json: bool) -> None
 def _result(
     plans: list[_Plan], backups: Mapping[Path, Path | None] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The report on the settings, and under `mcp` on the servers (None if not asked
-    for).
+    """Return the report on the settings, and under `mcp` on the servers (None if not
+    asked for).
     """
-    parts = [
-        {
-            "file": str(path),
-            "changed": path in backups,
-            "diff": plan.difference,
-            "backup": str(backup) if (backup := backups.get(path)) else None,
-        }
-        for plan in plans
-        for path in [plan.path]
-    ]
+    parts = []
+    for plan in plans:
+        backup = backups.get(plan.path)
+        parts.append(
+            {
+                "file": str(plan.path),
+                "changed": plan.path in backups,
+                "diff": plan.difference,
+                "backup": str(backup) if backup else None,
+            }
+        )
     return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
 
 
 def hook_command(home: str | None, agent: str | None) -> str:
-    """The shell command of the hook: the program beside this Python where it is there,
-    else its name.
+    """Return the shell command of the hook: the program beside this Python where it is
+    there, else its name.
 
     >>> hook_command(None, "qwen-sage").startswith("THEOREX_AGENT=qwen-sage ")
     True
@@ -183,7 +184,7 @@ def hook_command(home: str | None, agent: str | None) -> str:
 
 
 def server_entry(home: str | None, agent: str | None) -> dict[str, Any]:
-    """How an agent starts the MCP server over standard input and output.
+    """Return how an agent starts the MCP server over standard input and output.
 
     >>> server_entry(None, "qwen-sage")["args"]
     ['mcp-start', '--stdio', '--agent', 'qwen-sage']
@@ -205,8 +206,8 @@ def _program(name: str) -> str:
 
 
 def install(text: str | None, hook: str | None) -> str:
-    """The settings with the command `hook` in each of the events; `text` is None where
-    there is no file.
+    """Return the settings with the command `hook` in each of the events; `text` is None
+    where there is no file.
 
     What is there already keeps its value and its place; an entry of ours with another
     command is replaced. Without a hook any entry of ours is taken out, and the
@@ -230,12 +231,12 @@ def install(text: str | None, hook: str | None) -> str:
                 "hooks": [entry],
             }
             settings.setdefault("hooks", {}).setdefault(event, []).append(group)
-    return _written(settings, text)
+    return _as_json(settings, text)
 
 
 def install_server(text: str | None, entry: object) -> str:
-    """The list of servers with ours, `entry`, in place of one of its name; `text` is
-    None where there is no file.
+    """Return the list of servers with ours, `entry`, in place of one of its name;
+    `text` is None where there is no file.
 
     Without an entry ours is taken out, and the object that this empties. Raises
     InvalidInput for a text that is not a JSON object or has a key twice, and where its
@@ -253,14 +254,14 @@ def install_server(text: str | None, entry: object) -> str:
         _checked(document.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file")
     )
     if entry is not None:
-        return _written({**document, _SERVERS: {**servers, _SERVER: entry}}, text)
+        return _as_json({**document, _SERVERS: {**servers, _SERVER: entry}}, text)
     if servers.pop(_SERVER, document) is not document:
         document = (
             {**document, _SERVERS: servers}
             if servers
             else {key: document[key] for key in document if key != _SERVERS}
         )
-    return _written(document, text)
+    return _as_json(document, text)
 
 
 def _checked(value: Any, kind: type, where: str) -> Any:
@@ -293,9 +294,9 @@ def _settings(text: str | None) -> dict[str, Any]:
     return settings
 
 
-def _written(value: dict[str, Any], text: str | None) -> str:
-    """The object as JSON in the layout of `text`, its indentation and line ends; `text`
-    itself where it says the same.
+def _as_json(value: dict[str, Any], text: str | None) -> str:
+    """Return the object as JSON in the layout of `text`, its indentation and line ends;
+    `text` itself where it says the same.
     """
     text = _NEW if text is None else text
     before = _object(text)
@@ -324,25 +325,23 @@ def _entries(group: object) -> list[Any]:
 
 
 def _shell(entry: object) -> str | None:
-    """The command of an entry of ours, None of any other."""
+    """Return the command of an entry of ours, None of any other."""
     shell = entry.get("command") if isinstance(entry, dict) else None
     return shell if isinstance(shell, str) and _OURS.search(shell) else None
 
 
 def _ours(settings: dict[str, Any], event: str) -> list[str]:
-    """Our commands under an event."""
+    """Return our commands under an event."""
     groups = settings.get("hooks", {}).get(event, [])
-    return [
-        shell
-        for group in groups
-        for entry in _entries(group)
-        if (shell := _shell(entry))
-    ]
+    shells = list[str]()
+    for group in groups:
+        shells += filter(None, map(_shell, _entries(group)))
+    return shells
 
 
 def installed_commands(file: str) -> dict[str, list[str]]:
-    """Our commands in a settings file, by event. Raises InvalidInput for a file of
-    another form, StorageError.
+    """Return our commands in a settings file, by event. Raises InvalidInput for a file
+    of another form, StorageError.
     """
     settings = _settings(_read(Path(file).expanduser()))
     return {event: _ours(settings, event) for event in EVENTS}
@@ -370,7 +369,7 @@ def _strip(settings: dict[str, Any], event: str) -> None:
 
 
 def _read(path: Path) -> str | None:
-    """The file's text as it is, or None where there is none."""
+    """Return the file's text as it is, or None where there is none."""
     try:
         return path.read_bytes().decode()
     except FileNotFoundError:

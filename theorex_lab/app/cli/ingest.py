@@ -78,14 +78,12 @@ def _taking(
 def _tell(report: Ingested, dry_run: bool) -> None:
     """What came in and what did not; exit code 1 where nothing did."""
     counts = ("new", "changed", "moved", "gone", "unchanged")
-    summary = (
-        ", ".join(
-            f"{count} {count_name}"
-            for count_name in counts
-            if (count := getattr(report, count_name))
-        )
-        or "nothing came in"
-    )
+    count_texts = []
+    for count_name in counts:
+        count = getattr(report, count_name)
+        if count:
+            count_texts.append(f"{count} {count_name}")
+    summary = ", ".join(count_texts) or "nothing came in"
     lines = [
         f"{report.files} files: {summary}; {report.parts} parts, {report.links} links"
     ]
@@ -192,7 +190,11 @@ def session_summary(agent: str | None, session: str, **texts: str | None) -> Non
 
     JSON: {event_ids}
     """
-    summary = {name: text for name in SUMMED_UP if (text := texts[name])}
+    summary = {}
+    for name in SUMMED_UP:
+        text = texts[name]
+        if text:
+            summary[name] = text
     if not summary:
         raise click.UsageError(
             f"Give at least one of {', '.join(f'--{name}' for name in SUMMED_UP)}."

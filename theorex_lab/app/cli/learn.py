@@ -207,9 +207,9 @@ def judge(agent: str | None, pending: bool) -> None:
     lab = open_lab()
     judgement = _ask_judge(lab, lab.outcomes.pending(agent=agent))
     keys = ("outcome_id", "judge_score", "score")
-    judged = [
-        {key: getattr(outcome, key) for key in keys} for outcome in judgement.judged
-    ]
+    judged = []
+    for outcome in judgement.judged:
+        judged.append({key: getattr(outcome, key) for key in keys})
     problems = [
         {"outcome_id": outcome_id, "problem": problem}
         for outcome_id, problem in judgement.problems.items()
@@ -497,7 +497,7 @@ def schedule(kind: str, at: str) -> None:
         )
     home = str(Path(named_home()).expanduser().absolute())
     words = [*theorex_command(), "--home", home, "nightly", "--agent", ALL]
-    if any(character in word for word in words for character in "\r\n"):
+    if any("\r" in word or "\n" in word for word in words):
         raise InvalidInput(
             f"got the home {home!r}; allowed is a path without line breaks"
         )
@@ -520,7 +520,7 @@ _AGENT = agent_option("The agent, or all; default $THEOREX_AGENT, else main.")
 
 
 def _named(agent: str | None) -> str | None:
-    """The agent's name; None for all."""
+    """Return the agent's name; None for all."""
     return None if (name := own_agent(agent)) == ALL else name
 
 
@@ -542,7 +542,7 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
     reviews, reason = _reviews(open_lab(), _named(agent), reviewer, again=again)
     emit(
         {"reviews": [review.to_dict() for review in reviews], "reviewer": reason},
-        "\n".join(_shown(reviews, reason)),
+        "\n".join(_review_lines(reviews, reason)),
     )
 
 
@@ -586,7 +586,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
         "concepts": context.concepts,
         "fixes": context.fixes,
     }
-    lines = _shown(reviews, reason)
+    lines = _review_lines(reviews, reason)
     for tags in refined:
         won = one_row(", ".join(tag.tag for tag in tags.won)) or "nothing"
         lost = one_row(", ".join(tag.tag for tag in tags.lost)) or "nothing"
@@ -609,9 +609,9 @@ def _reviews(
     return lab.review_failures(agent=agent, reviewer=reviewer, again=again), reason
 
 
-def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
-    """The reviews for people: what was written, and what waits on and why, each reason
-    once.
+def _review_lines(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
+    """Return the reviews for people: what was written, and what waits on and why, each
+    reason once.
     """
     lines = [f"reviewer: {reason}"]
     ids_by_text = dict[str, list[str]]()

@@ -169,8 +169,8 @@ def _absent_writer(lab: Lab, name: str) -> list[str]:
 
 
 def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
-    """A hit for a reader: score, day, whose it is and of what kind, its id, what of the
-    text matched, what it is about, and why.
+    """Return a hit for a reader: score, day, whose it is and of what kind, its id, what
+    of the text matched, what it is about, and why.
 
     Of texts that were kept with their secrets it shows none.
     """
@@ -310,7 +310,7 @@ def memory_context(query: str, tokens: int | None, why: bool) -> None:
     context = lab.context(query, tokens=tokens)
     lines = _lines(lab, tokens, query)
     result = {"text": context.text, "tokens": context.tokens, "lines": lines}
-    emit(result, _told(lines) if why else context.text.rstrip("\n"))
+    emit(result, _memory_lines(lines) if why else context.text.rstrip("\n"))
 
 
 @command("memory-show")
@@ -340,7 +340,7 @@ def memory_show(tokens: int | None, limit: int) -> None:
     )
     text_lines = [
         f"given now, in {size} tokens:",
-        _told(lines),
+        _memory_lines(lines),
         "",
         "given before:",
         *map(_row, before),
@@ -416,7 +416,7 @@ def _lines(lab: Lab, tokens: int | None, query: str = "") -> list[dict[str, Any]
     return shown_lines(lab.home, boot_lines(lab.home, tokens=tokens, query=query))
 
 
-def _told(lines: Sequence[Mapping[str, Any]]) -> str:
+def _memory_lines(lines: Sequence[Mapping[str, Any]]) -> str:
     text_lines = []
     for section, its in groupby(lines, key=itemgetter("section")):
         text_lines.append(f"{one_row(section)}:")

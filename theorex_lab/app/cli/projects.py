@@ -79,7 +79,7 @@ def note_roots(lab: Lab) -> None:
 
 
 def _roots(lab: Lab) -> dict[str, set[str]]:
-    """The first commits of each project, as far as they were noted."""
+    """Return the first commits of each project, as far as they were noted."""
     roots: dict[str, set[str]] = {}
     for event in lab.journal.tail(0, kinds=[ROOTS]):
         project = event.body.get("project")
@@ -95,7 +95,9 @@ def _has_folder(paths: Iterable[str]) -> bool:
 
 
 def _hints(lab: Lab, rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Pairs of projects that begin with the same commit, where one's folder is gone."""
+    """Return pairs of projects that begin with the same commit, where one's folder is
+    gone.
+    """
     roots = _roots(lab)
     is_present = {row["project"]: _has_folder(row["paths"]) for row in rows}
     hints: list[dict[str, str]] = []

@@ -243,8 +243,8 @@ def _become(arguments: list[str]) -> None:
 
 
 def _notebooks(folder: Path | None) -> Path:
-    """The folder to open: a checkout's own notebooks, else copies of the packaged ones,
-    never written over.
+    """Return the folder to open: a checkout's own notebooks, else copies of the
+    packaged ones, never written over.
     """
     import shutil
 
@@ -325,7 +325,9 @@ def compare(
             f" {', '.join(designs)}"
         )
     names_of(designs)
-    eval_logs = [log for name in logs for log in load_logs(name)]
+    eval_logs = []
+    for name in logs:
+        eval_logs += load_logs(name)
     if out:
         _check_out(out)
     with worker_pool(workers) if workers > 1 else nullcontext() as pool:
@@ -372,7 +374,7 @@ def _numbers(budgets: str) -> list[int]:
 
 
 def _scores(compared: Comparison, against: str) -> str:
-    """A row for each mode, budget, score and design: the score, what it costs in
+    """Return a row for each mode, budget, score and design: the score, what it costs in
     tokens, and the verdict.
     """
     import pandas as pd
@@ -413,14 +415,10 @@ def _scores(compared: Comparison, against: str) -> str:
 
 def _problems(compared: Comparison) -> list[str]:
     empty = dict.fromkeys(trial.log for trial in compared.trials if not trial.given)
-    failed = [
-        (trial, *problem)
-        for trial in compared.trials
-        for problem in trial.problems.items()
-    ]
     lines = [f"{log}: nothing was scored; it holds {_NEITHER}" for log in empty]
     counted = "times; counts as nothing given"
-    return lines + [
-        f"{trial.design} on {trial.log}: {message} ({times} {counted})"
-        for trial, message, times in failed
-    ]
+    for trial in compared.trials:
+        for message, times in trial.problems.items():
+            line = f"{trial.design} on {trial.log}: {message} ({times} {counted})"
+            lines.append(line)
+    return lines

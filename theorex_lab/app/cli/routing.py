@@ -206,8 +206,8 @@ def matrix_show(**options: Any) -> None:
 
 
 def _as_table(rows: Sequence[dict[str, Any]]) -> str:
-    """A line a row, its keys as the head; what was imported may be named anything, also
-    with line breaks.
+    """Return a line a row, its keys as the head; what was imported may be named
+    anything, also with line breaks.
     """
     import pandas as pd
 

@@ -24,11 +24,10 @@ _TOKEN_FILE = "mcp-token"
 _TOKEN_BYTES = 32
 _SHORTEST_TOKEN = 16
 _LONGEST_TOKEN = 512
-PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = (
-    -32700,
-    -32600,
-    -32602,
-)  # JSON-RPC 2.0, section 5.1
+# JSON-RPC 2.0, section 5.1.
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+INVALID_PARAMS = -32602
 
 RpcMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[RpcMessage]]
@@ -37,8 +36,8 @@ Application = Callable[[RpcMessage, Receive, Send], Awaitable[None]]
 
 
 def token_file(home: Path, agent: str) -> Path:
-    """Where the token of an agent lies: each has its own, which opens that agent's
-    memory alone.
+    """Return where the token of an agent lies: each has its own, which opens that
+    agent's memory alone.
 
     >>> token_file(Path("home"), "sage").name
     'mcp-token-sage'
@@ -63,7 +62,7 @@ def check_token_file(file: Path, home: Path, agent: str) -> Path:
 
 
 def read_token(file: Path) -> str:
-    """The token in `file`; made at first use, readable by its owner alone.
+    """Return the token in `file`; made at first use, readable by its owner alone.
 
     Several processes may start at once: one of them makes it, and all get the same.
     Raises StorageError where the file cannot be made or read, InvalidInput where its
@@ -137,7 +136,7 @@ class RequestRefused(Exception):
         }
 
     def answer(self) -> dict[str, Any]:
-        """What the client is told, as JSON-RPC has it."""
+        """Return what the client is told, as JSON-RPC has it."""
         return {
             "jsonrpc": "2.0",
             "id": self.identity,
@@ -235,8 +234,8 @@ def check_bearer(header: str, token: str) -> None:
 async def read_body(
     headers: Headers, receive: Receive, limit: int, *, optional: bool = False
 ) -> bytes:
-    """The JSON of a request of at most `limit` bytes. `optional`: there need not be
-    any, and then no Content-Type.
+    """Return the JSON of a request of at most `limit` bytes. `optional`: there need not
+    be any, and then no Content-Type.
     """
     is_json = (
         headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -267,8 +266,8 @@ async def read_body(
 
 
 def check_message(body: bytes | str) -> dict[str, Any]:
-    """The message in `body`; refuses what is no single JSON-RPC 2.0 request: -32700
-    where it is not JSON, -32600 where it has another form.
+    """Return the message in `body`; refuses what is no single JSON-RPC 2.0 request:
+    -32700 where it is not JSON, -32600 where it has another form.
 
     Answers are refused too, since these servers ask nothing; parameters by position
     with -32602.

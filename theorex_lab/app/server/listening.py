@@ -19,8 +19,8 @@ _MOST_CONNECTIONS = 512  # beyond them requests are answered with 503
 
 
 def host_names(hosts: Sequence[str]) -> list[str]:
-    """Values of the Host header that a server takes: this machine's names and these,
-    with any port.
+    """Return the values of the Host header that a server takes: this machine's names and
+    these, with any port.
 
     Raises InvalidInput for what is no name.
 
@@ -52,7 +52,7 @@ def listen(
     end.
 
     `started` gets the address, with `path`, once requests are taken (port 0: any free
-    one); `how` as `server_settings` takes it. Raises InvalidInput for an address beyond
+    one); `settings` as `server_settings` takes it. Raises InvalidInput for an address beyond
     this machine without `allow_remote`, TheorexError where the port is taken.
     """
     import uvicorn
@@ -88,7 +88,7 @@ def listen(
 
 
 def server_settings(application: Application, **settings: Any) -> Any:
-    """How an ASGI application is served over HTTP, a `uvicorn.Config`; `how` are
+    """Return how an ASGI application is served over HTTP, a `uvicorn.Config`; `settings` are
     uvicorn's own settings in the place of these.
     """
     import uvicorn

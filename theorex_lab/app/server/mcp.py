@@ -172,12 +172,13 @@ class _Server(MCPServer[Any]):
             raise MCPError(
                 INVALID_PARAMS, f"there is no tool {name[:64]!r}; the tools are {names}"
             )
-        known = tool.parameters["properties"]
-        if unknown := [argument for argument in arguments if argument not in known]:
+        properties = tool.parameters["properties"]
+        unknown = [argument for argument in arguments if argument not in properties]
+        if unknown:
             raise MCPError(
                 INVALID_PARAMS,
                 f"{name} has no argument {unknown[0][:64]!r}; it takes"
-                f" {', '.join(known)}",
+                f" {', '.join(properties)}",
             )
         try:
             # Here, since the SDK would take the text "5" and true for numbers, and a
@@ -196,8 +197,8 @@ class _Server(MCPServer[Any]):
 
 
 def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _Server:
-    """The server of a home, acting for `agent`, and where `any_agent` for whomever a
-    call names.
+    """Return the server of a home, acting for `agent`, and where `any_agent` for
+    whomever a call names.
 
     Raises InvalidInput for a bad name.
     """
@@ -294,10 +295,8 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
     def boot_inject(
         agent_id: AgentId = None, project: ProjectName = None
     ) -> BootContext:
-        project_lab, name = (
-            scoped(lab, project),
-            named(agent_id),
-        )  # the context is all agents'
+        project_lab = scoped(lab, project)
+        name = named(agent_id)  # the context is all agents'
         context = project_lab.boot_inject()
         noted(project_lab, "mcp_boot_inject", name, context)
         return BootContext(
@@ -400,7 +399,7 @@ def _add_tool_of(
 def http_application(
     lab: Lab, token: str, *, hosts: Sequence[str] = (), **whose: Any
 ) -> Application:
-    """The server as an ASGI application, guarded: POST /mcp with the token, GET
+    """Return the server as an ASGI application, guarded: POST /mcp with the token, GET
     /health.
 
     `hosts`: names under which it may be reached, beside those of this machine. Raises
@@ -408,7 +407,8 @@ def http_application(
     """
     names = host_names(hosts)
     server = build_server(lab, **whose)
-    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
+    origins = [f"http://{name}" for name in names]
+    origins += [f"https://{name}" for name in names]
     allowed_hosts = [*names, *(name.removesuffix(":*") for name in names)]
     options: dict[str, Any] = {
         "streamable_http_path": PATH,

@@ -39,7 +39,8 @@ UVICORN: dict[str, Any] = {
     "lifespan": "off",
 }
 _FREE = ("/", "/page.js", "/health", "/openapi.json")
-_MOST_PEERS, _MOST_TOLD = 1024, 5  # who has a bucket; reasons of one refusal
+_MOST_PEERS = 1024  # who has a bucket
+_MOST_REASONS = 5  # of one refusal
 _BURST = 2_000_000  # µs of the rate that may be used up at once
 _PRIVATE = {
     "Cache-Control": "no-store",
@@ -84,8 +85,8 @@ class _Endpoint:
     def _check(
         self, body: bytes | str | None, strings: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Arguments from JSON with these strings beside, or from strings alone. Raises
-        ValidationError for others.
+        """Return the arguments from JSON with these strings beside, or from strings alone.
+        Raises ValidationError for others.
         """
         if body is None:
             arguments = dict(self._arguments.model_validate_strings(strings))
@@ -109,7 +110,7 @@ class _Endpoint:
         return to_json(self._run(self._check(body, strings)))
 
     async def answer(self, request: requests.Request) -> responses.Response:
-        """The response to a request."""
+        """Return the response to a request."""
         has_body = request.method == "POST"
         strings = {**({} if has_body else request.query_params), **request.path_params}
         body = (
@@ -119,9 +120,9 @@ class _Endpoint:
             if has_body
             else None
         )
-        found = await to_thread.run_sync(self._encoded, body, strings)
+        content = await to_thread.run_sync(self._encoded, body, strings)
         return responses.Response(
-            found, headers=_PRIVATE, media_type="application/json"
+            content, headers=_PRIVATE, media_type="application/json"
         )
 
     async def talk(self, socket: websockets.WebSocket) -> None:
@@ -141,16 +142,18 @@ class _Endpoint:
 
             try:
                 message = await socket.receive()
-                given = self._check(
+                arguments = self._check(
                     message.get("text") or message.get("bytes") or "null", {}
                 )
-                told = {
-                    **await to_thread.run_sync(self._run, {**given, "progress": tell}),
+                event_fields = {
+                    **await to_thread.run_sync(
+                        self._run, {**arguments, "progress": tell}
+                    ),
                     "event": "completed",
                 }
             except _REFUSED as error:
-                told = {"event": "error", **_refusal(error)[1]}
-            sending.start_soon(_send, socket, told)
+                event_fields = {"event": "error", **_refusal(error)[1]}
+            sending.start_soon(_send, socket, event_fields)
         await _send(socket, None)
 
     def describe(self, document: dict[str, Any]) -> routing.BaseRoute:
@@ -239,11 +242,11 @@ class RestServer:
         folder = Path(__file__).parent
         named = naming(agent, any_agent=any_agent)
         document = from_json((folder / "openapi.json").read_bytes())
-        routes = [
-            _Endpoint(lab, design, route, named).describe(document)
-            for design in lab.home.designs
-            for route in design.routes()
-        ]
+        routes = []
+        for design in lab.home.designs:
+            for route in design.routes():
+                endpoint = _Endpoint(lab, design, route, named)
+                routes.append(endpoint.describe(document))
         pages = [folder / name for name in ("page.html", "page.js")]
         fixed: list[Any] = [
             responses.FileResponse(page, headers=_PRIVATE) for page in pages
@@ -253,8 +256,8 @@ class RestServer:
             for content in ({"status": "ok"}, document)
         ]
         routes += [
-            routing.Route(path, endpoint, methods=["GET"])
-            for path, endpoint in zip(_FREE, fixed, strict=True)
+            routing.Route(path, response, methods=["GET"])
+            for path, response in zip(_FREE, fixed, strict=True)
         ]
         self._router = routing.Router(routes, redirect_slashes=False)
 
@@ -266,9 +269,9 @@ class RestServer:
             self._check(scope, datastructures.Headers(scope=scope))
             await self._router({**scope, "app": self}, receive, send)
         except _REFUSED as error:
-            status, told = _refusal(error)
+            status, reason = _refusal(error)
             headers = {**_PRIVATE, **(getattr(error, "headers", None) or {})}
-            await responses.JSONResponse(told, status, headers)(scope, receive, send)
+            await responses.JSONResponse(reason, status, headers)(scope, receive, send)
 
     def _check(self, scope: auth.RpcMessage, headers: datastructures.Headers) -> None:
         listening.called.set()
@@ -319,13 +322,13 @@ async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -
 
 
 def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
-    """Status of what is refused, and the reason; of what is wrong with the memory only
-    that something is.
+    """Return the status of what is refused, and the reason; of what is wrong with the
+    memory only that something is.
     """
     status = getattr(error, "status", getattr(error, "status_code", 422))
     detail = getattr(error, "detail", str(error))
     if isinstance(error, ValidationError):
-        wrong = error.errors(include_url=False)[:_MOST_TOLD]
+        wrong = error.errors(include_url=False)[:_MOST_REASONS]
         places = [".".join(map(str, at["loc"])) or "body" for at in wrong]
         field_errors = [
             f"{field_path}: {at['msg']} (got {at['input']!r:.80})"

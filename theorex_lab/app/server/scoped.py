@@ -33,8 +33,8 @@ Tag = Annotated[str, Field(max_length=64)]
 
 
 def naming(own_agent: str, *, any_agent: bool) -> Callable[[str | None], str]:
-    """Whom a call speaks of, by the name in it: `own` without one; raises InvalidInput
-    for another's that is not open.
+    """Return whom a call speaks of, by the name in it: `own_agent` without one; raises
+    InvalidInput for another's that is not open.
     """
 
     def named(agent_id: str | None) -> str:
@@ -51,8 +51,8 @@ def naming(own_agent: str, *, any_agent: bool) -> Callable[[str | None], str]:
 
 
 def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
-    """The lab for the project that a call names, by a name that is known; `new`: or by
-    a whole one that is not yet.
+    """Return the lab for the project that a call names, by a name that is known; `new`:
+    or by a whole one that is not yet.
     """
     if project is None:
         return lab
@@ -87,8 +87,8 @@ def tell_owner(problem: object) -> str:
 
 
 def is_the_owners(error: Exception) -> bool:
-    """Whether an error is no matter of what the caller asked, but of the memory and its
-    settings.
+    """Return whether an error is no matter of what the caller asked, but of the memory
+    and its settings.
     """
     is_callers = isinstance(error, InvalidInput) and not isinstance(error, ConfigError)
     return isinstance(error, TheorexError) and not is_callers

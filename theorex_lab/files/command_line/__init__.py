@@ -73,12 +73,10 @@ class Command(_Merging):
         """As click does; an option whose metavar ends in … takes all that stands up to
         the next option.
         """
-        long = {
-            name
-            for option in self.params
-            if (option.metavar or "").endswith("…")
-            for name in option.opts
-        }
+        long = set[str]()
+        for option in self.params:
+            if (option.metavar or "").endswith("…"):
+                long.update(option.opts)
         spread = list[str]()
         current = ""
         for arg in args:
@@ -119,7 +117,7 @@ class CommandGroup(_Merging, click.Group):
 
 
 def group(name: str, about: str, *commands: click.Command) -> CommandGroup:
-    """The commands under one name."""
+    """Return the commands under one name."""
     named = {str(command.name): command for command in commands}
     return CommandGroup(name, named, help=about, params=[*COMMON_OPTIONS])
 
@@ -176,8 +174,8 @@ def home_command(
 
 
 def given_options() -> dict[str, Any]:
-    """The common options as they were given, and what else the running command hands
-    on.
+    """Return the common options as they were given, and what else the running command
+    hands on.
     """
     return cast(dict[str, Any], click.get_current_context().ensure_object(dict))
 
@@ -259,19 +257,19 @@ def _named_project(
 
 
 def named_home() -> str:
-    """The home that the options name, as it was given."""
+    """Return the home that the options name, as it was given."""
     return given_options().get("home") or os.environ.get("THEOREX_HOME") or "~/.theorex"
 
 
 def named_clock() -> Clock:
-    """The clock that the options name."""
+    """Return the clock that the options name."""
     now = given_options().get("now")
     return FixedClock.at(now) if now else SystemClock()
 
 
 def open_lab() -> Any:
-    """The lab of the home that the options name; whoever runs the command says how it
-    is opened.
+    """Return the lab of the home that the options name; whoever runs the command says
+    how it is opened.
     """
     return given_options()["open_lab"]()
 
@@ -308,7 +306,7 @@ def write_whole(file: Path, content: bytes, option: str) -> None:
 
 
 def one_row(text: str) -> str:
-    """The text without line breaks, so that none of it passes for another row."""
+    """Return the text without line breaks, so that none of it passes for another row."""
     return text.replace("\n", " ").replace("\t", " ")
 
 

@@ -45,15 +45,15 @@ LEASE_SECONDS = NumberType(
 def agent_option(
     about: str, *names: str, **more: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The option --agent (or `names`) with this help; a name outside the rule is
+    """Return the option --agent (or `names`) with this help; a name outside the rule is
     refused, the empty one too.
     """
     return click.option(*(names or ("--agent",)), callback=_checked, help=about, **more)
 
 
 def own_agent(agent: str | None) -> str:
-    """The agent that --agent names, or $THEOREX_AGENT, or main; an empty variable names
-    nobody.
+    """Return the agent that --agent names, or $THEOREX_AGENT, or main; an empty
+    variable names nobody.
     """
     return check_agent(
         agent if agent is not None else os.environ.get("THEOREX_AGENT") or "main"
@@ -61,7 +61,7 @@ def own_agent(agent: str | None) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """The known word that is most like this one; '' where none is known.
+    """Return the known word that is most like this one; '' where none is known.
 
     >>> nearest("decison", ["discovery", "decision"])
     'decision'

@@ -69,21 +69,23 @@ def write_graph(
     """
     options = {"type": "undirected", "multi": False, "allowSelfLoops": False}
     head = f'{{"options":{encode(options)},"attributes":{encode(attributes)},"nodes":['
-    parts = (
-        ("," * (number > 0) + encode(item) for number, item in enumerate(items))
-        for items in (nodes, edges)
+    lines = chain(
+        [head], _item_lines(nodes), ['],"edges":['], _item_lines(edges), ["]}"]
     )
-    return (
-        write_lines(
-            path, chain([head], next(parts), ['],"edges":['], next(parts), ["]}"])
-        )
-        - 3
-    )
+    n_frame_lines = 3
+    return write_lines(path, lines) - n_frame_lines
+
+
+def _item_lines(items: Iterable[FlatRecord]) -> Iterator[str]:
+    """Yield the items as lines of a JSON list, each but the first after a comma."""
+    for number, item in enumerate(items):
+        comma = "," if number > 0 else ""
+        yield comma + encode(item)
 
 
 def read_graph(path: Path) -> FlatRecord:
-    """The graph in a file, with the keys attributes (a dictionary), nodes and edges
-    (lists).
+    """Return the graph in a file, with the keys attributes (a dictionary), nodes and
+    edges (lists).
 
     Raises InvalidInput for what is not such a graph or no file, StorageError for a file
     that cannot be read.
@@ -114,14 +116,19 @@ def read_lines(path: Path, problems: list[str]) -> Lines:
     read.
     """
     with open_file(path) as file:
-        lines = enumerate(file, 1)
-        pieces = ((number, piece) for number, line in lines for piece in _pieces(line))
-        yield from each_noted(problems, pieces, parse_object)
+        yield from each_noted(problems, _numbered_pieces(file), parse_object)
+
+
+def _numbered_pieces(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the pieces of each line with its number, from 1."""
+    for number, line in enumerate(lines, 1):
+        for piece in _pieces(line):
+            yield number, piece
 
 
 def _pieces(line: bytes) -> Iterator[bytes]:
-    """The objects on a line of JSON Lines, and as one piece what is none from some
-    place on.
+    """Yield the objects on a line of JSON Lines, and as one piece what is none from
+    some place on.
     """
     stripped = line.removeprefix(_BYTE_ORDER_MARK).strip()
     content = stripped.strip(b"\0 \t")
@@ -144,8 +151,8 @@ def _pieces(line: bytes) -> Iterator[bytes]:
 
 
 def without_nulls(value: Any) -> FlatRecord:
-    """A JSON object without its members that are null: they say no more than missing
-    ones. Raises InvalidInput for none.
+    """Return a JSON object without its members that are null: they say no more than
+    missing ones. Raises InvalidInput for none.
     """
     if not isinstance(value, dict):
         raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
@@ -163,16 +170,14 @@ def append_new(
     InvalidInput for what cannot be stored, StorageError on a full disk; nothing was
     written then.
     """
-    new = n_known = 0
+    new = 0
+    n_known = 0
     iterator = iter(events)
     with journal.exclusive() as append:
         while batch := list(islice(iterator, _LOOKED_UP_AT_ONCE)):
-            stored_ids = {
-                event.id
-                for event in journal.read(
-                    ids=[event.id for event, _ in batch], erased=True
-                )
-            }
+            batch_ids = [event.id for event, _ in batch]
+            stored = journal.read(ids=batch_ids, erased=True)
+            stored_ids = {event.id for event in stored}
             for event, records in batch:
                 if event.id in stored_ids:
                     n_known += records
@@ -184,8 +189,8 @@ def append_new(
 
 
 def parse_object(content: bytes) -> FlatRecord:
-    """The JSON object in these bytes. Raises InvalidInput for anything else, NaN among
-    it.
+    """Return the JSON object in these bytes. Raises InvalidInput for anything else, NaN
+    among it.
     """
     try:
         value = json.loads(content.decode(), parse_constant=_refuse)
@@ -206,7 +211,7 @@ def each_noted(
     convert: Callable[..., T | None],
     *args: Any,
 ) -> Iterator[tuple[int | str, T]]:
-    """The place of each thing with what `read(thing, *args)` makes of it; what it
+    """Yield the place of each thing with what `read(thing, *args)` makes of it; what it
     refuses is noted and passed over.
     """
     for where, record in numbered:
@@ -222,8 +227,8 @@ def each_noted(
 
 
 def merged(problems: Iterable[str]) -> list[str]:
-    """One line a kind of problem, with the first place where it is met and how often it
-    is met elsewhere.
+    """Return one line a kind of problem, with the first place where it is met and how
+    often it is met elsewhere.
 
     >>> merged(["a.jsonl:1: not JSON", "a.jsonl:2: key is 'x'", "a.jsonl:9: not JSON"])
     ['a.jsonl:1: not JSON (and 1 more like it)', "a.jsonl:2: key is 'x'"]

@@ -49,7 +49,7 @@ def check_inside(folder: Path, file: Path) -> None:
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a file. Raises as `open_file`."""
+    """Return the bytes of a file. Raises as `open_file`."""
     with open_file(path) as file:
         return file.read()
 

@@ -32,33 +32,37 @@ from theorex_lab.text.redact.redaction_scope import door, kept_value
 
 
 def layouts(home: Home) -> list[FileLayout]:
-    """The designs' layouts, then the home's own."""
-    return [*(layout for design in home.designs for layout in design.files), OWN]
+    """Return the designs' layouts, then the home's own."""
+    file_layouts = list[FileLayout]()
+    for design in home.designs:
+        file_layouts += design.files
+    return [*file_layouts, OWN]
 
 
 def layouts_of(home: Home, path: Path) -> list[FileLayout]:
-    """Those that have files at the path: of a folder all. Of a file one: the home's
-    own, else the last design that knows it.
+    """Return those that have files at the path: of a folder all. Of a file one: the
+    home's own, else the last design that knows it.
     """
-    last_first = [
-        layout for design in reversed(home.designs) for layout in design.files
-    ]
-    candidates = layouts(home) if path.is_dir() else [OWN, *last_first]
-    return [layout for layout in candidates if layout.files_of(path)][
-        : None if path.is_dir() else 1
-    ]
+    if path.is_dir():
+        return [layout for layout in layouts(home) if layout.files_of(path)]
+    candidates = [OWN]
+    for design in reversed(home.designs):
+        candidates += design.files
+    for layout in candidates:
+        if layout.files_of(path):
+            return [layout]
+    return []
 
 
 def places_of(home: Home) -> list[tuple[FileLayout, Path]]:
-    """Each layout with each of the places that it has beside the home; also those where
-    nothing is.
+    """Return each layout with each of the places that it has beside the home; also
+    those where nothing is.
     """
-    by_layout = [
-        (layout, layout.places) for layout in layouts(home) if layout.places is not None
-    ]
-    return [
-        (layout, path) for layout, places in by_layout for path in places(home.settings)
-    ]
+    layout_paths = []
+    for layout in layouts(home):
+        if layout.places is not None:
+            layout_paths += [(layout, path) for path in layout.places(home.settings)]
+    return layout_paths
 
 
 def export_home(
@@ -80,16 +84,12 @@ def export_home(
     at those places, unless `replace` is given. What is of any project is written.
     """
     if folder is None:
-        placed = [
-            (write, layout.in_places)
-            for layout in layouts(home)
-            if (write := layout.export_places) is not None
-        ]
         if not replace:
-            refuse_to_replace(
-                path for _, in_places in placed for path in in_places(home, agent=agent)
-            )
-        reports = [write(home, agent=agent) for write, _ in placed]
+            refuse_to_replace(_files_in_places(home, agent))
+        reports = []
+        for layout in layouts(home):
+            if layout.export_places is not None:
+                reports.append(layout.export_places(home, agent=agent))
     else:
         if not replace and folder.is_dir():
             refuse_to_replace(sorted(folder.iterdir()))
@@ -97,10 +97,17 @@ def export_home(
             layout.export(home, searcher, folder, agent=agent)
             for layout in layouts(home)
         ]
-    return Exported(
-        reports[0].folder,
-        {name: count for report in reports for name, count in report.files.items()},
-    )
+    counts: dict[str, int] = {}
+    for report in reports:
+        counts.update(report.files)
+    return Exported(reports[0].folder, counts)
+
+
+def _files_in_places(home: Home, agent: str | None) -> Iterator[Path]:
+    """Yield the files that an export without a folder writes."""
+    for layout in layouts(home):
+        if layout.export_places is not None:
+            yield from layout.in_places(home, agent=agent)
 
 
 def import_home(
@@ -133,11 +140,9 @@ def import_home(
         layout_paths = [(layout, path) for layout in layouts_of(home, path)]
     options: Any = {"agent": agent, "trust_own": trust_own}
     with door(keep_secrets=keep_secrets):
-        reports = [
-            report
-            for layout, layout_path in layout_paths
-            for report in layout.take(home, searcher, layout_path, **options)
-        ]
+        reports = []
+        for layout, layout_path in layout_paths:
+            reports += layout.take(home, searcher, layout_path, **options)
     if not reports:
         raise _nothing_at(home, path)
     return reports
@@ -183,7 +188,7 @@ def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
 
 
 def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
-    """The files that `export_outcomes` writes."""
+    """Return the files that `export_outcomes` writes."""
     outcomes = OutcomeLog(home).outcomes(agent=agent)
     return [
         home.settings.path("outcomes_dir") / file_name(outcome.outcome_id)
@@ -192,7 +197,9 @@ def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
 
 
 def places(settings: Settings) -> list[Path]:
-    """Where outcomes are kept beside the home, by the settings; also where nothing is."""
+    """Return where outcomes are kept beside the home, by the settings; also where
+    nothing is.
+    """
     return [settings.path("outcomes_dir")]
 
 
@@ -201,15 +208,16 @@ def _named(records: Iterable[flat.FlatRecord]) -> Iterator[tuple[str, flat.FlatR
 
 
 def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]:
-    """What `trace` tells of each and what a new START needs, but for what was erased."""
+    """Yield what `trace` tells of each and what a new START needs, but for what was
+    erased.
+    """
     view = views.get(Traces)
     with view.lock:
         owners = view.traces["agent"].tolist()
-        chosen = [
-            view.ids[row]
-            for row in range(len(owners))
-            if agent in (None, view.agents[owners[row]])
-        ]
+        chosen = []
+        for row, owner in enumerate(owners):
+            if agent in (None, view.agents[owner]):
+                chosen.append(view.ids[row])
     for trace_id in dict.fromkeys(chosen):
         steps, tools = trace_events(views, trace_id)
         if not steps or any(event.erased for event in steps):
@@ -254,16 +262,14 @@ def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]
 
 
 def run_files(path: Path) -> list[Path]:
-    """Files of outcomes, then of traces, in a folder or the one that is given; a folder
-    of outcomes alone is one too.
+    """Return files of outcomes, then of traces, in a folder or the one that is given; a
+    folder of outcomes alone is one too.
     """
     if path.is_file():
         return [path] * (_kind(path) is not None)
-    return [
-        file
-        for folder in (OUTCOMES, TRACES)
-        for file in sorted(path.glob(f"{folder}/*.json"))
-    ]
+    outcome_files = sorted(path.glob(f"{OUTCOMES}/*.json"))
+    trace_files = sorted(path.glob(f"{TRACES}/*.json"))
+    return outcome_files + trace_files
 
 
 def import_runs(
@@ -305,8 +311,8 @@ def _name(files: list[Path]) -> str:
 
 
 def _kind(file: Path) -> str | None:
-    """Whether a single file is an outcome or a trace, by its place, else by what is in
-    it.
+    """Return whether a single file is an outcome or a trace, by its place, else by what
+    is in it.
     """
     if file.suffix != ".json":
         return None
@@ -365,10 +371,9 @@ def _import_traces(
             steps[0].body["trace_id"],
         )
     )
-    for event in (
-        event for steps in steps_of_traces for event in [*steps, *_settled(home, steps)]
-    ):
-        yield event, int(event.kind == "trace_started")
+    for steps in steps_of_traces:
+        for event in [*steps, *_settled(home, steps)]:
+            yield event, int(event.kind == "trace_started")
 
 
 def _read(
@@ -380,16 +385,19 @@ def _read(
 
 
 def _settled(home: Home, steps: list[Event]) -> list[Event]:
-    """What the designs append that wait for tool events, where some of these are new."""
+    """Return what the designs append that wait for tool events, where some of these are
+    new.
+    """
     tools = [event for event in steps if event.kind == "tool_used"]
-    if len(home.journal.read(ids=[event.id for event in tools], erased=True)) == len(
-        {event.id for event in tools}
-    ):
+    tool_ids = [event.id for event in tools]
+    stored = home.journal.read(ids=tool_ids, erased=True)
+    if len(stored) == len(set(tool_ids)):
         return []
-    settlers = (design.events.settled for design in home.designs)
-    return [
-        event for settled in settlers if settled is not None for event in settled(tools)
-    ]
+    events = list[Event]()
+    for design in home.designs:
+        if design.events.settled is not None:
+            events += design.events.settled(tools)
+    return events
 
 
 OWN = FileLayout(

@@ -173,8 +173,8 @@ class _Tool(schema.FileRecord):
 
 
 def concept_of(record: FlatRecord, options: ImportOptions) -> tuple[int, str, str]:
-    """Id, canonical and surface form of a record's concept. The id is that of the
-    canonical form, which comes from the surface form where it is missing. Raises
+    """Return the id, canonical and surface form of a record's concept. The id is that
+    of the canonical form, which comes from the surface form where it is missing. Raises
     InvalidInput.
     """
     named = schema.checked(NamedConcept, record)
@@ -202,8 +202,8 @@ def _checked_label(label: str, options: ImportOptions) -> str:
 
 
 def _canonical(surface: str) -> str:
-    """The canonical form of a concept's surface form: what the extractor makes of the
-    whole, else its lower case.
+    """Return the canonical form of a concept's surface form: what the extractor makes
+    of the whole, else its lower case.
 
     >>> _canonical("cache stampedes")
     'cache stampede'
@@ -224,7 +224,7 @@ def observation_of(
     session: str,
     source: str,
 ) -> Event:
-    """The event of a sentence. Raises InvalidInput."""
+    """Return the event of a sentence. Raises InvalidInput."""
     stated_text = check_text(stated.text, options.settings.max_text_bytes)
     text = kept_text(stated_text)
     has_concepts = (
@@ -269,7 +269,7 @@ def _mentions(rows: list[list[Any]], options: ImportOptions) -> list[list[Any]]:
 def _start_of(
     stated: _Trace, options: ImportOptions, outcome_id: str | None
 ) -> CallStart:
-    """The START of a trace, also as its END tells of it. Raises InvalidInput."""
+    """Return the START of a trace, also as its END tells of it. Raises InvalidInput."""
     (query_type,) = check_tags(
         [stated.given("query_type", stated.tags[0] if stated.tags else "general")]
     )
@@ -291,7 +291,7 @@ def _start_of(
 
 
 def _ended(stated: _End, start: CallStart) -> CallEnd:
-    """The END of a trace. Raises InvalidInput."""
+    """Return the END of a trace. Raises InvalidInput."""
     final = stated.attempt(lost=stated.lost)
     attempts = [
         schema.checked(_Attempt, without_nulls(item)).attempt()
@@ -320,7 +320,7 @@ def _ended(stated: _End, start: CallStart) -> CallEnd:
 
 
 def outcome_of(record: FlatRecord, options: ImportOptions) -> Event:
-    """The event of an outcome's file. Raises InvalidInput.
+    """Return the event of an outcome's file. Raises InvalidInput.
 
     Of concepts only ids of our kind are taken; those of another mean nothing here, so
     those found in the texts.
@@ -381,14 +381,14 @@ def trace_of(
 
 
 def with_members(event: Event, more: FlatRecord) -> Event:
-    """The event with these members in its body."""
+    """Return the event with these members in its body."""
     return event._replace(body={**event.body, **more})
 
 
 def _tool(
     record: FlatRecord, start: CallStart, position: int, options: ImportOptions
 ) -> Event:
-    """One tool event, under our names or those that a coding agent's hook gives."""
+    """Return one tool event, under our names or those that a coding agent's hook gives."""
     stated = schema.checked(_Tool, record)
     values = [
         record.get(key, record.get(f"tool_{key}", "")) for key in ("input", "response")

@@ -82,7 +82,8 @@ def each_file(
     files: Iterable[Path],
     take: Callable[[Path, list[str]], tuple[int, int]],
 ) -> Reports:
-    """What became of these files, which lie below a folder or are the path itself.
+    """Return what became of these files, which lie below a folder or are the path
+    itself.
 
     take: imports one file and returns how many records were new and how many known;
     what it could not read it notes from the place on: ":12: reason". A file that it
@@ -105,8 +106,8 @@ def each_file(
 def read_group(
     journal: Journal, name: str, files: Iterable[Path], path: Path, reader: Reader
 ) -> FileReport:
-    """What became of these files together, as `each_file`; read: makes events of their
-    objects, which come with places.
+    """Return what became of these files together, as `each_file`; reader: makes events of
+    their objects, which come with places.
     """
     report = FileReport(name)
     events = reader(
@@ -120,8 +121,8 @@ def read_group(
 def _objects(
     files: Iterable[Path], path: Path, folder: str, problems: list[str]
 ) -> Lines:
-    """Each document with its place in `folder`; what is wrong with others is noted.
-    Links in a folder of settings are followed.
+    """Return each document with its place in `folder`; what is wrong with others is
+    noted. Links in a folder of settings are followed.
     """
     for file in files:
         try:
@@ -151,8 +152,8 @@ def refuse_to_replace(files: Iterable[Path]) -> None:
 
 
 def portable(agent: str) -> str:
-    """The folder of an agent in an export: its name, between underscores where Windows
-    knows that for a device.
+    """Return the folder of an agent in an export: its name, between underscores where
+    Windows knows that for a device.
 
     No agent's name begins with an underscore.
 
@@ -163,7 +164,8 @@ def portable(agent: str) -> str:
 
 
 def is_device(name: str) -> bool:
-    """Whether Windows takes a file of this name for a device, whatever follows a dot.
+    """Return whether Windows takes a file of this name for a device, whatever follows a
+    dot.
 
     >>> is_device("con"), is_device("nul.txt"), is_device("console")
     (True, True, False)
@@ -172,7 +174,7 @@ def is_device(name: str) -> bool:
 
 
 def file_name(run_id: str) -> str:
-    """The name of a trace's or an outcome's file.
+    """Return the name of a trace's or an outcome's file.
 
     >>> file_name("run-7"), file_name("../run")
     ('run-7.json', '5dc648769241816064b84cb4435542be.id.json')
@@ -204,8 +206,8 @@ class ImportOptions:
         return self.now + _AHEAD_MICROSECONDS
 
     def source(self, record: FlatRecord, key: str, default: str = "import") -> str:
-        """The source to be noted; `default` where one's own file names none. Raises
-        InvalidInput for one that does not exist.
+        """Return the source to be noted; `default` where one's own file names none.
+        Raises InvalidInput for one that does not exist.
         """
         stated = record.get(key, default)
         if not isinstance(stated, str) or stated not in TRUST:
@@ -213,7 +215,7 @@ class ImportOptions:
         return stated if self.trust_own else "import"
 
     def believed(self, event: Event, problems: list[str], where: int | str) -> Event:
-        """The event not ahead of the clock; where it was, that is noted."""
+        """Return the event not ahead of the clock; where it was, that is noted."""
         if event.at > self.latest:
             problems.append(
                 f":{where}: the time is ahead of the clock; the clock's is taken"

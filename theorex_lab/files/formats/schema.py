@@ -34,7 +34,7 @@ class FileRecord(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", populate_by_name=True)
 
     def given(self, name: str, default: Any = None) -> Any:
-        """The member as the file has it; `default` where it is missing."""
+        """Return the member as the file has it; `default` where it is missing."""
         return getattr(self, name) if name in self.model_fields_set else default
 
 
@@ -104,7 +104,9 @@ class TimedRecord(FileRecord):
 
 
 def _concept_id(stated: Any) -> int:
-    """A concept's id, a number or its digits. Raises ValueError for anything else."""
+    """Return a concept's id, a number or its digits. Raises ValueError for anything
+    else.
+    """
     if (
         isinstance(stated, bool)
         or not _DIGITS.fullmatch(str(stated))
@@ -124,15 +126,15 @@ ConceptIds = Annotated[list[ConceptId], _IDS]
 
 
 def event_id_of(stated: Any, *parts: object) -> str:
-    """The id that a file states where that is an event's, else one derived from
+    """Return the id that a file states where that is an event's, else one derived from
     `parts`.
     """
     return str(stated) if re.fullmatch(UUID, str(stated)) else derived_event_id(*parts)
 
 
 def checked(model: type[Model], record: Any) -> Model:
-    """The record as the model has it. Raises InvalidInput, which names the first member
-    that is wrong.
+    """Return the record as the model has it. Raises InvalidInput, which names the first
+    member that is wrong.
 
     >>> class Vote(FileRecord):
     ...     score: Share
@@ -151,7 +153,7 @@ def checked(model: type[Model], record: Any) -> Model:
 
 
 def _sentence(model: type[FileRecord], record: Any, problem: Mapping[str, Any]) -> str:
-    """What pydantic found wrong with a record, in the words of this toolkit."""
+    """Return what pydantic found wrong with a record, in the words of this toolkit."""
     cause = problem.get("ctx", {}).get("error")
     if isinstance(cause, InvalidInput):
         return str(cause)

@@ -76,8 +76,8 @@ class _Symbol:
 
 
 def read_code(file: str, source: bytes) -> tuple[list[Part], int]:
-    """The symbols of a source file, the file itself first as a module, and how many
-    places of it do not parse.
+    """Return the symbols of a source file, the file itself first as a module, and how
+    many places of it do not parse.
 
     Raises ImportError where the extra `ingest` is not installed.
 
@@ -136,20 +136,22 @@ class _CodeSymbols:
                 self._named.append((node.start_byte, kind, _text(node)))
 
     def parts(self) -> Iterator[Part]:
-        """The module, then its symbols in the order of the file."""
-        self._place()
-        seen = Counter[str]()
-        for symbol in [
-            self._module,
-            *sorted(self._symbols.values(), key=lambda one: one.node.start_byte),
-        ]:
+        """Yield the module, then its symbols in the order of the file."""
+        self._assign_owners()
+        counts = Counter[str]()
+        in_order = sorted(
+            self._symbols.values(), key=lambda symbol: symbol.node.start_byte
+        )
+        for symbol in [self._module, *in_order]:
             name = symbol.qualified
-            seen[name] += 1  # defined again, as under a condition
-            yield self._part(symbol, f"{name}'{seen[name]}" if seen[name] > 1 else name)
+            counts[name] += 1
+            if counts[name] > 1:  # defined again, as under a condition
+                name = f"{name}'{counts[name]}"
+            yield self._part(symbol, name)
 
     def _part(self, symbol: _Symbol, name: str) -> Part:
-        """A symbol as it is kept: signature, comment, what the comments around it begin
-        with, and its words, to be searched.
+        """Return a symbol as it is kept: signature, comment, what the comments around
+        it begin with, and its words, to be searched.
         """
         is_file = symbol is self._module
         owner = ".".join(symbol.owners)
@@ -157,75 +159,76 @@ class _CodeSymbols:
             call for call in _once(symbol.calls, _MOST_LINKS) if _DOTTED.fullmatch(call)
         ]
         imports = [text.strip("\"'") for text in _once(symbol.imports, _MOST_LINKS)]
-        doc, said = _doc(symbol, is_file)
+        doc, docstring = _doc(symbol, is_file)
         self._says[name] = folded(doc.partition("\n\n")[0])[:_FIRST]
-        around = (
-            ""
-            if is_file
-            else " ".join(
-                filter(
-                    None, map(self._says.get, dict.fromkeys((self._module.name, owner)))
-                )
-            )
-        )
-        words = " ".join(
-            [*dict.fromkeys(_WORD.findall(_own(symbol, said)))][:_MOST_WORDS]
-        )
-        told = [
+        around = "" if is_file else self._comments_around(owner)
+        all_words = dict.fromkeys(_WORD.findall(_own_source(symbol, docstring)))
+        words = " ".join([*all_words][:_MOST_WORDS])
+        paragraphs = [
             "module " + name if is_file else _signature(symbol),
             doc,
             around and f"In: {around}",
             words and f"· {words}",
         ]
-        links = [("calls", call) for call in calls] + [
-            ("imports", text) for text in imports
-        ]
-        links += [("in", owner)] if owner else []
+        links = [("calls", call) for call in calls]
+        links += [("imports", text) for text in imports]
+        if owner:
+            links.append(("in", owner))
         line = symbol.node.start_point[0] + 1
         return Part(
             f"code_{symbol.kind}",
             name,
-            "\n".join(filter(None, told)),
+            "\n".join(filter(None, paragraphs)),
             line,
             tuple(links),
         )
 
-    def _place(self) -> None:
+    def _comments_around(self, owner: str) -> str:
+        """Return how the comments of the module and of a symbol's owner begin."""
+        names = dict.fromkeys((self._module.name, owner))
+        return " ".join(filter(None, map(self._says.get, names)))
+
+    def _assign_owners(self) -> None:
         """Give each symbol its owners, and each call, import and symbol to the
         innermost one around it.
         """
-        spans = [(symbol.node, symbol) for symbol in self._symbols.values()]
-        found: list[tuple[int, int, int, Any]] = [
-            (at, 0, 1, (kind, text)) for at, kind, text in self._named
-        ]
-        found += [
-            (node.start_byte, -node.end_byte, 0, one)
-            for node, one in [*self._owners, *spans]
-        ]
         opened: list[tuple[int, _Symbol | str]] = []
-        for start, end, _, what in sorted(found, key=lambda one: one[:3]):
+        for start, end, _, entry in self._entries():
             while opened and opened[-1][0] <= start:
                 opened.pop()
-            around = [one for _, one in opened[-_DEEPEST:]]
-            inner = next(
-                (one for one in reversed(around) if isinstance(one, _Symbol)),
-                self._module,
-            )
-            if isinstance(what, tuple):
-                getattr(inner, _NAMED[what[0]]).append(what[1])
+            around = [scope for _, scope in opened[-_DEEPEST:]]
+            symbols_around = [scope for scope in around if isinstance(scope, _Symbol)]
+            inner = symbols_around[-1] if symbols_around else self._module
+            if isinstance(entry, tuple):
+                kind, text = entry
+                getattr(inner, _NAMED[kind]).append(text)
                 continue
-            if isinstance(what, _Symbol):
-                inner.inner.append(what.node)
-                what.owners = [
-                    one if isinstance(one, str) else one.name for one in around
-                ]
-                if (
-                    what.kind == "function"
-                    and around
-                    and (isinstance(around[-1], str) or around[-1].kind == "class")
-                ):
-                    what.kind = "method"
-            opened.append((-end, what))
+            if isinstance(entry, _Symbol):
+                inner.inner.append(entry.node)
+                _set_owners(entry, around)
+            opened.append((-end, entry))
+
+    def _entries(self) -> list[tuple[int, int, int, Any]]:
+        """Return the names, owners and symbols with their spans, outer ones first."""
+        spans = [(symbol.node, symbol) for symbol in self._symbols.values()]
+        entries: list[tuple[int, int, int, Any]] = [
+            (at, 0, 1, (kind, text)) for at, kind, text in self._named
+        ]
+        for node, scope in [*self._owners, *spans]:
+            entries.append((node.start_byte, -node.end_byte, 0, scope))
+        return sorted(entries, key=lambda entry: entry[:3])
+
+
+def _set_owners(symbol: _Symbol, around: list[_Symbol | str]) -> None:
+    """Note what stands around a symbol; a function in a class is a method."""
+    symbol.owners = [
+        scope if isinstance(scope, str) else scope.name for scope in around
+    ]
+    if symbol.kind != "function" or not around:
+        return
+    innermost = around[-1]
+    if isinstance(innermost, str) or innermost.kind == "class":
+        symbol.kind = "method"
 
 
 def _text(node: Node) -> str:
@@ -247,9 +250,9 @@ def _signature(symbol: _Symbol) -> str:
     return head[:_SIGNATURE].removesuffix("=>").rstrip(" {:=")
 
 
-def _own(symbol: _Symbol, docstring: Node | None) -> str:
-    """The source of a symbol behind its signature, without the symbols in it and what
-    its docstring says.
+def _own_source(symbol: _Symbol, docstring: Node | None) -> str:
+    """Return the source of a symbol behind its signature, without the symbols in it and
+    what its docstring says.
     """
     source = symbol.node.text or b""
     at = (symbol.body or symbol.node).start_byte
@@ -264,37 +267,47 @@ def _own(symbol: _Symbol, docstring: Node | None) -> str:
 
 
 def _doc(symbol: _Symbol, is_file: bool) -> tuple[str, Node | None]:
-    """What the comment or docstring of a symbol says, and the docstring."""
+    """Return what the comment or docstring of a symbol says, and the docstring."""
     inside = symbol.node if is_file else symbol.body
     named = inside.named_children if inside is not None else []
-    said = next(
-        (
-            node.children[0]
-            for node in named
-            if node.children and "comment" not in node.type
-        ),
-        None,
-    )
-    if said is not None and [node.type for node in said.children[:1]] == [
-        "string_start"
-    ]:
-        return cleandoc(_QUOTES.sub("", _text(said)))[:_DOC], said
+    docstring = _docstring(named)
+    if docstring is not None:
+        return cleandoc(_QUOTES.sub("", _text(docstring)))[:_DOC], docstring
+    if is_file:
+        lines = _comment_lines(next(iter(named), None), forward=True)
+    else:
+        lines = _comment_lines(_before(symbol.node), forward=False)[::-1]
+    comment = "\n".join(line.strip() for line in lines)
+    return comment[:_DOC].strip(), None
+
+
+def _docstring(named: list[Node]) -> Node | None:
+    """Return the string that the first statement of a body is, or None."""
+    for node in named:
+        if node.children and "comment" not in node.type:
+            statement = node.children[0]
+            parts = statement.children[:1]
+            is_string = bool(parts) and parts[0].type == "string_start"
+            return statement if is_string else None
+    return None
+
+
+def _comment_lines(node: Node | None, *, forward: bool) -> list[str]:
+    """Return the comments from a node on, as long as nothing but marks is between."""
     lines = list[str]()
-    node = next(iter(named), None) if is_file else _before(symbol.node)
-    while node is not None and (
-        "comment" in node.type or node.type in ("attribute_item", "decorator")
-    ):
-        if "comment" in node.type:
+    while node is not None:
+        is_comment = "comment" in node.type
+        if not is_comment and node.type not in ("attribute_item", "decorator"):
+            break
+        if is_comment:
             lines.append(_COMMENT.sub("", _text(node)))
-        node = node.next_named_sibling if is_file else node.prev_named_sibling
-    return "\n".join(line.strip() for line in (lines if is_file else lines[::-1]))[
-        :_DOC
-    ].strip(), None
+        node = node.next_named_sibling if forward else node.prev_named_sibling
+    return lines
 
 
 def _before(node: Node) -> Node | None:
-    """What stands before a symbol with its decorators, or before the statement that it
-    is the first of, as of an export.
+    """Return what stands before a symbol with its decorators, or before the statement
+    that it is the first of, as of an export.
     """
     while (before := node.prev_named_sibling or node.parent) is not None and (
         before.type == "decorator"

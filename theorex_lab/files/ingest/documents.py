@@ -111,7 +111,10 @@ def ingest(
             " there"
         )
     try:
-        sources = {source.name: source for path in paths for source in run.found(path)}
+        sources = {}
+        for path in paths:
+            for source in run.sources(path):
+                sources[source.name] = source
         with closing(bar(len(sources), 0, progress, "file", "ingest")) as progress_bar:
             for source in sources.values():
                 run.take(source)
@@ -154,9 +157,9 @@ class _IngestRun:
         with self._home.views.reading(Documents) as view:
             return view.known(self._agent, self._home.project)
 
-    def found(self, path: Path) -> Iterator[_Source]:
-        """The file, or the files of the reader's form below a folder, without hidden
-        ones and those that .gitignore leaves out.
+    def sources(self, path: Path) -> Iterator[_Source]:
+        """Yield the file, or the files of the reader's form below a folder, without
+        hidden ones and those that .gitignore leaves out.
         """
         root = Path(checkout_root(str(path if path.is_dir() else path.parent)))
         inside = bool(self._home.project) and self._home.project in self._names(
@@ -180,7 +183,9 @@ class _IngestRun:
             yield _Source(file, kept_text(name))
 
     def _names(self, root: str) -> tuple[str, str]:
-        """What the project of a checkout is called: by the home, and by its path alone."""
+        """Return what the project of a checkout is called: by the home, and by its path
+        alone.
+        """
         return project_in(
             self._home.journal, repository_of(root), bind=False
         ), project_at(root)
@@ -203,8 +208,8 @@ class _IngestRun:
             self._problem(source.name, getattr(error, "strerror", None) or str(error))
 
     def _content(self, path: Path) -> tuple[bytes, str]:
-        """The content of a file, empty where the reader reads it itself, and a hash of
-        it and of who reads it.
+        """Return the content of a file, empty where the reader reads it itself, and a
+        hash of it and of who reads it.
         """
         hashed = hashlib.sha256(f"{self._reader.name}\0".encode())
         with _opened(path) as raw:
@@ -227,7 +232,7 @@ class _IngestRun:
         """Hide what was taken in from these folders and is there no more."""
         folders = [os.path.realpath(path) + os.sep for path in paths if path.is_dir()]
         for name in sorted(self._state().keys() - {*present_names}):
-            file = self._place(name)
+            file = self._file_of(name)
             if (
                 file is not None
                 and str(file).startswith(tuple(folders))
@@ -235,8 +240,8 @@ class _IngestRun:
             ):
                 self._write(name, "", [])
 
-    def _place(self, name: str) -> Path | None:
-        """Where the file of a name lay, of those that this run looks at."""
+    def _file_of(self, name: str) -> Path | None:
+        """Return where the file of a name lay, of those that this run looks at."""
         before = outside[0] if (outside := _OUTSIDE.match(name)) else ""
         return (
             self._roots[before] / name.removeprefix(before)
@@ -245,11 +250,11 @@ class _IngestRun:
         )
 
     def _moved(self, digest: str) -> str:
-        """The name under which this content was known, where no file lies there any
-        more.
+        """Return the name under which this content was known, where no file lies there
+        any more.
         """
         name = self._by_digest.get(digest, "")
-        path = self._place(name) if name else None
+        path = self._file_of(name) if name else None
         return name if path is not None and not path.exists() else ""
 
     def _write(
@@ -265,9 +270,8 @@ class _IngestRun:
             if (now.digest if now else "") == digest:
                 self.report.unchanged += 1
                 return
-            moved_from = (
-                "" if now else moved_from
-            )  # what lay here before is changed, not moved
+            if now:  # what lay here before is changed, not moved
+                moved_from = ""
             before = view.state(self._agent, project, moved_from) if moved_from else now
             if not self._dry_run:
                 stored = (
@@ -294,15 +298,14 @@ class _IngestRun:
                         "document", body, agent=self._agent, at=self._home.clock.now()
                     )
                 )
-        count_name = (
-            "gone"
-            if not digest
-            else "new"
-            if before is None
-            else "moved"
-            if moved_from
-            else "changed"
-        )
+        if not digest:
+            count_name = "gone"
+        elif before is None:
+            count_name = "new"
+        elif moved_from:
+            count_name = "moved"
+        else:
+            count_name = "changed"
         setattr(self.report, count_name, getattr(self.report, count_name) + 1)
         self.report.parts += len(parts)
         self.report.links += sum(len(part.links) for part in parts)
@@ -313,7 +316,7 @@ class _IngestRun:
 
 
 def _opened(file: Path) -> BinaryIO:
-    """A regular file, opened. Raises InvalidInput for another one."""
+    """Return a regular file, opened. Raises InvalidInput for another one."""
     raw = os.fdopen(
         os.open(
             file,
@@ -330,56 +333,66 @@ def _opened(file: Path) -> BinaryIO:
 def files_below(
     folder: Path, root: Path, suffixes: tuple[str, ...], problems: list[str]
 ) -> Iterator[Path]:
-    """The files with these endings below a folder, in order: no hidden ones, none that
-    a .gitignore from `root` on leaves out.
+    """Yield the files with these endings below a folder, in order: no hidden ones, none
+    that a .gitignore from `root` on leaves out.
 
     Links are not followed; one that leads out of the folder is named among the
     problems.
     """
     top = os.path.realpath(folder)
-    above = [
-        str(place)
-        for place in Path(top).parents
-        if place == root or root in place.parents
-    ][::-1]
-    waiting = [
-        (top, [spec for place in above if (spec := _spec_of(place)) is not None])
-    ]
+    waiting = [(top, _rules_above(top, root))]
     while waiting:
-        place, rules = waiting.pop()
+        path, rules = waiting.pop()
         try:
-            entries = sorted(os.scandir(place), key=lambda entry: entry.name)
+            entries = sorted(os.scandir(path), key=lambda entry: entry.name)
         except OSError as error:
-            problems.append(f"{place}: {error.strerror}")
+            problems.append(f"{path}: {error.strerror}")
             continue
-        own = _spec_of(place)
-        rules = rules if own is None else [*rules, own]
-        shown = [entry for entry in entries if not entry.name.startswith(".")]
-        for entry in shown:
-            if (
-                entry.is_symlink()
-                and not f"{os.path.realpath(entry.path)}{os.sep}".startswith(
-                    top + os.sep
-                )
-            ):
+        rules_here = _spec_of(path)
+        if rules_here is not None:
+            rules = [*rules, rules_here]
+        folders = []
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if _leads_out(entry, top):
                 problems.append(
                     f"{entry.path}: a link that leads out of the folder; name what it"
                     " leads to"
                 )
-            elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(
-                suffixes
+            elif entry.is_dir(follow_symlinks=False):
+                if not _is_ignored(f"{entry.path}/", rules):
+                    folders.append(entry.path)
+            elif (
+                entry.is_file(follow_symlinks=False)
+                and entry.name.lower().endswith(suffixes)
+                and not _is_ignored(entry.path, rules)
             ):
-                yield from [] if _is_ignored(entry.path, rules) else [Path(entry.path)]
-        folders = [entry.path for entry in shown if entry.is_dir(follow_symlinks=False)]
-        waiting += [
-            (below, rules)
-            for below in reversed(folders)
-            if not _is_ignored(f"{below}/", rules)
-        ]
+                yield Path(entry.path)
+        waiting += [(below, rules) for below in reversed(folders)]
+
+
+def _rules_above(top: str, root: Path) -> list[tuple[str, Any]]:
+    """Return the rules of the folders from `root` down to above `top`."""
+    rules = []
+    for parent in reversed(Path(top).parents):
+        if parent == root or root in parent.parents:
+            spec = _spec_of(str(parent))
+            if spec is not None:
+                rules.append(spec)
+    return rules
+
+
+def _leads_out(entry: os.DirEntry[str], top: str) -> bool:
+    """Return whether an entry is a link that leads out of the folder `top`."""
+    if not entry.is_symlink():
+        return False
+    target = f"{os.path.realpath(entry.path)}{os.sep}"
+    return not target.startswith(top + os.sep)
 
 
 def _spec_of(folder: str) -> tuple[str, Any] | None:
-    """A folder, and the rules of its .gitignore; None where it has none."""
+    """Return a folder, and the rules of its .gitignore; None where it has none."""
     try:
         lines = (
             Path(folder, ".gitignore")
@@ -394,7 +407,7 @@ def _spec_of(folder: str) -> tuple[str, Any] | None:
 
 
 def _is_ignored(path: str, rules: list[tuple[str, Any]]) -> bool:
-    """Whether the nearest rule that says something of a path leaves it out."""
+    """Return whether the nearest rule that says something of a path leaves it out."""
     verdicts = (
         spec.check_file(path[len(folder) + 1 :]).include
         for folder, spec in reversed(rules)

@@ -29,7 +29,8 @@ def call_apart(
     *,
     seconds: float = _SECONDS,
 ) -> Any:
-    """What a module's function makes of a file's ending and content, as JSON holds it.
+    """Return what a module's function makes of a file's ending and content, as JSON
+    holds it.
 
     The process lives on for the next file; its memory is bounded, and its time by
     `seconds` a file. Raises InvalidInput where it fails, and ImportError where a
@@ -65,7 +66,8 @@ def call_apart(
     )
     if process.returncode < 0 or not error_lines:
         raise InvalidInput(
-            f"it could not be read within {seconds:g} seconds and {_MOST_BYTES >> 20} MiB of memory"
+            f"it could not be read within {seconds:g} seconds and"
+            f" {_MOST_BYTES >> 20} MiB of memory"
         )
     error, _, why = error_lines[-1].partition(": ")
     if error in ("ModuleNotFoundError", "ImportError"):
@@ -85,7 +87,9 @@ def _serve() -> None:
     replies = sys.stdout.buffer
     # Whatever a library prints is no reply, and nobody would read it: the pipe would be
     # full. Told is the error that ends this.
-    errors, sys.stdout, sys.stderr = sys.stderr, None, None
+    errors = sys.stderr
+    sys.stdout = None
+    sys.stderr = None
     sys.excepthook = lambda kind, error, _: print(
         f"{kind.__name__}: {' '.join(str(error).split())}", file=errors
     )

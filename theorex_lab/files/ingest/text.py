@@ -10,7 +10,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.ingest.documents import FileReader
@@ -68,8 +68,8 @@ Blocks = Iterable[TextBlock | Sequence[object]]
 
 
 def markdown_blocks(text: str) -> Iterator[TextBlock]:
-    """The headings of a text in Markdown, and its source between them; nothing of it is
-    lost.
+    """Return the headings of a text in Markdown, and its source between them; nothing
+    of it is lost.
 
     >>> [
     ...     block.text
@@ -104,8 +104,8 @@ def markdown_blocks(text: str) -> Iterator[TextBlock]:
 def _between(
     text: str, heads: Sequence[tuple[int, int, int, str]]
 ) -> Iterator[TextBlock]:
-    """Headings, given by their first line from 0, the line after them, their level and
-    title, and the source between them.
+    """Yield headings, given by their first line from 0, the line after them, their
+    level and title, and the source between them.
     """
     lines = text.split("\n")
     start = 0
@@ -145,7 +145,7 @@ def _restructured(text: str) -> Iterator[TextBlock]:
 
 
 def _is_rule(lines: Sequence[str], at: int) -> bool:
-    """Whether a line underlines the one before it."""
+    """Return whether a line underlines the one before it."""
     rule = r"([!-/:-@\[-`{-~])\1+\s*"
     return 1 <= at < len(lines) and bool(
         re.fullmatch(rule, lines[at]) and lines[at - 1].strip()
@@ -166,18 +166,24 @@ def _html(content: bytes) -> Iterator[TextBlock]:
     last = None
     for string in soup.find_all(string=True):
         block = next(above for above in string.parents if above.name not in _INLINE)
-        if type(string) is NavigableString and (
-            block is last or string.strip()
-        ):  # else a comment, a declaration
-            if (above := string.find_parent(_HEADINGS)) is not heading:
-                yield TextBlock(
-                    int(heading.name[1]) if heading else 0, "".join(texts).strip()
-                )
-                texts = []
-                heading = above
-            texts.append(str(string) if block is last else f"\n{string.lstrip()}")
-            last = block
-    yield TextBlock(int(heading.name[1]) if heading else 0, "".join(texts).strip())
+        if type(string) is not NavigableString:  # a comment, a declaration
+            continue
+        if block is not last and not string.strip():
+            continue
+        heading_above = string.find_parent(_HEADINGS)
+        if heading_above is not heading:
+            yield _text_block(heading, texts)
+            texts = []
+            heading = heading_above
+        texts.append(str(string) if block is last else f"\n{string.lstrip()}")
+        last = block
+    yield _text_block(heading, texts)
+
+
+def _text_block(heading: Any, texts: list[str]) -> TextBlock:
+    """Return the texts as a block of the level of their heading, 0 without one."""
+    level = int(heading.name[1]) if heading else 0
+    return TextBlock(level, "".join(texts).strip())
 
 
 def _pdf(content: bytes) -> Iterator[TextBlock]:
@@ -204,7 +210,9 @@ def _pdf(content: bytes) -> Iterator[TextBlock]:
 
 
 def _notebook(text: str) -> Iterator[TextBlock]:
-    """The cells of a notebook, without their outputs; a line is the number of a cell."""
+    """Yield the cells of a notebook, without their outputs; a line is the number of a
+    cell.
+    """
     try:
         cells = json.loads(text)["cells"]
         sources = [
@@ -222,7 +230,9 @@ def _notebook(text: str) -> Iterator[TextBlock]:
 
 
 def parse_apart(suffix: str, content: bytes) -> list[TextBlock]:
-    """The blocks of a form whose parser may be led astray; called in a process apart."""
+    """Return the blocks of a form whose parser may be led astray; called in a process
+    apart.
+    """
     form: Callable[[], Iterator[TextBlock]] = {
         ".pdf": lambda: _pdf(content),
         ".rst": lambda: _restructured(_decoded(content)),
@@ -243,13 +253,15 @@ def _checked(content: bytes) -> bytes:
 
 
 def _clean(text: str) -> str:
-    """The text with one kind of line break, and with nothing that cannot be kept."""
+    """Return the text with one kind of line break, and with nothing that cannot be
+    kept.
+    """
     text = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", re.sub("\r\n?", "\n", text))
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _decoded(content: bytes) -> str:
-    """The text of a file. Raises InvalidInput where it is none."""
+    """Return the text of a file. Raises InvalidInput where it is none."""
     try:
         return _clean(_checked(content).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -275,7 +287,7 @@ FORMS: dict[str, Callable[[bytes], Blocks]] = {
 def read_document(
     path: Path, name: str, content: bytes
 ) -> tuple[list[Part], list[str]]:
-    """The sections of a document; see `documents.FileReader`."""
+    """Return the sections of a document; see `documents.FileReader`."""
     form = FORMS.get(path.suffix.lower())
     if form is None:
         raise InvalidInput(f"its kind is not known; allowed are {', '.join(FORMS)}")
@@ -284,8 +296,8 @@ def read_document(
 
 
 def sections(blocks: Blocks, file: str) -> Iterator[Part]:
-    """The sections that blocks make, each named by the headings above it; a long one is
-    cut between paragraphs or lines.
+    """Yield the sections that blocks make, each named by the headings above it; a long
+    one is cut between paragraphs or lines.
 
     >>> [
     ...     part.name
@@ -324,8 +336,8 @@ def sections(blocks: Blocks, file: str) -> Iterator[Part]:
 
 
 def _cut(text: str) -> Iterator[tuple[str, int]]:
-    """A text in pieces of some size, none of them blank, each with the number of lines
-    before it.
+    """Yield a text in pieces of some size, none of them blank, each with the number of
+    lines before it.
     """
     start = 0
     size = len(text)
@@ -348,8 +360,8 @@ def _cut(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _links(text: str, file: str) -> tuple[tuple[str, str], ...]:
-    """What a section cites: files from the root as the file's own name is, headings
-    behind `#`, addresses as they are.
+    """Return what a section cites: files from the root as the file's own name is,
+    headings behind `#`, addresses as they are.
     """
     targets = (next(filter(None, groups)) for groups in _LINK.findall(text))
     return tuple(

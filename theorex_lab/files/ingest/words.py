@@ -102,7 +102,7 @@ class _Tag(NamedTuple):
 
 
 def own_words(blocks: Sequence[str]) -> str:
-    """The text of a prompt's blocks, '' where a program wrote all of it.
+    """Return the text of a prompt's blocks, '' where a program wrote all of it.
 
     >>> own_words(
     ...     [
@@ -122,7 +122,9 @@ def own_words(blocks: Sequence[str]) -> str:
 
 
 def _words_of(block: str, *, is_alone: bool) -> str:
-    """The user's words in a block; is_alone: no other one holds the program's part."""
+    """Return the user's words in a block; is_alone: no other one holds the program's
+    part.
+    """
     text = _without_elements(block, is_alone=is_alone) if "<" in block else block
     text = _PASTED.sub("", text).strip()
     if _WRITTEN.match(text):
@@ -166,7 +168,8 @@ def _tags(text: str) -> Iterator[_Tag]:
 
 
 def _is_filled(text: str, tags: Sequence[_Tag], *, is_alone: bool) -> bool:
-    """Whether a text is one element, which may hold more ends of it than beginnings.
+    """Return whether a text is one element, which may hold more ends of it than
+    beginnings.
 
     In the only block the user's words may follow the element, after a blank or on a
     line of their own.
@@ -195,7 +198,7 @@ def _surplus(tags: Sequence[_Tag], name: str) -> bool:
 
 
 def _elements(tags: Sequence[_Tag]) -> Iterator[_Element]:
-    """The balanced elements.
+    """Yield the balanced elements.
 
     A tag that a program's text only mentions takes no end away: where an element that
     starts a line is left without one, it has the nearest end that a beginning within a
@@ -214,7 +217,7 @@ def _elements(tags: Sequence[_Tag]) -> Iterator[_Element]:
 
 
 def _partners(tags: Sequence[_Tag]) -> dict[int, _Tag]:
-    """The end of each beginning, by where that one stands."""
+    """Return the end of each beginning, by where that one stands."""
     partners: dict[int, _Tag] = {}
     mentioned: dict[
         int, _Tag
@@ -241,7 +244,7 @@ def _partners(tags: Sequence[_Tag]) -> dict[int, _Tag]:
 
 
 def _cut(text: str, elements: Mapping[int, _Element]) -> Iterator[_Element]:
-    """The elements that a program wrote, in their order: at the start of a line,
+    """Yield the elements that a program wrote, in their order: at the start of a line,
     outside of fenced code.
     """
     of_editors = sorted(
@@ -268,8 +271,8 @@ def _cut(text: str, elements: Mapping[int, _Element]) -> Iterator[_Element]:
 def _row_of(
     elements: Mapping[int, _Element], text: str, offset: int, between: re.Pattern[str]
 ) -> list[_Element]:
-    """The elements that follow each other from a place on, with nothing but `between`
-    before each.
+    """Return the elements that follow each other from a place on, with nothing but
+    `between` before each.
     """
     row = list[_Element]()
     while True:
@@ -288,8 +291,8 @@ def _attached(
     start: int,
     end: int,
 ) -> list[_Element]:
-    """The elements of an editor behind the words of a line, with nothing of the user's
-    after them.
+    """Return the elements of an editor behind the words of a line, with nothing of the
+    user's after them.
     """
     index = bisect_left(of_editors, start)
     while index < len(of_editors) and of_editors[index] < end:
@@ -303,8 +306,8 @@ def _attached(
 
 
 def _fence_end(text: str, fence: re.Match[str]) -> int:
-    """Where the code that a fence opens ends: behind its closing fence, or with the
-    text.
+    """Return where the code that a fence opens ends: behind its closing fence, or with
+    the text.
     """
     sign = re.escape(fence[1][0])
     closing = re.compile(rf"(?m)^[ \t]{{0,3}}{sign}{{{len(fence[1])},}}[ \t]*$").search(

@@ -75,8 +75,8 @@ class Captures:
     )  # by session, the folder that it began in
 
     def event(self, form: str, capture: TimedCapture) -> Event | None:
-        """The capture of what was told in a form of transcripts; None for what the hook
-        keeps nothing of.
+        """Return the capture of what was told in a form of transcripts; None for what
+        the hook keeps nothing of.
         """
         utterance = capture.said
         name = utterance.hook["hook_event_name"]
@@ -84,7 +84,7 @@ class Captures:
             return None
         kind, body_of = BODIES[name]
         session = session_of(utterance.session)
-        body = body_of(utterance.hook, self._place(session, utterance.cwd))
+        body = body_of(utterance.hook, self._folder_of(session, utterance.cwd))
         body.pop("trace_id", None)  # of the process that runs now
         if "source" in body and not self.trust_own:
             body["source"] = "import"
@@ -104,8 +104,8 @@ class Captures:
         )
 
     def id_of(self, form: str, capture: TimedCapture) -> str:
-        """The id of its capture: the same of each copy of the transcript, and of each
-        session that repeats it.
+        """Return the id of its capture: the same of each copy of the transcript, and of
+        each session that repeats it.
         """
         stated = time_of(capture.said.at) if capture.said.is_unique else None
         if stated is None:
@@ -116,8 +116,8 @@ class Captures:
         )
 
     def session_id_of(self, form: str, capture: TimedCapture) -> str:
-        """The id within its session: of what has no id of its own, and of all that was
-        imported by former releases.
+        """Return the id within its session: of what has no id of its own, and of all
+        that was imported by former releases.
         """
         own_id = capture.said.own.encode("utf-8", "replace").decode()
         return derived_event_id(
@@ -125,12 +125,14 @@ class Captures:
         )
 
     def project_of(self, capture: TimedCapture) -> str:
-        """The project of what was told."""
-        return self._place(session_of(capture.said.session), capture.said.cwd).project
+        """Return the project of what was told."""
+        return self._folder_of(
+            session_of(capture.said.session), capture.said.cwd
+        ).project
 
-    def _place(self, session: str, cwd: object) -> WorkingFolder:
-        """Where the session works: a folder that is not on this machine is its own
-        root, with those below the first.
+    def _folder_of(self, session: str, cwd: object) -> WorkingFolder:
+        """Return where the session works: a folder that is not on this machine is its
+        own root, with those below the first.
         """
         stated = folder_of({"cwd": cwd})
         if not stated:
@@ -145,7 +147,9 @@ class Captures:
 
 
 def _is_below(folder: str, above: str) -> bool:
-    """Whether a folder lies in another, by their names alone; both may be of Windows."""
+    """Return whether a folder lies in another, by their names alone; both may be of
+    Windows.
+    """
     if os.path.isabs(above):
         return folder.startswith(above.rstrip("/") + "/")
     return ntpath.normcase(folder).startswith(
@@ -154,8 +158,8 @@ def _is_below(folder: str, above: str) -> bool:
 
 
 def _digest(utterance: Utterance) -> str:
-    """What tells two events of one id and time apart: all that the transcript says of
-    them.
+    """Return what tells two events of one id and time apart: all that the transcript
+    says of them.
     """
     content = utterance.written or json.dumps(utterance.hook, sort_keys=True)
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
@@ -168,15 +172,15 @@ def told(
     problem: Problem,
     latest: int = LATEST,
 ) -> Iterator[TimedCapture]:
-    """What a transcript tells, in order; a time that is missing is that of what stands
-    beside it, else `written` (µs).
+    """Yield what a transcript tells, in order; a time that is missing is that of what
+    stands beside it, else `file_time` (µs).
 
     is_over: whether a session is whose last time (µs) this is.  problem: called with
     the number of each line that cannot be read, and why.  latest: a later time (µs) is
     not believed.
     """
     times = _Times(file_time, latest)
-    for line in _lines_told(transcript, problem, latest):
+    for line in _utterance_lines(transcript, problem, latest):
         yield from times.of(line)
     yield from times.end()
     if is_over(times.last):
@@ -195,7 +199,7 @@ class _Line(NamedTuple):
     is_earlier: bool = False
 
 
-def _lines_told(
+def _utterance_lines(
     transcript: Transcript, problem: Problem, latest: int
 ) -> Iterator[_Line]:
     before: dict[
@@ -215,8 +219,8 @@ def _lines_told(
 
 
 def _runs_backwards(row: Row, before: dict[str, int], latest: int) -> bool:
-    """Whether a line's time is clearly earlier than that of the one before it of the
-    same session and helper.
+    """Return whether a line's time is clearly earlier than that of the one before it of
+    the same session and helper.
     """
     at = time_of(stated_in(row))
     if at is None or at > latest:
@@ -243,8 +247,8 @@ class _Times:
         self._waiting: list[_Line] = []  # until something states a time
 
     def of(self, line: _Line) -> Iterator[TimedCapture]:
-        """What can be told now that this comes: itself, behind what waited for a time,
-        or nothing yet.
+        """Yield what can be told now that this comes: itself, behind what waited for a
+        time, or nothing yet.
         """
         stated = read_time(line.said.at)
         if stated is not None and stated.at <= self._latest:
@@ -259,7 +263,7 @@ class _Times:
             yield from self.end()
 
     def end(self) -> Iterator[TimedCapture]:
-        """What still waits for a time."""
+        """Yield what still waits for a time."""
         for utterance, size, _ in self._waiting:
             is_future = read_time(utterance.at) is not None
             if self._has_stated:
@@ -274,8 +278,8 @@ class _Times:
 
 
 def _in_project(paths: object) -> list[str]:
-    """The project's paths that a line states, without those that lead elsewhere or look
-    like a secret.
+    """Return the project's paths that a line states, without those that lead elsewhere
+    or look like a secret.
     """
     project_paths = (
         [project_path(path) for path in paths] if isinstance(paths, list) else []

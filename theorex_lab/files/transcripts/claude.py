@@ -58,7 +58,7 @@ class Claude:
 
     @staticmethod
     def reads(row: Row) -> bool:
-        """Whether a line is of this form."""
+        """Return whether a line is of this form."""
         return row.get("type") in _KINDS and not _MARKS.isdisjoint(row)
 
     def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
@@ -158,12 +158,12 @@ class Claude:
 
 
 def _helper(row: Row) -> str:
-    """Which sub-agent speaks, '' where it is the agent itself."""
+    """Return which sub-agent speaks, '' where it is the agent itself."""
     return f"helper {row.get('agentId', '')}" if row.get("isSidechain") else ""
 
 
 def _answer(block: Row, result: object) -> Row:
-    """A tool's answer: structured where the program kept it so, else its text."""
+    """Return a tool's answer: structured where the program kept it so, else its text."""
     text = "\n".join(texts_of(block.get("content")))
     if block.get("is_error") is True:
         return {"error": text or result}

@@ -68,7 +68,7 @@ class Codex:
 
     @staticmethod
     def reads(row: Row) -> bool:
-        """Whether a line is of this form."""
+        """Return whether a line is of this form."""
         if "type" not in row:
             return (
                 row.get("record_type") == "state"
@@ -184,20 +184,19 @@ class Codex:
         self._asked += source._replace(cwd=self._cwd).prompt(texts)
 
     def _prompts(self) -> list[Utterance]:
-        """The prompts of the model's log, where the other has none."""
+        """Return the prompts of the model's log, where the other has none."""
         utterances = self._asked
         self._asked = []
-        return (
-            []
-            if self._has_prompts
-            else [
-                prompt for utterance in utterances for prompt in self._ask([utterance])
-            ]
-        )
+        if self._has_prompts:
+            return []
+        prompts = []
+        for utterance in utterances:
+            prompts += self._ask([utterance])
+        return prompts
 
     def _ask(self, utterances: list[Utterance]) -> list[Utterance]:
-        """A prompt, after the end of the turn before; what a sub-agent is asked is no
-        prompt.
+        """Return a prompt, after the end of the turn before; what a sub-agent is asked
+        is no prompt.
         """
         return (
             []
@@ -207,7 +206,7 @@ class Codex:
 
 
 def _drawn_at(drawn: object) -> int:
-    """The time in a UUIDv7, in µs UTC; 0 of anything else."""
+    """Return the time in a UUIDv7, in µs UTC; 0 of anything else."""
     id_match = re.fullmatch(
         r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f-]{17}", str(drawn)
     )
@@ -215,14 +214,14 @@ def _drawn_at(drawn: object) -> int:
 
 
 def _call(item: Row) -> tuple[str, object]:
-    """A call's tool and input."""
+    """Return a call's tool and input."""
     if item.get("type") == "local_shell_call":
         return "local_shell", item.get("action")
     return str(item.get("name", "")), _parsed(item.get("arguments", item.get("input")))
 
 
 def _answer(output: object) -> Row:
-    """A tool's answer, with the exit code that the program states around it."""
+    """Return a tool's answer, with the exit code that the program states around it."""
     parsed = _parsed(output)
     if isinstance(parsed, dict):
         return {"tool_response": {**parsed, **object_of(parsed.get("metadata"))}}
@@ -236,7 +235,7 @@ def _answer(output: object) -> Row:
 
 
 def _parsed(value: object) -> object:
-    """What a text holds as an object of JSON, else the value itself."""
+    """Return what a text holds as an object of JSON, else the value itself."""
     if not isinstance(value, str) or not value.startswith("{"):
         return value
     try:

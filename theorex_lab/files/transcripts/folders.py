@@ -28,7 +28,9 @@ from theorex_lab.files.transcripts.messages import (
 )
 
 LONGEST_LINE_BYTES = 64 << 20
-_LOOKED_AT_LINES, _LOOKED_AT_BYTES = 200, 8 << 20  # until the form is known
+# What is looked at until the form is known.
+_LOOKED_AT_LINES = 200
+_LOOKED_AT_BYTES = 8 << 20
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _NAME_CHARACTERS = 64
 _SIZE_BYTES = 4  # at the end of a packed file
@@ -59,8 +61,8 @@ class Transcript(NamedTuple):
 
 
 def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
-    """The file itself, or the regular files below a folder that may be transcripts, in
-    order, with their sizes in bytes.
+    """Return the file itself, or the regular files below a folder that may be
+    transcripts, in order, with their sizes in bytes.
 
     Links in the folder are not followed.
 
@@ -76,12 +78,11 @@ def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
         path,
         onerror=lambda error: problems.append(f"{error.filename}: {error.strerror}"),
     )
-    paths = [
-        Path(folder) / name
-        for folder, _, names in walk
-        for name in names
-        if name.lower().endswith(_SUFFIXES)
-    ]
+    paths = []
+    for folder, _, names in walk:
+        for name in names:
+            if name.lower().endswith(_SUFFIXES):
+                paths.append(Path(folder) / name)
     looked_at = {file: _looked_at(file) for file in sorted(paths)}
     return {
         file: status.st_size
@@ -91,7 +92,8 @@ def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
 
 
 def in_time_order(files: Mapping[Path, int]) -> dict[Path, int]:
-    """Files by the first time that they state, of one form the shorter ones first.
+    """Return files by the first time that they state, of one form the shorter ones
+    first.
 
     So a session stands before one that repeats its lines.
     """
@@ -102,8 +104,8 @@ def in_time_order(files: Mapping[Path, int]) -> dict[Path, int]:
 
 
 def _beginning(file: Path) -> tuple[int, str]:
-    """The first time that a file states, in µs UTC, and its form; the last of all times
-    where its first lines state none.
+    """Return the first time that a file states, in µs UTC, and its form; the last of
+    all times where its first lines state none.
     """
     with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
         source = transcript(file, content)
@@ -118,7 +120,7 @@ def _beginning(file: Path) -> tuple[int, str]:
 
 
 def _first_time(line: SourceLine) -> int | None:
-    """The first time that the objects in a line state, in µs UTC."""
+    """Return the first time that the objects in a line state, in µs UTC."""
     with suppress(InvalidInput):
         for row in rows_of(line):
             at = time_of(stated_in(row))
@@ -128,7 +130,7 @@ def _first_time(line: SourceLine) -> int | None:
 
 
 def _unpacked_bytes(file: Path) -> int:
-    """The size of a file's content; of a packed one as its last bytes state it."""
+    """Return the size of a file's content; of a packed one as its last bytes state it."""
     with suppress(*BROKEN, InvalidInput), opened(file) as (content, raw):
         size = raw.seek(0, os.SEEK_END)
         if content is raw or size < _SIZE_BYTES:
@@ -145,7 +147,7 @@ def _looked_at(file: Path) -> os.stat_result | None:
 
 
 def stem_of(file: Path) -> str:
-    """A file's name without its endings, made of what the names of sessions and
+    """Return a file's name without its endings, made of what the names of sessions and
     projects may have.
     """
     name = re.sub(
@@ -171,8 +173,8 @@ def opened(file: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 
 def transcript(file: Path, content: BinaryIO) -> Transcript | None:
-    """The file with its reader, by what its first lines are like; None where no reader
-    knows them.
+    """Return the file with its reader, by what its first lines are like; None where no
+    reader knows them.
     """
     lines = lines_of(content)
     looked_at = list[SourceLine]()
@@ -188,8 +190,8 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
 
 
 def rows_of(line: SourceLine) -> Iterator[Row]:
-    """The objects of JSON in a line: a program that was killed may have left several,
-    behind bytes that are 0.
+    """Yield the objects of JSON in a line: a program that was killed may have left
+    several, behind bytes that are 0.
 
     Raises InvalidInput, after those that stand before it, for anything else; an empty
     line has none.
@@ -221,7 +223,7 @@ def rows_of(line: SourceLine) -> Iterator[Row]:
 
 
 def _filled_from(text: str, offset: int) -> int:
-    """Where the next value in a line begins, or its end."""
+    """Return where the next value in a line begins, or its end."""
     blank = _BLANK.match(text, offset)
     return blank.end() if blank else offset
 
@@ -243,7 +245,7 @@ def _reader_of(line: SourceLine, file: Path) -> Reader | None:
 
 
 def lines_of(content: BinaryIO) -> Iterator[SourceLine]:
-    """The lines of a file; one that is too long is not held."""
+    """Yield the lines of a file; one that is too long is not held."""
     for number, line in enumerate(
         iter(lambda: content.readline(LONGEST_LINE_BYTES + 1), b""), 1
     ):

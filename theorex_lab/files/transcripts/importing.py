@@ -87,8 +87,8 @@ class Imported:
     suggestion: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON holds it; `replayed`, `guessed`, `unread` and `suggestion`
-        where there are any.
+        """Return the report as JSON holds it; `replayed`, `guessed`, `unread` and
+        `suggestion` where there are any.
         """
         return {
             name: value
@@ -156,8 +156,8 @@ def import_transcripts(
 def read_transcripts(
     path: Path, *, project: str = ""
 ) -> Iterator[tuple[TimedCapture, Event | None, str]]:
-    """What the transcripts of a file or folder tell, in full, with its capture and its
-    project; nothing is written.
+    """Yield what the transcripts of a file or folder tell, in full, with its capture
+    and its project; nothing is written.
 
     project: as in `import_transcripts`. Prompts are the user's word, and every session
     is over. Lines that cannot be read are left out. Raises InvalidInput where there is
@@ -225,9 +225,9 @@ class _ImportRun:
                     self._problem(file, 1, "no transcript of a form that is known")
                     return
                 self._report.files += 1
-                self._told(
+                self._read(
                     file,
-                    source._replace(lines=_shown(source.lines, raw, progress_bar)),
+                    source._replace(lines=_tracked(source.lines, raw, progress_bar)),
                     file_time,
                 )
         except BROKEN as error:
@@ -275,7 +275,7 @@ class _ImportRun:
         self._bytes = 0
 
     def _known_sessions(self, ids: set[str]) -> dict[str, str]:
-        """The sessions of those ids that are there, or were seen by a dry run."""
+        """Return the sessions of those ids that are there, or were seen by a dry run."""
         sessions = {
             event.id: event.session
             for event in self._journal.read(ids=sorted(ids), erased=True)
@@ -305,7 +305,7 @@ class _ImportRun:
         for event in new.values():
             self._count(event)
 
-    def _told(self, file: Path, opened: Transcript, file_time: int) -> None:
+    def _read(self, file: Path, opened: Transcript, file_time: int) -> None:
         captures = self._captures(self._project or stem_of(file))
         rested = self._now - REST_MICROSECONDS
         unread = partial(self._unread, file)
@@ -344,8 +344,8 @@ class _ImportRun:
             self._report.problems.append(f"{file.name}:{number}: {why}")
 
 
-def _shown(lines: Iterator[Any], raw: Any, progress_bar: Any) -> Iterator[Any]:
-    """The lines; the bar is moved by how far the file was read."""
+def _tracked(lines: Iterator[Any], raw: Any, progress_bar: Any) -> Iterator[Any]:
+    """Yield the lines; the bar is moved by how far the file was read."""
     offset = 0
     for number, line in enumerate(lines):
         yield line
@@ -356,7 +356,7 @@ def _shown(lines: Iterator[Any], raw: Any, progress_bar: Any) -> Iterator[Any]:
 
 
 def _suggestion(path: Path) -> str:
-    """What to say of transcripts in the user's own folder of an agent."""
+    """Return what to say of transcripts in the user's own folder of an agent."""
     resolved = path.resolve()
     folders = (
         folder
@@ -397,7 +397,8 @@ class HookedCaptures:
                 self._left[_key(event)].setdefault(event.session, []).append(moment)
 
     def holds(self, event: Event, *, anywhere: bool = False) -> bool:
-        """Whether the hook has recorded this; each of its captures stands for one.
+        """Return whether the hook has recorded this; each of its captures stands for
+        one.
 
         anywhere: also in another session of the project, at the same time: one that was
         resumed is repeated by the next.

@@ -84,15 +84,15 @@ class Reader(Protocol):
     name: str
 
     def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
-        """What a line tells: an object of JSON; its number from 1 and its size in
-        bytes.
+        """Return what a line tells: an object of JSON; its number from 1 and its size
+        in bytes.
 
         A second object on a line has the number with its own behind a dot.
         """
 
     def end(self) -> Iterator[Utterance]:
-        """What is told by there being no further line; asked only where the session is
-        over.
+        """Return what is told by there being no further line; asked only where the
+        session is over.
         """
 
 
@@ -116,15 +116,16 @@ class OpenTurns:
         self._last.pop(helper, None)
 
     def ended(self, helper: str = "") -> list[Utterance]:
-        """The end of the turn, once; nothing where nothing was said in it."""
+        """Return the end of the turn, once; nothing where nothing was said in it."""
         last = self._last.pop(helper, None)
         return [] if last is None else [last]
 
     def all_ended(self) -> list[Utterance]:
-        """The ends of all turns."""
-        return [
-            utterance for helper in list(self._last) for utterance in self.ended(helper)
-        ]
+        """Return the ends of all turns."""
+        utterances = list[Utterance]()
+        for helper in list(self._last):
+            utterances += self.ended(helper)
+        return utterances
 
 
 class OpenCalls:
@@ -144,8 +145,8 @@ class OpenCalls:
             self._size -= self._calls.popitem(last=False)[1][2]
 
     def answered(self, source: MessageSource, call: object, answer: Row) -> Utterance:
-        """The call with its `answer`: tool_response or error. Raises InvalidInput where
-        no such call is under way.
+        """Return the call with its `answer`: tool_response or error. Raises
+        InvalidInput where no such call is under way.
         """
         call_record = self._calls.pop(str(call), None)
         if call_record is None:
@@ -164,12 +165,12 @@ class OpenCalls:
 
 
 def object_of(value: object) -> Row:
-    """The value where it is an object of JSON, else an empty one."""
+    """Return the value where it is an object of JSON, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def blocks_of(content: object) -> list[Row]:
-    """The blocks of a message's content, which may be one text."""
+    """Return the blocks of a message's content, which may be one text."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return (
@@ -180,7 +181,7 @@ def blocks_of(content: object) -> list[Row]:
 
 
 def texts_of(content: object, *kinds: str) -> list[str]:
-    """The texts in a message's content, of blocks of these types."""
+    """Return the texts in a message's content, of blocks of these types."""
     texts = (
         block.get("text")
         for block in blocks_of(content)
@@ -201,13 +202,13 @@ class StatedTime(NamedTuple):
 
 
 def time_of(stated: object) -> int | None:
-    """A stated time in µs UTC; None where there is none."""
+    """Return a stated time in µs UTC; None where there is none."""
     time = read_time(stated)
     return None if time is None else time.at
 
 
 def read_time(stated: object) -> StatedTime | None:
-    """A stated time; None where there is none.
+    """Return a stated time; None where there is none.
 
     A text is ISO 8601, without an offset UTC's; its second may be the 60th, a leap
     second, which is the first of the next minute. A number counts seconds,
@@ -233,11 +234,9 @@ def read_time(stated: object) -> StatedTime | None:
         return None  # Python reads a time even in a long number
     if leap := _LEAP_SECOND.match(text):
         before = _iso_time(f"{leap[1]}59{text[leap.end() :]}")
-        return (
-            None
-            if before is None
-            else StatedTime(min(before + 1_000_000, LATEST), "leap_second")
-        )
+        if before is None:
+            return None
+        return StatedTime(min(before + 1_000_000, LATEST), "leap_second")
     at = _iso_time(text)
     return None if at is None else StatedTime(at)
 
@@ -256,7 +255,7 @@ _NANOSECONDS_FROM = 10**17
 
 
 def _counted(number: float) -> StatedTime | None:
-    """A time as a number since 1970."""
+    """Return a time as a number since 1970."""
     if (
         not _FIRST_SECOND <= number < 1_000 * _NANOSECONDS_FROM
     ):  # NaN and infinity among it
@@ -282,7 +281,7 @@ def _iso_time(text: str) -> int | None:
 
 
 def stated_in(row: Row) -> object:
-    """The time that a line states, None where it states none."""
+    """Return the time that a line states, None where it states none."""
     return next((row[name] for name in _TIMES if name in row), None)
 
 
@@ -311,7 +310,7 @@ class HookForm:
 
     @staticmethod
     def reads(row: Row) -> bool:
-        """Whether a line is of this form."""
+        """Return whether a line is of this form."""
         return isinstance(row.get("hook_event_name"), str)
 
     def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:  # noqa: ARG002
