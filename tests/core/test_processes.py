@@ -121,7 +121,7 @@ def test_nothing_but_one_module_starts_a_process_or_names_the_interpreter() -> N
             starting[file.relative_to(PACKAGE).as_posix()] = found
     # Whether the commands in an agent's settings can be found is looked up, and nothing
     # is run.
-    assert starting.pop("cli/doctor.py", []) in ([], ["shutil.which"])
+    assert starting.pop("app/cli/doctor.py", []) in ([], ["shutil.which"])
     assert list(starting) == [STARTER]
 
 
