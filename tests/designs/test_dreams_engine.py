@@ -362,7 +362,8 @@ def test_what_the_gate_refuses_either_way_waits_with_the_reason(
     before = lab.dreams.strategies()
     with monkeypatch.context() as patch:
         patch.setattr(
-            "theorex_lab.designs.dreams.consolidate.ActiveStrategies._loses", lambda *_: True
+            "theorex_lab.designs.dreams.consolidate.ActiveStrategies._loses",
+            lambda *_: True,
         )
         report = lab.dreams.dream()
         again = dream_at_night(lab.home, None), dream_at_night(lab.home, None)
