@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from theorex_lab import InvalidInput
-from theorex_lab.app.cli import command_table
+from theorex_lab.app.cli import command_table, groups
 from theorex_lab.core.imports import import_string
 from theorex_lab.core.lazy import LazyModule
 
@@ -42,7 +42,7 @@ def test_an_editor_follows_the_table_of_commands_to_the_modules_that_are_importe
 
 
 def test_every_flat_name_stands_once_in_the_table_of_commands() -> None:
-    names = [entry.name for entry in command_table.UNGROUPED]
+    names = [entry.name for entry in groups.UNGROUPED]
     for group in command_table.GROUPS:
         names += [entry.name for entry in group.commands]
     assert len(names) == len(set(names))

@@ -148,11 +148,11 @@ def _capture(
     from theorex_lab.memory.hook_payloads import WorkingFolder, folder_of
 
     try:
-        place = WorkingFolder(
+        folder = WorkingFolder(
             folder_of(event),
             name_project=lambda repository: _bound_project(home, journal, repository),
         )
-        body = body_of(event, place)
+        body = body_of(event, folder)
         if body.get("message") and _setting(home, "keepMessages", True) is not True:
             body["message"] = ""
         journal.append(
@@ -175,8 +175,8 @@ def _bound_project(home: str, journal: SqliteJournal, repository: Repository) ->
     """The project of a folder; one that was never seen gets its id now."""
     from theorex_lab.journal.identity import known_project, project_in
 
-    project, known = known_project(home, repository)
-    if project and known is not None and journal.holds_places(known):
+    project, project_place = known_project(home, repository)
+    if project and project_place is not None and journal.holds_places(project_place):
         return project
     project = project_in(journal, repository, bind=True)
     journal.keep_places()
@@ -223,11 +223,15 @@ def _remind(
     project = body["project"]
 
     def give(cache: Connection) -> None:
-        text, items, given = rendered(fitting(cache, query, project, session), tokens)
+        text, items, n_tokens = rendered(
+            fitting(cache, query, project, session), tokens
+        )
         if text:
             _print(text.encode())
-            who = {"agent": agent, "session": session, "project": project}
-            event = _recalled("prompt", journal, items, given, query=query, **who)
+            subject = {"agent": agent, "session": session, "project": project}
+            event = _recalled(
+                "prompt", journal, items, n_tokens, query=query, **subject
+            )
             note_given(cache, session, items, event.at)
 
     return _with_cache(home, give, None)[1]
@@ -252,12 +256,12 @@ def _with_cache(home: str, act: Callable[[Connection], T], nothing: T) -> tuple[
 
 
 def _recalled(
-    how: str, journal: SqliteJournal, items: list[str], tokens: int, **about: str
+    trigger: str, journal: SqliteJournal, items: list[str], tokens: int, **about: str
 ) -> Event:
     from theorex_lab.memory.context_served import recalled_event
 
     event = recalled_event(
-        how, items=items, tokens=tokens, at=journal.clock.now(), **about
+        trigger, items=items, tokens=tokens, at=journal.clock.now(), **about
     )
     journal.append([event])
     return event
@@ -305,8 +309,8 @@ def start_rendering(home: str, project: str) -> None:
 
     from theorex_lab.core.files import exclusive
 
-    with exclusive(Path(f"{stamp}.lock"), wait=False) as held:
-        if not held or not _is_old(stamp):
+    with exclusive(Path(f"{stamp}.lock"), wait=False) as is_locked:
+        if not is_locked or not _is_old(stamp):
             return
         Path(stamp).write_bytes(b"")
     _start(
@@ -373,34 +377,34 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
     """
     from theorex_lab.memory.hook_payloads import WorkingFolder, folder_of
 
-    place = WorkingFolder(
+    folder = WorkingFolder(
         folder_of(event),
         name_project=lambda repository: _seen_project(home, repository),
     )
-    project = place.project
+    project = folder.project
     problem = ""
     names = (f"{project}.md", NO_PROJECT_FILE)
-    own = [os.path.join(home, CONTEXTS_FOLDER, name) for name in names]
-    paths = own if project else [os.path.join(home, CONTEXT_FILE)]
+    project_paths = [os.path.join(home, CONTEXTS_FOLDER, name) for name in names]
+    paths = project_paths if project else [os.path.join(home, CONTEXT_FILE)]
     path = next(filter(os.path.isfile, paths), "")
-    given = ("", list[str](), 0)
+    rendered_context = ("", list[str](), 0)
     tokens = 0
     text = _context_in(home, path) if path else b""
     items = list[str]()
     if path != paths[0] or NOTHING_YET in text:
-        given, problem = _with_cache(
-            home, lambda cache: _first_context(home, cache, project), given
+        rendered_context, problem = _with_cache(
+            home, lambda cache: _first_context(home, cache, project), rendered_context
         )
-    is_known = bool(given[0]) or (path == paths[0] and _is_old(path))
-    if given[0]:
-        text, items, tokens = given[0].encode(), *given[1:]
+    is_known = bool(rendered_context[0]) or (path == paths[0] and _is_old(path))
+    if rendered_context[0]:
+        text, items, tokens = rendered_context[0].encode(), *rendered_context[1:]
     elif path:
         from theorex_lab.memory.context_served import given_of
 
         items, tokens = given_of(path, text)
     if text:
         _print(text)
-        problem = _note_start(home, event, items, tokens, place) or problem
+        problem = _note_start(home, event, items, tokens, folder) or problem
     if is_known:
         start_rendering(home, project)
     return problem
@@ -434,7 +438,7 @@ def _note_start(
     event: Mapping[str, Any],
     items: list[str],
     tokens: int,
-    place: WorkingFolder,
+    folder: WorkingFolder,
 ) -> str:
     """Note what a session starts with. Its prompts may be given again what was given
     before, unless it is resumed.
@@ -447,8 +451,8 @@ def _note_start(
     session = session_of(event.get("session_id"))
     journal = _open(home)
     try:
-        who = {"agent": agent, "session": session, "project": place.project}
-        at = _recalled("session_start", journal, items, tokens, **who).at
+        subject = {"agent": agent, "session": session, "project": folder.project}
+        at = _recalled("session_start", journal, items, tokens, **subject).at
     finally:
         journal.close()
 

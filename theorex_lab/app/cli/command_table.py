@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from theorex_lab.app.cli import (
         doctor,
         evaluate,
-        groups,
         home,
         hooks,
         ingest,
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 else:
     doctor = LazyModule("theorex_lab.app.cli.doctor")
     evaluate = LazyModule("theorex_lab.app.cli.evaluate")
-    groups = LazyModule("theorex_lab.app.cli.groups")
     home = LazyModule("theorex_lab.app.cli.home")
     hooks = LazyModule("theorex_lab.app.cli.hooks")
     ingest = LazyModule("theorex_lab.app.cli.ingest")
@@ -83,17 +81,6 @@ class GroupEntry(NamedTuple):
     name: str
     about: str
     commands: tuple[CommandEntry, ...]
-
-
-def _ungrouped() -> tuple[CommandEntry, ...]:
-    return (
-        CommandEntry(
-            "commands",
-            "commands",
-            lambda: groups.commands,
-            "List every command: its names, what it does, its JSON keys.",
-        ),
-    )
 
 
 def _memory() -> GroupEntry:
@@ -880,7 +867,6 @@ def _research() -> GroupEntry:
     )
 
 
-UNGROUPED = _ungrouped()
 GROUPS = (
     _memory(),
     _route(),

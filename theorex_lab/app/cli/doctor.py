@@ -65,33 +65,38 @@ def doctor(settings: str, online: bool) -> None:
 
 
 def _found(
-    what: str, said: str, do: str = "", *, problem: bool = False, warning: bool = False
+    subject: str,
+    text: str,
+    do: str = "",
+    *,
+    problem: bool = False,
+    warning: bool = False,
 ) -> Found:
     level = "problem" if problem else "warning" if warning else "ok"
     return {
         "level": level,
-        "what": what,
-        "said": said,
+        "what": subject,
+        "said": text,
         "do": "" if level == "ok" else do,
     }
 
 
-def _tried(what: str, look: Callable[[], Iterable[Found]]) -> Iterator[Found]:
+def _tried(subject: str, look: Callable[[], Iterable[Found]]) -> Iterator[Found]:
     """What was found until something broke, and that; its error says what to do."""
     try:
         yield from look()
     except (TheorexError, OSError, ValueError) as error:
-        yield _found(what, str(error), problem=True)
+        yield _found(subject, str(error), problem=True)
 
 
 def _hooks(settings: str) -> Iterator[Found]:
     commands = installed_commands(settings)
     do = f"theorex install-hooks --settings {shlex.quote(settings)}"
     missing = [event for event in EVENTS if not commands[event]]
-    said = f"{len(EVENTS) - len(missing)} of {len(EVENTS)} are in {settings}"
+    text = f"{len(EVENTS) - len(missing)} of {len(EVENTS)} are in {settings}"
     yield _found(
         "hooks",
-        f"{said}; missing: {', '.join(missing)}" if missing else said,
+        f"{text}; missing: {', '.join(missing)}" if missing else text,
         do,
         warning=bool(missing),
     )
@@ -114,24 +119,26 @@ def _files(folder: Path) -> Iterator[Found]:
         if folder.is_dir()
         else []
     )
-    shown = [
+    open_paths = [
         path for path in paths if path.stat().st_mode & _OTHERS and os.name != "nt"
     ]
-    said = (
-        f"open to others: {', '.join(map(str, shown[:3]))}"
-        if shown
+    text = (
+        f"open to others: {', '.join(map(str, open_paths[:3]))}"
+        if open_paths
         else "the owner's alone"
     )
     do = f"chmod -R go= {shlex.quote(str(folder))}"
-    yield _found("permissions", said, do, problem=folder in shown, warning=bool(shown))
+    yield _found(
+        "permissions", text, do, problem=folder in open_paths, warning=bool(open_paths)
+    )
     free = shutil.disk_usage(folder if paths else folder.anchor).free
-    said = (
+    text = (
         f"the home takes {sum(path.stat().st_size for path in paths) >> 20} MB,"
         f" {free >> 20} MB are free"
     )
     do = "make room, or move old events out with `theorex archive`"
     yield _found(
-        "disk", said, do, problem=free < _FULL_BYTES, warning=free < _LITTLE_BYTES
+        "disk", text, do, problem=free < _FULL_BYTES, warning=free < _LITTLE_BYTES
     )
 
 
@@ -151,26 +158,26 @@ _FORMS = {
 
 def _forms() -> Iterator[Found]:
     """What is missing for each kind of file."""
-    for what, (packages, extra) in _FORMS.items():
+    for form, (packages, extra) in _FORMS.items():
         missing = [name for name in packages.split() if find_spec(name) is None]
-        said = (
+        text = (
             f"cannot be taken in without {', '.join(missing)}"
             if missing
             else "can be taken in"
         )
         yield _found(
-            what, said, f'pip install "theorex-lab[{extra}]"', warning=bool(missing)
+            form, text, f'pip install "theorex-lab[{extra}]"', warning=bool(missing)
         )
-    said = (
+    text = (
         "are read"
         if find_program("tesseract")
         else "are not read: the program tesseract is not there"
     )
     yield _found(
         "words in pictures",
-        said,
+        text,
         "install tesseract (Debian: tesseract-ocr)",
-        warning="not" in said,
+        warning="not" in text,
     )
 
 
@@ -190,16 +197,16 @@ def _home(folder: Path, online: bool) -> Iterator[Found]:
 
 def _journal(lab: Lab) -> Iterator[Found]:
     last = lab.journal.last_seq()
-    read = sum(
+    n_read = sum(
         1 for _ in lab.journal.tail(max(last - _CHECKED_EVENTS, 0), erased=True)
     )  # raises for a damaged one
     yield _found(
         "journal",
-        f"{last} events; the last {read} are sound, `theorex verify` reads all",
+        f"{last} events; the last {n_read} are sound, `theorex verify` reads all",
     )
     for event in lab.bad_events():
-        said = f"{event.seq} ({event.kind}, {event.id}) is set aside: {event.why}"
-        yield _found("event", said, event.do, problem=True)
+        text = f"{event.seq} ({event.kind}, {event.id}) is set aside: {event.why}"
+        yield _found("event", text, event.do, problem=True)
     nights = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
     days = (
         max(lab.clock.now() - nights[0].at, 0) / MICROSECONDS_PER_DAY if nights else 0.0
@@ -211,14 +218,14 @@ def _journal(lab: Lab) -> Iterator[Found]:
         if not step["ok"]
     ]
     late = not nights or (days > _STALE_DAYS and last > nights[0].seq)
-    said = (
+    text = (
         f"the last one was {days:.1f} days ago"
         + f"; failed: {', '.join(failed)}" * bool(failed)
     )
     do = "theorex schedule --print cron" if late else "theorex nightly"
     yield _found(
         "night",
-        said if nights else "none was ever run",
+        text if nights else "none was ever run",
         do,
         warning=late or bool(failed),
     )
@@ -226,19 +233,19 @@ def _journal(lab: Lab) -> Iterator[Found]:
 
 def _models(lab: Lab, online: bool) -> Iterator[Found]:
     settings = lab.settings
-    seen = settings.vision_model if settings.vision_tokens else None
+    vision_model = settings.vision_model if settings.vision_tokens else None
     yield _found(
         "descriptions",
         (
-            f"{seen} describes pictures"
-            if seen
+            f"{vision_model} describes pictures"
+            if vision_model
             else "no model describes pictures: set visionModel and visionTokens"
         ),
     )
     named = [name for name, model in settings.models.items() if model.url is not None]
     for name in named:
         silent = online and not is_reached(name, settings)
-        said = (
+        text = (
             "accepts no connection"
             if silent
             else "accepts connections"
@@ -247,7 +254,7 @@ def _models(lab: Lab, online: bool) -> Iterator[Found]:
         )
         yield _found(
             f"model {name}",
-            said,
+            text,
             f"start it, or unset models.{name}.url",
             warning=silent,
         )

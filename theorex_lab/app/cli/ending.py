@@ -16,10 +16,10 @@ def ending() -> list[signal.Signals]:
 
     One that is ignored is none: `nohup` means a process to outlive its terminal.
     """
-    known = [
+    signals = [
         getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
     ]
-    return [sign for sign in known if signal.getsignal(sign) is not signal.SIG_IGN]
+    return [sign for sign in signals if signal.getsignal(sign) is not signal.SIG_IGN]
 
 
 @contextmanager

@@ -69,7 +69,7 @@ _NAMES = (
 @click.option("--path", "--file", "path", default="", help=_PATH_HELP)
 @SEED
 @PICTURE
-def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
+def eval(part: str, dataset: str | None, seed: int, **options: Any) -> None:
     """Every score stands beside trivial baselines and its 95 % interval. Public sets
     are downloaded unless THEOREX_DATA names a folder that holds them.
 
@@ -114,11 +114,11 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     scores, cycles}; causal: {dataset, n, figures, verdict}; costs: {dataset, policies,
     …}; signals: make too; duplicates and contradictions: thresholds too
     """
-    if given["picture"] and part not in ("retrieval", "costs"):
+    if options["picture"] and part not in ("retrieval", "costs"):
         raise InvalidInput(
             f"got --picture with {part}; allowed is it with retrieval or costs"
         )
-    result, text = _PARTS[part](dataset, seed, **given)
+    result, text = _PARTS[part](dataset, seed, **options)
     emit(result, text)
 
 
@@ -141,14 +141,14 @@ def _retrieval(
 
     name = dataset or "locomo"
     score = score_retrieval(retrieval_logs(name, path))
-    known = known_figures(name)
+    figures = known_figures(name)
     write_picture(picture, partial(plot_recall, score))
-    result = {"dataset": name, "n": score.n, "methods": score.result(), **known}
+    result = {"dataset": name, "n": score.n, "methods": score.result(), **figures}
     lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
     lines += [
         line
         for kind in ("baselines", "published")
-        for line in _known(kind, known[kind])
+        for line in _known(kind, figures[kind])
     ]
     return result, "\n".join(lines)
 
@@ -211,12 +211,12 @@ def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
         scored = [score_coding(name, seed=seed)]
     cycles = survivors(name)
     cycled = f"after each cycle:\n{cycles.round(3).to_string(index=False)}"
-    told = "\n\n".join([*(_beside_baselines(one)[1] for one in scored), cycled])
+    text = "\n\n".join([*(_beside_baselines(score)[1] for score in scored), cycled])
     return {
         "dataset": name,
         "scores": scored,
         "cycles": cycles.to_dict(orient="records"),
-    }, told
+    }, text
 
 
 def _costs(dataset: str | None, seed: int, picture: str | None, **_: Any) -> Report:
@@ -236,8 +236,8 @@ def _causal(dataset: str | None, seed: int, **_: Any) -> Report:
     """See `score_advice`, which raises what this does."""
     from theorex_lab.eval.metrics.causal import score_advice
 
-    found = score_advice(dataset or "taubench_airline", seed=seed)
-    return found.result(), str(found)
+    score = score_advice(dataset or "taubench_airline", seed=seed)
+    return score.result(), str(score)
 
 
 def _research(dataset: str | None, seed: int, **_: Any) -> Report:
@@ -245,23 +245,23 @@ def _research(dataset: str | None, seed: int, **_: Any) -> Report:
     from theorex_lab.eval.metrics import injection
 
     name = dataset or "metamath_ql"
-    found, text = _beside_baselines(
+    result, text = _beside_baselines(
         (
             injection.score_injection
             if name in injection.SETS
             else injection.score_theorems
         )(name, seed)
     )
-    return found, "\n".join([text, *_known("published", found.get("published", {}))])
+    return result, "\n".join([text, *_known("published", result.get("published", {}))])
 
 
 def _known(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Figures from elsewhere, a line each."""
-    return [
-        f"{kind}: {who}:"
-        f" {', '.join(f'{metric} {value:.3f}' for metric, value in values.items())}"
-        for who, values in figures.items()
-    ]
+    """Return figures from elsewhere, a line each."""
+    lines = []
+    for system, values in figures.items():
+        metrics = [f"{metric} {value:.3f}" for metric, value in values.items()]
+        lines.append(f"{kind}: {system}: {', '.join(metrics)}")
+    return lines
 
 
 _PARTS: dict[str, Callable[..., Report]] = {
@@ -284,12 +284,12 @@ def _routing_text(score: RoutingScore) -> str:
         f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training,"
         f" {len(score.models)} models"
     )
-    seen = (
+    heading = (
         f"without the {score.n_repeated} training queries that are also in the test, as"
         " on queries never seen:"
     )
     lines = [head, f"cost: {score.cost_unit}", "", _policies(score.policies)]
-    lines += ["", seen, _policies(score.without_repeats)] if score.n_repeated else []
+    lines += ["", heading, _policies(score.without_repeats)] if score.n_repeated else []
     return "\n".join(
         [
             *lines,
@@ -304,15 +304,15 @@ def _routing_text(score: RoutingScore) -> str:
 def _policies(policies: Iterable[PolicyScore]) -> str:
     best_first = sorted(policies, key=lambda policy: -policy.score)
     rows = {
-        one.policy: {**one._asdict(), "score_low": one.low, "score_high": one.high}
-        for one in best_first
+        row.policy: {**row._asdict(), "score_low": row.low, "score_high": row.high}
+        for row in best_first
     }
-    told = _table(rows, "score", "regret", "cost", "gain", "difference", "cost_ratio")
+    table = _table(rows, "score", "regret", "cost", "gain", "difference", "cost_ratio")
     head = (
         "95 % intervals: low, high; gain over the task matrix, difference to the best"
         " single, cost by its cost"
     )
-    return f"{head}\n{told}"
+    return f"{head}\n{table}"
 
 
 def report(dataset: str, path: str = "") -> Report:
@@ -342,18 +342,18 @@ def _whoandwhen(path: str = "") -> Report:
     scores = (
         score_failures(load_failed_runs(path), half="all") if path else score_failures()
     )
-    shown = ["agent_accuracy", "step_accuracy"]
+    columns = ["agent_accuracy", "step_accuracy"]
     gains = ["agent_gain", "step_gain"]
     table = scores.frame.set_index("method")
     baselines = {
-        name: _row(table, name, _columns(*shown, *gains))
+        name: _row(table, name, _columns(*columns, *gains))
         for name in table.index.drop("find_decisive")
     }
     notes = list(_WHOANDWHEN_NOTES)
     result: dict[str, Any] = {
         "dataset": "whoandwhen",
         "n": scores.n,
-        "metrics": _row(table, "find_decisive", _columns(*shown)),
+        "metrics": _row(table, "find_decisive", _columns(*columns)),
         "baselines": baselines,
         "published": (
             {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
@@ -362,7 +362,7 @@ def _whoandwhen(path: str = "") -> Report:
     }
     if not path:
         table.loc["published, best model"] = PUBLISHED
-    return result, _failures_text(result, table, [*shown, *gains], ())
+    return result, _failures_text(result, table, [*columns, *gains], ())
 
 
 def _reflexion_alfworld() -> Report:
@@ -372,12 +372,12 @@ def _reflexion_alfworld() -> Report:
     table = effect.frame.set_index("trial")
     last = table.index[-1]
     counted = ["solved_with", "solved_without", "only_with", "only_without"]
-    shown = [*counted, *_columns("difference"), "p_value"]
+    columns = [*counted, *_columns("difference"), "p_value"]
     result = {
         "dataset": "reflexion_alfworld",
         "n": effect.with_fixes.shape[1],
-        "metrics": {"by_trial": int(last), **_row(table, last, shown)},
-        "trials": {str(trial): _row(table, trial, shown) for trial in table.index},
+        "metrics": {"by_trial": int(last), **_row(table, last, columns)},
+        "trials": {str(trial): _row(table, trial, columns) for trial in table.index},
         "baselines": {
             "without_fixes": {"share_solved": float(effect.without[-1].mean())}
         },
@@ -415,11 +415,11 @@ def _failures_text(
     rows: dict[str, Any] = {
         str(name): row for name, row in table.to_dict(orient="index").items()
     }
-    told = _table(rows, *counted, *measured)
+    rows_text = _table(rows, *counted, *measured)
     return "\n".join(
         [
             f"{result['dataset']}, n = {result['n']}; 95 % intervals: low, high",
-            told,
+            rows_text,
             "",
             *result["notes"],
         ]
@@ -441,20 +441,19 @@ def _table(rows: Mapping[str, Mapping[str, Any]], *names: str) -> str:
 
 
 def _by_category(scored: dict[str, Any]) -> str:
-    """A line for each category: precision, recall and F1, then the F1 of the baselines."""
+    """Return a line for each category: precision, recall and F1, then the F1 of the baselines."""
     names = {
         "signal": "high, low or none",
         "micro": "all, micro",
         "macro": "all, macro",
     }
-    f1 = {
-        name: {method: of[name]["f1"] for method, of in scored["baselines"].items()}
-        for name in scored["metrics"]
-    }
-    rows = {
-        names.get(name, name): {**own, **f1[name]}
-        for name, own in scored["metrics"].items()
-    }
+    rows = {}
+    for name, metrics in scored["metrics"].items():
+        baseline_f1 = {
+            method: figures[name]["f1"]
+            for method, figures in scored["baselines"].items()
+        }
+        rows[names.get(name, name)] = {**metrics, **baseline_f1}
     return _table(rows, "labelled", "precision", "recall", "f1", *scored["baselines"])
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from theorex_lab.app.cli.command_table import GROUPS as COMMAND_GROUPS
-from theorex_lab.app.cli.command_table import UNGROUPED, CommandEntry
+from theorex_lab.app.cli.command_table import CommandEntry
 from theorex_lab.files import command_line
 from theorex_lab.files.command_line import COMMON_OPTIONS, command, emit
 
@@ -23,15 +23,30 @@ EVERYDAY = (
 ).split()
 
 
+def _list_of_commands() -> click.Command:
+    return commands
+
+
+# The command that stands in no group, since it lists them all.
+UNGROUPED = (
+    CommandEntry(
+        "commands",
+        "commands",
+        _list_of_commands,
+        "List every command: its names, what it does, its JSON keys.",
+    ),
+)
+
+
 def members(group: str) -> dict[str, str]:
     """The flat names of a group's commands by their names in it; where two have the
     same, the first.
     """
-    found: dict[str, str] = {}
+    flat_names: dict[str, str] = {}
     for flat, entry in COMMANDS.items():
         if entry.group == group and entry.short:
-            found.setdefault(entry.short, flat)
-    return found
+            flat_names.setdefault(entry.short, flat)
+    return flat_names
 
 
 def _commands() -> dict[str, CommandEntry]:
@@ -50,11 +65,11 @@ COMMANDS = _commands()
 def load(flat: str) -> click.Command:
     """Import the command of that flat name; its help begins with the table's line."""
     entry = COMMANDS[flat]
-    made = copy(entry.load())
-    made.name = flat
-    made.short_help = entry.about
-    made.help = f"{entry.about}\n\n{made.help}"
-    return made
+    loaded = copy(entry.load())
+    loaded.name = flat
+    loaded.short_help = entry.about
+    loaded.help = f"{entry.about}\n\n{loaded.help}"
+    return loaded
 
 
 class Group(command_line.CommandGroup):
@@ -115,13 +130,13 @@ class Root(command_line.CommandGroup):
         """A name of both a group and a command is the group when one of its commands
         follows.
         """
-        name, *rest = args
+        name, *arguments = args
         if (
             name in GROUPS
             and name in COMMANDS
-            and _first_word(rest) in (*members(name), *ctx.help_option_names)
+            and _first_word(arguments) in (*members(name), *ctx.help_option_names)
         ):
-            return name, Group(name), rest
+            return name, Group(name), arguments
         return super().resolve_command(ctx, args)
 
     def format_commands(
@@ -183,9 +198,9 @@ def design_group(name: str) -> command_line.CommandGroup | None:
     design = designs().get(name)
     if design is None or design.commands is None:
         return None
-    made = design.commands()
+    group = design.commands()
     return command_line.group(
-        name, made.help or f"Commands of the design {name}.", *made.commands.values()
+        name, group.help or f"Commands of the design {name}.", *group.commands.values()
     )
 
 
@@ -213,23 +228,25 @@ def commands() -> None:
     emit({"commands": rows}, "\n\n".join(map(_text, rows)))
 
 
-def _rows(made: click.Command | None, name: str, path: str) -> Iterator[dict[str, Any]]:
+def _rows(
+    declared: click.Command | None, name: str, path: str
+) -> Iterator[dict[str, Any]]:
     """The row of a command, then those of the commands below it; a group that does
     nothing itself has none.
     """
-    assert made is not None
-    below = made.commands if isinstance(made, click.Group) else {}
-    if not below or made.callback is not None:
-        text, _, keys = (made.help or "").partition(_KEYS)
+    assert declared is not None
+    below = declared.commands if isinstance(declared, click.Group) else {}
+    if not below or declared.callback is not None:
+        text, _, keys = (declared.help or "").partition(_KEYS)
         about, _, details = text.partition("\n\n")
-        usage = " ".join(filter(None, map(_usage, made.params)))
+        usage = " ".join(filter(None, map(_usage, declared.params)))
         yield {
             "name": name,
             "path": path,
             "usage": usage,
             "about": about,
             "details": details,
-            "keys": keys,
+            "keys": " ".join(keys.split()),
         }
     for short, subcommand in below.items():
         yield from _rows(
@@ -244,18 +261,18 @@ def _usage(parameter: click.Parameter) -> str:
     if parameter in COMMON_OPTIONS:
         return ""
     kind = parameter.type
-    given = parameter.opts[0]
+    option = parameter.opts[0]
     value = (
         "|".join(kind.choices)
         if isinstance(kind, click.Choice)
-        else given.lstrip("-").upper()
+        else option.lstrip("-").upper()
     )
     if isinstance(parameter, click.Argument):
-        shown = (parameter.metavar or value) + ("…" if parameter.nargs == -1 else "")
+        usage = (parameter.metavar or value) + ("…" if parameter.nargs == -1 else "")
     else:
         is_flag = isinstance(parameter, click.Option) and parameter.is_flag
-        shown = given if is_flag else f"{given} {parameter.metavar or value}"
-    return shown if parameter.required or shown.startswith("[") else f"[{shown}]"
+        usage = option if is_flag else f"{option} {parameter.metavar or value}"
+    return usage if parameter.required or usage.startswith("[") else f"[{usage}]"
 
 
 def _text(row: dict[str, Any]) -> str:
@@ -264,9 +281,9 @@ def _text(row: dict[str, Any]) -> str:
         if row["name"] not in ("", row["path"])
         else ""
     )
-    said = f"{row['about']} {row['details']}".split()
+    words = f"{row['about']} {row['details']}".split()
     lines = [
         f"theorex {row['path']} {row['usage']}".rstrip() + flat,
-        f"    {' '.join(said)}",
+        f"    {' '.join(words)}",
     ]
     return "\n".join([*lines, *([f"    --json: {row['keys']}"] if row["keys"] else [])])

@@ -84,15 +84,15 @@ def backup(file: Path, replace: bool) -> None:
     JSON: {file, events, segments, bytes, bad_events}
     """
     lab = open_lab(all_projects=True)
-    done = lab.backup(file, replace=replace)
+    report = lab.backup(file, replace=replace)
     bad = len(lab.bad_events())
     text = (
-        f"{done.events} events, {done.segments} segments, {done.bytes:,} bytes:"
-        f" {done.file}"
+        f"{report.events} events, {report.segments} segments, {report.bytes:,} bytes:"
+        f" {report.file}"
     )
     if bad:
         text += f"\n{bad} of the events are set aside; `theorex verify` lists them"
-    emit({**done._asdict(), "bad_events": bad}, text)
+    emit({**report._asdict(), "bad_events": bad}, text)
 
 
 @command("restore")
@@ -108,10 +108,15 @@ def restore(file: Path) -> None:
     """
     from theorex_lab.journal.sqlite.backup import restore as put_back
 
-    done = put_back(_home(), file.expanduser(), aside=_aside())
+    report = put_back(_home(), file.expanduser(), aside=_aside())
     _render_context()
-    kept = f"; what was there lies in {done.set_aside}" if done.set_aside else ""
-    emit(done._asdict(), f"{done.events} events are back in {done.file}{kept}")
+    aside_note = (
+        f"; what was there lies in {report.set_aside}" if report.set_aside else ""
+    )
+    emit(
+        report._asdict(),
+        f"{report.events} events are back in {report.file}{aside_note}",
+    )
 
 
 @command("salvage")
@@ -129,23 +134,23 @@ def salvage() -> None:
     """
     from theorex_lab.journal.sqlite.salvage import salvage as keep_sound
 
-    done = keep_sound(_home(), aside=_aside(), at=named_clock().now())
-    if done.set_aside:
+    report = keep_sound(_home(), aside=_aside(), at=named_clock().now())
+    if report.set_aside:
         _render_context()
     bad = open_lab(all_projects=True).bad_events()
-    result = {**done._asdict(), "bad_events": [event._asdict() for event in bad]}
-    told = [event.told for event in bad]
-    if not done.set_aside:
-        sound = f"the home is sound: {done.events} events; nothing was changed"
-        emit(result, "\n".join([sound, *told]))
+    result = {**report._asdict(), "bad_events": [event._asdict() for event in bad]}
+    event_lines = [event.told for event in bad]
+    if not report.set_aside:
+        sound = f"the home is sound: {report.events} events; nothing was changed"
+        emit(result, "\n".join([sound, *event_lines]))
         return
-    lost = sum(last - first + 1 for first, last in done.lost)
-    ranges = ", ".join(f"{first}–{last}" for first, last in done.lost)
+    lost = sum(last - first + 1 for first, last in report.lost)
+    ranges = ", ".join(f"{first}–{last}" for first, last in report.lost)
     text = [
-        f"{done.events} events are kept, {lost} are lost ({ranges})",
-        f"damaged files: {done.set_aside}",
+        f"{report.events} events are kept, {lost} are lost ({ranges})",
+        f"damaged files: {report.set_aside}",
     ]
-    emit(result, "\n".join([*text, *done.problems, *told]))
+    emit(result, "\n".join([*text, *report.problems, *event_lines]))
 
 
 def _home() -> Path:
@@ -229,17 +234,17 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     """
     write = partial(open_lab(all_projects=True).export_files, folder, agent=agent)
     try:
-        done = write(replace=replace)
+        exported = write(replace=replace)
     except FilesThere as error:
         if not sys.stdin.isatty():
             raise
         click.echo(printable(str(error)), err=True)
         if not click.confirm("Replace them?", default=False, err=True):
             fail("nothing was exported")
-        done = write(replace=True)
-    lines = [f"{count:8d}  {name}" for name, count in done.files.items()]
+        exported = write(replace=True)
+    lines = [f"{count:8d}  {name}" for name, count in exported.files.items()]
     emit(
-        {"folder": str(done.folder), "files": done.files},
+        {"folder": str(exported.folder), "files": exported.files},
         "\n".join([*lines, NO_BACKUP]),
     )
 
@@ -318,10 +323,8 @@ def import_(
             "--project, --since and --dry-run are of --transcripts PATH"
         )
     reports = open_lab().import_files(path, agent=agent, trust_own=trust_own)
-    imported, skipped = (
-        sum(getattr(report, name) for report in reports)
-        for name in ("imported", "skipped")
-    )
+    imported = sum(report.imported for report in reports)
+    skipped = sum(report.skipped for report in reports)
     result = {
         "files": [asdict(report) for report in reports],
         "imported": imported,
@@ -363,10 +366,10 @@ _GUESSES = {
 }
 
 
-def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
-    if how["since"] is not None:
-        how["since"] = _moment(how["since"])
-    report = open_lab().import_transcripts(path, **how)
+def _import_transcripts(path: Path, *, strict: bool, **options: Any) -> None:
+    if options["since"] is not None:
+        options["since"] = _moment(options["since"])
+    report = open_lab().import_transcripts(path, **options)
     if report.suggestion:
         note(report.suggestion)
     lines = [
@@ -380,13 +383,13 @@ def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
     for name, counts in sorted(report.projects.items()):
         lines.append(
             f"          {name}: "
-            + ", ".join(f"{count} {what}" for what, count in counts.items())
+            + ", ".join(f"{count} {label}" for label, count in counts.items())
         )
     lines += [
         f"          {count} times {_GUESSES[guess]}"
         for guess, count in sorted(report.guessed.items())
     ]
-    lines += ["(a dry run: nothing was kept)"] * how["dry_run"]
+    lines += ["(a dry run: nothing was kept)"] * options["dry_run"]
     _tell(report.to_dict(), lines, report.problems, failed=strict)
 
 
@@ -405,15 +408,18 @@ def archive(before: str) -> None:
     JSON: {events, segments}
     """
     lab = open_lab()
-    done = lab.archive(
+    report = lab.archive(
         to_microseconds(_moment(before)), project=lab.home.project or None
     )
-    emit(done._asdict(), "\n".join([f"{done.events} events archived", *done.segments]))
+    emit(
+        report._asdict(),
+        "\n".join([f"{report.events} events archived", *report.segments]),
+    )
 
 
-def _moment(given: str) -> str:
+def _moment(moment: str) -> str:
     """A day's beginning in UTC, or the time itself."""
-    return f"{given}T00:00:00Z" if _DAY.fullmatch(given) else given
+    return f"{moment}T00:00:00Z" if _DAY.fullmatch(moment) else moment
 
 
 @command("set", "Change a setting in config.json.")

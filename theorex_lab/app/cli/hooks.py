@@ -73,9 +73,9 @@ def install_hooks(
 
     JSON: {file, changed, backup, diff, mcp}
     """
-    given = given_options()
-    as_json = bool(given.get("as_json"))
-    home = given.get("home")
+    options = given_options()
+    as_json = bool(options.get("as_json"))
+    home = options.get("home")
     hook = hook_command(home, agent)
     entry = server_entry(home, agent)
     plans = [_plan(settings, install, None if remove else hook)]
@@ -85,27 +85,22 @@ def install_hooks(
             raise InvalidInput(
                 f"got the settings file {servers!r} for --mcp; allowed is another file"
             )
-    if not (changed := [plan for plan in plans if plan.after != plan.before]):
-        found = "nothing of ours" if remove else "all is there already"
-        emit(_result(plans), f"{plans[0].path}: {found}; nothing was changed")
+    changed = [plan for plan in plans if plan.after != plan.before]
+    if not changed:
+        state = "nothing of ours" if remove else "all is there already"
+        emit(_result(plans), f"{plans[0].path}: {state}; nothing was changed")
         return
     click.echo("".join(plan.difference for plan in changed), nl=False, err=as_json)
     if not yes:
-        if not sys.stdin.isatty():
-            fail("nothing was changed; add --yes to write this", **_result(plans))
-        if not click.confirm(
-            f"Write this to {' and '.join(str(plan.path) for plan in changed)}?",
-            err=as_json,
-        ):
-            fail("nothing was changed", **_result(plans))
-    written = {
+        _confirm(plans, changed, as_json=as_json)
+    backups = {
         plan.path: _replace(plan.path, plan.before, plan.after) for plan in changed
     }
-    lines = [
-        f"{path}: written" + (f"; the former file is {kept}" if kept else "")
-        for path, kept in written.items()
-    ]
-    emit(_result(plans, written), "\n".join(lines))
+    lines = []
+    for path, backup in backups.items():
+        backup_note = f"; the former file is {backup}" if backup else ""
+        lines.append(f"{path}: written{backup_note}")
+    emit(_result(plans, backups), "\n".join(lines))
 
 
 class _Plan(NamedTuple):
@@ -119,14 +114,15 @@ class _Plan(NamedTuple):
     def difference(self) -> str:
         texts = self.before, self.after
         names = ["/dev/null" if text is None else str(self.path) for text in texts]
-        before, after = ((text or "").splitlines() for text in texts)
+        before = (self.before or "").splitlines()
+        after = (self.after or "").splitlines()
         return "".join(
             f"{line}\n"
             for line in unified_diff(before, after, names[0], names[1], lineterm="")
         )
 
 
-def _plan(file: str, change: Callable[[str | None, Any], str], ours: object) -> _Plan:
+def _plan(file: str, change: Callable[[str | None, Any], str], entry: object) -> _Plan:
     """`change` enters what is ours, or takes it out where that is None: then no file
     stays in which nothing else stood.
     """
@@ -134,18 +130,27 @@ def _plan(file: str, change: Callable[[str | None, Any], str], ours: object) -> 
     path = Path(file).expanduser().resolve()
     before = _read(path)
     try:
-        after = change(before, ours)
+        after = change(before, entry)
         return _Plan(
             path,
             before,
-            None if ours is None and after != before and not _object(after) else after,
+            None if entry is None and after != before and not _object(after) else after,
         )
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from error
 
 
+def _confirm(plans: list[_Plan], changed: list[_Plan], *, as_json: bool) -> None:
+    """Ask whether the files are to be written; end the command where not."""
+    if not sys.stdin.isatty():
+        fail("nothing was changed; add --yes to write this", **_result(plans))
+    paths = " and ".join(str(plan.path) for plan in changed)
+    if not click.confirm(f"Write this to {paths}?", err=as_json):
+        fail("nothing was changed", **_result(plans))
+
+
 def _result(
-    plans: list[_Plan], written: Mapping[Path, Path | None] = MappingProxyType({})
+    plans: list[_Plan], backups: Mapping[Path, Path | None] = MappingProxyType({})
 ) -> dict[str, Any]:
     """The report on the settings, and under `mcp` on the servers (None if not asked
     for).
@@ -153,9 +158,9 @@ def _result(
     parts = [
         {
             "file": str(path),
-            "changed": path in written,
+            "changed": path in backups,
             "diff": plan.difference,
-            "backup": str(kept) if (kept := written.get(path)) else None,
+            "backup": str(backup) if (backup := backups.get(path)) else None,
         }
         for plan in plans
         for path in [plan.path]
@@ -243,17 +248,19 @@ def install_server(text: str | None, entry: object) -> str:
     ... )
     '{"a": 1}'
     """
-    found = _object(text)
-    servers = dict(_checked(found.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file"))
+    document = _object(text)
+    servers = dict(
+        _checked(document.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file")
+    )
     if entry is not None:
-        return _written({**found, _SERVERS: {**servers, _SERVER: entry}}, text)
-    if servers.pop(_SERVER, found) is not found:
-        found = (
-            {**found, _SERVERS: servers}
+        return _written({**document, _SERVERS: {**servers, _SERVER: entry}}, text)
+    if servers.pop(_SERVER, document) is not document:
+        document = (
+            {**document, _SERVERS: servers}
             if servers
-            else {key: found[key] for key in found if key != _SERVERS}
+            else {key: document[key] for key in document if key != _SERVERS}
         )
-    return _written(found, text)
+    return _written(document, text)
 
 
 def _checked(value: Any, kind: type, where: str) -> Any:
@@ -266,14 +273,16 @@ def _checked(value: Any, kind: type, where: str) -> Any:
 def _object(text: str | None) -> dict[str, Any]:
     try:
         content = _NEW if text is None else text.removeprefix(_BYTE_ORDER_MARK)
-        found = json.loads(content, object_pairs_hook=partial(unambiguous, "the file"))
+        document = json.loads(
+            content, object_pairs_hook=partial(unambiguous, "the file")
+        )
     except ConfigError:
         raise
     except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"the file is not JSON ({error}); repair it first, nothing was changed"
         ) from error
-    return cast(dict[str, Any], _checked(found, dict, "the JSON of the file"))
+    return cast(dict[str, Any], _checked(document, dict, "the JSON of the file"))
 
 
 def _settings(text: str | None) -> dict[str, Any]:
@@ -345,16 +354,15 @@ def _strip(settings: dict[str, Any], event: str) -> None:
     """
     if not _ours(settings, event):
         return
-    groups = [
-        (group, [entry for entry in _entries(group) if not _shell(entry)])
-        for group in settings["hooks"][event]
-    ]
-    left = [
-        (group, others) for group, others in groups if others or not _entries(group)
-    ]
-    settings["hooks"][event] = [
-        {**group, "hooks": others} if others else group for group, others in left
-    ]
+    groups = []
+    for group in settings["hooks"][event]:
+        entries = _entries(group)
+        others = [entry for entry in entries if not _shell(entry)]
+        if others:
+            groups.append({**group, "hooks": others})
+        elif not entries:  # it was empty before
+            groups.append(group)
+    settings["hooks"][event] = groups
     if not settings["hooks"][event]:
         del settings["hooks"][event]
     if not settings["hooks"]:

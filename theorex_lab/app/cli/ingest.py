@@ -47,12 +47,12 @@ def _taking(
     reader reads.
     """
 
-    def declare(made: Callable[[], None]) -> Command:
+    def declare(function: Callable[[], None]) -> Command:
         def run(
             paths: tuple[Path, ...],
             agent: str | None,
             every_seconds: float | None = None,
-            **how: bool,
+            **settings: bool,
         ) -> None:
             from theorex_lab.files.ingest.documents import ingest
 
@@ -61,14 +61,14 @@ def _taking(
                 reader(home) if every_seconds is None else reader(home, every_seconds)
             )
             _tell(
-                ingest(home, paths, chosen, agent=own_agent(agent), **how),
-                how["dry_run"],
+                ingest(home, paths, chosen, agent=own_agent(agent), **settings),
+                settings["dry_run"],
             )
 
-        run.__doc__ = made.__doc__
+        run.__doc__ = function.__doc__
         for option in (*options, _DRY_RUN, _SYNC, OWN_AGENT, _PATHS):
             run = option(run)
-        return command(made.__name__.replace("_", "-"))(
+        return command(function.__name__.replace("_", "-"))(
             reads_project(keeps_secrets(run))
         )
 
@@ -78,19 +78,23 @@ def _taking(
 def _tell(report: Ingested, dry_run: bool) -> None:
     """What came in and what did not; exit code 1 where nothing did."""
     counts = ("new", "changed", "moved", "gone", "unchanged")
-    done = (
+    summary = (
         ", ".join(
-            f"{count} {what}" for what in counts if (count := getattr(report, what))
+            f"{count} {count_name}"
+            for count_name in counts
+            if (count := getattr(report, count_name))
         )
         or "nothing came in"
     )
     lines = [
-        f"{report.files} files: {done}; {report.parts} parts, {report.links} links"
+        f"{report.files} files: {summary}; {report.parts} parts, {report.links} links"
     ]
     lines += ["(a dry run: nothing was kept)"] * dry_run + [
         one_row(problem) for problem in report.problems
     ]
-    if report.problems and not any(getattr(report, what) for what in counts):
+    if report.problems and not any(
+        getattr(report, count_name) for count_name in counts
+    ):
         fail("; ".join(report.problems[:10]), **asdict(report))
     emit(asdict(report), "\n".join(lines))
 
@@ -182,19 +186,19 @@ def ingest_video() -> None:
 @click.option("--completed", help="What is done.")
 @click.option("--next", help="What comes next.")
 @keeps_secrets
-def session_summary(agent: str | None, session: str, **said: str | None) -> None:
+def session_summary(agent: str | None, session: str, **texts: str | None) -> None:
     """At least one of the four; all in one transaction. The next context shows them as
     the last session's summary.
 
     JSON: {event_ids}
     """
-    told = {name: text for name in SUMMED_UP if (text := said[name])}
-    if not told:
+    summary = {name: text for name in SUMMED_UP if (text := texts[name])}
+    if not summary:
         raise click.UsageError(
             f"Give at least one of {', '.join(f'--{name}' for name in SUMMED_UP)}."
         )
-    written = sum_up(open_lab().home, told, agent=own_agent(agent), session=session)
-    ids = [entry.event_id for entry in written]
+    entries = sum_up(open_lab().home, summary, agent=own_agent(agent), session=session)
+    ids = [entry.event_id for entry in entries]
     emit({"event_ids": ids}, "\n".join(ids))
 
 
@@ -211,10 +215,10 @@ def synthesize(agent: str | None, session: str, text: tuple[str, ...]) -> None:
     """
     from theorex_lab.files.ingest.lessons import synthesize as draw
 
-    found = draw(
+    lessons = draw(
         open_lab().home, " ".join(text), agent=own_agent(agent), session=session
     )
-    drawn = [f"{number}  {lesson}" for number, lesson in found.lessons] or [
-        f"the text is kept alone: {found.problem}"
+    drawn = [f"{number}  {lesson}" for number, lesson in lessons.lessons] or [
+        f"the text is kept alone: {lessons.problem}"
     ]
-    emit(found._asdict(), "\n".join([found.event_id, *drawn]))
+    emit(lessons._asdict(), "\n".join([lessons.event_id, *drawn]))

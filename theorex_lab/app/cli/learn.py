@@ -103,74 +103,91 @@ def outcome(
     """
     success = _either(succeeded, failed, "--success", "--fail")
     thumb = _either(up, down, "--thumbs-up", "--thumbs-down")
-    given: dict[str, Any] = {
+    scores: dict[str, Any] = {
         "success": success,
         "explicit_score": score,
         "thumbs_up": thumb,
     }
-    if outcome_id is not None and (decision or result or tags or session or trace_id):
-        raise click.UsageError(
-            "With --id only --success, --fail, --score, --thumbs-up, --thumbs-down and"
-            " --judge go."
-        )
-    if (
-        outcome_id is not None
-        and not judged
-        and all(value is None for value in given.values())
-    ):
+    if outcome_id is not None:
+        if decision or result or tags or session or trace_id:
+            raise click.UsageError(
+                "With --id only --success, --fail, --score, --thumbs-up, --thumbs-down"
+                " and --judge go."
+            )
+        lab, recorded = _corrected(outcome_id, agent, scores, judged=judged)
+    else:
+        has_subject = bool(decision) or trace_id is not None
+        if not has_subject or result is None or success is None:
+            raise click.UsageError(
+                "Give --decision or --trace-id, --result, and one of --success and"
+                " --fail; or --id."
+            )
+        lab = open_lab()
+        details = {**scores, "tags": _split_tags(tags), "session": session}
+        if trace_id is None:
+            recorded = lab.outcomes.record(
+                own_agent(agent), str(decision), result, **details
+            )
+        else:
+            recorded = lab.outcomes.record_of_trace(
+                trace_id, result, agent=agent, decision=decision, **details
+            )
+    emit(*_outcome_report(lab, recorded, judged=judged))
+
+
+def _split_tags(tags: Iterable[str]) -> list[str]:
+    """Return the tags, of which an option may hold several with commas."""
+    names = []
+    for tag_list in tags:
+        for tag in tag_list.split(","):
+            if tag.strip():
+                names.append(tag.strip())
+    return names
+
+
+def _corrected(
+    outcome_id: str, agent: str | None, scores: dict[str, Any], *, judged: bool
+) -> tuple[Lab, Outcome]:
+    """Return the lab, and the outcome of this id after its scores were set right."""
+    is_correction = any(value is not None for value in scores.values())
+    if not judged and not is_correction:
         raise click.UsageError(
             "With --id give what is to be set: --success, --fail, --score, a thumb, or"
             " --judge."
         )
-    if outcome_id is None and (
-        (decision or trace_id) is None or result is None or given["success"] is None
-    ):
-        raise click.UsageError(
-            "Give --decision or --trace-id, --result, and one of --success and --fail;"
-            " or --id."
-        )
     lab = open_lab()
-    if outcome_id is None:
-        named = [
-            tag.strip() for several in tags for tag in several.split(",") if tag.strip()
-        ]
-        given |= {"tags": named, "session": session}
-        if trace_id is None:
-            done = lab.outcomes.record(
-                own_agent(agent), str(decision), str(result), **given
-            )
-        else:
-            done = lab.outcomes.record_of_trace(
-                trace_id, str(result), agent=agent, decision=decision, **given
-            )
-    else:
-        done = lab.outcomes.get(outcome_id)
-        if agent not in (None, done.agent_id):
-            raise InvalidInput(
-                f"got the agent {agent!r}; the outcome {outcome_id} is of"
-                f" {done.agent_id}"
-            )
-        if any(value is not None for value in given.values()):
-            done = lab.outcomes.correct(outcome_id, **given)
-    emit(*_told(lab, done, judged=judged))
+    recorded = lab.outcomes.get(outcome_id)
+    if agent not in (None, recorded.agent_id):
+        raise InvalidInput(
+            f"got the agent {agent!r}; the outcome {outcome_id} is of"
+            f" {recorded.agent_id}"
+        )
+    if is_correction:
+        recorded = lab.outcomes.correct(outcome_id, **scores)
+    return lab, recorded
 
 
-def _told(lab: Lab, done: Outcome, *, judged: bool) -> tuple[dict[str, Any], str]:
-    """What is said of an outcome, after the judge was asked where that is wanted."""
-    more = dict[str, Any]()
+def _outcome_report(
+    lab: Lab, outcome: Outcome, *, judged: bool
+) -> tuple[dict[str, Any], str]:
+    """Return the result and the text on an outcome; `judged` asks the judge first."""
+    judge_fields = dict[str, Any]()
     text = ""
     if judged:
-        found = _ask_judge(lab, [done])
-        done, problem = (*found.judged, done)[0], found.problems.get(done.outcome_id)
-        more = {"judge_score": done.judge_score, "problem": problem}
-        text = f"\nthe judge did not score it: {problem}" if problem else ""
-    shown = {
-        "id": done.outcome_id,
-        "outcome_id": done.outcome_id,
-        "score": done.score,
-        **more,
+        judgement = _ask_judge(lab, [outcome])
+        problem = judgement.problems.get(outcome.outcome_id)
+        if judgement.judged:
+            outcome = judgement.judged[0]
+        judge_fields = {"judge_score": outcome.judge_score, "problem": problem}
+        if problem:
+            text = f"\nthe judge did not score it: {problem}"
+    result = {
+        "id": outcome.outcome_id,
+        "outcome_id": outcome.outcome_id,
+        "score": outcome.score,
+        **judge_fields,
     }
-    return shown, f"{done.outcome_id}  score {done.score:.2f}{text}"
+    return result, f"{outcome.outcome_id}  score {outcome.score:.2f}{text}"
 
 
 @command("judge")
@@ -188,25 +205,27 @@ def judge(agent: str | None, pending: bool) -> None:
             " --judge`."
         )
     lab = open_lab()
-    found = _ask_judge(lab, lab.outcomes.pending(agent=agent))
+    judgement = _ask_judge(lab, lab.outcomes.pending(agent=agent))
     keys = ("outcome_id", "judge_score", "score")
-    judged = [{key: getattr(outcome, key) for key in keys} for outcome in found.judged]
+    judged = [
+        {key: getattr(outcome, key) for key in keys} for outcome in judgement.judged
+    ]
     problems = [
         {"outcome_id": outcome_id, "problem": problem}
-        for outcome_id, problem in found.problems.items()
+        for outcome_id, problem in judgement.problems.items()
     ]
-    left = len(lab.outcomes.pending(agent=agent))
+    n_pending = len(lab.outcomes.pending(agent=agent))
     lines = [
-        f"{own.outcome_id}  judge {own.judge_score:.2f}, score {own.score:.2f}"
-        for own in found.judged
+        f"{scored.outcome_id}  judge {scored.judge_score:.2f}, score {scored.score:.2f}"
+        for scored in judgement.judged
     ]
     lines += [
         f"{outcome_id}  not judged: {problem}"
-        for outcome_id, problem in found.problems.items()
+        for outcome_id, problem in judgement.problems.items()
     ]
     emit(
-        {"judged": judged, "pending": left, "problems": problems},
-        "\n".join([*lines, f"{left} pending"]),
+        {"judged": judged, "pending": n_pending, "problems": problems},
+        "\n".join([*lines, f"{n_pending} pending"]),
     )
 
 
@@ -298,22 +317,22 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
             open_lab().home, since=start, kinds=kinds or None, limit=limit
         )
     ]
-    details = [
-        ", ".join(f"{key} {value}" for key, value in entry["detail"].items())
-        for entry in entries
-    ]
-    heads = ["{at:.19}  {agent}  {kind}".format(**entry) for entry in entries]
-    lines = [
-        one_row(f"{head}  {detail}")
-        for head, detail in zip(heads, details, strict=True)
-    ]
+    lines = []
+    for entry in entries:
+        head = "{at:.19}  {agent}  {kind}".format(**entry)
+        values = [f"{key} {value}" for key, value in entry["detail"].items()]
+        lines.append(one_row(f"{head}  {', '.join(values)}"))
     emit({"entries": entries}, "\n".join(lines) or "nothing happened")
 
 
 def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:
     if yes and no:
         raise click.UsageError(f"Give one of {yes_name} and {no_name}.")
-    return True if yes else False if no else None
+    if yes:
+        return True
+    if no:
+        return False
+    return None
 
 
 def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> JudgeReport:
@@ -338,13 +357,13 @@ def policy_snapshot(reason: str) -> None:
     from theorex_lab.evolution.acceptance import policy_settings, score_policy, snapshot
 
     lab = open_lab()
-    said: dict[str, Any] = {
+    details: dict[str, Any] = {
         "at": lab.clock.now(),
         "reason": reason,
         "metrics": score_policy(lab.home),
     }
-    kept = snapshot(lab.journal, policy_settings(lab.settings), **said)
-    emit(kept.to_dict(), f"policy {kept.number} kept: {_metrics(kept.metrics)}")
+    policy = snapshot(lab.journal, policy_settings(lab.settings), **details)
+    emit(policy.to_dict(), f"policy {policy.number} kept: {_metrics(policy.metrics)}")
 
 
 @command("policy-list")
@@ -362,9 +381,9 @@ def policy_list() -> None:
         {**policy.to_dict(), "in_force": policy.settings == now}
         for policy in policies(lab.journal)
     ]
-    shown = "{mark} {number:>4}  {at:.19}  {said}  {why}"
+    row_format = "{mark} {number:>4}  {at:.19}  {said}  {why}"
     lines = [
-        shown.format(
+        row_format.format(
             **row,
             mark=" *"[row["in_force"]],
             said=_metrics(row["metrics"]),
@@ -393,12 +412,12 @@ def policy_rollback(number: int) -> None:
     from theorex_lab.evolution.acceptance import rollback
 
     lab = open_lab()
-    kept, _ = rollback(
+    policy, _ = rollback(
         lab.journal, lab.settings, lab.folder, number, at=lab.clock.now()
     )
     emit(
-        kept.to_dict(),
-        f"policy {number} is in force again, as policy {kept.number}, in"
+        policy.to_dict(),
+        f"policy {number} is in force again, as policy {policy.number}, in"
         f" {lab.config_file}",
     )
 
@@ -414,10 +433,10 @@ def gate() -> None:
     from theorex_lab.evolution.acceptance import gate as judge
     from theorex_lab.evolution.maintenance import describe_acceptance
 
-    said = judge(open_lab().home)
+    results = judge(open_lab().home)
     emit(
-        {"gated": [result.to_dict() for result in said]},
-        "\n".join(map(describe_acceptance, said)),
+        {"gated": [result.to_dict() for result in results]},
+        "\n".join(map(describe_acceptance, results)),
     )
 
 
@@ -472,7 +491,7 @@ def schedule(kind: str, at: str) -> None:
 
     JSON: {kind, files}
     """
-    if (found := _TIME.fullmatch(at)) is None:
+    if (time_match := _TIME.fullmatch(at)) is None:
         raise click.BadParameter(
             f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at"
         )
@@ -482,7 +501,7 @@ def schedule(kind: str, at: str) -> None:
         raise InvalidInput(
             f"got the home {home!r}; allowed is a path without line breaks"
         )
-    hour, minute = map(int, found.groups())
+    hour, minute = map(int, time_match.groups())
     text = f"{minute} {hour} * * * {shlex.join(words)}".replace(
         "%", r"\%"
     )  # a bare % would end the command
@@ -569,10 +588,8 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     }
     lines = _shown(reviews, reason)
     for tags in refined:
-        won, lost = (
-            one_row(", ".join(tag.tag for tag in told)) or "nothing"
-            for told in (tags.won, tags.lost)
-        )
+        won = one_row(", ".join(tag.tag for tag in tags.won)) or "nothing"
+        lost = one_row(", ".join(tag.tag for tag in tags.lost)) or "nothing"
         lines.append(
             f"{tags.agent}: won {won}, lost {lost}; {len(tags.observations)}"
             " observations written"
@@ -597,7 +614,7 @@ def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
     once.
     """
     lines = [f"reviewer: {reason}"]
-    left = dict[str, list[str]]()
+    ids_by_text = dict[str, list[str]]()
     for review in reviews:
         if review.written_to_axon:
             sure = review.confidence
@@ -612,10 +629,10 @@ def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
             )
             lines.append(f"{review.outcome_id}  {about}: {review.fix_description}")
         else:
-            said = f"by {review.model_used or 'nobody'}: not written: {review.problem}"
-            left.setdefault(said, []).append(review.outcome_id)
+            text = f"by {review.model_used or 'nobody'}: not written: {review.problem}"
+            ids_by_text.setdefault(text, []).append(review.outcome_id)
     lines += [
-        f"{ids[0] if len(ids) == 1 else f'{len(ids)} outcomes'}  {said}"
-        for said, ids in left.items()
+        f"{ids[0] if len(ids) == 1 else f'{len(ids)} outcomes'}  {text}"
+        for text, ids in ids_by_text.items()
     ]
     return lines if reviews else [*lines, "no failure waits for a review"]

@@ -67,17 +67,17 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
     """
     lab = open_lab()
     kind = str(details["observation_type"])
-    known = [kind] if kind in TYPES else [*TYPES, *lab.theorex.observation_types()]
-    written = lab.agent(own_agent(agent)).write(" ".join(text), **details)
-    if kind not in known:
+    kinds = [kind] if kind in TYPES else [*TYPES, *lab.theorex.observation_types()]
+    entry = lab.agent(own_agent(agent)).write(" ".join(text), **details)
+    if kind not in kinds:
         note(
             f"the type {kind!r} is new here; the nearest that is known is"
-            f" {nearest(kind, known)!r}"
+            f" {nearest(kind, kinds)!r}"
         )
-    concepts = ", ".join(written.concepts) or "none"
+    concepts = ", ".join(entry.concepts) or "none"
     emit(
-        {"event_id": written.event_id, "concepts": written.concepts},
-        f"{written.event_id}\nconcepts: {concepts}",
+        {"event_id": entry.event_id, "concepts": entry.concepts},
+        f"{entry.event_id}\nconcepts: {concepts}",
     )
 
 
@@ -137,29 +137,35 @@ def search(
     }
     hits = lab.search(text, agents=None if all_agents else [name], **details)
     notes = list(hits.notes)
-    if (
-        not all_agents
-        and not any(hit.agent == name for hit in hits)
-        and name not in (writers := lab.agents())
-    ):
-        near = (
-            f"the nearest who has is {nearest(name, writers)!r}"
-            if writers
-            else "nor has anybody else"
-        )
-        notes.append(f"the agent {name!r} has written nothing yet; {near}")
+    if not all_agents and not any(hit.agent == name for hit in hits):
+        notes += _absent_writer(lab, name)
     if agent is not None or os.environ.get("THEOREX_AGENT"):
         problem = note_recalled(
             lab.home, "search", query=text, agent=name, **given(hits)
         )
         notes += [problem] if problem else []
-    told = [{"why": dict(parts)} if why else {} for parts in hits.why]
-    lines = [
-        _line(hit, text, **more) for hit, more in zip(hits, told, strict=True)
-    ] or ["nothing found"]
+    rows = list[dict[str, Any]]()
+    lines = list[str]()
+    for hit, signals in zip(hits, hits.why, strict=True):
+        reasons = {"why": dict(signals)} if why else {}
+        rows.append(hit._asdict() | reasons)
+        lines.append(_line(hit, text, **reasons))
+    if not lines:
+        lines.append("nothing found")
     lines += [f"({note})" for note in notes]
-    found = [hit._asdict() | more for hit, more in zip(hits, told, strict=True)]
-    emit({"hits": found, "notes": notes}, "\n".join(lines))
+    emit({"hits": rows, "notes": notes}, "\n".join(lines))
+
+
+def _absent_writer(lab: Lab, name: str) -> list[str]:
+    """Return a note where the agent has written nothing yet, else nothing."""
+    writers = lab.agents()
+    if name in writers:
+        return []
+    if writers:
+        near = f"the nearest who has is {nearest(name, writers)!r}"
+    else:
+        near = "nor has anybody else"
+    return [f"the agent {name!r} has written nothing yet; {near}"]
 
 
 def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
@@ -263,14 +269,14 @@ def embed(limit: int | None) -> None:
     JSON: {embedded, covered, queued, note}
     """
     vectors = open_lab().searcher.vectors
-    told: dict[str, Any] = {
+    report: dict[str, Any] = {
         "embedded": vectors.embed_pending(limit),
         **vectors.coverage(),
         "note": vectors.no_vectors,
     }
     emit(
-        told,
-        told["note"] or "{embedded} embedded, {queued} still queued".format(**told),
+        report,
+        report["note"] or "{embedded} embedded, {queued} still queued".format(**report),
     )
 
 
@@ -324,14 +330,15 @@ def memory_show(tokens: int | None, limit: int) -> None:
     lines = _lines(lab, tokens)
     before = given_before(lab.home, limit)
     size = lab.context(tokens=tokens).tokens
-    known = [given for given in before if given["used"] is not None]
-    total, used = (sum(given[name] for given in known) for name in ("items", "used"))
+    judged = [context for context in before if context["used"] is not None]
+    total = sum(context["items"] for context in judged)
+    used = sum(context["used"] for context in judged)
     share = (
         f"of {total} items given in known sessions {used} were used then"
-        if known
+        if judged
         else "no use is known yet"
     )
-    told = [
+    text_lines = [
         f"given now, in {size} tokens:",
         _told(lines),
         "",
@@ -340,7 +347,8 @@ def memory_show(tokens: int | None, limit: int) -> None:
         share,
     ]
     result = {"project": lab.home.project, "tokens": size, "lines": lines}
-    emit({**result, "before": before, "given": total, "used": used}, "\n".join(told))
+    report = {**result, "before": before, "given": total, "used": used}
+    emit(report, "\n".join(text_lines))
 
 
 @command("pin")
@@ -397,8 +405,8 @@ def correct(item: str, text: tuple[str, ...], undo: bool) -> None:
     )
 
 
-def _emit(item: str, what: str) -> None:
-    emit({"item": item}, f"{item} {what}")
+def _emit(item: str, change: str) -> None:
+    emit({"item": item}, f"{item} {change}")
 
 
 def _lines(lab: Lab, tokens: int | None, query: str = "") -> list[dict[str, Any]]:
@@ -409,23 +417,23 @@ def _lines(lab: Lab, tokens: int | None, query: str = "") -> list[dict[str, Any]
 
 
 def _told(lines: Sequence[Mapping[str, Any]]) -> str:
-    told = []
+    text_lines = []
     for section, its in groupby(lines, key=itemgetter("section")):
-        told.append(f"{one_row(section)}:")
+        text_lines.append(f"{one_row(section)}:")
         for line in its:
             about = (
                 f"{line['why']}, trust {line['trust']} "
                 f" ({', '.join(line['items']) or 'no item'})"
             )
-            told += [f"  {line['text']}", f"      {about}"]
-    return "\n".join(told) or "nothing is remembered yet"
+            text_lines += [f"  {line['text']}", f"      {about}"]
+    return "\n".join(text_lines) or "nothing is remembered yet"
 
 
-def _row(given: Mapping[str, Any]) -> str:
-    used = "" if given["used"] is None else f", {given['used']} used"
+def _row(context: Mapping[str, Any]) -> str:
+    used = "" if context["used"] is None else f", {context['used']} used"
     return one_row(
         "{at:.16}  {how:<13}  {agent} {session}  {tokens} tokens, {items} items".format(
-            **given
+            **context
         )
         + used
     )

@@ -1,5 +1,6 @@
 """Commands of projects: which there are, and making one of two."""
 
+from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,11 @@ def projects() -> None:
     hints = _hints(lab, rows)
     lines = [_line(row) for row in rows] or ["no project is known yet"]
     for hint in hints:
-        what = f"{hint['old']} and {hint['new']} begin with the same commit, as copies and forks do"
-        lines.append(f"({what}; if they are one: {hint['do']})")
+        relation = (
+            f"{hint['old']} and {hint['new']} begin with the same commit, as copies and"
+            " forks do"
+        )
+        lines.append(f"({relation}; if they are one: {hint['do']})")
     emit({"projects": rows, "hints": hints}, "\n".join(lines))
 
 
@@ -85,17 +89,19 @@ def _roots(lab: Lab) -> dict[str, set[str]]:
     return roots
 
 
+def _has_folder(paths: Iterable[str]) -> bool:
+    """Return whether one of the paths is a folder."""
+    return any(Path(path).is_dir() for path in paths)
+
+
 def _hints(lab: Lab, rows: list[dict[str, Any]]) -> list[dict[str, str]]:
     """Pairs of projects that begin with the same commit, where one's folder is gone."""
     roots = _roots(lab)
-    there = {
-        row["project"]: any(Path(path).is_dir() for path in row["paths"])
-        for row in rows
-    }
+    is_present = {row["project"]: _has_folder(row["paths"]) for row in rows}
     hints: list[dict[str, str]] = []
-    for old, new in permutations(there, 2):
+    for old, new in permutations(is_present, 2):
         shared = roots.get(old, set()) & roots.get(new, set())
-        if shared and there[new] and not there[old]:
+        if shared and is_present[new] and not is_present[old]:
             do = f"theorex projects merge {old} {new}"
             hints.append({"old": old, "new": new, "do": do})
     return hints

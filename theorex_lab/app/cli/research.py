@@ -36,7 +36,7 @@ _FORMATS = ("git", "git-touches", "jsonl", "sessions")
 @SEED
 @click.option(
     "--law",
-    "own",
+    "law_paths",
     metavar="MODULE:NAME",
     multiple=True,
     help="Score your own law too; again for more.",
@@ -49,7 +49,7 @@ def tune(
     log_file: str,
     format: str | None,
     seed: int,
-    own: tuple[str, ...],
+    law_paths: tuple[str, ...],
     write: bool,
     picture: str | None,
 ) -> None:
@@ -74,7 +74,9 @@ def tune(
     from theorex_lab.eval.metrics.access import tune as fit
 
     tuning = fit(
-        load_log(log_file, format), seed=seed, laws=[_law_at(place) for place in own]
+        load_log(log_file, format),
+        seed=seed,
+        laws=[_law_at(law_path) for law_path in law_paths],
     )
     advice = tuning.advice
     lines = [
@@ -90,9 +92,9 @@ def tune(
         "{mean_context_tokens:7.0f} tokens in context, {absent_rate:4.0%} of what was"
         " used again absent"
     )
-    shown = [
-        f"  {name.replace('_', ' '):<13} {cost.format(**held)}"
-        for name, held in tuning.held_back.items()
+    metric_lines = [
+        f"  {name.replace('_', ' '):<13} {cost.format(**metrics)}"
+        for name, metrics in tuning.held_back.items()
     ]
     head = "keeping and forgetting on the scored events, were the items concepts:"
     laws = tuning.frame.round(3).to_string(index=False)
@@ -100,7 +102,7 @@ def tune(
         f"{tuning.fit.n_scored} events scored; chosen on the {tuning.fit.n_train}"
         " before them"
     )
-    text = "\n".join([laws, counts, "", head, *shown, "", *lines])
+    text = "\n".join([laws, counts, "", head, *metric_lines, "", *lines])
     emit(
         {
             **tuning.result(),
@@ -125,15 +127,19 @@ def _adopt(config: dict[str, Any]) -> str:
     return f"adopted in {lab.config_file}"
 
 
-def _law_at(place: str) -> Law:
+def _law_at(path: str) -> Law:
     from theorex_lab.core.imports import import_string
     from theorex_lab.memory.decay import Law
 
-    found = import_string(place)
-    law = found() if isinstance(found, type) and issubclass(found, Law) else found
+    imported = import_string(path)
+    law = (
+        imported()
+        if isinstance(imported, type) and issubclass(imported, Law)
+        else imported
+    )
     if not isinstance(law, Law):
         raise InvalidInput(
-            f"got the law {place!r}, a {type(law).__name__}; allowed is a Law, or a"
+            f"got the law {path!r}, a {type(law).__name__}; allowed is a Law, or a"
             " class of it"
         )
     return law
@@ -169,25 +175,25 @@ def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> N
 
     sessions = Path(transcripts).expanduser() if transcripts else None
     now = given_options().get("now")
-    found = run_tour(
+    report = run_tour(
         Path(repo) if repo is not None else None,
         transcripts=sessions,
         now=to_microseconds(now) if now else None,
         seed=seed,
     )
     file = Path(output)
-    write_whole(file, found.html.encode(), "--output")
+    write_whole(file, report.html.encode(), "--output")
     text = [
-        f"source    {found.source}\n",
-        found.context.text,
-        f"settings  {found.advice}",
+        f"source    {report.source}\n",
+        report.context.text,
+        f"settings  {report.advice}",
         (
             f"page      {file}, with pictures and every law's score"
-            f" ({found.seconds:.0f} s)\n"
+            f" ({report.seconds:.0f} s)\n"
         ),
-        found.worth,
+        report.worth,
     ]
-    emit({**found.result(), "page": str(file)}, "\n".join(text))
+    emit({**report.result(), "page": str(file)}, "\n".join(text))
 
 
 @command("lab")
@@ -219,12 +225,12 @@ def lab(
     JSON: {folder, command}
     """
     where = _notebooks(Path(folder) if folder else None).resolve()
-    given = [
+    options = [
         *([f"--ServerApp.port={port}"] if port else []),
         *(["--no-browser"] if no_browser else []),
         *more,
     ]
-    arguments = python_command("jupyterlab", f"--ServerApp.root_dir={where}", *given)
+    arguments = python_command("jupyterlab", f"--ServerApp.root_dir={where}", *options)
     emit({"folder": str(where), "command": arguments}, f"notebooks in {where}")
     _become(arguments)
 
@@ -319,12 +325,12 @@ def compare(
             f" {', '.join(designs)}"
         )
     names_of(designs)
-    found = [log for name in logs for log in load_logs(name)]
+    eval_logs = [log for name in logs for log in load_logs(name)]
     if out:
         _check_out(out)
     with worker_pool(workers) if workers > 1 else nullcontext() as pool:
         compared = run(
-            found,
+            eval_logs,
             designs,
             _numbers(budgets),
             every_days,
@@ -355,12 +361,12 @@ def _check_out(out: str) -> None:
         )
 
 
-def _numbers(given: str) -> list[int]:
+def _numbers(budgets: str) -> list[int]:
     try:
-        return [int(part) for part in given.split(",")]
+        return [int(part) for part in budgets.split(",")]
     except ValueError as error:
         raise InvalidInput(
-            f"got the budgets {given!r}; allowed are whole numbers with commas, as"
+            f"got the budgets {budgets!r}; allowed are whole numbers with commas, as"
             " 500,2000"
         ) from error
 
@@ -415,6 +421,6 @@ def _problems(compared: Comparison) -> list[str]:
     lines = [f"{log}: nothing was scored; it holds {_NEITHER}" for log in empty]
     counted = "times; counts as nothing given"
     return lines + [
-        f"{trial.design} on {trial.log}: {what} ({times} {counted})"
-        for trial, what, times in failed
+        f"{trial.design} on {trial.log}: {message} ({times} {counted})"
+        for trial, message, times in failed
     ]

@@ -102,8 +102,8 @@ def roles() -> None:
 
     JSON: {roles: [{agent_id, role, capabilities, model_preference, priority, active}]}
     """
-    found = [asdict(role) for role in open_lab().settings.roles]
-    emit({"roles": found}, _as_table(found) if found else "no roles")
+    rows = [asdict(role) for role in open_lab().settings.roles]
+    emit({"roles": rows}, _as_table(rows) if rows else "no roles")
 
 
 @command("energy-check")
@@ -147,9 +147,9 @@ def trace_stats(agent: str | None) -> None:
     JSON: {stats: [{query_type, model, n, success_rate, low, high, lost, unavailable,
     …}], open}
     """
-    found = open_lab().trace_stats(agent=agent)
-    table = _as_table(rows) if (rows := found.to_dict()) else "no call has ended"
-    emit({"stats": rows, "open": found.open}, f"{table}\n{found.open} calls are open")
+    stats = open_lab().trace_stats(agent=agent)
+    table = _as_table(rows) if (rows := stats.to_dict()) else "no call has ended"
+    emit({"stats": rows, "open": stats.open}, f"{table}\n{stats.open} calls are open")
 
 
 @command("matrix-build")
@@ -185,7 +185,7 @@ def matrix_build() -> None:
     type=click.IntRange(min=1),
     help="Runs of a usable cell; default matrixMinSamples.",
 )
-def matrix_show(**how: Any) -> None:
+def matrix_show(**options: Any) -> None:
     """A call succeeds where a model answered, unless its outcome says later that it
     went wrong. Cells without enough runs are not usable: they have no score and are not
     used. Runs that were imported without --trust-own stand below; no query is routed by
@@ -195,12 +195,14 @@ def matrix_show(**how: Any) -> None:
     usable, …}], heard}
     """
     lab = open_lab()
-    rows = lab.matrix(**how).to_dict()
-    heard = lab.matrix(**how, heard=True).to_dict()
-    told = _as_table(rows) if rows else "no evidence yet"
-    if heard:
-        told += f"\n\nimported without --trust-own, not used:\n{_as_table(heard)}"
-    emit({"cells": rows, **({"heard": heard} if heard else {})}, told)
+    rows = lab.matrix(**options).to_dict()
+    imported_rows = lab.matrix(**options, heard=True).to_dict()
+    table = _as_table(rows) if rows else "no evidence yet"
+    if imported_rows:
+        table += (
+            f"\n\nimported without --trust-own, not used:\n{_as_table(imported_rows)}"
+        )
+    emit({"cells": rows, **({"heard": imported_rows} if imported_rows else {})}, table)
 
 
 def _as_table(rows: Sequence[dict[str, Any]]) -> str:
@@ -209,14 +211,13 @@ def _as_table(rows: Sequence[dict[str, Any]]) -> str:
     """
     import pandas as pd
 
-    shown = [
-        {
-            key: one_row(value) if isinstance(value, str) else value
-            for key, value in row.items()
-        }
-        for row in rows
-    ]
-    return pd.DataFrame(shown).to_string(
+    safe_rows = []
+    for row in rows:
+        safe_row = {}
+        for key, value in row.items():
+            safe_row[key] = one_row(value) if isinstance(value, str) else value
+        safe_rows.append(safe_row)
+    return pd.DataFrame(safe_rows).to_string(
         index=False, na_rep="–", float_format="{:.3g}".format
     )
 
@@ -271,18 +272,18 @@ def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
     """
     asker = open_lab().agent(own_agent(agent))
     with ended_in_order():
-        done = asdict(asker.dispatch(" ".join(task), **details))
-    error = done.pop("error")
-    _ = done.pop("reasons")
-    if error is not None and done["trace_id"] is not None:
-        fail(one_row(error), **done)
-    result = done if error is None else {**done, "error": error}
-    kept = "kept" if done["written_to_axon"] else "not kept"
+        fields = asdict(asker.dispatch(" ".join(task), **details))
+    error = fields.pop("error")
+    _ = fields.pop("reasons")
+    if error is not None and fields["trace_id"] is not None:
+        fail(one_row(error), **fields)
+    result = fields if error is None else {**fields, "error": error}
+    memory_note = "kept" if fields["written_to_axon"] else "not kept"
     about = (
-        f"({done['model_used']}, {done['latency_ms'] or 0:.0f} ms, {kept}, trace"
-        f" {done['trace_id']})"
+        f"({fields['model_used']}, {fields['latency_ms'] or 0:.0f} ms, {memory_note}, trace"
+        f" {fields['trace_id']})"
     )
-    emit(result, error or f"{done['response']}\n{about}")
+    emit(result, error or f"{fields['response']}\n{about}")
 
 
 @command("trace-show")
@@ -330,8 +331,12 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _line(task: Task) -> str:
-    what = json.dumps(task.payload, ensure_ascii=False)
-    cut = what if len(what) <= _SHOWN_CHARACTERS else what[:_SHOWN_CHARACTERS] + "…"
+    payload = json.dumps(task.payload, ensure_ascii=False)
+    cut = (
+        payload
+        if len(payload) <= _SHOWN_CHARACTERS
+        else payload[:_SHOWN_CHARACTERS] + "…"
+    )
     holder = f" by {task.worker}" if task.worker else ""
     return f"{task.id}  {task.state}{holder}  {task.type} from {task.sender}: {cut}"
 
@@ -366,10 +371,10 @@ def a2a_tasks(agent: str | None, state: str | None) -> None:
 
     JSON: {tasks: [{id, from, to, type, payload, state, attempt, …}]}
     """
-    found = open_lab().tasks.tasks(own_agent(agent), state=state)
+    tasks = open_lab().tasks.tasks(own_agent(agent), state=state)
     emit(
-        {"tasks": [task.as_dict() for task in found]},
-        "\n".join(map(_line, found)) or "no tasks",
+        {"tasks": [task.as_dict() for task in tasks]},
+        "\n".join(map(_line, tasks)) or "no tasks",
     )
 
 

@@ -16,7 +16,7 @@ from theorex_lab.files.command_line.options import agent_option, own_agent
 
 def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command of a server the options of where it listens, and for whom."""
-    given: list[Callable[[Any], Any]] = [
+    options: list[Callable[[Any], Any]] = [
         reads_project,
         click.option(
             "--port",
@@ -50,7 +50,7 @@ def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         ),
     ]
     return lambda function: reduce(
-        lambda made, option: option(made), reversed(given), function
+        lambda decorated, option: option(decorated), reversed(options), function
     )
 
 
@@ -145,9 +145,12 @@ def _serve(
     file = Path(token_file).expanduser() if token_file else file_of(lab.folder, agent)
     token = read_token(check_token_file(file, lab.folder, agent))
     if allow_remote and host not in ("127.0.0.1", "localhost", "::1"):
-        who = f"whoever reaches {host} and has the token reads and writes this memory"
+        warning = (
+            f"whoever reaches {host} and has the token reads and writes this memory"
+        )
         click.echo(
-            f"theorex: warning: {who}, and the connection is not encrypted", err=True
+            f"theorex: warning: {warning}, and the connection is not encrypted",
+            err=True,
         )
 
     def started(address: str) -> None:
@@ -165,7 +168,12 @@ def _serve(
             # The server knows SIGTERM: it takes no more requests, answers those under
             # way, and hands the signal on.
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
-        made = partial(make, lab, token, agent=agent, any_agent=any_agent)
+        make_server = partial(make, lab, token, agent=agent, any_agent=any_agent)
         listen(
-            lab, made, host=host, allow_remote=allow_remote, started=started, **where
+            lab,
+            make_server,
+            host=host,
+            allow_remote=allow_remote,
+            started=started,
+            **where,
         )

@@ -50,13 +50,13 @@ def check_token_file(file: Path, home: Path, agent: str) -> Path:
     """Return `file`, or raise InvalidInput where it holds what opens, or once opened,
     another agent's memory.
     """
-    own = token_file(home, agent)
+    own_file = token_file(home, agent)
     is_in_home = (
         file.name.startswith(_TOKEN_FILE) and file.absolute().parent == home.absolute()
     )
-    if is_in_home and file.name != own.name:
+    if is_in_home and file.name != own_file.name:
         raise InvalidInput(
-            f"got {file}, which is not of agent {agent!r}; allowed are {own.name}, and"
+            f"got {file}, which is not of agent {agent!r}; allowed are {own_file.name}, and"
             " files elsewhere"
         )
     return file
@@ -217,14 +217,14 @@ def check_host(headers: Headers, hosts: Sequence[str]) -> None:
             )
 
 
-def check_bearer(given: str, token: str) -> None:
+def check_bearer(header: str, token: str) -> None:
     """Refuse an Authorization header that does not hold the token."""
-    scheme, _, said = given.partition(" ")
-    known = (
-        hmac.compare_digest(said.strip().encode(), token.encode())
+    scheme, _, credential = header.partition(" ")
+    is_valid = (
+        hmac.compare_digest(credential.strip().encode(), token.encode())
         and scheme.lower() == "bearer"
     )
-    if not known:
+    if not is_valid:
         needed = (
             "the bearer token of the server's agent is needed: see its mcp-token file"
             " in the home"
@@ -313,11 +313,11 @@ def _is_listed(host: str, allowed: Sequence[str]) -> bool:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    held: list[RpcMessage] = [
+    messages: list[RpcMessage] = [
         {"type": "http.request", "body": body, "more_body": False}
     ]
 
     async def replay() -> RpcMessage:
-        return held.pop() if held else await receive()
+        return messages.pop() if messages else await receive()
 
     return replay

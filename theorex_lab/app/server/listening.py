@@ -46,7 +46,7 @@ def listen(
     hosts: Sequence[str] = (),
     started: Callable[[str], None] = lambda _: None,
     path: str = "",
-    **how: Any,
+    **settings: Any,
 ) -> None:
     """Serve what `make`, given the names as `hosts`, makes until the process is told to
     end.
@@ -62,9 +62,9 @@ def listen(
         raise InvalidInput(
             f"got the host {host!r}; allowed are {', '.join(_LOOPBACK)}: {advice}"
         )
-    shown = f"[{host}]" if ":" in host else host
-    own = [] if host in ("0.0.0.0", "::", *_LOOPBACK) else [shown]
-    application = make(hosts=[*own, *hosts])
+    host_text = f"[{host}]" if ":" in host else host
+    local_hosts = [] if host in ("0.0.0.0", "::", *_LOOPBACK) else [host_text]
+    application = make(hosts=[*local_hosts, *hosts])
     try:
         host.encode("idna")  # else the socket would be left open
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -75,7 +75,7 @@ def listen(
             f"cannot listen on {host}, port {port}: {reason}; choose another with"
             " --port"
         ) from error
-    address = f"http://{shown}:{listener.getsockname()[1]}{path}"
+    address = f"http://{host_text}:{listener.getsockname()[1]}{path}"
 
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -84,10 +84,10 @@ def listen(
                 started(address)
 
     with listener, embedding(lab):
-        Announcing(server_settings(application, **how)).run(sockets=[listener])
+        Announcing(server_settings(application, **settings)).run(sockets=[listener])
 
 
-def server_settings(application: Application, **how: Any) -> Any:
+def server_settings(application: Application, **settings: Any) -> Any:
     """How an ASGI application is served over HTTP, a `uvicorn.Config`; `how` are
     uvicorn's own settings in the place of these.
     """
@@ -98,7 +98,7 @@ def server_settings(application: Application, **how: Any) -> Any:
         "server_header": False,
         "lifespan": "on",
         "ws": "none",
-        **how,
+        **settings,
     }
     # "error": a stranger's broken request is a warning, so that the log would be theirs
     # to fill.

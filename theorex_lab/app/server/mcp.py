@@ -231,14 +231,14 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
     @_explained()
     def status(agent_id: AgentId = None, project: ProjectName = None) -> Status:
         name = named(agent_id)
-        found = scoped(lab, project).status(agent=name)
-        row = found["agents"][0]
+        report = scoped(lab, project).status(agent=name)
+        row = report["agents"][0]
         return Status(
             agent=name,
             count=row["concepts"],
             tiers=row["tiers"],
             top=row["top"],
-            events=found["events"],
+            events=report["events"],
         )
 
     @server.tool(description=_SEARCH, annotations=reads)
@@ -253,10 +253,15 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         kinds: Annotated[list[str] | None, Field(description=_KINDS)] = None,
         project: ProjectName = None,
     ) -> FoundItems:
-        here = scoped(lab, project)
+        project_lab = scoped(lab, project)
         name = named(agent_id)
-        hits = here.search(query, agents=[name], limit=limit, cold=cold, kinds=kinds)
-        notes = [*hits.notes, *noted(here, "mcp_search", name, given(hits), query)]
+        hits = project_lab.search(
+            query, agents=[name], limit=limit, cold=cold, kinds=kinds
+        )
+        notes = [
+            *hits.notes,
+            *noted(project_lab, "mcp_search", name, given(hits), query),
+        ]
         return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=notes)
 
     @server.tool(description=_WRITE, annotations=adds)
@@ -275,24 +280,29 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         project: ProjectName = None,
     ) -> WrittenText:
         asker = scoped(lab, project, new=True).agent(named(agent_id))
-        written = asker.write(
+        entry = asker.write(
             text,
             observation_type=type,
             source=source,
             tags=tags,
             session=check_session(session),
         )
-        return WrittenText(event_id=written.event_id, concepts=written.concepts)
+        return WrittenText(event_id=entry.event_id, concepts=entry.concepts)
 
     @server.tool(name="boot-inject", description=_BOOT_INJECT, annotations=repeatable)
     @_explained()
     def boot_inject(
         agent_id: AgentId = None, project: ProjectName = None
     ) -> BootContext:
-        here, name = scoped(lab, project), named(agent_id)  # the context is all agents'
-        made = here.boot_inject()
-        noted(here, "mcp_boot_inject", name, made)
-        return BootContext(text=made.text, tokens=made.tokens, concepts=made.concepts)
+        project_lab, name = (
+            scoped(lab, project),
+            named(agent_id),
+        )  # the context is all agents'
+        context = project_lab.boot_inject()
+        noted(project_lab, "mcp_boot_inject", name, context)
+        return BootContext(
+            text=context.text, tokens=context.tokens, concepts=context.concepts
+        )
 
 
 def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
@@ -300,15 +310,15 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
     def context_of(
         project: str | None, agent: str = "-", model: str | None = None
     ) -> str:
-        here = scoped(lab, project)
+        project_lab = scoped(lab, project)
         name = named(None if agent == "-" else agent)
-        made = (
-            here.context()
+        context = (
+            project_lab.context()
             if model is None
-            else here.theorex.boot_aware(model, agent=name)
+            else project_lab.theorex.boot_aware(model, agent=name)
         )
-        noted(here, "mcp_context", name, made)
-        return str(made.text)
+        noted(project_lab, "mcp_context", name, context)
+        return str(context.text)
 
     @server.resource(
         "theorex://context", title="Boot context", mime_type="text/markdown"
@@ -356,20 +366,22 @@ def _add_tool_of(
     its function declares.
     """
     declared = inspect.signature(tool.run, eval_str=True)
-    taken = {**declared.parameters}
-    taken.pop(next(iter(taken)))
-    if "agent_id" in taken:
-        taken["agent_id"] = taken["agent_id"].replace(annotation=AgentId, default=None)
+    parameters = {**declared.parameters}
+    parameters.pop(next(iter(parameters)))
+    if "agent_id" in parameters:
+        parameters["agent_id"] = parameters["agent_id"].replace(
+            annotation=AgentId, default=None
+        )
 
     @_explained()
-    def call(**given: Any) -> Any:
-        if "agent_id" in given:
-            given["agent_id"] = named(given["agent_id"])
-        return tool.run(face(), **given)
+    def call(**arguments: Any) -> Any:
+        if "agent_id" in arguments:
+            arguments["agent_id"] = named(arguments["agent_id"])
+        return tool.run(face(), **arguments)
 
-    call.__signature__ = declared.replace(parameters=[*taken.values()])  # type: ignore[attr-defined]
+    call.__signature__ = declared.replace(parameters=[*parameters.values()])  # type: ignore[attr-defined]
     call.__annotations__ = {
-        name: parameter.annotation for name, parameter in taken.items()
+        name: parameter.annotation for name, parameter in parameters.items()
     }
     call.__annotations__["return"] = declared.return_annotation
     hints: dict[str, Any] = (
@@ -397,18 +409,18 @@ def http_application(
     names = host_names(hosts)
     server = build_server(lab, **whose)
     origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
-    known = [*names, *(name.removesuffix(":*") for name in names)]
-    how: dict[str, Any] = {
+    allowed_hosts = [*names, *(name.removesuffix(":*") for name in names)]
+    options: dict[str, Any] = {
         "streamable_http_path": PATH,
         "max_request_body_size": server.max_request_bytes,
         "json_response": True,
         "stateless_http": True,  # a client goes on after the server was restarted
         "transport_security": TransportSecuritySettings(
-            allowed_hosts=known, allowed_origins=origins
+            allowed_hosts=allowed_hosts, allowed_origins=origins
         ),
     }
     return Guard(
-        server.streamable_http_app(**how),
+        server.streamable_http_app(**options),
         token,
         names,
         max_body_bytes=server.max_request_bytes,

@@ -67,12 +67,14 @@ class _Endpoint:
         self.route = route
         self._named = named
         fields: dict[str, Any] = {}
-        for name, taken in [
+        for name, parameter in [
             *inspect.signature(route.run, eval_str=True).parameters.items()
         ][1:]:
-            default = ... if taken.default is taken.empty else taken.default
+            default = ... if parameter.default is parameter.empty else parameter.default
             fields[name] = (
-                (AgentId, None) if name == "agent_id" else (taken.annotation, default)
+                (AgentId, None)
+                if name == "agent_id"
+                else (parameter.annotation, default)
             )
         fields.pop("progress", None)
         self._arguments = create_model(
@@ -86,20 +88,22 @@ class _Endpoint:
         ValidationError for others.
         """
         if body is None:
-            given = dict(self._arguments.model_validate_strings(strings))
+            arguments = dict(self._arguments.model_validate_strings(strings))
         else:
-            said = TypeAdapter(dict[str, Any]).validate_json(body or b"{}")
-            given = dict(
+            body_values = TypeAdapter(dict[str, Any]).validate_json(body or b"{}")
+            arguments = dict(
                 self._arguments.model_validate_json(
-                    to_json({**said, **strings}), strict=True
+                    to_json({**body_values, **strings}), strict=True
                 )
             )
-        return given | (
-            {"agent_id": self._named(given["agent_id"])} if "agent_id" in given else {}
+        return arguments | (
+            {"agent_id": self._named(arguments["agent_id"])}
+            if "agent_id" in arguments
+            else {}
         )
 
-    def _run(self, given: Mapping[str, Any]) -> Any:
-        return self.route.run(self._lab.design(self._owner), **given)
+    def _run(self, arguments: Mapping[str, Any]) -> Any:
+        return self.route.run(self._lab.design(self._owner), **arguments)
 
     def _encoded(self, body: bytes | None, strings: Mapping[str, str]) -> bytes:
         return to_json(self._run(self._check(body, strings)))
@@ -149,26 +153,26 @@ class _Endpoint:
             sending.start_soon(_send, socket, told)
         await _send(socket, None)
 
-    def describe(self, told: dict[str, Any]) -> routing.BaseRoute:
+    def describe(self, document: dict[str, Any]) -> routing.BaseRoute:
         """Put the route into an OpenAPI document; web sockets, which that does not
         know, stand in `x-websockets`.
         """
         path = self.route.path
         method = self.route.method
-        taken = self._arguments.model_json_schema(
+        schema = self._arguments.model_json_schema(
             ref_template="#/components/schemas/{model}"
         )
-        told["components"]["schemas"] |= taken.pop("$defs", {})
+        document["components"]["schemas"] |= schema.pop("$defs", {})
         about: dict[str, Any] = {"summary": inspect.getdoc(self.route.run)}
         if method == "WS":
-            told["x-websockets"][path] = {
+            document["x-websockets"][path] = {
                 **about,
-                "message": taken,
+                "message": schema,
                 "completed": self.route.answer,
             }
             return routing.WebSocketRoute(path, self.talk)
-        members = taken["properties"]
-        needed = taken.pop("required", [])
+        members = schema["properties"]
+        needed = schema.pop("required", [])
         ways = {name: "path" if f"{{{name}}}" in path else "query" for name in members}
         strings = [
             {
@@ -181,24 +185,24 @@ class _Endpoint:
             if method == "GET" or way == "path"
         ]
         if members:
-            needed = taken["required"] = [name for name in needed if name in members]
+            needed = schema["required"] = [name for name in needed if name in members]
             about["requestBody"] = {
                 "required": bool(needed),
-                "content": {"application/json": {"schema": taken}},
+                "content": {"application/json": {"schema": schema}},
             }
-        done = {
+        success = {
             "description": "Done.",
             "content": {"application/json": {"schema": self.route.answer}},
         }
         refused = {
             code: {"$ref": f"#/components/responses/{code}"}
-            for code in told["components"]["responses"]
+            for code in document["components"]["responses"]
         }
-        told["paths"][path] = {
+        document["paths"][path] = {
             method.lower(): {
                 **about,
                 "parameters": strings,
-                "responses": {"200": done, **refused},
+                "responses": {"200": success, **refused},
             }
         }
         return routing.Route(path, self.answer, methods=[method])
@@ -234,11 +238,11 @@ class RestServer:
         ] = {}  # who asks -> until when (µs) the requests so far use up the rate
         folder = Path(__file__).parent
         named = naming(agent, any_agent=any_agent)
-        told = from_json((folder / "openapi.json").read_bytes())
+        document = from_json((folder / "openapi.json").read_bytes())
         routes = [
-            _Endpoint(lab, own, one, named).describe(told)
-            for own in lab.home.designs
-            for one in own.routes()
+            _Endpoint(lab, design, route, named).describe(document)
+            for design in lab.home.designs
+            for route in design.routes()
         ]
         pages = [folder / name for name in ("page.html", "page.js")]
         fixed: list[Any] = [
@@ -246,11 +250,11 @@ class RestServer:
         ]
         fixed += [
             responses.JSONResponse(content, headers=_PRIVATE)
-            for content in ({"status": "ok"}, told)
+            for content in ({"status": "ok"}, document)
         ]
         routes += [
-            routing.Route(path, found, methods=["GET"])
-            for path, found in zip(_FREE, fixed, strict=True)
+            routing.Route(path, endpoint, methods=["GET"])
+            for path, endpoint in zip(_FREE, fixed, strict=True)
         ]
         self._router = routing.Router(routes, redirect_slashes=False)
 
@@ -282,17 +286,21 @@ class RestServer:
         else:
             self._take("")
 
-    def _take(self, who: str) -> None:
+    def _take(self, client: str) -> None:
         now = self._now()
         step = 1e6 / self._rate
-        paid = min(max(self._paid.pop(who, now), now), now + _BURST)
+        paid = min(max(self._paid.pop(client, now), now), now + _BURST)
         wait = paid + step - now - _BURST
-        self._paid[who] = paid if wait > 0 else paid + step
+        self._paid[client] = paid if wait > 0 else paid + step
         if len(self._paid) > _MOST_PEERS:
             del self._paid[next(iter(self._paid))]
         if wait > 0:
-            told = f"more than {self._rate:g} requests a second; --rate allows others"
-            raise auth.RequestRefused(429, told, Retry_After=str(1 + int(wait / 1e6)))
+            message = (
+                f"more than {self._rate:g} requests a second; --rate allows others"
+            )
+            raise auth.RequestRefused(
+                429, message, Retry_After=str(1 + int(wait / 1e6))
+            )
 
 
 async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -> None:
@@ -315,16 +323,16 @@ def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
     that something is.
     """
     status = getattr(error, "status", getattr(error, "status_code", 422))
-    told = getattr(error, "detail", str(error))
+    detail = getattr(error, "detail", str(error))
     if isinstance(error, ValidationError):
         wrong = error.errors(include_url=False)[:_MOST_TOLD]
         places = [".".join(map(str, at["loc"])) or "body" for at in wrong]
-        shown = [
-            f"{place}: {at['msg']} (got {at['input']!r:.80})"
-            for place, at in zip(places, wrong, strict=True)
+        field_errors = [
+            f"{field_path}: {at['msg']} (got {at['input']!r:.80})"
+            for field_path, at in zip(places, wrong, strict=True)
         ]
-        told = "; ".join(shown)
+        detail = "; ".join(field_errors)
     elif is_the_owners(error):
         status = 503
-        told = tell_owner(error)
-    return status, {"status": status, "detail": told}
+        detail = tell_owner(error)
+    return status, {"status": status, "detail": detail}

@@ -32,15 +32,15 @@ ProjectName = Annotated[str | None, Field(description=_WHICH, max_length=64)]
 Tag = Annotated[str, Field(max_length=64)]
 
 
-def naming(own: str, *, any_agent: bool) -> Callable[[str | None], str]:
+def naming(own_agent: str, *, any_agent: bool) -> Callable[[str | None], str]:
     """Whom a call speaks of, by the name in it: `own` without one; raises InvalidInput
     for another's that is not open.
     """
 
     def named(agent_id: str | None) -> str:
-        name = own if agent_id is None else check_agent(agent_id)
-        if name != own and not any_agent:
-            allowed = f"{own!r}, for whom this server was started"
+        name = own_agent if agent_id is None else check_agent(agent_id)
+        if name != own_agent and not any_agent:
+            allowed = f"{own_agent!r}, for whom this server was started"
             advice = f"start one for {name!r}, or this one with --any-agent"
             raise InvalidInput(
                 f"got the agent {name!r}; allowed is {allowed}: {advice}"
@@ -56,20 +56,24 @@ def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
     """
     if project is None:
         return lab
-    whole = new and _WHOLE_PROJECT.fullmatch(project)
-    return lab.in_project(project if whole else find_project(lab.home, project))
+    is_whole_id = new and _WHOLE_PROJECT.fullmatch(project)
+    return lab.in_project(project if is_whole_id else find_project(lab.home, project))
 
 
 def noted(
-    lab: Lab, how: str, agent: str, given: dict[str, Any] | Context, query: str = ""
+    lab: Lab,
+    trigger: str,
+    agent: str,
+    recalled: dict[str, Any] | Context,
+    query: str = "",
 ) -> list[str]:
     """Note what is given to the agent; what stood in the way."""
-    told = (
-        given
-        if isinstance(given, dict)
-        else {"items": list(given.items), "tokens": given.tokens}
+    details = (
+        recalled
+        if isinstance(recalled, dict)
+        else {"items": list(recalled.items), "tokens": recalled.tokens}
     )
-    if problem := note_recalled(lab.home, how, query=query, agent=agent, **told):
+    if problem := note_recalled(lab.home, trigger, query=query, agent=agent, **details):
         tell_owner(problem)
     return [problem] if problem else []
 

@@ -107,15 +107,15 @@ class CommandGroup(_Merging, click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:
         """As click does; an unknown name is refused with the nearest."""
-        name, *rest = args
-        found = self.get_command(ctx, name)
-        if found is None and not ctx.resilient_parsing:
+        name, *arguments = args
+        subcommand = self.get_command(ctx, name)
+        if subcommand is None and not ctx.resilient_parsing:
             near = nearest(name, self.list_commands(ctx))
             all_listed = f"`{ctx.find_root().info_name} commands` lists all"
             ctx.fail(
                 f"No such command {name!r}. The nearest is {near!r}; {all_listed}."
             )
-        return name, found, rest
+        return name, subcommand, arguments
 
 
 def group(name: str, about: str, *commands: click.Command) -> CommandGroup:
@@ -134,11 +134,11 @@ def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Comman
 
     def declare(function: Callable[..., Any]) -> Command:
         text = "\n\n".join(filter(None, [about, cleandoc(function.__doc__ or "")]))
-        made = click.command(name=name, cls=Command, help=text, short_help=about)(
+        built = click.command(name=name, cls=Command, help=text, short_help=about)(
             function
         )
-        assert isinstance(made, Command)
-        return made
+        assert isinstance(built, Command)
+        return built
 
     return declare
 
@@ -156,13 +156,13 @@ def home_command(
     option too.
     """
 
-    def body(agent: str | None = None, **given: Any) -> None:
+    def body(agent: str | None = None, **values: Any) -> None:
         home = open_lab().home
         _ = home.designs  # their kinds of events become known
         emit(
             *run(
                 home,
-                **given,
+                **values,
                 **({"agent": own_agent(agent)} if OWN_AGENT in options else {}),
             )
         )
@@ -191,8 +191,8 @@ def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, keep_secrets: bool, **kwargs: Any) -> Any:
         from theorex_lab.text.redact.redaction_scope import door
 
-        with door(keep_secrets=keep_secrets) as here:
-            given_options()["door"] = here
+        with door(keep_secrets=keep_secrets) as secret_door:
+            given_options()["door"] = secret_door
             return function(*args, **kwargs)
 
     return click.option(
@@ -229,9 +229,11 @@ def tends_project(function: F) -> F:
 
 
 def _project_option(
-    about: str, callback: Callable[..., Any], **how: Any
+    about: str, callback: Callable[..., Any], **settings: Any
 ) -> Callable[[F], F]:
-    return click.option("--project", callback=callback, metavar="P", help=about, **how)
+    return click.option(
+        "--project", callback=callback, metavar="P", help=about, **settings
+    )
 
 
 def _tended(
@@ -278,10 +280,10 @@ def emit(result: dict[str, Any], text: str) -> None:
     """Print the result: as one JSON object where --json was given, else the text for
     people.
     """
-    given = given_options()
-    masked = given.get("door")
-    if masked is not None and (told := masked.told()):
-        result = {**result, **told}
+    options = given_options()
+    masked = options.get("door")
+    if masked is not None and (masking := masked.told()):
+        result = {**result, **masking}
         text += (
             f"\n({masked.masked} masked as secrets)"
             if masked.masked
@@ -289,7 +291,7 @@ def emit(result: dict[str, Any], text: str) -> None:
         )
     click.echo(
         json.dumps(result, ensure_ascii=False)
-        if given.get("as_json")
+        if options.get("as_json")
         else printable(text)
     )
 

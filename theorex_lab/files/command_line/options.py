@@ -27,12 +27,12 @@ class NumberType(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        found = super().convert(value, param, ctx)
-        if math.isnan(found):
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
             self.fail(
                 f"{value} is not in the range {self._describe_range()}.", param, ctx
             )
-        return found
+        return number
 
 
 PERCENT = NumberType(0, 100)
@@ -51,16 +51,16 @@ def agent_option(
     return click.option(*(names or ("--agent",)), callback=_checked, help=about, **more)
 
 
-def own_agent(given: str | None) -> str:
+def own_agent(agent: str | None) -> str:
     """The agent that --agent names, or $THEOREX_AGENT, or main; an empty variable names
     nobody.
     """
     return check_agent(
-        given if given is not None else os.environ.get("THEOREX_AGENT") or "main"
+        agent if agent is not None else os.environ.get("THEOREX_AGENT") or "main"
     )
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, words: Iterable[str]) -> str:
     """The known word that is most like this one; '' where none is known.
 
     >>> nearest("decison", ["discovery", "decision"])
@@ -68,7 +68,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """
     import difflib
 
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0)), "")
+    return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=0)), "")
 
 
 def printable(text: str) -> str:

@@ -123,24 +123,24 @@ def _pieces(line: bytes) -> Iterator[bytes]:
     """The objects on a line of JSON Lines, and as one piece what is none from some
     place on.
     """
-    whole = line.removeprefix(_BYTE_ORDER_MARK).strip()
-    content = whole.strip(b"\0 \t")
+    stripped = line.removeprefix(_BYTE_ORDER_MARK).strip()
+    content = stripped.strip(b"\0 \t")
     if not content:
-        if whole:
-            yield whole
+        if stripped:
+            yield stripped
         return
-    place = 0
+    offset = 0
     try:
         text = content.decode()
-        while place < len(text):
-            end = _DECODER.raw_decode(text, place)[1]
-            yield text[place:end].encode()
+        while offset < len(text):
+            end = _DECODER.raw_decode(text, offset)[1]
+            yield text[offset:end].encode()
             blank = _BETWEEN.match(text, end)
-            place = blank.end() if blank else end
+            offset = blank.end() if blank else end
     except UnicodeDecodeError:
         yield content
     except (ValueError, RecursionError):
-        yield text[place:].encode()
+        yield text[offset:].encode()
 
 
 def without_nulls(value: Any) -> FlatRecord:
@@ -163,24 +163,24 @@ def append_new(
     InvalidInput for what cannot be stored, StorageError on a full disk; nothing was
     written then.
     """
-    new = known = 0
+    new = n_known = 0
     iterator = iter(events)
     with journal.exclusive() as append:
         while batch := list(islice(iterator, _LOOKED_UP_AT_ONCE)):
-            there = {
+            stored_ids = {
                 event.id
                 for event in journal.read(
                     ids=[event.id for event, _ in batch], erased=True
                 )
             }
             for event, records in batch:
-                if event.id in there:
-                    known += records
+                if event.id in stored_ids:
+                    n_known += records
                 else:
                     append(event)
-                    there.add(event.id)
+                    stored_ids.add(event.id)
                     new += records
-    return new, known
+    return new, n_known
 
 
 def parse_object(content: bytes) -> FlatRecord:
@@ -203,16 +203,16 @@ def _refuse(name: str) -> None:
 def each_noted(
     problems: list[str],
     numbered: Iterable[tuple[int | str, Any]],
-    read: Callable[..., T | None],
+    convert: Callable[..., T | None],
     *args: Any,
 ) -> Iterator[tuple[int | str, T]]:
     """The place of each thing with what `read(thing, *args)` makes of it; what it
     refuses is noted and passed over.
     """
-    for where, given in numbered:
+    for where, record in numbered:
         try:
-            if (found := read(given, *args)) is not None:
-                yield where, found
+            if (value := convert(record, *args)) is not None:
+                yield where, value
         except (InvalidInput, NewerVersion) as error:
             problems.append(
                 f":{where}: {error}"
@@ -231,13 +231,17 @@ def merged(problems: Iterable[str]) -> list[str]:
     kinds: dict[str, list[str]] = {}
     for problem in problems:
         kinds.setdefault(
-            found["reason"] if (found := _PLACE.fullmatch(problem)) else problem, []
+            place_match["reason"]
+            if (place_match := _PLACE.fullmatch(problem))
+            else problem,
+            [],
         ).append(problem)
     first = list(kinds.values())[:MOST_SHOWN]
     others = list(kinds.values())[MOST_SHOWN:]
     lines = [
-        one[0] + (f" (and {len(one) - 1} more like it)" if len(one) > 1 else "")
-        for one in first
+        positions[0]
+        + (f" (and {len(positions) - 1} more like it)" if len(positions) > 1 else "")
+        for positions in first
     ]
     return (
         [*lines, f"{sum(map(len, others))} more problems, of {len(others)} other kinds"]

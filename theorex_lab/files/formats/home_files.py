@@ -43,8 +43,8 @@ def layouts_of(home: Home, path: Path) -> list[FileLayout]:
     last_first = [
         layout for design in reversed(home.designs) for layout in design.files
     ]
-    found = layouts(home) if path.is_dir() else [OWN, *last_first]
-    return [layout for layout in found if layout.files_of(path)][
+    candidates = layouts(home) if path.is_dir() else [OWN, *last_first]
+    return [layout for layout in candidates if layout.files_of(path)][
         : None if path.is_dir() else 1
     ]
 
@@ -53,11 +53,11 @@ def places_of(home: Home) -> list[tuple[FileLayout, Path]]:
     """Each layout with each of the places that it has beside the home; also those where
     nothing is.
     """
-    found = [
+    by_layout = [
         (layout, layout.places) for layout in layouts(home) if layout.places is not None
     ]
     return [
-        (layout, place) for layout, places in found for place in places(home.settings)
+        (layout, path) for layout, places in by_layout for path in places(home.settings)
     ]
 
 
@@ -89,17 +89,17 @@ def export_home(
             refuse_to_replace(
                 path for _, in_places in placed for path in in_places(home, agent=agent)
             )
-        written = [write(home, agent=agent) for write, _ in placed]
+        reports = [write(home, agent=agent) for write, _ in placed]
     else:
         if not replace and folder.is_dir():
             refuse_to_replace(sorted(folder.iterdir()))
-        written = [
+        reports = [
             layout.export(home, searcher, folder, agent=agent)
             for layout in layouts(home)
         ]
     return Exported(
-        written[0].folder,
-        {name: count for done in written for name, count in done.files.items()},
+        reports[0].folder,
+        {name: count for report in reports for name, count in report.files.items()},
     )
 
 
@@ -124,15 +124,19 @@ def import_home(
     """
     check_agent(agent)
     if path is None:
-        found = [(layout, place) for layout, place in places_of(home) if place.exists()]
+        layout_paths = [
+            (layout, layout_path)
+            for layout, layout_path in places_of(home)
+            if layout_path.exists()
+        ]
     else:
-        found = [(layout, path) for layout in layouts_of(home, path)]
-    how: Any = {"agent": agent, "trust_own": trust_own}
+        layout_paths = [(layout, path) for layout in layouts_of(home, path)]
+    options: Any = {"agent": agent, "trust_own": trust_own}
     with door(keep_secrets=keep_secrets):
         reports = [
             report
-            for layout, place in found
-            for report in layout.take(home, searcher, place, **how)
+            for layout, layout_path in layout_paths
+            for report in layout.take(home, searcher, layout_path, **options)
         ]
     if not reports:
         raise _nothing_at(home, path)
@@ -141,12 +145,14 @@ def import_home(
 
 def _nothing_at(home: Home, path: Path | None) -> InvalidInput:
     if path is None:
-        looked = ", ".join(str(place) for _, place in places_of(home))
+        looked = ", ".join(str(layout_path) for _, layout_path in places_of(home))
         return InvalidInput(
             f"got no path, and nothing is in {looked}; give a folder that was exported, or one file"
         )
-    read = ", ".join(layout.names for layout in layouts(home) if layout.names)
-    wrong = f"where nothing can be taken in: it is no file and holds none of {read}"
+    file_names = ", ".join(layout.names for layout in layouts(home) if layout.names)
+    wrong = (
+        f"where nothing can be taken in: it is no file and holds none of {file_names}"
+    )
     return InvalidInput(
         f"got {path}, {wrong}; give a folder that was exported, or one such file"
     )
@@ -161,17 +167,19 @@ def export_runs(
     home: Home, _searcher: object, folder: Path, *, agent: str | None = None
 ) -> Exported:
     """Write a file a trace and an outcome into `folder`. Raises StorageError."""
-    done = Exported(folder)
-    done.write_each(TRACES, _named(_trace_records(home.views, agent)))
-    done.write_each(OUTCOMES, _named(_outcome_records(home, agent)))
-    return done
+    exported = Exported(folder)
+    exported.write_each(TRACES, _named(_trace_records(home.views, agent)))
+    exported.write_each(OUTCOMES, _named(_outcome_records(home, agent)))
+    return exported
 
 
 def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
     """Write a file an outcome where the setting outcomesDir says. Raises StorageError."""
-    done = Exported(home.settings.path("outcomes_dir"))
-    done.write_each("", _named(_outcome_records(home, agent)), f"{done.folder}/*.json")
-    return done
+    exported = Exported(home.settings.path("outcomes_dir"))
+    exported.write_each(
+        "", _named(_outcome_records(home, agent)), f"{exported.folder}/*.json"
+    )
+    return exported
 
 
 def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
@@ -207,9 +215,9 @@ def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]
         if not steps or any(event.erased for event in steps):
             continue
         start = steps[0]
-        told = trace(views, trace_id).to_dict()
+        fields = trace(views, trace_id).to_dict()
         yield {
-            **{name: value for name, value in told.items() if value is not None},
+            **{name: value for name, value in fields.items() if value is not None},
             "session_id": start.session,
             **{
                 name: start.body.get(name, 0)
@@ -231,18 +239,18 @@ def _tool_record(event: Event) -> flat.FlatRecord:
 def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]:
     for outcome in OutcomeLog(home).outcomes(agent=agent):
         (event,) = home.journal.read(ids=[outcome.outcome_id])
-        told = {
+        fields = {
             name: value
             for name, value in outcome.to_dict().items()
             if value is not None
         }
         named = {
-            "id": told.pop("id"),
-            "timestamp": told.pop("at"),
-            "session_id": told.pop("session"),
+            "id": fields.pop("id"),
+            "timestamp": fields.pop("at"),
+            "session_id": fields.pop("session"),
         }
-        del told["reviewed"], told["outcome_id"]
-        yield {**named, **told, "source": event.body.get("source", "agent")}
+        del fields["reviewed"], fields["outcome_id"]
+        yield {**named, **fields, "source": event.body.get("source", "agent")}
 
 
 def run_files(path: Path) -> list[Path]:
@@ -267,7 +275,9 @@ def import_runs(
     Of traces that failed or were lost no latency is kept. A trace of the original
     system belongs to the outcome that names it, where the two are imported together.
     """
-    how = ImportOptions(home.settings, home.clock.now(), check_agent(agent), trust_own)
+    options = ImportOptions(
+        home.settings, home.clock.now(), check_agent(agent), trust_own
+    )
     by_kind: dict[str | None, list[Path]] = {}
     if path in places(home.settings):
         by_kind[OUTCOMES] = sorted(path.glob("*.json"))
@@ -276,14 +286,14 @@ def import_runs(
     # A call names its outcome at its start; so the outcomes are read first.
     links: Links = {}
     takers = {OUTCOMES: _import_outcomes, TRACES: _import_traces}
-    found = [
-        (by_kind[kind], partial(take, home, how, links))
+    groups = [
+        (by_kind[kind], partial(take, home, options, links))
         for kind, take in takers.items()
         if kind in by_kind
     ]
     return [
         read_group(home.journal, _name(files), files, path, take)
-        for files, take in found
+        for files, take in groups
         if files
     ]
 
@@ -312,39 +322,43 @@ def _kind(file: Path) -> str | None:
 
 def _import_outcomes(
     _home: Home,
-    how: ImportOptions,
+    options: ImportOptions,
     links: Links,
     lines: flat.Lines,
     problems: list[str],
 ) -> Read:
     from theorex_lab.files.formats.records import outcome_of
 
-    read = [
-        found
-        for _, found in flat.each_noted(
-            problems, lines, _read, partial(outcome_of, how=how)
+    pairs = [
+        pair
+        for _, pair in flat.each_noted(
+            problems, lines, _read, partial(outcome_of, options=options)
         )
     ]
-    for record, event in sorted(read, key=lambda found: found[1].at):
+    for record, event in sorted(pairs, key=lambda pair: pair[1].at):
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
         yield event, 1
 
 
 def _import_traces(
-    home: Home, how: ImportOptions, links: Links, lines: flat.Lines, problems: list[str]
+    home: Home,
+    options: ImportOptions,
+    links: Links,
+    lines: flat.Lines,
+    problems: list[str],
 ) -> Read:
     from theorex_lab.files.formats.records import trace_of
 
-    read = [
+    steps_of_traces = [
         steps
         for _, (_, steps) in flat.each_noted(
-            problems, lines, _read, partial(trace_of, how=how, links=links)
+            problems, lines, _read, partial(trace_of, options=options, links=links)
         )
     ]
     # Of the calls made for an outcome the last one counts as its own: the one that it
     # names, among equal times.
-    read.sort(
+    steps_of_traces.sort(
         key=lambda steps: (
             steps[0].at,
             steps[0].body["trace_id"] in links,
@@ -352,17 +366,17 @@ def _import_traces(
         )
     )
     for event in (
-        event for steps in read for event in [*steps, *_settled(home, steps)]
+        event for steps in steps_of_traces for event in [*steps, *_settled(home, steps)]
     ):
         yield event, int(event.kind == "trace_started")
 
 
 def _read(
-    document: flat.FlatRecord, read: Callable[[flat.FlatRecord], flat.T]
+    document: flat.FlatRecord, convert: Callable[[flat.FlatRecord], flat.T]
 ) -> tuple[flat.FlatRecord, flat.T]:
     encode(document)  # refuses numbers and texts that no event can hold
     record = flat.without_nulls(kept_value(document))
-    return record, read(record)
+    return record, convert(record)
 
 
 def _settled(home: Home, steps: list[Event]) -> list[Event]:
@@ -372,9 +386,9 @@ def _settled(home: Home, steps: list[Event]) -> list[Event]:
         {event.id for event in tools}
     ):
         return []
-    asked = (design.events.settled for design in home.designs)
+    settlers = (design.events.settled for design in home.designs)
     return [
-        event for settled in asked if settled is not None for event in settled(tools)
+        event for settled in settlers if settled is not None for event in settled(tools)
     ]
 
 

@@ -172,20 +172,20 @@ class _Tool(schema.FileRecord):
     tool_name: schema.Text = ""
 
 
-def concept_of(record: FlatRecord, how: ImportOptions) -> tuple[int, str, str]:
+def concept_of(record: FlatRecord, options: ImportOptions) -> tuple[int, str, str]:
     """Id, canonical and surface form of a record's concept. The id is that of the
     canonical form, which comes from the surface form where it is missing. Raises
     InvalidInput.
     """
     named = schema.checked(NamedConcept, record)
     label = kept_text(named.canonical_form)
-    surface = _checked_label(kept_text(named.given("surface_form", label)), how)
+    surface = _checked_label(kept_text(named.given("surface_form", label)), options)
     label = _checked_label(
-        label if "canonical_form" in record else _canonical(surface), how
+        label if "canonical_form" in record else _canonical(surface), options
     )
     # The surface form is what is shown, also once others speak of the concept: a
     # strange file must not choose it freely.
-    if not how.trust_own and label not in (
+    if not options.trust_own and label not in (
         " ".join(surface.lower().split()),
         _canonical(surface),
     ):
@@ -193,11 +193,11 @@ def concept_of(record: FlatRecord, how: ImportOptions) -> tuple[int, str, str]:
     return concept_id(label), label, surface
 
 
-def _checked_label(label: str, how: ImportOptions) -> str:
-    label = check_text(label, how.settings.max_text_bytes)
+def _checked_label(label: str, options: ImportOptions) -> str:
+    label = check_text(label, options.settings.max_text_bytes)
     if len(label) > LABEL_CHARACTERS:
-        got = f"a label of {len(label)} characters, {label[:32]!r}…"
-        raise InvalidInput(f"got {got}; allowed are up to {LABEL_CHARACTERS}")
+        description = f"a label of {len(label)} characters, {label[:32]!r}…"
+        raise InvalidInput(f"got {description}; allowed are up to {LABEL_CHARACTERS}")
     return label
 
 
@@ -212,21 +212,26 @@ def _canonical(surface: str) -> str:
     mentions = extract(
         f"the {words}"
     )  # the article keeps a leading noun from being taken for a verb
-    whole = len(mentions) == 1 and mentions[0].surface == words
-    return mentions[0].label if whole else words.lower()
+    is_whole = len(mentions) == 1 and mentions[0].surface == words
+    return mentions[0].label if is_whole else words.lower()
 
 
 def observation_of(
-    stated: Sentence, how: ImportOptions, agent: str, at: int, session: str, source: str
+    stated: Sentence,
+    options: ImportOptions,
+    agent: str,
+    at: int,
+    session: str,
+    source: str,
 ) -> Event:
     """The event of a sentence. Raises InvalidInput."""
-    given = check_text(stated.text, how.settings.max_text_bytes)
-    text = kept_text(given)
-    known = (
-        "concepts" in stated.model_fields_set and text == given
+    stated_text = check_text(stated.text, options.settings.max_text_bytes)
+    text = kept_text(stated_text)
+    has_concepts = (
+        "concepts" in stated.model_fields_set and text == stated_text
     )  # else they may be of its secrets
     entry = ObservationEntry(
-        "-" if known else text,
+        "-" if has_concepts else text,
         agent,
         at,
         stated.type,
@@ -235,33 +240,35 @@ def observation_of(
         session,
         stated.project,
     )
-    made, _ = new_observation(entry, how.settings, how.now)
+    observation, _ = new_observation(entry, options.settings, options.now)
     body = {
-        **made.body,
+        **observation.body,
         "text": text,
-        "weight": stated.given("weight", made.body["weight"]),
+        "weight": stated.given("weight", observation.body["weight"]),
     }
-    if known:
+    if has_concepts:
         body |= {
-            "concepts": _mentions(stated.concepts, how),
+            "concepts": _mentions(stated.concepts, options),
             "sentiment": stated.sentiment,
         }
         body["extractor"] = stated.given("extractor", body["extractor"])
-    return made._replace(body=body)
+    return observation._replace(body=body)
 
 
-def _mentions(rows: list[list[Any]], how: ImportOptions) -> list[list[Any]]:
-    found: dict[int, list[Any]] = {}
+def _mentions(rows: list[list[Any]], options: ImportOptions) -> list[list[Any]]:
+    by_id: dict[int, list[Any]] = {}
     for row in rows:
         stated = schema.checked(_Mention, record := dict(zip(_ROW, row, strict=True)))
         if max(len(stated.canonical_form), len(stated.surface_form)) > LABEL_CHARACTERS:
             continue  # the sentence is kept, and found by its words
-        concept = concept_of(record, how)
-        found[concept[0]] = [*concept, stated.count]
-    return list(found.values())
+        concept = concept_of(record, options)
+        by_id[concept[0]] = [*concept, stated.count]
+    return list(by_id.values())
 
 
-def _start_of(stated: _Trace, how: ImportOptions, outcome_id: str | None) -> CallStart:
+def _start_of(
+    stated: _Trace, options: ImportOptions, outcome_id: str | None
+) -> CallStart:
     """The START of a trace, also as its END tells of it. Raises InvalidInput."""
     (query_type,) = check_tags(
         [stated.given("query_type", stated.tags[0] if stated.tags else "general")]
@@ -269,7 +276,7 @@ def _start_of(stated: _Trace, how: ImportOptions, outcome_id: str | None) -> Cal
     tags = check_tags([tag for tag in stated.tags if tag != query_type])
     return CallStart(
         stated.trace_id,
-        stated.given("agent_id", how.agent),
+        stated.given("agent_id", options.agent),
         stated.start_time,
         stated.task,
         query_type,
@@ -285,53 +292,53 @@ def _start_of(stated: _Trace, how: ImportOptions, outcome_id: str | None) -> Cal
 
 def _ended(stated: _End, start: CallStart) -> CallEnd:
     """The END of a trace. Raises InvalidInput."""
-    whole = stated.attempt(lost=stated.lost)
+    final = stated.attempt(lost=stated.lost)
     attempts = [
         schema.checked(_Attempt, without_nulls(item)).attempt()
         for item in stated.attempts
     ]
     if "attempts" not in stated.model_fields_set and start.model and not stated.lost:
-        attempts = [whole]
-    silent = not (whole.success or stated.lost) and all(
-        item.unavailable for item in attempts or [whole]
+        attempts = [final]
+    silent = not (final.success or stated.lost) and all(
+        item.unavailable for item in attempts or [final]
     )
     return CallEnd(
         start.trace_id,
         stated.end_time,
-        whole.success,
+        final.success,
         start.model,
-        whole.tokens,
-        whole.latency_ms,
-        whole.error,
+        final.tokens,
+        final.latency_ms,
+        final.error,
         stated.response,
         tuple(attempts),
         stated.lost,
         unavailable=silent,
-        prompt_tokens=whole.prompt_tokens,
-        completion_tokens=whole.completion_tokens,
+        prompt_tokens=final.prompt_tokens,
+        completion_tokens=final.completion_tokens,
     )
 
 
-def outcome_of(record: FlatRecord, how: ImportOptions) -> Event:
+def outcome_of(record: FlatRecord, options: ImportOptions) -> Event:
     """The event of an outcome's file. Raises InvalidInput.
 
     Of concepts only ids of our kind are taken; those of another mean nothing here, so
     those found in the texts.
     """
     stated = schema.checked(_Outcome, record)
-    made = outcome_event(
-        agent=stated.given("agent_id", how.agent),
+    outcome = outcome_event(
+        agent=stated.given("agent_id", options.agent),
         decision=stated.decision,
         result=stated.result,
         success=stated.success,
-        settings=how.settings,
-        at=stated.given("timestamp", how.now),
+        settings=options.settings,
+        at=stated.given("timestamp", options.now),
         tags=stated.tags,
         explicit_score=stated.explicit,
         session=stated.session_id,
-        source=how.source(record, "source"),
+        source=options.source(record, "source"),
     )
-    body = {**made.body, "judge": check_score(stated.judge, "judge's score")}
+    body = {**outcome.body, "judge": check_score(stated.judge, "judge's score")}
     if (thumbs := stated.given("thumbs_up")) is not None:
         body["thumbs"] = float(thumbs)
     with suppress(InvalidInput):
@@ -341,11 +348,11 @@ def outcome_of(record: FlatRecord, how: ImportOptions) -> Event:
     if "decided_at" in stated.model_fields_set:
         body["decided_at"] = to_iso(stated.decided_at)
     named = stated.given("id", encode(record))
-    return made._replace(id=schema.event_id_of(named, "outcome", named), body=body)
+    return outcome._replace(id=schema.event_id_of(named, "outcome", named), body=body)
 
 
 def trace_of(
-    record: FlatRecord, how: ImportOptions, links: dict[str, str]
+    record: FlatRecord, options: ImportOptions, links: dict[str, str]
 ) -> list[Event]:
     """START, tool events and END of a trace's file; those of an open one without END.
     Raises InvalidInput.
@@ -353,15 +360,15 @@ def trace_of(
     `links`: by the id of a trace, the event of the outcome that names it.
     """
     stated = schema.checked(_Trace, record)
-    source = {"source": how.source(record, "source", "model")}
+    source = {"source": options.source(record, "source", "model")}
     if (outcome_id := links.get(stated.trace_id)) is None and (
         named := stated.given("outcome_id")
     ) is not None:
         outcome_id = schema.event_id_of(named, "outcome", named)
-    start = _start_of(stated, how, outcome_id)
+    start = _start_of(stated, options, outcome_id)
     steps = [with_members(start.event(), source)]
     steps += [
-        _tool(without_nulls(event), start, position, how)
+        _tool(without_nulls(event), start, position, options)
         for position, event in enumerate(stated.events)
     ]
     if "end_time" in record or "success" in record:
@@ -379,17 +386,21 @@ def with_members(event: Event, more: FlatRecord) -> Event:
 
 
 def _tool(
-    record: FlatRecord, start: CallStart, position: int, how: ImportOptions
+    record: FlatRecord, start: CallStart, position: int, options: ImportOptions
 ) -> Event:
     """One tool event, under our names or those that a coding agent's hook gives."""
     stated = schema.checked(_Tool, record)
-    said = [
+    values = [
         record.get(key, record.get(f"tool_{key}", "")) for key in ("input", "response")
     ]
-    texts = [value if isinstance(value, str) else encode(value) for value in said]
+    texts = [value if isinstance(value, str) else encode(value) for value in values]
     at = stated.given("at", start.at)
     name = stated.given("tool", stated.tool_name)
     used = ToolUse(start.trace_id, at, name, *texts)
-    made = ("tool used", start.trace_id, position)
-    event = with_members(used.event(start), {"source": how.source(record, "source")})
-    return event._replace(id=schema.event_id_of(stated.id, *made), session=TOOL_SESSION)
+    id_parts = ("tool used", start.trace_id, position)
+    event = with_members(
+        used.event(start), {"source": options.source(record, "source")}
+    )
+    return event._replace(
+        id=schema.event_id_of(stated.id, *id_parts), session=TOOL_SESSION
+    )

@@ -49,9 +49,9 @@ class Exported:
         """Write a file a document into the folder of this name; told as the `pattern`,
         or as its *.json. Raises StorageError.
         """
-        told = pattern or f"{name}/*.json"
+        label = pattern or f"{name}/*.json"
         for file, document in documents:
-            self.files[told] = self.files.get(told, 0) + write_lines(
+            self.files[label] = self.files.get(label, 0) + write_lines(
                 self.folder / name / file, [encode(document)]
             )
 
@@ -103,13 +103,13 @@ def each_file(
 
 
 def read_group(
-    journal: Journal, name: str, files: Iterable[Path], path: Path, read: Reader
+    journal: Journal, name: str, files: Iterable[Path], path: Path, reader: Reader
 ) -> FileReport:
     """What became of these files together, as `each_file`; read: makes events of their
     objects, which come with places.
     """
     report = FileReport(name)
-    events = read(
+    events = reader(
         _objects(files, path, name.partition("/")[0], report.problems), report.problems
     )
     report.imported, report.skipped = append_new(journal, events)
@@ -134,10 +134,10 @@ def _objects(
 
 def refuse_to_replace(files: Iterable[Path]) -> None:
     """Raise FilesThere where one of these is there."""
-    if there := [str(path) for path in files if path.exists()]:
+    if existing := [str(path) for path in files if path.exists()]:
         more = (
-            f" and {len(there) - _NAMED_FILES} more"
-            if len(there) > _NAMED_FILES
+            f" and {len(existing) - _NAMED_FILES} more"
+            if len(existing) > _NAMED_FILES
             else ""
         )
         advice = (
@@ -146,7 +146,7 @@ def refuse_to_replace(files: Iterable[Path]) -> None:
         )
         raise FilesThere(
             "got files that are there already:"
-            f" {', '.join(there[:_NAMED_FILES])}{more}; {advice}"
+            f" {', '.join(existing[:_NAMED_FILES])}{more}; {advice}"
         )
 
 

@@ -41,10 +41,10 @@ class FileRecord(BaseModel):
 Model = TypeVar("Model", bound=FileRecord)
 
 
-def within(low: float, high: float, what: str = "number") -> FieldInfo:
+def within(low: float, high: float, noun: str = "number") -> FieldInfo:
     """The bounds of a number, and how they are told."""
     bounds: FieldInfo = Field(
-        ge=low, le=high, description=f"a {what} from {low} to {high}"
+        ge=low, le=high, description=f"a {noun} from {low} to {high}"
     )
     return bounds
 

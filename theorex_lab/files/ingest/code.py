@@ -91,10 +91,10 @@ def read_code(file: str, source: bytes) -> tuple[list[Part], int]:
 
     parser, query = _grammar(*LANGUAGES["." + file.rpartition(".")[2].lower()])
     root = parser.parse(source).root_node
-    found = _CodeSymbols(file.rpartition("/")[2].rpartition(".")[0], root)
+    symbols = _CodeSymbols(file.rpartition("/")[2].rpartition(".")[0], root)
     for _, captured in QueryCursor(query).matches(root):
-        found.add({name: nodes[0] for name, nodes in captured.items()})
-    return list(found.parts()), found.broken
+        symbols.add({name: nodes[0] for name, nodes in captured.items()})
+    return list(symbols.parts()), symbols.broken
 
 
 @cache
@@ -247,7 +247,7 @@ def _signature(symbol: _Symbol) -> str:
     return head[:_SIGNATURE].removesuffix("=>").rstrip(" {:=")
 
 
-def _own(symbol: _Symbol, said: Node | None) -> str:
+def _own(symbol: _Symbol, docstring: Node | None) -> str:
     """The source of a symbol behind its signature, without the symbols in it and what
     its docstring says.
     """
@@ -256,7 +256,7 @@ def _own(symbol: _Symbol, said: Node | None) -> str:
     pieces = list[bytes]()
     start = symbol.node.start_byte
     for node in sorted(
-        [*symbol.inner, *filter(None, [said])], key=lambda node: node.start_byte
+        [*symbol.inner, *filter(None, [docstring])], key=lambda node: node.start_byte
     ):
         pieces.append(source[at - start : node.start_byte - start])
         at = max(at, node.end_byte)

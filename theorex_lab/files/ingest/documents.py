@@ -112,16 +112,16 @@ def ingest(
         )
     try:
         sources = {source.name: source for path in paths for source in run.found(path)}
-        with closing(bar(len(sources), 0, progress, "file", "ingest")) as shown:
+        with closing(bar(len(sources), 0, progress, "file", "ingest")) as progress_bar:
             for source in sources.values():
                 run.take(source)
-                shown.update(1)
+                progress_bar.update(1)
     except ImportError as error:
-        got = (
+        problem_text = (
             f"got {', '.join(map(str, paths))!r}, which needs the package {error.name}"
         )
         raise InvalidInput(
-            f'{got}; install it: pip install "theorex-lab[{reader.extra}]"'
+            f'{problem_text}; install it: pip install "theorex-lab[{reader.extra}]"'
         ) from error
     if sync:
         run.hide(paths, sources)
@@ -144,7 +144,9 @@ class _IngestRun:
         self._dry_run = dry_run
         self._suffixes = tuple(reader.suffixes())
         self._known = self._state()
-        self._by_digest = {known.digest: name for name, known in self._known.items()}
+        self._by_digest = {
+            document.digest: name for name, document in self._known.items()
+        }
         self._roots: dict[str, Path] = {}  # by the beginning of names
         self.report = Ingested()
 
@@ -221,21 +223,21 @@ class _IngestRun:
         hashed.update(content)
         return content, hashed.hexdigest()[:32]
 
-    def hide(self, paths: Sequence[Path], there: Iterable[str]) -> None:
+    def hide(self, paths: Sequence[Path], present_names: Iterable[str]) -> None:
         """Hide what was taken in from these folders and is there no more."""
         folders = [os.path.realpath(path) + os.sep for path in paths if path.is_dir()]
-        for name in sorted(self._state().keys() - {*there}):
-            place = self._place(name)
+        for name in sorted(self._state().keys() - {*present_names}):
+            file = self._place(name)
             if (
-                place is not None
-                and str(place).startswith(tuple(folders))
-                and not place.exists()
+                file is not None
+                and str(file).startswith(tuple(folders))
+                and not file.exists()
             ):
                 self._write(name, "", [])
 
     def _place(self, name: str) -> Path | None:
         """Where the file of a name lay, of those that this run looks at."""
-        before = found[0] if (found := _OUTSIDE.match(name)) else ""
+        before = outside[0] if (outside := _OUTSIDE.match(name)) else ""
         return (
             self._roots[before] / name.removeprefix(before)
             if before in self._roots
@@ -247,14 +249,14 @@ class _IngestRun:
         more.
         """
         name = self._by_digest.get(digest, "")
-        place = self._place(name) if name else None
-        return name if place is not None and not place.exists() else ""
+        path = self._place(name) if name else None
+        return name if path is not None and not path.exists() else ""
 
     def _write(
         self, name: str, digest: str, parts: list[Part], moved_from: str = ""
     ) -> None:
         """Write the state of a file, unless another run has written it meanwhile."""
-        with door() as here:
+        with door() as secret_door:
             parts = [Part(*kept_value(list(part))) for part in parts]
         project = self._home.project
         journal = self._home.journal
@@ -268,7 +270,7 @@ class _IngestRun:
             )  # what lay here before is changed, not moved
             before = view.state(self._agent, project, moved_from) if moved_from else now
             if not self._dry_run:
-                held = (
+                stored = (
                     next(iter(journal.read(seqs=[before.seq])), None)
                     if before is not None
                     else None
@@ -283,7 +285,7 @@ class _IngestRun:
                     name,
                     digest,
                     parts,
-                    held.body if held is not None else None,
+                    stored.body if stored is not None else None,
                     salt,
                     **more,
                 )
@@ -292,7 +294,7 @@ class _IngestRun:
                         "document", body, agent=self._agent, at=self._home.clock.now()
                     )
                 )
-        what = (
+        count_name = (
             "gone"
             if not digest
             else "new"
@@ -301,10 +303,10 @@ class _IngestRun:
             if moved_from
             else "changed"
         )
-        setattr(self.report, what, getattr(self.report, what) + 1)
+        setattr(self.report, count_name, getattr(self.report, count_name) + 1)
         self.report.parts += len(parts)
         self.report.links += sum(len(part.links) for part in parts)
-        self.report.masked += here.masked
+        self.report.masked += secret_door.masked
 
     def _problem(self, name: str, why: str) -> None:
         self.report.problems.append(f"{name}: {why}")
@@ -393,8 +395,8 @@ def _spec_of(folder: str) -> tuple[str, Any] | None:
 
 def _is_ignored(path: str, rules: list[tuple[str, Any]]) -> bool:
     """Whether the nearest rule that says something of a path leaves it out."""
-    said = (
+    verdicts = (
         spec.check_file(path[len(folder) + 1 :]).include
         for folder, spec in reversed(rules)
     )
-    return bool(next((one for one in said if one is not None), False))
+    return bool(next((verdict for verdict in verdicts if verdict is not None), False))

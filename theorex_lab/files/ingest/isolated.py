@@ -41,12 +41,12 @@ def call_apart(
         _PROCESSES["it"] = process
     assert process.stdin is not None
     assert process.stdout is not None
-    place = f"{parse.__module__}:{parse.__name__}"
+    function_path = f"{parse.__module__}:{parse.__name__}"
     timer = threading.Timer(seconds, process.kill)
     timer.start()
     try:
         process.stdin.write(
-            json.dumps([place, suffix, len(content)]).encode() + b"\n" + content
+            json.dumps([function_path, suffix, len(content)]).encode() + b"\n" + content
         )
         process.stdin.flush()
         reply = process.stdout.readline()
@@ -56,18 +56,18 @@ def call_apart(
         timer.cancel()
     if reply:
         return json.loads(reply)
-    said = (
+    error_lines = (
         _PROCESSES.pop("it")
         .communicate()[1]
         .decode("utf-8", "replace")
         .strip()
         .splitlines()
     )
-    if process.returncode < 0 or not said:
+    if process.returncode < 0 or not error_lines:
         raise InvalidInput(
             f"it could not be read within {seconds:g} seconds and {_MOST_BYTES >> 20} MiB of memory"
         )
-    error, _, why = said[-1].partition(": ")
+    error, _, why = error_lines[-1].partition(": ")
     if error in ("ModuleNotFoundError", "ImportError"):
         raise ImportError(why, name=why.split("'")[1] if "'" in why else why)
     raise InvalidInput(f"it is broken: {why or error}")
@@ -85,14 +85,15 @@ def _serve() -> None:
     replies = sys.stdout.buffer
     # Whatever a library prints is no reply, and nobody would read it: the pipe would be
     # full. Told is the error that ends this.
-    told, sys.stdout, sys.stderr = sys.stderr, None, None
+    errors, sys.stdout, sys.stderr = sys.stderr, None, None
     sys.excepthook = lambda kind, error, _: print(
-        f"{kind.__name__}: {' '.join(str(error).split())}", file=told
+        f"{kind.__name__}: {' '.join(str(error).split())}", file=errors
     )
     while line := source.readline():
-        place, suffix, size = json.loads(line)
+        function_path, suffix, size = json.loads(line)
         replies.write(
-            json.dumps(import_string(place)(suffix, source.read(size))).encode() + b"\n"
+            json.dumps(import_string(function_path)(suffix, source.read(size))).encode()
+            + b"\n"
         )
         replies.flush()
 

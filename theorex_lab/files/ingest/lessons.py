@@ -65,28 +65,33 @@ def synthesize(
     rests on the text. Where no model answers as it should, the text is kept alone.
     Raises InvalidInput for a text that must not be kept, and then keeps nothing.
     """
-    own, written = observed(
+    source, stored = observed(
         ObservationEntry(text, agent, session=session, project=home.project),
         home.settings,
         home.clock.now(),
     )
     chosen = route_in(home, f"summarize: {text[:200]}", home.settings)
-    prompt = "\n".join([_ASK, *fence(own.body["text"][:_READ_CHARACTERS].split("\n"))])
+    prompt = "\n".join(
+        [_ASK, *fence(source.body["text"][:_READ_CHARACTERS].split("\n"))]
+    )
     answer = ask(
         [*filter(None, [chosen.model, *chosen.fallbacks])],
         prompt,
         home.settings,
         json_schema=_SCHEMA,
     )
-    events = [own]
-    found = list[tuple[str, str]]()
+    events = [source]
+    lessons = list[tuple[str, str]]()
     why = ""
     try:
-        for said in answer.completion.data["lessons"] if answer.completion else ():
-            tags = [f"domain:{folded(said['domain'])}", f"outcome:{said['outcome']}"]
-            tags.append(f"confidence:{said['confidence']:.2f}")
+        for lesson in answer.completion.data["lessons"] if answer.completion else ():
+            tags = [
+                f"domain:{folded(lesson['domain'])}",
+                f"outcome:{lesson['outcome']}",
+            ]
+            tags.append(f"confidence:{lesson['confidence']:.2f}")
             entry = ObservationEntry(
-                said["lesson"],
+                lesson["lesson"],
                 agent,
                 None,
                 "discovery",
@@ -96,10 +101,10 @@ def synthesize(
                 home.project,
             )
             event, _ = observed(entry, home.settings, home.clock.now())
-            events.append(event._replace(lineage=(own.id,)))
-            found.append((event.id, event.body["text"]))
+            events.append(event._replace(lineage=(source.id,)))
+            lessons.append((event.id, event.body["text"]))
     except InvalidInput as error:
-        events = [own]
+        events = [source]
         why = f"a lesson cannot be kept: {error}"
     home.journal.append(events)
     if answer.completion is None or why:
@@ -108,5 +113,5 @@ def synthesize(
             or (answer.attempts[-1].error if answer.attempts else "")
             or "no model is named"
         )
-        return Lessons(written.event_id, [], problem=why)
-    return Lessons(written.event_id, found, answer.completion.model)
+        return Lessons(stored.event_id, [], problem=why)
+    return Lessons(stored.event_id, lessons, answer.completion.model)

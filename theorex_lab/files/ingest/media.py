@@ -64,9 +64,9 @@ def videos(home: Home, every_seconds: float = 30.0) -> FileReader:
     """Reads films: a `video` of metadata, and a `scene` for its frames at each cut and
     each interval.
     """
-    read = partial(_video, _Describer(home), every_seconds)
+    read_video = partial(_video, _Describer(home), every_seconds)
     return FileReader(
-        f"video 1 {every_seconds:g}", lambda: _FILMS, read, "media", whole=False
+        f"video 1 {every_seconds:g}", lambda: _FILMS, read_video, "media", whole=False
     )
 
 
@@ -108,21 +108,21 @@ class _Describer:
 def _image(
     describe: _Describer, path: Path, _: str, content: bytes
 ) -> tuple[list[Part], list[str]]:
-    found = call_apart(look_at, path.suffix, content)
-    text, notes = _told(found, describe)
-    return [Part("image", path.name, f"{found['about']}\n{text}".strip())], notes
+    picture = call_apart(look_at, path.suffix, content)
+    text, notes = _told(picture, describe)
+    return [Part("image", path.name, f"{picture['about']}\n{text}".strip())], notes
 
 
 def _video(
     describe: _Describer, every: float, path: Path, *_: object
 ) -> tuple[list[Part], list[str]]:
-    place = os.fsencode(path.absolute())
-    film = call_apart(watch, f"{every:g}", place, seconds=_FILM_SECONDS)
+    film_path = os.fsencode(path.absolute())
+    film = call_apart(watch, f"{every:g}", film_path, seconds=_FILM_SECONDS)
     parts = [Part("video", path.name, film["about"])]
     notes = dict[str, None]()
     for frame in film["frames"]:
-        text, said = _told(frame, describe)
-        notes |= dict.fromkeys(said)
+        text, frame_notes = _told(frame, describe)
+        notes |= dict.fromkeys(frame_notes)
         seconds = int(frame["at"])
         title = f"{path.name} › {seconds // 60}:{seconds % 60:02d}"
         about = f"At {frame['at']:.2f} s {frame['why']}."
@@ -130,19 +130,19 @@ def _video(
     return parts, [*notes]
 
 
-def _told(found: dict[str, Any], describe: _Describer) -> tuple[str, list[str]]:
+def _told(picture: dict[str, Any], describe: _Describer) -> tuple[str, list[str]]:
     """What is known of a picture, its words in it as such, and what could not be known."""
     notes = list[str]()
-    words = folded(found["words"] or "")
-    shown = describe(found["picture"], notes)
+    words = folded(picture["words"] or "")
+    description = describe(picture["picture"], notes)
     notes = (
         [_NO_WORDS, *notes]
-        if found["words"] is None
+        if picture["words"] is None
         else [note for note in notes if note != _NO_MODEL]
     )
     return (
         "\n".join(
-            [f"It shows: {shown}"] * bool(shown)
+            [f"It shows: {description}"] * bool(description)
             + [f"Words in it: {words}"] * bool(words)
         ),
         notes,
@@ -184,13 +184,13 @@ def _seen(picture: Image) -> dict[str, Any]:
     return {"words": words, "picture": base64.b64encode(small.getvalue()).decode()}
 
 
-def watch(every: str, place: bytes) -> dict[str, Any]:
+def watch(every: str, film_path: bytes) -> dict[str, Any]:
     """A film's metadata, and its frames at each cut and each interval (seconds); called
     in a process apart.
     """
     import av
 
-    with av.open(os.fsdecode(place)) as film:
+    with av.open(os.fsdecode(film_path)) as film:
         if not film.streams.video:
             raise InvalidInput("it has no pictures")
         stream = film.streams.video[0]

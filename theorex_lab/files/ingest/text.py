@@ -84,8 +84,8 @@ def markdown_blocks(text: str) -> Iterator[TextBlock]:
     shift = front[0].count("\n") if front else 0
     tokens = MarkdownIt("commonmark").parse(text[front.end() :] if front else text)
     opened = [
-        place
-        for place, token in enumerate(tokens)
+        index
+        for index, token in enumerate(tokens)
         if token.type == "heading_open" and token.level == 0
     ]
     heads = [
@@ -161,23 +161,23 @@ def _html(content: bytes) -> Iterator[TextBlock]:
         unseen.decompose()
     for end in soup.find_all("br"):
         end.replace_with("\n")
-    said = list[str]()
+    texts = list[str]()
     heading = None
     last = None
     for string in soup.find_all(string=True):
-        place = next(above for above in string.parents if above.name not in _INLINE)
+        block = next(above for above in string.parents if above.name not in _INLINE)
         if type(string) is NavigableString and (
-            place is last or string.strip()
+            block is last or string.strip()
         ):  # else a comment, a declaration
             if (above := string.find_parent(_HEADINGS)) is not heading:
                 yield TextBlock(
-                    int(heading.name[1]) if heading else 0, "".join(said).strip()
+                    int(heading.name[1]) if heading else 0, "".join(texts).strip()
                 )
-                said = []
+                texts = []
                 heading = above
-            said.append(str(string) if place is last else f"\n{string.lstrip()}")
-            last = place
-    yield TextBlock(int(heading.name[1]) if heading else 0, "".join(said).strip())
+            texts.append(str(string) if block is last else f"\n{string.lstrip()}")
+            last = block
+    yield TextBlock(int(heading.name[1]) if heading else 0, "".join(texts).strip())
 
 
 def _pdf(content: bytes) -> Iterator[TextBlock]:
@@ -193,10 +193,10 @@ def _pdf(content: bytes) -> Iterator[TextBlock]:
                 f"it has {len(reader.pages)} pages; allowed are {_MOST_PAGES}"
             )
         for number, page in enumerate(reader.pages, start=1):
-            if (shown := page.get_contents()) is not None:
+            if (contents := page.get_contents()) is not None:
                 # raises where it unpacks to more than is allowed, which `extract_text`
                 # passes over
-                shown.get_data()
+                contents.get_data()
             yield TextBlock(1, f"page {number}", number)
             yield TextBlock(0, _clean(page.extract_text()), number)
     except PyPdfError as error:
@@ -351,8 +351,10 @@ def _links(text: str, file: str) -> tuple[tuple[str, str], ...]:
     """What a section cites: files from the root as the file's own name is, headings
     behind `#`, addresses as they are.
     """
-    found = (next(filter(None, groups)) for groups in _LINK.findall(text))
-    return tuple(("cites", _resolved(target, file)) for target in dict.fromkeys(found))
+    targets = (next(filter(None, groups)) for groups in _LINK.findall(text))
+    return tuple(
+        ("cites", _resolved(target, file)) for target in dict.fromkeys(targets)
+    )
 
 
 def _resolved(target: str, file: str) -> str:

@@ -144,13 +144,13 @@ def _without_elements(text: str, *, is_alone: bool) -> str:
         is_word = text.startswith(_IN_SENTENCE, opening.end)
         if not is_word:
             return ""
-    kept = list[str]()
-    done = 0
+    pieces = list[str]()
+    end = 0
     for element in _cut(text, elements):
-        kept.append(text[done : element.start])
-        done = element.end
-    kept.append(text[done:])
-    return "".join(kept)
+        pieces.append(text[end : element.start])
+        end = element.end
+    pieces.append(text[end:])
+    return "".join(pieces)
 
 
 def _tags(text: str) -> Iterator[_Tag]:
@@ -249,36 +249,36 @@ def _cut(text: str, elements: Mapping[int, _Element]) -> Iterator[_Element]:
         for start, element in elements.items()
         if element.name.startswith(_EDITORS)
     )
-    place = 0
-    while place < len(text):
-        for element in _row_of(elements, text, place, _BLANK):
+    offset = 0
+    while offset < len(text):
+        for element in _row_of(elements, text, offset, _BLANK):
             yield element
-            place = element.end
-        fence = _FENCE.match(text, place)
+            offset = element.end
+        fence = _FENCE.match(text, offset)
         if fence:
-            place = _fence_end(text, fence)
+            offset = _fence_end(text, fence)
             continue
-        line_end = text.find("\n", place)
+        line_end = text.find("\n", offset)
         line_end = len(text) if line_end < 0 else line_end
-        attached = _attached(text, elements, of_editors, place, line_end)
+        attached = _attached(text, elements, of_editors, offset, line_end)
         yield from attached
-        place = attached[-1].end if attached else line_end + 1
+        offset = attached[-1].end if attached else line_end + 1
 
 
 def _row_of(
-    elements: Mapping[int, _Element], text: str, place: int, between: re.Pattern[str]
+    elements: Mapping[int, _Element], text: str, offset: int, between: re.Pattern[str]
 ) -> list[_Element]:
     """The elements that follow each other from a place on, with nothing but `between`
     before each.
     """
     row = list[_Element]()
     while True:
-        blank = between.match(text, place)
-        start = blank.end() if blank else place
+        blank = between.match(text, offset)
+        start = blank.end() if blank else offset
         if start not in elements:
             return row
         row.append(elements[start])
-        place = row[-1].end
+        offset = row[-1].end
 
 
 def _attached(
@@ -291,14 +291,14 @@ def _attached(
     """The elements of an editor behind the words of a line, with nothing of the user's
     after them.
     """
-    place = bisect_left(of_editors, start)
-    while place < len(of_editors) and of_editors[place] < end:
-        row = _row_of(elements, text, of_editors[place], _BETWEEN)
-        rest = _BETWEEN.match(text, row[-1].end)
-        after = rest.end() if rest else row[-1].end
+    index = bisect_left(of_editors, start)
+    while index < len(of_editors) and of_editors[index] < end:
+        row = _row_of(elements, text, of_editors[index], _BETWEEN)
+        trailing = _BETWEEN.match(text, row[-1].end)
+        after = trailing.end() if trailing else row[-1].end
         if after == len(text) or text[after] in "\r\n":
             return row
-        place = bisect_left(of_editors, row[-1].end)
+        index = bisect_left(of_editors, row[-1].end)
     return []
 
 

@@ -74,53 +74,59 @@ class Captures:
         default_factory=dict
     )  # by session, the folder that it began in
 
-    def event(self, form: str, told: TimedCapture) -> Event | None:
+    def event(self, form: str, capture: TimedCapture) -> Event | None:
         """The capture of what was told in a form of transcripts; None for what the hook
         keeps nothing of.
         """
-        said = told.said
-        name = said.hook["hook_event_name"]
+        utterance = capture.said
+        name = utterance.hook["hook_event_name"]
         if name not in BODIES:
             return None
         kind, body_of = BODIES[name]
-        session = session_of(said.session)
-        body = body_of(said.hook, self._place(session, said.cwd))
+        session = session_of(utterance.session)
+        body = body_of(utterance.hook, self._place(session, utterance.cwd))
         body.pop("trace_id", None)  # of the process that runs now
         if "source" in body and not self.trust_own:
             body["source"] = "import"
         if not self.keep_messages and "message" in body:
             body["message"] = ""
-        if kind == "tool_used" and ("reads" in said.hook or "edits" in said.hook):
+        if kind == "tool_used" and (
+            "reads" in utterance.hook or "edits" in utterance.hook
+        ):
             body["paths"] = {
-                use: _in_project(said.hook.get(name))
+                use: _in_project(utterance.hook.get(name))
                 for use, name in (("read", "reads"), ("edited", "edits"))
             }
-        own = self.id_of(form, told)
-        at = min(told.at, self.latest)
+        event_id = self.id_of(form, capture)
+        at = min(capture.at, self.latest)
         return new_event(
-            kind, body, agent=self.agent, session=session, at=at, event_id=own
+            kind, body, agent=self.agent, session=session, at=at, event_id=event_id
         )
 
-    def id_of(self, form: str, told: TimedCapture) -> str:
+    def id_of(self, form: str, capture: TimedCapture) -> str:
         """The id of its capture: the same of each copy of the transcript, and of each
         session that repeats it.
         """
-        stated = time_of(told.said.at) if told.said.is_unique else None
+        stated = time_of(capture.said.at) if capture.said.is_unique else None
         if stated is None:
-            return self.session_id_of(form, told)
-        own = told.said.own.encode("utf-8", "replace").decode()
-        return derived_event_id("transcript", form, "", own, stated, _digest(told.said))
+            return self.session_id_of(form, capture)
+        own_id = capture.said.own.encode("utf-8", "replace").decode()
+        return derived_event_id(
+            "transcript", form, "", own_id, stated, _digest(capture.said)
+        )
 
-    def session_id_of(self, form: str, told: TimedCapture) -> str:
+    def session_id_of(self, form: str, capture: TimedCapture) -> str:
         """The id within its session: of what has no id of its own, and of all that was
         imported by former releases.
         """
-        own = told.said.own.encode("utf-8", "replace").decode()
-        return derived_event_id("transcript", form, session_of(told.said.session), own)
+        own_id = capture.said.own.encode("utf-8", "replace").decode()
+        return derived_event_id(
+            "transcript", form, session_of(capture.said.session), own_id
+        )
 
-    def project_of(self, told: TimedCapture) -> str:
+    def project_of(self, capture: TimedCapture) -> str:
         """The project of what was told."""
-        return self._place(session_of(told.said.session), told.said.cwd).project
+        return self._place(session_of(capture.said.session), capture.said.cwd).project
 
     def _place(self, session: str, cwd: object) -> WorkingFolder:
         """Where the session works: a folder that is not on this machine is its own
@@ -147,17 +153,17 @@ def _is_below(folder: str, above: str) -> bool:
     )
 
 
-def _digest(said: Utterance) -> str:
+def _digest(utterance: Utterance) -> str:
     """What tells two events of one id and time apart: all that the transcript says of
     them.
     """
-    content = said.written or json.dumps(said.hook, sort_keys=True)
+    content = utterance.written or json.dumps(utterance.hook, sort_keys=True)
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def told(
-    found: Transcript,
-    written: int,
+    transcript: Transcript,
+    file_time: int,
     is_over: Callable[[int], bool],
     problem: Problem,
     latest: int = LATEST,
@@ -169,12 +175,12 @@ def told(
     the number of each line that cannot be read, and why.  latest: a later time (µs) is
     not believed.
     """
-    times = _Times(written, latest)
-    for line in _lines_told(found, problem, latest):
+    times = _Times(file_time, latest)
+    for line in _lines_told(transcript, problem, latest):
         yield from times.of(line)
     yield from times.end()
     if is_over(times.last):
-        for utterance in found.reader.end():
+        for utterance in transcript.reader.end():
             yield from times.of(_Line(utterance))
         yield from times.end()
 
@@ -189,19 +195,21 @@ class _Line(NamedTuple):
     is_earlier: bool = False
 
 
-def _lines_told(found: Transcript, problem: Problem, latest: int) -> Iterator[_Line]:
+def _lines_told(
+    transcript: Transcript, problem: Problem, latest: int
+) -> Iterator[_Line]:
     before: dict[
         str, int
     ] = {}  # by who writes lines one after another, the last time that they state
-    for line in found.lines:
+    for line in transcript.lines:
         size = len(line.content or b"")
         try:
-            for place, row in enumerate(rows_of(line), start=1):
-                number = line.number if place == 1 else f"{line.number}.{place}"
+            for position, row in enumerate(rows_of(line), start=1):
+                number = line.number if position == 1 else f"{line.number}.{position}"
                 is_earlier = _runs_backwards(row, before, latest)
-                for said in found.reader.feed(row, number, size):
-                    is_own = said.at is stated_in(row)
-                    yield _Line(said, size, is_earlier and is_own)
+                for utterance in transcript.reader.feed(row, number, size):
+                    is_own = utterance.at is stated_in(row)
+                    yield _Line(utterance, size, is_earlier and is_own)
         except InvalidInput as error:
             problem(line.number, str(error))
 
@@ -228,8 +236,8 @@ class _Times:
     until then that of the file.
     """
 
-    def __init__(self, written: int, latest: int) -> None:
-        self.last = written
+    def __init__(self, file_time: int, latest: int) -> None:
+        self.last = file_time
         self._latest = latest
         self._has_stated = False
         self._waiting: list[_Line] = []  # until something states a time
@@ -252,16 +260,16 @@ class _Times:
 
     def end(self) -> Iterator[TimedCapture]:
         """What still waits for a time."""
-        for said, size, _ in self._waiting:
-            is_future = read_time(said.at) is not None
+        for utterance, size, _ in self._waiting:
+            is_future = read_time(utterance.at) is not None
             if self._has_stated:
                 yield TimedCapture(
-                    said, self.last, size, "future" if is_future else "neighbour"
+                    utterance, self.last, size, "future" if is_future else "neighbour"
                 )
             elif is_future:
-                yield TimedCapture(said, self._latest, size, "future")
+                yield TimedCapture(utterance, self._latest, size, "future")
             else:
-                yield TimedCapture(said, self.last, size, "file")
+                yield TimedCapture(utterance, self.last, size, "file")
         self._waiting.clear()
 
 
@@ -269,5 +277,9 @@ def _in_project(paths: object) -> list[str]:
     """The project's paths that a line states, without those that lead elsewhere or look
     like a secret.
     """
-    found = [project_path(path) for path in paths] if isinstance(paths, list) else []
-    return [path for path in dict.fromkeys(found) if path and mask(path) == path]
+    project_paths = (
+        [project_path(path) for path in paths] if isinstance(paths, list) else []
+    )
+    return [
+        path for path in dict.fromkeys(project_paths) if path and mask(path) == path
+    ]

@@ -80,23 +80,23 @@ class Claude:
 
     def _source(self, row: Row, number: int | str) -> MessageSource:
         session = row.get("sessionId")
-        own = row.get("uuid", number)
+        own_id = row.get("uuid", number)
         at = row.get("timestamp")
         origin = object_of(row.get("forkedFrom"))
         if isinstance(origin.get("sessionId"), str) and isinstance(
             origin.get("messageUuid"), str
         ):
             session = origin["sessionId"]
-            own = origin["messageUuid"]
+            own_id = origin["messageUuid"]
         is_unique = (
-            isinstance(own, str)
-            and bool(own)
-            and own != number
+            isinstance(own_id, str)
+            and bool(own_id)
+            and own_id != number
             and time_of(at) is not None
         )
         return MessageSource(
             session if isinstance(session, str) else self._stem,
-            own,
+            own_id,
             at,
             row.get("cwd"),
             is_unique,
@@ -137,8 +137,8 @@ class Claude:
             texts = texts_of(content)
             if any(_INTERRUPTED.match(text) for text in texts):
                 self._turns.goes_on()
-            if asked := source.prompt(texts):
-                yield from [*self._turns.ended(), *asked]
+            if prompts := source.prompt(texts):
+                yield from [*self._turns.ended(), *prompts]
 
     def _system(self, row: Row, source: MessageSource) -> Iterator[Utterance]:
         if row.get("subtype") == "compact_boundary":

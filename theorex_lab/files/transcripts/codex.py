@@ -51,8 +51,8 @@ class Codex:
     name = "codex"
 
     def __init__(self, stem: str) -> None:
-        found = _STEM_ID.search(stem)
-        self._session = found[0] if found else stem
+        id_match = _STEM_ID.search(stem)
+        self._session = id_match[0] if id_match else stem
         self._named = False
         self._helper = ""
         self._began_at = 0
@@ -178,34 +178,40 @@ class Codex:
     def _user(self, item: Row, source: MessageSource) -> None:
         texts = texts_of(item.get("content"), "input_text")
         if self._cwd is None and (
-            found := next(filter(None, map(_FOLDER.search, texts)), None)
+            folder_match := next(filter(None, map(_FOLDER.search, texts)), None)
         ):
-            self._cwd = found[1]
+            self._cwd = folder_match[1]
         self._asked += source._replace(cwd=self._cwd).prompt(texts)
 
     def _prompts(self) -> list[Utterance]:
         """The prompts of the model's log, where the other has none."""
-        asked = self._asked
+        utterances = self._asked
         self._asked = []
         return (
             []
             if self._has_prompts
-            else [told for utterance in asked for told in self._ask([utterance])]
+            else [
+                prompt for utterance in utterances for prompt in self._ask([utterance])
+            ]
         )
 
-    def _ask(self, asked: list[Utterance]) -> list[Utterance]:
+    def _ask(self, utterances: list[Utterance]) -> list[Utterance]:
         """A prompt, after the end of the turn before; what a sub-agent is asked is no
         prompt.
         """
-        return [] if self._helper or not asked else [*self._turns.ended(), *asked]
+        return (
+            []
+            if self._helper or not utterances
+            else [*self._turns.ended(), *utterances]
+        )
 
 
 def _drawn_at(drawn: object) -> int:
     """The time in a UUIDv7, in µs UTC; 0 of anything else."""
-    found = re.fullmatch(
+    id_match = re.fullmatch(
         r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f-]{17}", str(drawn)
     )
-    return int(found[1] + found[2], 16) * 1_000 if found else 0
+    return int(id_match[1] + id_match[2], 16) * 1_000 if id_match else 0
 
 
 def _call(item: Row) -> tuple[str, object]:
@@ -217,10 +223,10 @@ def _call(item: Row) -> tuple[str, object]:
 
 def _answer(output: object) -> Row:
     """A tool's answer, with the exit code that the program states around it."""
-    found = _parsed(output)
-    if isinstance(found, dict):
-        return {"tool_response": {**found, **object_of(found.get("metadata"))}}
-    text = "\n".join(texts_of(found, "output_text", "input_text"))
+    parsed = _parsed(output)
+    if isinstance(parsed, dict):
+        return {"tool_response": {**parsed, **object_of(parsed.get("metadata"))}}
+    text = "\n".join(texts_of(parsed, "output_text", "input_text"))
     stated = _EXIT_CODE.match(text)
     return {
         "tool_response": {"exit_code": int(stated[1]), "output": text[stated.end() :]}
@@ -229,11 +235,11 @@ def _answer(output: object) -> Row:
     }
 
 
-def _parsed(given: object) -> object:
+def _parsed(value: object) -> object:
     """What a text holds as an object of JSON, else the value itself."""
-    if not isinstance(given, str) or not given.startswith("{"):
-        return given
+    if not isinstance(value, str) or not value.startswith("{"):
+        return value
     try:
-        return json.loads(given)
+        return json.loads(value)
     except (ValueError, RecursionError):
-        return given
+        return value

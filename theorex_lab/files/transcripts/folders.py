@@ -76,17 +76,17 @@ def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
         path,
         onerror=lambda error: problems.append(f"{error.filename}: {error.strerror}"),
     )
-    found = [
+    paths = [
         Path(folder) / name
         for folder, _, names in walk
         for name in names
         if name.lower().endswith(_SUFFIXES)
     ]
-    looked_at = {file: _looked_at(file) for file in sorted(found)}
+    looked_at = {file: _looked_at(file) for file in sorted(paths)}
     return {
-        file: known.st_size
-        for file, known in looked_at.items()
-        if known and stat.S_ISREG(known.st_mode)
+        file: status.st_size
+        for file, status in looked_at.items()
+        if status and stat.S_ISREG(status.st_mode)
     }
 
 
@@ -106,9 +106,9 @@ def _beginning(file: Path) -> tuple[int, str]:
     where its first lines state none.
     """
     with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
-        found = transcript(file, content)
-        lines = islice(found.lines, _LOOKED_AT_LINES) if found else ()
-        form = found.reader.name if found else ""
+        source = transcript(file, content)
+        lines = islice(source.lines, _LOOKED_AT_LINES) if source else ()
+        form = source.reader.name if source else ""
         for line in lines:
             at = _first_time(line)
             if at is not None:
@@ -197,16 +197,16 @@ def rows_of(line: SourceLine) -> Iterator[Row]:
     if line.content is None:
         raise InvalidInput(f"the line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
     text = line.content.decode("utf-8-sig", "replace")
-    place = _filled_from(text, 0)
-    if place == len(text):
+    offset = _filled_from(text, 0)
+    if offset == len(text):
         if "\0" in text:
             raise InvalidInput(
                 "the line holds bytes that are 0 and nothing else: what it held is lost"
             )
         return
-    while place < len(text):
+    while offset < len(text):
         try:
-            row, place = _DECODER.raw_decode(text, place)
+            row, offset = _DECODER.raw_decode(text, offset)
         except (ValueError, RecursionError) as error:
             reason = (
                 "not JSON, or nested too deeply"
@@ -217,13 +217,13 @@ def rows_of(line: SourceLine) -> Iterator[Row]:
         if not isinstance(row, dict):
             raise InvalidInput("no object of JSON")
         yield row
-        place = _filled_from(text, place)
+        offset = _filled_from(text, offset)
 
 
-def _filled_from(text: str, place: int) -> int:
+def _filled_from(text: str, offset: int) -> int:
     """Where the next value in a line begins, or its end."""
-    blank = _BLANK.match(text, place)
-    return blank.end() if blank else place
+    blank = _BLANK.match(text, offset)
+    return blank.end() if blank else offset
 
 
 def _reader_of(line: SourceLine, file: Path) -> Reader | None:
@@ -231,7 +231,7 @@ def _reader_of(line: SourceLine, file: Path) -> Reader | None:
         row = next(rows_of(line), None)
     except InvalidInput:
         return None
-    found = next(
+    reader = next(
         (
             form
             for form in (HookForm, Codex, Claude)
@@ -239,17 +239,17 @@ def _reader_of(line: SourceLine, file: Path) -> Reader | None:
         ),
         None,
     )
-    return None if found is None else found(stem_of(file))
+    return None if reader is None else reader(stem_of(file))
 
 
 def lines_of(content: BinaryIO) -> Iterator[SourceLine]:
     """The lines of a file; one that is too long is not held."""
-    for number, found in enumerate(
+    for number, line in enumerate(
         iter(lambda: content.readline(LONGEST_LINE_BYTES + 1), b""), 1
     ):
-        if len(found) <= LONGEST_LINE_BYTES or found.endswith(b"\n"):
-            yield SourceLine(number, found, found.endswith(b"\n"))
+        if len(line) <= LONGEST_LINE_BYTES or line.endswith(b"\n"):
+            yield SourceLine(number, line, line.endswith(b"\n"))
             continue
-        while (rest := content.readline(1 << 20)) and not rest.endswith(b"\n"):
+        while (piece := content.readline(1 << 20)) and not piece.endswith(b"\n"):
             pass
         yield SourceLine(number, None, whole=True)

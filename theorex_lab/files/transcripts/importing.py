@@ -122,9 +122,9 @@ def import_transcripts(
     """
     named = _by_path if dry_run else partial(project_in, home.journal, bind=True)
     if os.sep in project:
-        own = named(repository_of(checkout_root(str(Path(project).absolute()))))
+        project_id = named(repository_of(checkout_root(str(Path(project).absolute()))))
     else:
-        own = check_project(project)
+        project_id = check_project(project)
     report = Imported(
         trusted=trust_own, suggestion="" if trust_own else _suggestion(path)
     )
@@ -135,14 +135,14 @@ def import_transcripts(
     run = _ImportRun(
         home,
         report,
-        own,
+        project_id,
         captures,
         None if since is None else to_microseconds(since),
         dry_run,
     )
-    with closing(bar(sum(files.values()), 0, progress, "B", "import")) as shown:
+    with closing(bar(sum(files.values()), 0, progress, "B", "import")) as progress_bar:
         for file in files:
-            run.take(file, shown)
+            run.take(file, progress_bar)
     run.write()
     if not report.files:
         reasons = "".join(f"; {problem}" for problem in merged(report.problems))
@@ -163,20 +163,23 @@ def read_transcripts(
     is over. Lines that cannot be read are left out. Raises InvalidInput where there is
     no such file or folder.
     """
-    seen: set[str] = set()
+    event_ids: set[str] = set()
     for file in in_time_order(files_in(path, [])):
         with opened(file) as (content, _):
-            found = transcript(file, content)
-            if found is None:
+            source = transcript(file, content)
+            if source is None:
                 continue
             captures = Captures(LATEST, project or stem_of(file), trust_own=True)
             for utterance in told(
-                found, file.stat().st_mtime_ns // 1_000, lambda _: True, lambda *_: None
+                source,
+                file.stat().st_mtime_ns // 1_000,
+                lambda _: True,
+                lambda *_: None,
             ):
-                event = captures.event(found.reader.name, utterance)
-                if event is None or event.id not in seen:
+                event = captures.event(source.reader.name, utterance)
+                if event is None or event.id not in event_ids:
                     yield utterance, event, captures.project_of(utterance)
-                seen |= {event.id} if event else set()
+                event_ids |= {event.id} if event else set()
 
 
 def _by_path(repository: Repository) -> str:
@@ -212,18 +215,20 @@ class _ImportRun:
         self._batch = list[tuple[Captures, str, TimedCapture]]()
         self._bytes = 0
 
-    def take(self, file: Path, shown: Any) -> None:
+    def take(self, file: Path, progress_bar: Any) -> None:
         """Read a file to its end; one that is no transcript is left out."""
         try:
-            written = file.stat().st_mtime_ns // 1_000
+            file_time = file.stat().st_mtime_ns // 1_000
             with opened(file) as (content, raw):
-                found = transcript(file, content)
-                if found is None:
+                source = transcript(file, content)
+                if source is None:
                     self._problem(file, 1, "no transcript of a form that is known")
                     return
                 self._report.files += 1
                 self._told(
-                    file, found._replace(lines=_shown(found.lines, raw, shown)), written
+                    file,
+                    source._replace(lines=_shown(source.lines, raw, progress_bar)),
+                    file_time,
                 )
         except BROKEN as error:
             self._problem(file, 0, f"cannot be read further: {error}")
@@ -245,9 +250,9 @@ class _ImportRun:
         for number, old, (captures, form, utterance) in zip(
             ids, former, self._batch, strict=True
         ):
-            known = sessions.get(number, sessions.get(old))
-            if known is not None:
-                self._count_known(known == session_of(utterance.said.session))
+            hooked_session = sessions.get(number, sessions.get(old))
+            if hooked_session is not None:
+                self._count_known(hooked_session == session_of(utterance.said.session))
                 continue
             if number in self._hooked:
                 self._report.skipped += 1
@@ -300,19 +305,19 @@ class _ImportRun:
         for event in new.values():
             self._count(event)
 
-    def _told(self, file: Path, found: Transcript, written: int) -> None:
+    def _told(self, file: Path, opened: Transcript, file_time: int) -> None:
         captures = self._captures(self._project or stem_of(file))
         rested = self._now - REST_MICROSECONDS
         unread = partial(self._unread, file)
         for utterance in told(
-            found, written, lambda last: last < rested, unread, self._latest
+            opened, file_time, lambda last: last < rested, unread, self._latest
         ):
             if utterance.said.hook["hook_event_name"] not in BODIES:
                 continue
             if self._since is not None and utterance.at < self._since:
                 self._report.earlier += 1
                 continue
-            self._batch.append((captures, found.reader.name, utterance))
+            self._batch.append((captures, opened.reader.name, utterance))
             self._bytes += utterance.size
             if len(self._batch) >= _AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
                 self.write()
@@ -339,27 +344,27 @@ class _ImportRun:
             self._report.problems.append(f"{file.name}:{number}: {why}")
 
 
-def _shown(lines: Iterator[Any], raw: Any, shown: Any) -> Iterator[Any]:
+def _shown(lines: Iterator[Any], raw: Any, progress_bar: Any) -> Iterator[Any]:
     """The lines; the bar is moved by how far the file was read."""
-    done = 0
+    offset = 0
     for number, line in enumerate(lines):
         yield line
         if number % _LINES_A_STEP == 0:
-            shown.update(raw.tell() - done)
-            done = raw.tell()
-    shown.update(raw.tell() - done)
+            progress_bar.update(raw.tell() - offset)
+            offset = raw.tell()
+    progress_bar.update(raw.tell() - offset)
 
 
 def _suggestion(path: Path) -> str:
     """What to say of transcripts in the user's own folder of an agent."""
-    place = path.resolve()
-    own = (
+    resolved = path.resolve()
+    folders = (
         folder
         for folder in OWN_FOLDERS
-        if place.is_relative_to(Path(folder).expanduser().resolve())
+        if resolved.is_relative_to(Path(folder).expanduser().resolve())
     )
     advice = "if you wrote the prompts in them, --trust-own takes them for your word"
-    return next((f"these lie in {folder}: {advice}" for folder in own), "")
+    return next((f"these lie in {folder}: {advice}" for folder in folders), "")
 
 
 _SAYS = {
@@ -404,12 +409,12 @@ class HookedCaptures:
         if not anywhere:
             return False
         for moments in sessions.values():
-            for place, (at, project) in enumerate(moments):
+            for index, (at, project) in enumerate(moments):
                 if (
                     abs(at - event.at) <= _SAME_MICROSECONDS
                     and project == event.body["project"]
                 ):
-                    del moments[place]
+                    del moments[index]
                     return True
         return False
 

@@ -49,7 +49,7 @@ class MessageSource(NamedTuple):
     cwd: object = None
     is_unique: bool = False
 
-    def says(self, hook: Row, kind: str, written: str = "") -> Utterance:
+    def says(self, hook: Row, kind: str, text: str = "") -> Utterance:
         """What is told there, of a kind that stands in its id."""
         return Utterance(
             hook,
@@ -58,7 +58,7 @@ class MessageSource(NamedTuple):
             self.at,
             self.cwd,
             self.is_unique,
-            written,
+            text,
         )
 
     def prompt(self, blocks: list[str]) -> list[Utterance]:
@@ -136,9 +136,9 @@ class OpenCalls:
         self._calls: OrderedDict[str, tuple[str, object, int]] = OrderedDict()
         self._size = 0
 
-    def begin(self, call: object, tool: object, given: object, size: int) -> None:
+    def begin(self, call: object, tool: object, tool_input: object, size: int) -> None:
         """A tool is called; `size` in bytes."""
-        self._calls[str(call)] = str(tool), given, size
+        self._calls[str(call)] = str(tool), tool_input, size
         self._size += size
         while self._size > _PENDING_BYTES:
             self._size -= self._calls.popitem(last=False)[1][2]
@@ -147,17 +147,17 @@ class OpenCalls:
         """The call with its `answer`: tool_response or error. Raises InvalidInput where
         no such call is under way.
         """
-        found = self._calls.pop(str(call), None)
-        if found is None:
+        call_record = self._calls.pop(str(call), None)
+        if call_record is None:
             raise InvalidInput(
                 "a tool answers a call that is not in the transcript before it"
             )
-        self._size -= found[2]
+        self._size -= call_record[2]
         name = "PostToolUseFailure" if "error" in answer else "PostToolUse"
         event = {
             "hook_event_name": name,
-            "tool_name": found[0],
-            "tool_input": found[1],
+            "tool_name": call_record[0],
+            "tool_input": call_record[1],
             **answer,
         }
         return source._replace(own=call).says(event, "tool")
@@ -181,12 +181,12 @@ def blocks_of(content: object) -> list[Row]:
 
 def texts_of(content: object, *kinds: str) -> list[str]:
     """The texts in a message's content, of blocks of these types."""
-    found = (
+    texts = (
         block.get("text")
         for block in blocks_of(content)
         if block.get("type") in ("text", *kinds)
     )
-    return [text for text in found if isinstance(text, str)]
+    return [text for text in texts if isinstance(text, str)]
 
 
 class StatedTime(NamedTuple):
@@ -202,8 +202,8 @@ class StatedTime(NamedTuple):
 
 def time_of(stated: object) -> int | None:
     """A stated time in µs UTC; None where there is none."""
-    found = read_time(stated)
-    return None if found is None else found.at
+    time = read_time(stated)
+    return None if time is None else time.at
 
 
 def read_time(stated: object) -> StatedTime | None:
@@ -323,8 +323,8 @@ class HookForm:
             return
         cwd = self._folders[session] = row.get("cwd") or self._folders.get(session)
         if row["hook_event_name"] == "UserPromptSubmit":
-            asked = row.get("prompt")
-            row["prompt"] = self._words([asked]) if isinstance(asked, str) else ""
+            prompt = row.get("prompt")
+            row["prompt"] = self._words([prompt]) if isinstance(prompt, str) else ""
             if not row["prompt"]:
                 return
         if "agent_text" in row:
