@@ -21,7 +21,7 @@ from theorex_lab.files.ingest import isolated
 from theorex_lab.files.ingest.text import parse_apart
 
 PACKAGE = Path(theorex_lab.__file__).parent
-STARTER = "processes.py"
+STARTER = "core/processes.py"
 MODULES = (
     "bs4",
     "docutils",

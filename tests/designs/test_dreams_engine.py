@@ -378,7 +378,7 @@ def test_what_the_gate_refuses_either_way_waits_with_the_reason(
     with monkeypatch.context() as patch:
         refused = iter([True, True, False])
         patch.setattr(
-            "theorex_lab.designs.dreams.consolidate.Mind._loses",
+            "theorex_lab.designs.dreams.consolidate.ActiveStrategies._loses",
             lambda *_: next(refused),
         )
         assert lab.dreams.dream().nodes_created == 1, (

@@ -103,10 +103,10 @@ def test_an_import_killed_between_transactions_is_finished_by_the_next(
     program = (
         "import os, sys\nfrom theorex_lab import Lab, FixedClock\nfrom"
         " theorex_lab.files.transcripts import importing\n"
-        "importing._AT_ONCE = 5\nappend = importing._Run._append\n"
+        "importing._AT_ONCE = 5\nappend = importing._ImportRun._append\n"
         "def killed(self, new):\n    append(self, new)\n    if self._report.events >="
         " 20: os._exit(9)\n"
-        "importing._Run._append = killed\n"
+        "importing._ImportRun._append = killed\n"
         f"Lab({str(tmp_path / 'home')!r},"
         f" clock=FixedClock({CLOCK.now()})).import_transcripts({str(tmp_path / 'x.jsonl')!r})\n"
     )
