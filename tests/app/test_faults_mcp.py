@@ -256,5 +256,5 @@ def test_interrupting_the_server_of_a_terminal_ends_it(tmp_path: Path) -> None:
         assert process.wait(timeout=60) == -signal.SIGINT
         assert process.stderr.read() == b""
     with opened(tmp_path / "home") as lab:
-        (event,) = lab.journal.tail(0)
+        (event,) = lab.journal.tail(0, kinds=["observation"])
         assert event.id == answers[1]["result"]["structuredContent"]["event_id"]

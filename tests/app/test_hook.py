@@ -463,16 +463,7 @@ def test_the_hook_imports_the_standard_library_only(tmp_path: Path) -> None:
     assert roots - sys.stdlib_module_names == {"theorex_lab"}
     assert not roots & {"asyncio", "subprocess", "logging", "tempfile", "email", "http"}
     floors = {name.split(".")[1] for name in modules if name.startswith("theorex_lab.")}
-    assert floors <= {
-        "hook",
-        "ids",
-        "clock",
-        "errors",
-        "journal",
-        "text",
-        "memory",
-        "project",
-    }
+    assert floors <= {"app", "core", "journal", "text", "memory"}
     assert "hashlib" not in modules
 
 

@@ -21,7 +21,7 @@ from theorex_lab.files.ingest import isolated
 from theorex_lab.files.ingest.text import parse_apart
 
 PACKAGE = Path(theorex_lab.__file__).parent
-STARTER = "processes.py"
+STARTER = "core/processes.py"
 MODULES = (
     "bs4",
     "docutils",
@@ -121,7 +121,7 @@ def test_nothing_but_one_module_starts_a_process_or_names_the_interpreter() -> N
             starting[file.relative_to(PACKAGE).as_posix()] = found
     # Whether the commands in an agent's settings can be found is looked up, and nothing
     # is run.
-    assert starting.pop("cli/doctor.py", []) in ([], ["shutil.which"])
+    assert starting.pop("app/cli/doctor.py", []) in ([], ["shutil.which"])
     assert list(starting) == [STARTER]
 
 

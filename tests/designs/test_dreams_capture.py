@@ -453,11 +453,11 @@ def test_strategies_of_other_projects_are_not_given(tmp_path: Path) -> None:
             "state": body,
             "trajectory": "",
             "upto": 0,
-            "project": "b-00000000",
+            "project": "b-00000001",
             "source": "agent",
         }
         lab.dreams.append("strategy", other)
-        here: Home = lab.home.in_project("a-00000000")
+        here: Home = lab.home.in_project("a-00000001")
         assert len(strategies_of(here)) == 1
         assert len(strategies_of(lab.home)) == 2
         found = recall(here, "deploy the site")

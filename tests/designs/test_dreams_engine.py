@@ -311,7 +311,7 @@ def test_a_long_trajectory_and_results_that_are_no_text_are_taken(lab: Lab) -> N
 
 def test_projects_and_domains_are_not_mixed(lab: Lab) -> None:
     for number, about in enumerate([{}, {"domain": "robotics"}, {}]):
-        place = lab.home.in_project("other-00000000") if number == 2 else lab.home
+        place = lab.home.in_project("other-00000001") if number == 2 else lab.home
         lab.home.embedder.places["deploy"] = [1]  # type: ignore[attr-defined]
         capture(place, "deploy", DONE, **about)
     assert lab.dreams.dream().nodes_created == 3
@@ -362,7 +362,8 @@ def test_what_the_gate_refuses_either_way_waits_with_the_reason(
     before = lab.dreams.strategies()
     with monkeypatch.context() as patch:
         patch.setattr(
-            "theorex_lab.designs.dreams.consolidate.Mind._loses", lambda *_: True
+            "theorex_lab.designs.dreams.consolidate.ActiveStrategies._loses",
+            lambda *_: True,
         )
         report = lab.dreams.dream()
         again = dream_at_night(lab.home, None), dream_at_night(lab.home, None)
@@ -377,7 +378,7 @@ def test_what_the_gate_refuses_either_way_waits_with_the_reason(
     with monkeypatch.context() as patch:
         refused = iter([True, True, False])
         patch.setattr(
-            "theorex_lab.designs.dreams.consolidate.Mind._loses",
+            "theorex_lab.designs.dreams.consolidate.ActiveStrategies._loses",
             lambda *_: next(refused),
         )
         assert lab.dreams.dream().nodes_created == 1, (

@@ -527,11 +527,11 @@ def test_another_logs_memory_answers_no_question_of_this_one() -> None:
 
 _UNDER_A_SEED = """
 import json
-from theorex_lab.eval.adapters.protocol import Log
+from theorex_lab.eval.adapters.protocol import EvalLog
 from theorex_lab.eval.datasets.logs import load_logs
 from theorex_lab.eval.metrics.compare import compare
 log = load_logs("simulated_team")[0]
-log = Log(log.name, log.events[:400], log.probes[:20], log.lines[:400])
+log = EvalLog(log.name, log.events[:400], log.probes[:20], log.lines[:400])
 print(json.dumps(compare([log], ["bm25", "oracle_lines", "short_files"], budgets=(60, 300)).to_dict()["designs"]))
 """  # noqa: E501
 

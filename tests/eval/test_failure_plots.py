@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import pytest
-from drawing import PictureContract, own_axes
+from drawing import PictureContract, no_window, own_axes  # noqa: F401 - a fixture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes

@@ -20,6 +20,9 @@ from test_datasets import (
     TEXT,
     Server,
     archive,
+    cache,  # noqa: F401 - a fixture
+    own,  # noqa: F401 - a fixture
+    server,  # noqa: F401 - a fixture
 )
 
 from theorex_lab import InvalidInput, StorageError

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import DAY
-from drawing import PictureContract, own_axes
+from drawing import PictureContract, no_window, own_axes  # noqa: F401 - a fixture
 from matplotlib.axes import Axes
 
 from theorex_lab import InvalidInput

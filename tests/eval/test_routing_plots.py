@@ -13,7 +13,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pytest
 from conftest import DAY, NOW
-from drawing import PictureContract, own_axes, texts
+from drawing import PictureContract, no_window, own_axes, texts  # noqa: F401 - a fixture
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 

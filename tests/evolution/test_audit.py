@@ -408,13 +408,13 @@ def test_the_latest_entries_are_told_and_kinds_of_which_there_are_none_read_noth
     assert {each.kind for each in expected} == {"tier_change"}
     lab.views.get(Axon)
     read: list[int] = []
-    decode = SqliteJournal._event
+    decode = SqliteJournal._as_written
 
     def counted(self: SqliteJournal, row: Any) -> Event:
         read.append(row[0])
         return decode(self, row)
 
-    monkeypatch.setattr(SqliteJournal, "_event", counted)
+    monkeypatch.setattr(SqliteJournal, "_as_written", counted)
     for options in ({}, {"kinds": ["tier_change"]}, {"since": NOW + 30 * DAY}):
         whole = [
             each

@@ -102,11 +102,11 @@ def test_an_import_killed_between_transactions_is_finished_by_the_next(
     write(tmp_path / "x.jsonl", rows)
     program = (
         "import os, sys\nfrom theorex_lab import Lab, FixedClock\nfrom"
-        " theorex_lab.files.ingest import importing\n"
-        "importing._AT_ONCE = 5\nappend = importing._Run._append\n"
+        " theorex_lab.files.transcripts import importing\n"
+        "importing._AT_ONCE = 5\nappend = importing._ImportRun._append\n"
         "def killed(self, new):\n    append(self, new)\n    if self._report.events >="
         " 20: os._exit(9)\n"
-        "importing._Run._append = killed\n"
+        "importing._ImportRun._append = killed\n"
         f"Lab({str(tmp_path / 'home')!r},"
         f" clock=FixedClock({CLOCK.now()})).import_transcripts({str(tmp_path / 'x.jsonl')!r})\n"
     )
@@ -120,8 +120,8 @@ def test_two_imports_at_once_double_nothing(lab: Lab, tmp_path: Path) -> None:
     rows = [made.claude("user", number, f"Prompt {number}") for number in range(1, 200)]
     write(tmp_path / "x.jsonl", rows)
     program = (
-        "from theorex_lab import Lab, FixedClock\nfrom theorex_lab.files.ingest import"
-        " importing\nimporting._AT_ONCE = 7\n"
+        "from theorex_lab import Lab, FixedClock\nfrom theorex_lab.files.transcripts"
+        " import importing\nimporting._AT_ONCE = 7\n"
         f"Lab({str(tmp_path / 'home')!r},"
         f" clock=FixedClock({CLOCK.now()})).import_transcripts({str(tmp_path / 'x.jsonl')!r})\n"
     )

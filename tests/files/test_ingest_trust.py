@@ -189,9 +189,9 @@ def test_only_what_was_given_is_kept(run: Run, lab: Lab) -> None:
         "session-summary", "--learned", "the fuse was out", "--next", "", "--json"
     )
     assert len(ended.json["event_ids"]) == 1
-    assert [event.body["text"] for event in lab.journal.tail(0)] == [
-        "Learned: the fuse was out"
-    ]
+    assert [
+        event.body["text"] for event in lab.journal.tail(0, kinds=["observation"])
+    ] == ["Learned: the fuse was out"]
     for wrong in ([], ["--learned", ""]):
         ended = run("session-summary", *wrong)
         assert ended.code == 2
@@ -309,7 +309,9 @@ def test_of_a_bad_answer_nothing_is_kept_but_the_text_is(
         drawn = synthesize(lab.home, STORY)
         assert (drawn.lessons, drawn.model) == ([], "")
         assert drawn.problem
-        assert [event.body["text"] for event in lab.journal.tail(0)] == [STORY]
+        assert [
+            event.body["text"] for event in lab.journal.tail(0, kinds=["observation"])
+        ] == [STORY]
 
 
 def test_without_an_endpoint_the_text_is_kept_alone(
@@ -319,7 +321,9 @@ def test_without_an_endpoint_the_text_is_kept_alone(
     assert (ended.code, ended.json["lessons"], ended.json["model"]) == (0, [], "")
     assert ended.json["problem"]
     assert "the text is kept alone: " in run("synthesize", "once more").out
-    assert [event.body["text"] for event in lab.journal.tail(0)] == [
+    assert [
+        event.body["text"] for event in lab.journal.tail(0, kinds=["observation"])
+    ] == [
         "It was dark. The fuse was out.",
         "once more",
     ]

@@ -36,7 +36,7 @@ int fdatasync(int file) { calls++; return ((int (*)(int))dlsym(RTLD_NEXT, "fdata
 """
 WRITES = """
 import ctypes, sys
-from theorex_lab import Entry, Lab
+from theorex_lab import Lab, ObservationEntry
 count = ctypes.CDLL(None).sync_calls
 with Lab(sys.argv[1]) as lab:
     main = lab.agent("main")
@@ -45,7 +45,7 @@ with Lab(sys.argv[1]) as lab:
     for _ in range(5):
         main.write("TTL invalidation prevents cache stampedes")
     each = count()
-    lab.write_all([Entry(f"entry {n} of a batch", "main") for n in range(20)])
+    lab.write_all([ObservationEntry(f"entry {n} of a batch", "main") for n in range(20)])
     print(each - before, count() - each)
 """
 

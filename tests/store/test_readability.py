@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).parent.parent / ".ci" / "readability.py"
+SCRIPT = Path(__file__).parents[2] / ".ci" / "readability.py"
 
 
 @pytest.fixture(scope="module")

@@ -160,7 +160,8 @@ def _module_folders() -> list[str]:
     if entries == [""]:
         entries = []
     folders = [entry for entry in entries if os.path.isabs(entry)]
-    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    own = os.path.dirname(package)
     place = os.path.realpath(own)
     is_named = place in map(os.path.realpath, entries)
     is_first = place in map(os.path.realpath, sys.path[:1])

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from theorex_lab.core.clock import to_iso
+from theorex_lab.core.clock import LATEST, to_iso
 from theorex_lab.core.errors import TheorexError
 from theorex_lab.core.ids import SCANNER, derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal
@@ -138,7 +138,8 @@ class Lease:
         now = self.home.clock.now()
         expires_at = now
         if not released:
-            expires_at += round(self.home.settings.lease_seconds * _SECOND)
+            length = round(self.home.settings.lease_seconds * _SECOND)
+            expires_at = min(now + length, LATEST)
         body = {"owner": self.owner, "expires_at": expires_at, "released": released}
         self.holder = LeaseHolder(self.owner, expires_at)
         return new_event(

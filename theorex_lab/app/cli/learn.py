@@ -136,7 +136,7 @@ def outcome(
 
 
 def _split_tags(tags: Iterable[str]) -> list[str]:
-    """Return the tags, of which an option may hold several with commas."""
+    """Return the tags; an option may hold several with commas."""
     names = []
     for tag_list in tags:
         for tag in tag_list.split(","):
