@@ -23,12 +23,16 @@ from theorex_lab.dispatch.llm import ChainAnswer
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.files.formats.home_files import export_home, import_home
 from theorex_lab.journal.event import encode
-from theorex_lab.text import secret_programs, secret_vendors, secret_words
-from theorex_lab.text.redact import secret_names
+from theorex_lab.text.redact import (
+    secret_names,
+    secret_programs,
+    secret_vendors,
+    secret_words,
+)
 from theorex_lab.text.redact.hints import MASK
 from theorex_lab.text.redact.masking import mask, masked_value
 from theorex_lab.text.redact.redaction_scope import door, kept_text, kept_value
-from theorex_lab.text.secret_hints import HINTS
+from theorex_lab.text.redact.secret_hints import HINTS
 
 SECRET_LINES = LINES.strip("\n").split("\n")
 HARMLESS_LINES = HARMLESS.strip("\n").split("\n")

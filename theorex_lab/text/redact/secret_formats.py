@@ -11,6 +11,8 @@ import string
 
 from theorex_lab.text.redact import secret_tables as tables
 from theorex_lab.text.redact.hints import MASK
+from theorex_lab.text.redact.secret_patterns import PATTERNS
+from theorex_lab.text.redact.secret_programs import COMMANDS
 from theorex_lab.text.redact.secret_tables import (
     compiled,
     masked,
@@ -20,10 +22,8 @@ from theorex_lab.text.redact.secret_tables import (
     starts,
     sub_at,
 )
-from theorex_lab.text.secret_patterns import PATTERNS
-from theorex_lab.text.secret_programs import COMMANDS
-from theorex_lab.text.secret_vendors import FORMATS, PREFIXED
-from theorex_lab.text.secret_words import (
+from theorex_lab.text.redact.secret_vendors import FORMATS, PREFIXED
+from theorex_lab.text.redact.secret_words import (
     COOKIE_ATTRIBUTES,
     LOGIN_HINTS,
     PHRASE_HINTS,

@@ -5,6 +5,7 @@ Those are assignments in code and settings, options, elements and JSON members.
 
 import re
 
+from theorex_lab.text.redact.secret_patterns import Entry
 from theorex_lab.text.redact.secret_tables import (
     compiled,
     masked,
@@ -13,8 +14,7 @@ from theorex_lab.text.redact.secret_tables import (
     starts,
     sub_at,
 )
-from theorex_lab.text.secret_patterns import Entry
-from theorex_lab.text.secret_words import (
+from theorex_lab.text.redact.secret_words import (
     OTHER_NAMES,
     PASSWORDS,
     PLAIN_WORDS,

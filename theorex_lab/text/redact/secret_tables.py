@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from itertools import chain
 
-from theorex_lab.text import secret_vendors, secret_words
+from theorex_lab.text.redact import secret_vendors, secret_words
 from theorex_lab.text.redact.hints import MASK, HintSet
-from theorex_lab.text.secret_patterns import PATTERNS
-from theorex_lab.text.secret_programs import COMMANDS
-from theorex_lab.text.secret_vendors import PREFIXED
+from theorex_lab.text.redact.secret_patterns import PATTERNS
+from theorex_lab.text.redact.secret_programs import COMMANDS
+from theorex_lab.text.redact.secret_vendors import PREFIXED
 
 
 def expanded(pattern_text: str) -> str:

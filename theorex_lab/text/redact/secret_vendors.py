@@ -4,7 +4,7 @@ formats.
 The patterns are verbose, and name others of `secret_patterns.PATTERNS`.
 """
 
-from theorex_lab.text.secret_patterns import Entry
+from theorex_lab.text.redact.secret_patterns import Entry
 
 # Prefixes, and what follows them: only prefixes that are in the text are compiled.
 PREFIXED: tuple[Entry, ...] = (

@@ -3,7 +3,7 @@
 The patterns are verbose, and name others of `secret_patterns.PATTERNS`.
 """
 
-from theorex_lab.text.secret_patterns import Entry
+from theorex_lab.text.redact.secret_patterns import Entry
 
 # Hints, and the pattern of a name: only names whose hint is in the lower-case text are
 # compiled.
