@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import hypothesis
 import pytest
 
-from theorex_lab import Event, FixedClock, HashedNgramEmbedder, new_event
+from theorex_lab import Event, FixedClock, HashedNgramEmbedder, Lab, new_event
 from theorex_lab.core.ids import concept_id
 from theorex_lab.journal.event import FIELDS, UPCASTERS, VERSIONS
 from theorex_lab.journal.snapshot import drop_snapshots
@@ -32,6 +32,13 @@ hypothesis.settings.load_profile(
 
 DAY = 86_400_000_000
 NOW = FixedClock.at("2026-03-01T09:00:00Z").now()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    """Give a lab of an empty home, at NOW."""
+    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as opened:
+        yield opened
 
 
 def observation(

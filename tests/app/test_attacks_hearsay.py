@@ -7,7 +7,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +53,6 @@ SCOTLAND = (
     + "".join(chr(0xE0000 + ord(letter)) for letter in "gbsct")
     + "\U000e007f"
 )
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as opened:
-        yield opened
 
 
 # Characters that nobody sees

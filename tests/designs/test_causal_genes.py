@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,6 @@ CAPSULE = {
     "confidence": 0.9,
     "summary": "é 日本",
 }
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as opened:
-        yield opened
 
 
 def tried(

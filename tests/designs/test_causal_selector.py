@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,6 @@ from theorex_lab.designs.causal.genes import (
 )
 
 SIGNALS = ["log_error", "errsig:TypeError: x is undefined", "slow_query"]
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as opened:
-        yield opened
 
 
 def gene(name: str, *patterns: str, **more: Any) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from conftest import NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import Event, FixedClock, Lab, new_event
+from theorex_lab import Event, Lab, new_event
 from theorex_lab.designs.sessions.renamed import (
     FileMoves,
     FileSighting,
@@ -29,12 +28,6 @@ from theorex_lab.text.file_moves import ELSEWHERE, PATTERN, steps_of
 
 SHOP = "shop-12345678"
 HOUR = 3_600_000_000
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab.temporary(clock=FixedClock(NOW)) as lab:
-        yield lab
 
 
 def used(

@@ -5,7 +5,7 @@ monitor.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -51,12 +51,6 @@ KINDS = (
     "dismiss",
     "correct",
 )
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab.temporary(clock=FixedClock(NOW)) as lab:
-        yield lab
 
 
 def felt(label: str, sentiment: float, *, agent: str = "main", count: int = 1) -> Event:

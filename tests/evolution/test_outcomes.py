@@ -16,7 +16,7 @@ from conftest import DAY, NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab import Event, FixedClock, InvalidInput, Lab, new_event
+from theorex_lab import Event, InvalidInput, Lab, new_event
 from theorex_lab.core.settings import check_settings
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.traces import trace
@@ -31,12 +31,6 @@ from theorex_lab.routing.energy import Power
 
 channel = st.none() | st.floats(0, 1)
 thumb = st.none() | st.booleans()
-
-
-@pytest.fixture
-def lab():
-    with Lab.temporary(clock=FixedClock(NOW)) as lab:
-        yield lab
 
 
 def test_the_score_weighs_the_channels_that_are_there() -> None:

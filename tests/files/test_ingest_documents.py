@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,12 +19,6 @@ from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.core.project import project_of
 from theorex_lab.files.ingest.text import FORMS, TextBlock, markdown_blocks, sections
 from theorex_lab.memory.documents import Documents
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
-        yield lab
 
 
 def counts(lab: Lab, *paths: Path, **how: bool) -> dict[str, int]:
