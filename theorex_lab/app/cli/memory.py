@@ -143,7 +143,7 @@ def search(
         problem = note_recalled(
             lab.home, "search", query=text, agent=name, **given(hits)
         )
-        notes += [problem] if problem else []
+        notes += filter(None, [problem])
     rows = list[dict[str, Any]]()
     lines = list[str]()
     for hit, signals in zip(hits, hits.why, strict=True):
