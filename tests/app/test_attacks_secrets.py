@@ -29,10 +29,9 @@ from theorex_lab.text.redact import (
     secret_vendors,
     secret_words,
 )
-from theorex_lab.text.redact.hints import MASK
+from theorex_lab.text.redact.hints import HINTS, MASK
 from theorex_lab.text.redact.masking import mask, masked_value
 from theorex_lab.text.redact.redaction_scope import door, kept_text, kept_value
-from theorex_lab.text.redact.secret_hints import HINTS
 
 SECRET_LINES = LINES.strip("\n").split("\n")
 HARMLESS_LINES = HARMLESS.strip("\n").split("\n")

@@ -29,11 +29,11 @@ def place_of(repository: Repository) -> Binding:
     """Return a place as the file system has it now, of no project."""
     root, git = repository
     if not git:
-        return Binding("", root, "", None, None, None, None)
+        return Binding("", root, "")
     status = _status(git)
     if status is None:
-        return Binding("", root, git, None, None, None, None)
-    return Binding("", root, git, status.st_dev, status.st_ino, None, None)
+        return Binding("", root, git)
+    return Binding("", root, git, status.st_dev, status.st_ino)
 
 
 def known_project(home: str, repository: Repository) -> tuple[str, Places | None]:
@@ -87,7 +87,7 @@ def _bind(journal: Journal, place: Binding) -> str:
             project = _bound_before(journal, places, place)
             if not project:
                 project = f"{name_of(place.path)}-{drawn_digits()}"
-            body = {**place._replace(project=project)._asdict()}
+            body = {**place.to_dict(), "project": project}
             now = journal.clock.now()
             append(new_event(BOUND, body, agent=SCANNER, at=now))
     journal.keep_places()
@@ -200,7 +200,7 @@ def _with_times(place: Binding) -> Binding:
         description = _status(os.path.join(place.git, _WRITTEN_ONCE))
     born = None if description is None else description.st_mtime_ns
     inode = None if folder is None else folder.st_ino
-    return place._replace(born=born, folder=inode)
+    return Binding(*place[:3], place.device, place.inode, born, inode)
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -11,28 +11,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections import namedtuple
 
 # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7
 # ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, NamedTuple
+    from typing import Any, Self
 
     from theorex_lab.journal.event import Event
-
-    class _BindingFields(NamedTuple):
-        project: str
-        path: str
-        git: str
-        device: int | None
-        inode: int | None
-        born: int | None
-        folder: int | None
-
-else:
-    _BindingFields = namedtuple("_Fields", "project path git device inode born folder")
 
 BOUND = "project_bound"
 ROOTS = "project_roots"
@@ -43,21 +30,73 @@ _LAYOUT = 1
 _LARGEST_CACHE_BYTES = 16 << 20
 
 
-class Binding(_BindingFields):
+BINDING_FIELDS = ("project", "path", "git", "device", "inode", "born", "folder")
+
+
+_Number = int | None
+
+
+class Binding(tuple[str, str, str, _Number, _Number, _Number, _Number]):
     """A project at a place, or with the project '' a place that was looked at.
 
-    Attributes:
-        project: The id of the project.
-        path: The project's folder.
-        git: Its git directory, '' for none.
-        device: The device of the git directory. It is None, as each number here, where
-            there was no such folder to look at.
-        inode: The inode of the git directory.
-        born: When the repository was made (ns).
-        folder: The inode of the project's folder.
+    It is a tuple of BINDING_FIELDS, written out since `namedtuple` compiles a function,
+    which would cost every hook .3 ms. A number is None where there was no such folder
+    to look at.
     """
 
     __slots__ = ()
+
+    def __new__(
+        cls,
+        project: str,
+        path: str,
+        git: str,
+        device: int | None = None,
+        inode: int | None = None,
+        born: int | None = None,
+        folder: int | None = None,
+    ) -> Self:
+        """Make one of its members."""
+        return tuple.__new__(cls, (project, path, git, device, inode, born, folder))
+
+    @property
+    def project(self) -> str:
+        """Return the id of the project."""
+        return self[0]
+
+    @property
+    def path(self) -> str:
+        """Return the project's folder."""
+        return self[1]
+
+    @property
+    def git(self) -> str:
+        """Return its git directory, '' for none."""
+        return self[2]
+
+    @property
+    def device(self) -> int | None:
+        """Return the device of the git directory."""
+        return self[3]
+
+    @property
+    def inode(self) -> int | None:
+        """Return the inode of the git directory."""
+        return self[4]
+
+    @property
+    def born(self) -> int | None:
+        """Return when the repository was made (ns)."""
+        return self[5]
+
+    @property
+    def folder(self) -> int | None:
+        """Return the inode of the project's folder."""
+        return self[6]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the members by their names, as an event holds them."""
+        return dict(zip(BINDING_FIELDS, self, strict=True))
 
     @property
     def key(self) -> str:
@@ -118,7 +157,8 @@ class Places:
         if not isinstance(project, str) or not project:
             return
         if kind == BOUND and _has_texts(body, "path", "git"):
-            self.bind(Binding._make(body.get(name) for name in Binding._fields))
+            fields: list[Any] = [body.get(name) for name in BINDING_FIELDS]
+            self.bind(Binding(*fields))
         elif kind == MERGED and _has_texts(body, "from"):
             self.merge(body["from"], project)
 
@@ -216,7 +256,7 @@ def read_cache(home: str) -> Places | None:
         places.event_id = str(content["event"])
         places.events = int(content["events"])
         for fields in content["bindings"]:
-            places.bind(Binding._make(fields))
+            places.bind(Binding(*fields))
         places.merged = dict(content["merged"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -35,7 +35,8 @@ _ESCAPED_SIGNS = {
 }
 _BLANK = "\\u0020"
 _MOST_BLANKS = 3  # of a name that is no sentence
-_SURROGATE = re.compile(r"\\ud[89a-f][0-9a-f]{2}", re.I)
+# Compiled where it is used: the hook does without it.
+_SURROGATE = r"(?i)\\ud[89a-f][0-9a-f]{2}"
 _CUT = "…"
 # Compiled where it is used: the hook does without it.
 _ROOT = r"(?:(?:file:)?/|~|[A-Za-z]:[\\/]|(?:[\w.@+-]+/)*\.\./)"
@@ -129,7 +130,7 @@ def _has_surrogate(path: str) -> bool:
 
 def _is_quoted(path: str) -> bool:
     is_in_quotes = len(path) > 1 and path[0] == '"' == path[-1]
-    return is_in_quotes and _SURROGATE.search(path) is not None
+    return is_in_quotes and re.search(_SURROGATE, path) is not None
 
 
 def named_path(path: str) -> str:

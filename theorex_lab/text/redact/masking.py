@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from theorex_lab.text.redact.hints import MASK, HintSet
-from theorex_lab.text.redact.secret_hints import HINTS
+from theorex_lab.text.redact.hints import HINTS, MASK, HintSet
 
 # what type checkers take for true; importing `typing` for it would cost every start 5
 # ms
