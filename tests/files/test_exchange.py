@@ -326,7 +326,9 @@ def test_what_was_exported_comes_back_the_same(
         assert contents(root / "again") == contents(root / "out")
         assert after == before
     else:
-        assert without_sources(root / "again") == without_sources(root / "out")
+        mixed = mixed_concepts(root / "out")
+        again = without_sources(root / "again", mixed)
+        assert again == without_sources(root / "out", mixed)
         assert heard(after["runs"]) == heard(before["runs"])
         assert {row[TRUSTED] for row in after["concepts"].values()} <= {0}, (
             "nothing is trusted"
@@ -336,7 +338,27 @@ def test_what_was_exported_comes_back_the_same(
         } <= {0}
 
 
-def without_sources(folder: Path) -> dict[str, Any]:
+def mixed_concepts(folder: Path) -> set[tuple[str, str]]:
+    """Return agent and key of every concept of which the files tell the agent's own
+    mentions from those of strangers.
+    """
+    mixed = set()
+    for path in folder.glob("agents/*/axon.json"):
+        for node in json.loads(path.read_text())["nodes"]:
+            levels = node["attributes"].get("said", {})
+            if levels.get("affirmed") and levels.get("heard"):
+                mixed.add((node["attributes"]["agent_id"], node["key"]))
+    return mixed
+
+
+def without_sources(folder: Path, mixed: set[tuple[str, str]]) -> dict[str, Any]:
+    """Return every file but the context without what says who said it.
+
+    Without trust nobody's mentions are told apart, and a concept of the shared web
+    weighs by all of them instead of by its agents' own. The weights of those that an
+    agent contributed whose mentions are `mixed` are therefore left out too.
+    """
+
     def strip(value: Any) -> Any:
         if isinstance(value, dict):
             return {
@@ -347,12 +369,54 @@ def without_sources(folder: Path) -> dict[str, Any]:
         return [strip(each) for each in value] if isinstance(value, list) else value
 
     files = {name: text for name, text in contents(folder).items() if name != CONTEXT}
-    return {
+    stripped = {
         name: strip(json.loads(text))
         if name.endswith(".json")
         else [strip(json.loads(line)) for line in text.splitlines()]
         for name, text in files.items()
     }
+    for node in stripped.get("shared-axon.json", {"nodes": []})["nodes"]:
+        attributes = node["attributes"]
+        if any(
+            (contribution["agent_id"], node["key"]) in mixed
+            for contribution in attributes["contributions"]
+        ):
+            attributes.pop("importance_weight", None)
+            attributes.pop("relevance_tier", None)
+    return stripped
+
+
+def shared_weights(folder: Path) -> list[tuple[int, str]]:
+    """Return how often each concept of the shared web was mentioned, and its tier."""
+    nodes = json.loads((folder / "shared-axon.json").read_text())["nodes"]
+    return [
+        (node["attributes"]["frequency_count"], node["attributes"]["relevance_tier"])
+        for node in nodes
+    ]
+
+
+def test_a_shared_concept_weighs_by_its_agents_own_mentions_only_with_trust(
+    tmp_path: Path,
+) -> None:
+    mentions = [
+        observation("the cache was stale", labels=["cache"], source=source, at=at)
+        for source, at in (("agent", NOW - 20 * DAY), ("tool", NOW))
+    ]
+    with home(tmp_path / "home") as lab:
+        lab.journal.append(mentions)
+        lab.theorex.promote(agent="main")
+        export(lab, tmp_path / "out")
+    with home(tmp_path / "trusting") as lab:
+        take(lab, tmp_path / "out", trust_own=True)
+        export(lab, tmp_path / "trusted")
+    with home(tmp_path / "doubting") as lab:
+        take(lab, tmp_path / "out")
+        export(lab, tmp_path / "doubted")
+    assert shared_weights(tmp_path / "out") == [(1, "MILD")]
+    assert shared_weights(tmp_path / "trusted") == [(1, "MILD")]
+    assert shared_weights(tmp_path / "doubted") == [(1, "ACTIVE")], (
+        "whose mentions they were is not known, and the tool's was the last"
+    )
 
 
 @pytest.fixture

@@ -13,10 +13,13 @@ sentences beside them.
 
 Whatever is imported has the source `import`: no trust rises through a file that anybody
 may have edited. For one's own backups `trust_own` keeps the sources that the file
-names. An axon states numbers, it does not add: where the home knows a concept or link
-already, the larger number stays, so that no backup is counted twice. Sentences of an
-agent whose axon.json lies beside them are therefore not counted again; without it, they
-count as when they were written.
+names. Without it nobody's mentions are told apart either, so that a concept of the
+shared web weighs by all of them.
+
+An axon states numbers, it does not add: where the home knows a concept or link already,
+the larger number stays, so that no backup is counted twice. Sentences of an agent whose
+axon.json lies beside them are therefore not counted again; without it, they count as
+when they were written.
 """
 
 from collections.abc import Callable, Iterable, Iterator
