@@ -19,7 +19,7 @@ from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.app import hook
 from theorex_lab.app.cli.projects import note_roots
 from theorex_lab.core.project import checkout_root, project_of, repository_of
-from theorex_lab.journal import identity, places
+from theorex_lab.journal import places
 from theorex_lab.journal.identity import project_in
 from theorex_lab.journal.places import CACHE_FILE
 
@@ -173,7 +173,7 @@ def test_who_reads_in_a_new_folder_writes_nothing(lab: Lab, place: Path) -> None
 def test_a_known_folder_needs_the_homes_file_alone(lab: Lab, place: Path) -> None:
     shop = repository(place / "shop")
     project = bound(lab, shop)
-    found, known = identity.known_project(str(lab.folder), repository_of(str(shop)))
+    found, known = places.known_project(str(lab.folder), repository_of(str(shop)))
     assert (found, lab.journal.holds_places(known)) == (project, True)
 
 
@@ -198,9 +198,7 @@ def test_a_file_that_is_gone_torn_or_of_another_journal_is_made_again(
     say(lab.folder, "UserPromptSubmit", shop, "What now?")
     [prompt] = lab.journal.tail(0, kinds=["prompt"])
     assert prompt.body["project"] == project
-    assert (
-        identity.known_project(str(lab.folder), repository_of(str(shop)))[0] == project
-    )
+    assert places.known_project(str(lab.folder), repository_of(str(shop)))[0] == project
 
 
 def test_a_process_that_died_before_the_file_was_written_leaves_one_id(

@@ -172,11 +172,13 @@ def _capture(
 
 def _bound_project(home: str, journal: SqliteJournal, repository: Repository) -> str:
     """Return the project of a folder; one that was never seen gets its id now."""
-    from theorex_lab.journal.identity import known_project, project_in
+    from theorex_lab.journal.places import known_project
 
-    project, project_place = known_project(home, repository)
-    if project and project_place is not None and journal.holds_places(project_place):
+    project, places = known_project(home, repository)
+    if project and places is not None and journal.holds_places(places):
         return project
+    from theorex_lab.journal.identity import project_in
+
     project = project_in(journal, repository, bind=True)
     journal.keep_places()
     return project
@@ -186,13 +188,8 @@ def _seen_project(home: str, repository: Repository) -> str:
     """Return the project of a folder as far as it is known, and what stands for it
     where it is not; nothing is written.
     """
-    from theorex_lab.journal.identity import (
-        known_project,
-        place_of,
-        project_in,
-        unseen_project,
-    )
-    from theorex_lab.journal.places import Places
+    from theorex_lab.journal.identity import project_in, unseen_project
+    from theorex_lab.journal.places import Places, known_project, place_of
     from theorex_lab.journal.sqlite.opening import DATABASE_FILE
 
     project, _ = known_project(home, repository)

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 import os
 
-from theorex_lab.journal.places import BOUND, MERGED, Binding, Places, read_cache
+from theorex_lab.journal.places import (
+    BOUND,
+    MERGED,
+    Binding,
+    Places,
+    place_of,
+    status_of,
+)
 
 # what type checkers take for true; `typing` would cost every hook 7 ms
 TYPE_CHECKING = False
@@ -23,30 +30,6 @@ UNSEEN_DIGITS = "00000000"
 # repository that was moved from one that was made later and got the number of the old
 # one's folder.
 _WRITTEN_ONCE = "description"
-
-
-def place_of(repository: Repository) -> Binding:
-    """Return a place as the file system has it now, of no project."""
-    root, git = repository
-    if not git:
-        return Binding("", root, "")
-    status = _status(git)
-    if status is None:
-        return Binding("", root, git)
-    return Binding("", root, git, status.st_dev, status.st_ino)
-
-
-def known_project(home: str, repository: Repository) -> tuple[str, Places | None]:
-    """Return the project of a folder by the home's file alone, and what the file says.
-
-    Returns:
-        The project, '' where the file does not tell it; and the places, None where
-        there is no file.
-    """
-    places = read_cache(home)
-    if places is None:
-        return "", None
-    return places.project_at(place_of(repository)), places
 
 
 def project_in(journal: Journal, repository: Repository, *, bind: bool) -> str:
@@ -194,18 +177,10 @@ def _is_gone(before: Binding) -> bool:
 
 def _with_times(place: Binding) -> Binding:
     """Return the place with its folder's inode and the time of its repository."""
-    folder = _status(place.path)
+    folder = status_of(place.path)
     description = None
     if place.git:
-        description = _status(os.path.join(place.git, _WRITTEN_ONCE))
+        description = status_of(os.path.join(place.git, _WRITTEN_ONCE))
     born = None if description is None else description.st_mtime_ns
     inode = None if folder is None else folder.st_ino
     return Binding(*place[:3], place.device, place.inode, born, inode)
-
-
-def _status(path: str) -> os.stat_result | None:
-    """Return the status of a file; None where it cannot be looked at."""
-    try:
-        return os.stat(path)
-    except (OSError, ValueError):
-        return None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Self
 
+    from theorex_lab.core.project import Repository
     from theorex_lab.journal.event import Event
 
 BOUND = "project_bound"
@@ -280,3 +281,35 @@ def write_cache(home: str, places: Places) -> None:
     except OSError:
         if os.path.exists(draft):
             os.remove(draft)
+
+
+def place_of(repository: Repository) -> Binding:
+    """Return a place as the file system has it now, of no project."""
+    root, git = repository
+    if not git:
+        return Binding("", root, "")
+    status = status_of(git)
+    if status is None:
+        return Binding("", root, git)
+    return Binding("", root, git, status.st_dev, status.st_ino)
+
+
+def known_project(home: str, repository: Repository) -> tuple[str, Places | None]:
+    """Return the project of a folder by the home's file alone, and what the file says.
+
+    Returns:
+        The project, '' where the file does not tell it; and the places, None where
+        there is no file.
+    """
+    places = read_cache(home)
+    if places is None:
+        return "", None
+    return places.project_at(place_of(repository)), places
+
+
+def status_of(path: str) -> os.stat_result | None:
+    """Return the status of a file; None where it cannot be looked at."""
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):
+        return None
