@@ -98,7 +98,7 @@ def needed_next(
     >>> known = Candidates(
     ...     np.array([0.2, 0.9, 0.2]), zeros, zeros, np.arange(3), zeros + 10
     ... )
-    >>> asked = needed_next(known, np.array([0, 2]), filling.HEADING_TOKENS + 20)
+    >>> asked = needed_next(known, np.array([0, 2]), token_budget.HEADING_TOKENS + 20)
     >>> asked.ranks.tolist(), asked.inside.tolist(), asked.score()
     ([2, 3], [True, False], 0.5)
     """

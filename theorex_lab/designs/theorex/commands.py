@@ -211,7 +211,7 @@ def boot_aware(agent: str | None, model: str) -> None:
     models = [*BUDGETS, *theorex.home.settings.models]
     if model not in models:
         note(
-            f"no model {model!r} is models, so it gets the default's budget; the nearest"
+            f"no model {model!r} is known, so it gets the default's budget; the nearest"
             f" is {nearest(model, models)!r}"
         )
     emit({**asdict(context), "model": model}, context.text.rstrip("\n"))
