@@ -443,3 +443,13 @@ def test_braces_that_multiply_out_to_too_many_words_are_left_alone() -> None:
     steps = steps_of(command)
     assert sum(len(step.paths) for step in steps) <= 1
     assert steps_of("rm {a,b}.py") != steps
+
+
+def test_an_empty_folder_that_takes_the_name_of_a_file_is_a_folder() -> None:
+    commands = ["rm a.py", "mkdir -p new", "mv new a.py", "mv b.py a.py"]
+    moves = [
+        FileMoves(10 + number, 10 + number, steps_of(command))
+        for number, command in enumerate(commands)
+    ]
+    files = [FileSighting(1, 1, "a.py"), FileSighting(2, 2, "b.py")]
+    assert names_now(files, moves) == ["", "a.py/b.py"]

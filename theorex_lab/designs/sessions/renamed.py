@@ -155,6 +155,7 @@ class _Tree:
             for source in self._sources(step):
                 for name in self._names_in(source):
                     self.removed[name] += self._pop(name)
+                self._rename_made(source, None)
         elif step.verb == RESTORE:
             self._restore(step)
         elif step.verb == MOVE:
@@ -208,7 +209,8 @@ class _Tree:
             pattern = _compiled(name)
             names = (*self.rows, *self.folders)
             return [known_name for known_name in names if pattern.fullmatch(known_name)]
-        return [name] if name in self.rows or name in self.folders else []
+        is_there = name in self.rows or name in self.folders or name in self.made
+        return [name] if is_there else []
 
     def _make(self, step: FileStep) -> None:
         for path in step.paths:
@@ -240,11 +242,27 @@ class _Tree:
         for source in sources:
             target = self._target(step, source)
             names = names_in[source]
-            if names != [source]:  # a folder
-                self.made.discard(source)
+            is_folder = names != [source]
+            if is_folder:
+                self._rename_made(source, target)
             self._move_files(source, names, target)
-            if names != [source] and target is not None:
+            if is_folder and target is not None:
                 self.made.add(target)
+
+    def _rename_made(self, source: str, target: str | None) -> None:
+        """Give made folders below a source their names below the target; without one
+        they are gone.
+        """
+        start = f"{source}/"
+        inside = [
+            folder
+            for folder in self.made
+            if folder == source or folder.startswith(start)
+        ]
+        for folder in inside:
+            self.made.discard(folder)
+            if target is not None:
+                self.made.add(target + folder[len(source) :])
 
     def _move_files(
         self, source: str, names: Sequence[str], target: str | None
