@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from secret_lines import VENDORS, drawn, filled
 
+from theorex_lab.text.redact.masking import mask
 from theorex_lab.text.redact.preview import masked_start, preview
 
 LIMIT = 500
@@ -61,3 +62,8 @@ def test_what_is_not_kept_is_not_read(
     )
     masked_start("word " * (size // 5), LIMIT)
     assert sum(read) < 4_000
+
+
+def test_a_letter_that_only_case_folding_takes_for_base64_breaks_nothing() -> None:
+    text = "basic " + "ſ" * 60 + " and basic QUJD" + "ſ" * 20
+    assert mask(text) == text
