@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import schemathesis
 from faults import opened
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from schemathesis import GenerationMode, checks
 from schemathesis.specs.openapi import checks as of_openapi
 from test_rest import RIGHT, running
@@ -25,6 +26,7 @@ CHECKS = [
     of_openapi.negative_data_rejection,
     of_openapi.unsupported_method,
 ]
+_LONGEST_QUERY_BYTES = 60_000  # a head may have 64 KiB
 PLACES = [
     f"{route.method} {route.path}"
     for one in installed()
@@ -69,6 +71,10 @@ def test_the_document_holds(
     @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy(generation_mode=mode))
     def ask(case: Any) -> None:
+        # The server ends the connection at a longer head, and a client that still sends
+        # may then see a reset in the place of the answer.
+        query = urlencode(case.query or {}, doseq=True, errors="surrogatepass")
+        assume(len(query) < _LONGEST_QUERY_BYTES)
         case.call_and_validate(headers=RIGHT, checks=CHECKS)
 
     ask()

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Event, Lab, new_event
-from theorex_lab.app.cli.learn import _shown
+from theorex_lab.app.cli.learn import _review_lines
 from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import alive
@@ -448,7 +448,7 @@ def test_a_fix_from_a_weak_guess_says_so_and_a_surer_one_does_not(lab: Lab) -> N
     assert {
         each.detail["confidence"] for each in audit(lab.home) if each.kind == "review"
     } == set(kept.values())
-    (line,) = [line for line in _shown(list(found.values()), "") if weak in line]
+    (line,) = [line for line in _review_lines(list(found.values()), "") if weak in line]
     assert f"step 11 with confidence {LAST_CALL_SHARE:.2f}: Probably" in line
 
 
