@@ -9,10 +9,10 @@ import pytest
 
 from theorex_lab import InvalidInput
 from theorex_lab.core.project import (
-    _repository_root,
     check_project,
     checkout_root,
     project_of,
+    repository_of,
 )
 
 
@@ -40,7 +40,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def test_a_folder_below_a_git_root_belongs_to_it(shop: Path) -> None:
-    assert _repository_root(checkout_root(str(shop / "src" / "deep"))) == str(shop)
+    assert repository_of(checkout_root(str(shop / "src" / "deep"))).root == str(shop)
     assert project_of(str(shop / "src" / "gone")) == project_of(str(shop))
     assert project_of(str(shop)).startswith("shop-")
 
@@ -54,7 +54,7 @@ def test_a_submodule_is_a_project_of_its_own(shop: Path) -> None:
     part = shop / "part"
     part.mkdir()
     (part / ".git").write_text("gitdir: ../.git/modules/part\n")
-    assert _repository_root(checkout_root(str(part))) == str(part)
+    assert repository_of(checkout_root(str(part))).root == str(part)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_broken_git_file_marks_a_root_all_the_same(
     tmp_path: Path, content: bytes
 ) -> None:
     (tmp_path / ".git").write_bytes(content)
-    assert _repository_root(checkout_root(str(tmp_path))) == str(tmp_path.resolve())
+    assert repository_of(checkout_root(str(tmp_path))).root == str(tmp_path.resolve())
 
 
 def test_a_folder_without_git_is_its_own_project_and_a_link_leads_to_it(

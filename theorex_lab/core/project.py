@@ -111,7 +111,9 @@ def repository_of(checkout: str) -> Repository:
     except (OSError, ValueError):
         return Repository(checkout, "")
     if stat.S_ISDIR(mode):
-        return Repository(checkout, entry if _has_head(entry) else "")
+        if not _has_head(entry):
+            return Repository(checkout, "")
+        return Repository(checkout, entry)
     return _proved(checkout, entry)
 
 
@@ -154,11 +156,12 @@ def name_of(root: str) -> str:
     >>> name_of("/srv/shop.git"), name_of("D:\\shop"), name_of("/")
     ('shop', 'shop', 'root')
     """
-    path = root.replace("\\", "/") if not os.path.isabs(root) else root
+    path = root
+    if not os.path.isabs(root):  # of Windows
+        path = root.replace("\\", "/")
     last = os.path.basename(path.rstrip("/")).removesuffix(_GIT)
-    return (
-        re.sub(r"[^A-Za-z0-9._-]+", "-", last)[:_NAME_CHARACTERS].strip("-") or "root"
-    )
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", last)[:_NAME_CHARACTERS]
+    return name.strip("-") or "root"
 
 
 def check_project(project: str) -> str:
@@ -171,10 +174,6 @@ def check_project(project: str) -> str:
         "project",
         "up to 64 of A-Z a-z 0-9 . _ -, or a folder",
     )
-
-
-def _repository_root(checkout: str) -> str:
-    return repository_of(checkout).root
 
 
 def _windows_path(folder: str) -> str:

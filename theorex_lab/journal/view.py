@@ -310,9 +310,9 @@ def _folded_apart(
             except BAD_BODY_ERRORS as error:
                 if event.kind in FIELDS:
                     raise
-                told = f"{type(error).__name__}: {error}"
+                problem = f"{type(error).__name__}: {error}"
                 passed_over[event.seq] = (
-                    f"the view {view.name} cannot take it in: {told:.100}"
+                    f"the view {view.name} cannot take it in: {problem:.100}"
                 )
                 break
             view.seq = event.seq
@@ -429,17 +429,17 @@ def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
     cannot be read.
     """
     with views.reading(_set_aside_view(tuple(sorted(VERSIONS)))) as view:
-        found = {bad.seq: bad for bad in view.told()}
+        bad_by_seq = {bad.seq: bad for bad in view.told()}
     for kind in kinds:
         if all(name in FIELDS for name in kind.kinds):
             continue
         with views.reading(kind) as folded:
             passed_over = folded.passed_over
         for event in views.journal.read(seqs=sorted(passed_over)):
-            found[event.seq] = _bad_event(
+            bad_by_seq[event.seq] = _bad_event(
                 event.seq, event.id, event.kind, passed_over[event.seq]
             )
-    return [found[seq] for seq in sorted(found)]
+    return [bad_by_seq[seq] for seq in sorted(bad_by_seq)]
 
 
 @dataclass(frozen=True)

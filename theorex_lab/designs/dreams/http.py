@@ -1,6 +1,6 @@
 """Serve dreams over HTTP: the endpoints of Evolving Memory, with its bodies.
 
-http.json has their places.
+http.json has the schema of each answer.
 """
 
 # No `from __future__ import annotations`: what serves these functions reads their
@@ -192,7 +192,26 @@ def _nodes(dreams: Dreams, node_id: str) -> dict[str, dict[str, Any]]:
     return nodes
 
 
+_ROUTES = (
+    ("GET", "/stats", stats),
+    ("GET", "/domains", domains),
+    ("GET", "/isa/version", isa_version),
+    ("POST", "/traces", add_trace),
+    ("POST", "/dream/run", dream),
+    ("POST", "/domains/{domain}/dream", dream),
+    ("GET", "/query", query),
+    ("POST", "/route", answering),
+    ("GET", "/nodes/{node_id}", node),
+    ("GET", "/nodes/{node_id}/children", children),
+    ("GET", "/nodes/{node_id}/traverse", traverse),
+    ("WS", "/ws/dream", dream),
+)
+
+
 def routes() -> list[Route]:
     """Return the routes that dreams bring."""
-    table = json.loads(Path(__file__).with_name("http.json").read_bytes())
-    return [Route(**{**row, "run": globals()[row["run"]]}) for row in table]
+    answers = json.loads(Path(__file__).with_name("http.json").read_bytes())
+    return [
+        Route(method, path, run, answers[f"{method} {path}"])
+        for method, path, run in _ROUTES
+    ]
