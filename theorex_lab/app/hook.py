@@ -438,8 +438,9 @@ def _note_start(
     tokens: int,
     folder: WorkingFolder,
 ) -> str:
-    """Note what a session starts with. Its prompts may be given again what was given
-    before, unless it is resumed.
+    """Note what a session starts with.
+
+    Its prompts may be given again what was given before, unless it is resumed.
     """
     from theorex_lab.core.ids import session_of
 

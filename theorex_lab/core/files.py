@@ -1,5 +1,6 @@
-"""Files that a crash cannot tear, and locks that the system gives back. Standard
-library only.
+"""Files that a crash cannot tear, and locks that the system gives back.
+
+Standard library only.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ def open_private(path: str, flags: int) -> int:
 
 
 def make_file(path: str) -> None:
-    """Make an empty file that only its owner may read. Raises OSError, also where it is
-    there.
+    """Make an empty file that only its owner may read.
+
+    Raises OSError, also where it is there.
     """
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
 

@@ -1,5 +1,6 @@
-"""Which project a folder belongs to, by what the file system says of it. Standard
-library only; paths are texts.
+"""Which project a folder belongs to, by what the file system says of it.
+
+Standard library only; paths are texts.
 
 A folder belongs to the nearest repository at or above it. What lies in a folder may
 come from anybody, so a `.git` that leads to another place joins nothing unless that

@@ -1,5 +1,6 @@
-"""What a reviewer's sentence may hold: its own words. Addresses, commands and quotes of
-the run stay out of the memory.
+"""What a reviewer's sentence may hold: its own words.
+
+Addresses, commands and quotes of the run stay out of the memory.
 """
 
 import re

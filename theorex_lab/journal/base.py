@@ -47,8 +47,9 @@ class Journal(ABC):
 
     @abstractmethod
     def exclusive(self) -> AbstractContextManager[Callable[[Event], int]]:
-        """What is read in here stays so until the end: others wait to write. Yields
-        what appends an event, of any date.
+        """What is read in here stays so until the end: others wait to write.
+
+        Yields what appends an event, of any date.
 
         For decisions that rest on all that was written before them, and are made within
         a second. Raises as `append`.

@@ -344,8 +344,9 @@ def new_event(
 
 
 def encode(value: object) -> str:
-    """Compact JSON in UTF-8 text. Raises InvalidInput for what JSON or UTF-8 cannot
-    hold (NaN, lone surrogates).
+    """Compact JSON in UTF-8 text.
+
+    Raises InvalidInput for what JSON or UTF-8 cannot hold (NaN, lone surrogates).
     """
     try:
         text = json.dumps(

@@ -27,8 +27,9 @@ class Segments:
         self._held: dict[str, dict[str, Body]] = {}
 
     def body(self, segment: str, event_id: str) -> Body | None:
-        """The event's body, or None where the segment lacks it. Raises CorruptJournal
-        for a segment gone or damaged.
+        """The event's body, or None where the segment lacks it.
+
+        Raises CorruptJournal for a segment gone or damaged.
         """
         held = self._held.get(segment)
         if held is None or event_id not in held:
@@ -68,8 +69,9 @@ def write_segment(path: Path, events: Iterable[Event]) -> None:
 
 
 def read_segment(path: Path) -> Iterator[Event]:
-    """The events of a segment, in journal order. Raises CorruptJournal for a file that
-    is gone or damaged.
+    """The events of a segment, in journal order.
+
+    Raises CorruptJournal for a file that is gone or damaged.
     """
     try:
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
@@ -81,8 +83,9 @@ def read_segment(path: Path) -> Iterator[Event]:
 
 
 def body_hashes(path: Path) -> dict[str, str]:
-    """The `body_hash` of each event of a segment, by its id. Raises CorruptJournal as
-    `read_segment`.
+    """The `body_hash` of each event of a segment, by its id.
+
+    Raises CorruptJournal as `read_segment`.
     """
     return {event.id: body_hash(event.body) for event in read_segment(path)}
 

@@ -1,5 +1,6 @@
-"""Snapshots: a view's columns as .npy files beside a manifest. A cache; the journal
-alone is the truth.
+"""Snapshots: a view's columns as .npy files beside a manifest.
+
+A cache; the journal alone is the truth.
 """
 
 import json

@@ -133,8 +133,9 @@ class Views:
         return self._write(view, always=True)
 
     def remove_reached(self) -> None:
-        """Remove every snapshot that holds what was erased. Raises StorageError where
-        that fails.
+        """Remove every snapshot that holds what was erased.
+
+        Raises StorageError where that fails.
         """
         erasures = Erasures.after(self.journal, 0)
         for folder in sorted(self.folder.glob("*/")):

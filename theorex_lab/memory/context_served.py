@@ -1,5 +1,6 @@
-"""What of the memory was given to an agent, as an event. Standard library only: the
-hook says it too.
+"""What of the memory was given to an agent, as an event.
+
+Standard library only: the hook says it too.
 """
 
 import json
@@ -23,8 +24,9 @@ def recalled_event(
     at: int,
     **by: str,
 ) -> Event:
-    """Return an event `recalled`: what was given to an agent. It counts nowhere as a
-    mention.
+    """Return an event `recalled`: what was given to an agent.
+
+    It counts nowhere as a mention.
 
     Args:
         how: By which door, as "session_start".

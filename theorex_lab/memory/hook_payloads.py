@@ -1,5 +1,6 @@
-"""Make the body of a raw event of what an agent's hook event says. Standard library
-only: each tool call waits for it.
+"""Make the body of a raw event of what an agent's hook event says.
+
+Standard library only: each tool call waits for it.
 
 The events are those of Claude Code's public hook reference
 (https://code.claude.com/docs/en/hooks): PostToolUse "runs immediately after a tool

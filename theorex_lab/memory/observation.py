@@ -214,8 +214,9 @@ def observed(
 def write_all(
     home: Home, entries: Sequence[ObservationEntry], *, imported: bool = False
 ) -> list[WrittenObservation]:
-    """Write many texts in one transaction: all or none. They are on disk when this
-    returns.
+    """Write many texts in one transaction: all or none.
+
+    They are on disk when this returns.
 
     Args:
         home: The home.

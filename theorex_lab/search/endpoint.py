@@ -79,8 +79,7 @@ def is_loopback(host: str) -> bool:
 
 
 def masked_url(url: str) -> str:
-    """Return a refused address as errors may show it: without user, password and
-    query.
+    """Return a refused address as errors may show it: without user, password and query.
 
     >>> masked_url("http://user:secret@host:80/v1?key=1")
     'http://***@host:80/v1?***'

@@ -392,8 +392,9 @@ def _parts(path: Path, record: np.dtype[Any]) -> Iterator[_Records]:
 
 
 def _dimensions(path: Path) -> int:
-    """Of the vectors in a cache's file, whose name ends with it. Raises StorageError
-    for a file of another name.
+    """Of the vectors in a cache's file, whose name ends with it.
+
+    Raises StorageError for a file of another name.
     """
     number = path.stem.rpartition("-")[2]
     if not number.isdecimal() or not int(number):

@@ -220,8 +220,9 @@ class Lab:
         return other
 
     def agent(self, name: str) -> Agent:
-        """Return an agent of this home. Raises InvalidInput for a name outside the
-        rule.
+        """Return an agent of this home.
+
+        Raises InvalidInput for a name outside the rule.
         """
         return Agent(self, check_agent(name))
 
@@ -292,8 +293,9 @@ class Lab:
         imported: bool = False,
         keep_secrets: bool = False,
     ) -> list[WrittenObservation]:
-        """Write many texts in one transaction: all or none. `imported` allows dates
-        ahead of the clock.
+        """Write many texts in one transaction: all or none.
+
+        `imported` allows dates ahead of the clock.
 
         What looks like a secret is masked, unless `keep_secrets` is given.
         """
@@ -340,8 +342,10 @@ class Lab:
         return boot_context(self.home, tokens=tokens, query=query)
 
     def pin(self, item: str) -> str:
-        """Let an item come back first. Takes its id, or the beginning that it alone
-        has; returns the id. Raises as `find_item`.
+        """Let an item come back first.
+
+        Takes its id, or the beginning that it alone has; returns the id. Raises as
+        `find_item`.
         """
         return self._mark("pinned", item)
 
@@ -354,8 +358,9 @@ class Lab:
         return self._mark("dismissed", item, undo=undo)
 
     def correct(self, item: str, text: str = "", *, undo: bool = False) -> str:
-        """Put a text in the place of an item's own; as `pin`. Raises InvalidInput for a
-        blank text.
+        """Put a text in the place of an item's own; as `pin`.
+
+        Raises InvalidInput for a blank text.
         """
         return self._mark("corrected", item, text=text, undo=undo)
 
@@ -440,8 +445,9 @@ class Lab:
         return trace_stats(self.views, agent=agent)
 
     def trace(self, trace_id: str) -> Trace:
-        """Return one call of a model, step by step. Raises InvalidInput for an unknown
-        id, naming the nearest.
+        """Return one call of a model, step by step.
+
+        Raises InvalidInput for an unknown id, naming the nearest.
         """
         from theorex_lab.dispatch.traces import trace
 
@@ -762,8 +768,9 @@ class Agent:
         at: str | datetime | None = None,
         keep_secrets: bool = False,
     ) -> WrittenObservation:
-        """Write a text; it is on disk when this returns. Returns its event id and the
-        concepts found in it.
+        """Write a text; it is on disk when this returns.
+
+        Returns its event id and the concepts found in it.
 
         `source` (user, agent, model, tool, import) says how far the text is trusted;
         `at` when it happened, by default now. What looks like a secret is masked,

@@ -49,8 +49,9 @@ _TURN = re.compile(
 
 
 def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
-    """Ids of the concepts that the text mentions to refuse them. Takes time linear in
-    the text.
+    """Ids of the concepts that the text mentions to refuse them.
+
+    Takes time linear in the text.
 
     >>> from theorex_lab.text.extract import extract
     >>> text = "Do not use run_curl_now; the parser_cache is warm"

@@ -1,5 +1,6 @@
-"""The `theorex` command. A command's module is imported when the command is called:
-agents start it often.
+"""The `theorex` command.
+
+A command's module is imported when the command is called: agents start it often.
 """
 
 from __future__ import annotations

@@ -151,8 +151,9 @@ def _retrieval(
 
 
 def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
-    """See `score_fact_updates`; `path` says which of the set's, or another log. Raises
-    InvalidInput for another set.
+    """See `score_fact_updates`; `path` says which of the set's, or another log.
+
+    Raises InvalidInput for another set.
     """
     from theorex_lab.eval.metrics.labelled import score_fact_updates
 
@@ -177,8 +178,9 @@ def _signals(dataset: str | None, seed: int, **_: Any) -> Report:
 
 
 def _pairs(part: str, dataset: str | None, seed: int, **_: Any) -> Report:
-    """See `score_duplicates` or `score_contradictions`, as `part` says. Raises
-    InvalidInput for another set.
+    """See `score_duplicates` or `score_contradictions`, as `part` says.
+
+    Raises InvalidInput for another set.
     """
     from theorex_lab.eval.metrics import labelled
 

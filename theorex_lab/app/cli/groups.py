@@ -210,8 +210,9 @@ _KEYS = "\n\nJSON: "
 
 @command("commands")
 def commands() -> None:
-    """Without a group's name each works too, under its flat name. Settings are listed
-    by `theorex config`.
+    """Without a group's name each works too, under its flat name.
+
+    Settings are listed by `theorex config`.
 
     Each takes --json, --home and --now, before its name or after it. Exit code 0 is ok,
     1 failed, 2 wrong usage. What gives memory back gives that of this folder's project

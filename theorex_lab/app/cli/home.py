@@ -47,8 +47,10 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 @command("verify")
 @tends_project
 def verify() -> None:
-    """Exit code 1 where anything is wrong. An event whose body is not what its kind
-    says is set aside: nothing is read from it, and `theorex erase ID` erases it.
+    """Exit code 1 where anything is wrong.
+
+    An event whose body is not what its kind says is set aside: nothing is read from it,
+    and `theorex erase ID` erases it.
 
     JSON: {ok, events, views, kinds, bad_events: [{seq, id, kind, why, do}], vectors}
     """
@@ -77,6 +79,7 @@ def verify() -> None:
 @click.option("--replace", is_flag=True, help="Replace FILE where it is there.")
 def backup(file: Path, replace: bool) -> None:
     """Journal, archived segments and settings, read again before the file counts.
+
     `theorex restore FILE` puts it back.
 
     Events that were set aside are copied as they are, and counted as `bad_events`.
@@ -98,8 +101,9 @@ def backup(file: Path, replace: bool) -> None:
 @command("restore")
 @click.argument("file", metavar="FILE", type=_PATH)
 def restore(file: Path) -> None:
-    """Every event of FILE is checked first. What was in the home is not deleted: it is
-    set aside in a folder of it.
+    """Every event of FILE is checked first.
+
+    What was in the home is not deleted: it is set aside in a folder of it.
 
     Processes that have the home open must open it again; they are told so when they
     write.
@@ -121,8 +125,9 @@ def restore(file: Path) -> None:
 
 @command("salvage")
 def salvage() -> None:
-    """Where the home is sound, nothing is changed. Lost events are listed, here and in
-    the journal.
+    """Where the home is sound, nothing is changed.
+
+    Lost events are listed, here and in the journal.
 
     The damaged files, snapshots and vectors are set aside in a folder of the home, and
     not deleted.
@@ -179,8 +184,9 @@ def _render_context() -> None:
 def erase(
     ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: bool
 ) -> None:
-    """By event id, agent or text; with --project what all that is given applies to. It
-    follows lineage to what was derived, and cannot be undone.
+    """By event id, agent or text; with --project what all that is given applies to.
+
+    It follows lineage to what was derived, and cannot be undone.
 
     JSON: {erased, selected}
     """
@@ -290,6 +296,7 @@ def import_(
     **of: Any,
 ) -> None:
     """A folder that was exported, or one file of it; the original system's files too.
+
     Importing twice imports once. The folders of facts (life, ops, the days in memory),
     MEMORY.md and SOUL.md are only written, and not taken in.
 
@@ -404,8 +411,9 @@ def _import_transcripts(path: Path, *, strict: bool, **options: Any) -> None:
     help="A day, or a time with its offset; older events move.",
 )
 def archive(before: str) -> None:
-    """Only what was flushed, or is of ended sessions. Search, verify and replay read it
-    as before.
+    """Only what was flushed, or is of ended sessions.
+
+    Search, verify and replay read it as before.
 
     JSON: {events, segments}
     """

@@ -340,8 +340,9 @@ def _ours(settings: dict[str, Any], event: str) -> list[str]:
 
 
 def installed_commands(file: str) -> dict[str, list[str]]:
-    """Return our commands in a settings file, by event. Raises InvalidInput for a file
-    of another form, StorageError.
+    """Return our commands in a settings file, by event.
+
+    Raises InvalidInput for a file of another form, StorageError.
     """
     settings = _settings(_read(Path(file).expanduser()))
     return {event: _ours(settings, event) for event in EVENTS}

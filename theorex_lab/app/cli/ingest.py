@@ -185,8 +185,9 @@ def ingest_video() -> None:
 @click.option("--next", help="What comes next.")
 @keeps_secrets
 def session_summary(agent: str | None, session: str, **texts: str | None) -> None:
-    """At least one of the four; all in one transaction. The next context shows them as
-    the last session's summary.
+    """At least one of the four; all in one transaction.
+
+    The next context shows them as the last session's summary.
 
     JSON: {event_ids}
     """

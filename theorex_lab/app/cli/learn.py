@@ -194,8 +194,9 @@ def _outcome_report(
 @ANY_AGENT
 @click.option("--pending", is_flag=True, help="The outcomes that no judge has scored.")
 def judge(agent: str | None, pending: bool) -> None:
-    """The models of the setting reviewers are asked in their order. What they do not
-    answer usably stays pending.
+    """The models of the setting reviewers are asked in their order.
+
+    What they do not answer usably stays pending.
 
     JSON: {judged: [{outcome_id, judge_score, score}], pending, problems}
     """
@@ -404,8 +405,9 @@ def policy_list() -> None:
 @command("policy-rollback")
 @click.argument("number", type=int, metavar="N")
 def policy_rollback(number: int) -> None:
-    """Settings that do not belong to a policy stay as they are. What was in force is
-    kept, so that this can be undone.
+    """Settings that do not belong to a policy stay as they are.
+
+    What was in force is kept, so that this can be undone.
 
     JSON: {number, at, settings, metrics, reason, parent, …}
     """
@@ -529,11 +531,12 @@ def _named(agent: str | None) -> str | None:
 @REVIEWER
 @click.option("--again", is_flag=True, help="Also those that were reviewed before.")
 def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
-    """A failure waits where its score is at most reviewThreshold. Its fix is written as
-    a trace_fix; where a review fails, nothing is, and the failure waits for another
-    reviewer (--again: for the same too). A model that is silent twice in a row is asked
-    no more in that run. The confidence of rules is how often such a step was the right
-    one where that was measured; a model's is not known.
+    """A failure waits where its score is at most reviewThreshold.
+
+    Its fix is written as a trace_fix; where a review fails, nothing is, and the failure
+    waits for another reviewer (--again: for the same too). A model that is silent twice
+    in a row is asked no more in that run. The confidence of rules is how often such a
+    step was the right one where that was measured; a model's is not known.
 
     JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step,
     failure_class, written_to_axon, model_used, problem, observation_id, confidence}],

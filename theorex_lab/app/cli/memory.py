@@ -198,8 +198,9 @@ def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
 @tends_project
 @ANY_AGENT
 def status(agent: str | None) -> None:
-    """Tiers are those of now; a scan writes them down. Events that were set aside are
-    listed with the command that erases each.
+    """Tiers are those of now; a scan writes them down.
+
+    Events that were set aside are listed with the command that erases each.
 
     JSON: {home, project, events, facts, dreams, causal, research, concepts,
     observations, agents: [{agent, concepts, tiers, top}], decay_law, bad_events: [{seq,
@@ -236,8 +237,9 @@ def status(agent: str | None) -> None:
     "--output", metavar="F", help="The file; default SHARED_CONTEXT.md in the home."
 )
 def boot_inject(output: str | None) -> None:
-    """The file is replaced as a whole. A project's context is also kept in the home's
-    folder contexts, for its sessions.
+    """The file is replaced as a whole.
+
+    A project's context is also kept in the home's folder contexts, for its sessions.
 
     JSON: {path, concepts, fixes, agents, tokens}
     """
@@ -263,8 +265,9 @@ def boot_inject(output: str | None) -> None:
     "--limit", type=click.IntRange(min=0), help="At most so many; default: all."
 )
 def embed(limit: int | None) -> None:
-    """The newest come first. The night does it too; a search makes a vector of its
-    query alone.
+    """The newest come first.
+
+    The night does it too; a search makes a vector of its query alone.
 
     JSON: {embedded, covered, queued, note}
     """
@@ -392,8 +395,9 @@ def dismiss(item: str, undo: bool) -> None:
 @click.argument("text", nargs=-1)
 @click.option("--undo", is_flag=True, help="Take the correction back.")
 def correct(item: str, text: tuple[str, ...], undo: bool) -> None:
-    """The new text stands under the item's id, as the word of the user. Several words
-    are one text.
+    """The new text stands under the item's id, as the word of the user.
+
+    Several words are one text.
 
     JSON: {item}
     """

@@ -22,9 +22,11 @@ _MOST_ROOTS = 100
 
 @command("projects")
 def projects() -> None:
-    """A project keeps its id where its folder is moved. Where a repository was copied
-    over from another disk, or was moved before the memory knew where it was, it has
-    another id: `theorex projects merge OLD NEW` makes the two one.
+    """A project keeps its id where its folder is moved.
+
+    Where a repository was copied over from another disk, or was moved before the memory
+    knew where it was, it has another id: `theorex projects merge OLD NEW` makes the two
+    one.
 
     JSON: {projects: [{project, name, paths, events, last_at, merged}], hints: [{old,
     new, do}]}
@@ -46,9 +48,10 @@ def projects() -> None:
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 def projects_merge(old: str, new: str) -> None:
-    """All that was and will be captured in OLD is found as NEW's from then on. OLD and
-    NEW are ids, or names or folders that one project alone has. Nothing takes a merge
-    back; `theorex backup FILE` before it keeps both apart.
+    """All that was and will be captured in OLD is found as NEW's from then on.
+
+    OLD and NEW are ids, or names or folders that one project alone has. Nothing takes a
+    merge back; `theorex backup FILE` before it keeps both apart.
 
     JSON: {project, from, events}
     """

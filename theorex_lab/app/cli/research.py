@@ -214,9 +214,10 @@ def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> N
 def lab(
     port: int | None, no_browser: bool, folder: str | None, more: tuple[str, ...]
 ) -> None:
-    """Runs until you stop it with Ctrl-C. The address that is printed holds a token
-    made for this run. Told to end, by `kill` or a terminal that closes, its kernels end
-    with it.
+    """Runs until you stop it with Ctrl-C.
+
+    The address that is printed holds a token made for this run. Told to end, by `kill`
+    or a terminal that closes, its kernels end with it.
 
     What stands after -- goes to the server as it is, for instance: theorex lab --
     --allow-root; a path in it is a whole one, since the server does not run in your

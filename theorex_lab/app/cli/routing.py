@@ -263,9 +263,10 @@ _CONTEXT = (
 @click.argument("task", nargs=-1, required=True)
 @keeps_secrets
 def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
-    """Several words are one task. Exit code 1 where no model answered; 0 where one did,
-    and where none was called since too little of the context is in use (then trace_id
-    is null).
+    """Several words are one task.
+
+    Exit code 1 where no model answered; 0 where one did, and where none was called
+    since too little of the context is in use (then trace_id is null).
 
     JSON: {task_id, model_used, success, trace_id, latency_ms, response,
     written_to_axon}, and error where there is one
@@ -352,8 +353,9 @@ def _line(task: Task) -> str:
 def a2a_send(
     sender: str | None, to: str, task_type: str, payload: tuple[str, ...]
 ) -> None:
-    """PAYLOAD is JSON, or else a text; several words are one text. One that begins with
-    a dash goes after `--`.
+    """PAYLOAD is JSON, or else a text; several words are one text.
+
+    One that begins with a dash goes after `--`.
 
     JSON: {task_id}
     """
@@ -385,8 +387,9 @@ def a2a_tasks(agent: str | None, state: str | None) -> None:
     "--lease", type=LEASE_SECONDS, metavar="SECONDS", help="Default taskLeaseSeconds."
 )
 def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> None:
-    """When the lease is over the task may be claimed again. Workers at one time need
-    names of their own.
+    """When the lease is over the task may be claimed again.
+
+    Workers at one time need names of their own.
 
     JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}; task
     is null where none waits
@@ -406,8 +409,9 @@ def a2a_claim(agent: str | None, worker: str | None, lease: float | None) -> Non
 @click.argument("result", nargs=-1)
 @keeps_secrets
 def a2a_complete(task_id: str, result: tuple[str, ...], worker: str | None) -> None:
-    """RESULT is JSON, or else a text. Accepted from the worker who claimed it, unless
-    another has claimed it since.
+    """RESULT is JSON, or else a text.
+
+    Accepted from the worker who claimed it, unless another has claimed it since.
 
     JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}
     """

@@ -62,8 +62,9 @@ def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     help="Speak over standard input and output instead of HTTP.",
 )
 def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
-    """Runs until it is stopped; what is under way then is answered first. Over HTTP
-    every request needs the token, which is made at the first start.
+    """Runs until it is stopped; what is under way then is answered first.
+
+    Over HTTP every request needs the token, which is made at the first start.
 
     The tools are status, search, write, promote, boot-inject and those of designs. Over
     HTTP all projects are open unless --project or a call names one. What an agent

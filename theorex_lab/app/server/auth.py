@@ -234,8 +234,9 @@ def check_bearer(header: str, token: str) -> None:
 async def read_body(
     headers: Headers, receive: Receive, limit: int, *, optional: bool = False
 ) -> bytes:
-    """Return the JSON of a request of at most `limit` bytes. `optional`: there need not
-    be any, and then no Content-Type.
+    """Return the JSON of a request of at most `limit` bytes.
+
+    `optional`: there need not be any, and then no Content-Type.
     """
     is_json = (
         headers.get("content-type", "").partition(";")[0].strip().lower()

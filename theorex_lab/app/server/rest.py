@@ -126,8 +126,9 @@ class _Endpoint:
         )
 
     async def talk(self, socket: websockets.WebSocket) -> None:
-        """Take one message, the body; send what is told meanwhile, then the answer. A
-        client that leaves stops nothing.
+        """Take one message, the body; send what is told meanwhile, then the answer.
+
+        A client that leaves stops nothing.
         """
         await socket.accept(
             "bearer" if "bearer" in socket.scope["subprotocols"] else None

@@ -222,8 +222,9 @@ def causal_genes(signals: tuple[str, ...]) -> None:
 def causal_advice(
     signals: tuple[str, ...], genes: tuple[str, ...], drift: bool, cheapest: bool | None
 ) -> None:
-    """By what came of each gene under these signals and signals alike. Without evidence
-    no gene is preferred.
+    """By what came of each gene under these signals and signals alike.
+
+    Without evidence no gene is preferred.
 
     JSON: {signal_key, preferred_gene_id, banned_gene_ids, scores, explanation}
     """

@@ -175,8 +175,9 @@ class Matcher:
 
 
 def _steps(regex: str, flags: str, characters: int) -> float:
-    """How many steps a search of a text may take at the worst. Raises InvalidInput for
-    what is not tried at all.
+    """How many steps a search of a text may take at the worst.
+
+    Raises InvalidInput for what is not tried at all.
     """
     if (
         len(regex) > _PATTERN_CHARACTERS

@@ -35,9 +35,10 @@ _DOMAIN = click.option("--domain", metavar="D", help="Only of this domain.")
     help="Trajectories at most; default maxTracesPerCycle.",
 )
 def dream_run(domain: str | None, limit: int | None) -> None:
-    """One cycle: curate, make strategies, merge and link them, tell them shorter. What
-    a silent model or the gate holds back waits on. Where a night or a dream is under
-    way, nothing is done.
+    """One cycle: curate, make strategies, merge and link them, tell them shorter.
+
+    What a silent model or the gate holds back waits on. Where a night or a dream is
+    under way, nothing is done.
 
     JSON: {ran, journal_id, traces_processed, nodes_created, nodes_merged,
     edges_created, constraints_extracted, phase_log, …}
@@ -68,8 +69,9 @@ def _tell(event: dict[str, Any]) -> None:
 @_DOMAIN
 @click.argument("query")
 def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
-    """The strategy that answers a task with its steps, or why there is none. What tools
-    answered is told as data.
+    """The strategy that answers a task with its steps, or why there is none.
+
+    What tools answered is told as data.
 
     JSON: {path, reasoning, confidence, similarity, entry_point: {node_id, goal,
     summary, …, steps, negative_constraints}}

@@ -161,8 +161,9 @@ def _listed(home: Home, listed: list[Note]) -> Output:
 
 
 def _review(home: Home, note_id: str, verdict: str, **values: Any) -> Output:
-    """promote: it becomes a fact of --entity. resolve, archive: it is done with. Of a
-    tension: accept, the newest fact stands in the place of the others; reject, all
+    """promote: it becomes a fact of --entity. resolve, archive: it is done with.
+
+    Of a tension: accept, the newest fact stands in the place of the others; reject, all
     stay. undo takes the last verdict back.
 
     JSON: {id, status, fact, …}
@@ -173,8 +174,9 @@ def _review(home: Home, note_id: str, verdict: str, **values: Any) -> Output:
 
 
 def _validate(home: Home) -> Output:
-    """That the chains of the facts are complete and without a circle. Exit code 1 where
-    something is wrong.
+    """That the chains of the facts are complete and without a circle.
+
+    Exit code 1 where something is wrong.
 
     JSON: {facts, problems}
     """

@@ -45,8 +45,9 @@ def _remember(
     session: str,
     agent: str,
 ) -> Output:
-    """VALUE is JSON, or else a text. What was under the key before is replaced; it
-    stays in the journal.
+    """VALUE is JSON, or else a text.
+
+    What was under the key before is replaced; it stays in the journal.
 
     JSON: {record_id, key}
     """
@@ -192,6 +193,7 @@ def _related(home: Home, name: str, depth: int) -> Output:
 
 def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
     """PATH is a LaTeX blueprint, a Metamath file, or a folder of equational theories.
+
     Importing twice imports once.
 
     JSON: {theorems, links, known, conflicts, unresolved, problems}
@@ -326,8 +328,9 @@ def _inject(
     session: str,
     agent: str,
 ) -> Output:
-    """Whole insights, in <memories>; with words those that fit them. That they were
-    given is noted.
+    """Whole insights, in <memories>; with words those that fit them.
+
+    That they were given is noted.
 
     JSON: {text, tokens}
     """
@@ -453,8 +456,9 @@ def _export(home: Home, folder: Path, replace: bool) -> Output:
 
 
 def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) -> Output:
-    """A folder like ~/.eurekaclaw, or one of its files. Importing twice imports once;
-    what is damaged is named.
+    """A folder like ~/.eurekaclaw, or one of its files.
+
+    Importing twice imports once; what is damaged is named.
 
     Exit code 1 where nothing could be taken in.
 

@@ -150,8 +150,9 @@ def promote(agent: str | None, force: tuple[int, ...]) -> None:
 @LIMIT
 @click.argument("query", nargs=-1)
 def query_shared(query: tuple[str, ...], limit: int) -> None:
-    """Counts are the sum of what the agents counted themselves. Without a query the
-    best of all are listed.
+    """Counts are the sum of what the agents counted themselves.
+
+    Without a query the best of all are listed.
 
     JSON: {hits: [{text, count, agent, tier}]}
     """
@@ -220,8 +221,9 @@ def boot_aware(agent: str | None, model: str) -> None:
 @command("confirm")
 @click.argument("observation_id", metavar="ID")
 def confirm(observation_id: str) -> None:
-    """ID is what the context shows of it, or whole. From the next context on it stands
-    among the known fixes.
+    """ID is what the context shows of it, or whole.
+
+    From the next context on it stands among the known fixes.
 
     JSON: {observation_id, text}
     """

@@ -13,8 +13,9 @@ from theorex_lab.memory.contract import DesignApi, on_home
 
 
 class Theorex(DesignApi):
-    """Theorex in one home. Raises InvalidInput wherever an agent's or a session's name
-    is outside the rule.
+    """Theorex in one home.
+
+    Raises InvalidInput wherever an agent's or a session's name is outside the rule.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:

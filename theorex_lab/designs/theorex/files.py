@@ -358,8 +358,9 @@ def short_term_records(
 def observation_records(
     memory: ExportSource, only: str | None = None
 ) -> Iterator[FlatRecord]:
-    """Yield whole sentences, of one type or of all, in journal order. `faded` are those
-    of its concepts that were pruned.
+    """Yield whole sentences, of one type or of all, in journal order.
+
+    `faded` are those of its concepts that were pruned.
     """
     names = set(memory.agents)
     faded = _faded_concepts(memory.axon)

@@ -260,8 +260,10 @@ def observation_events(
     importing: ImportOptions,
     problems: list[str],
 ) -> Read:
-    """Yield whole sentences. Those of `axon_owners`, agents whose axon was imported
-    too, are not counted a second time.
+    """Yield whole sentences.
+
+    Those of `axon_owners`, agents whose axon was imported too, are not counted a second
+    time.
     """
     observations = each_noted(problems, lines, _observation, axon_owners, importing)
     for number, event in observations:
@@ -271,8 +273,9 @@ def observation_events(
 def short_term_events(
     lines: Lines, importing: ImportOptions, problems: list[str]
 ) -> Read:
-    """Yield what flushes kept. Records of one event, which follow one another, become
-    that event again.
+    """Yield what flushes kept.
+
+    Records of one event, which follow one another, become that event again.
     """
     noted = each_noted(problems, lines, _short_term_record, importing)
     records_of_file = (record for _, record in noted)

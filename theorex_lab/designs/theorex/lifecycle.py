@@ -175,8 +175,9 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdat
 
 
 def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:
-    """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon. As
-    `scan` by project.
+    """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon.
+
+    As `scan` by project.
 
     Returns:
         How many concepts were taken out.

@@ -329,8 +329,9 @@ class SharedWeb(View):
         self._rows: dict[str, dict[tuple[int, ...], int]] = {}  # by table and key
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in promotions: each sets its agent's contributions. Of what a file
-        states the larger number stays.
+        """Take in promotions: each sets its agent's contributions.
+
+        Of what a file states the larger number stays.
         """
         for event in events:
             agent = self.agents.number(event.agent)

@@ -606,8 +606,9 @@ _MOST_DAYS = 3_650
 
 
 class RefinementResult(NamedTuple):
-    """What one refinement looked at and wrote. Without observations nothing was
-    written.
+    """What one refinement looked at and wrote.
+
+    Without observations nothing was written.
 
     Attributes:
         agent: Whose outcomes they are.

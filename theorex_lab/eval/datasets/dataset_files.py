@@ -231,8 +231,9 @@ def refused(subject: str, got: object, allowed: str) -> InvalidInput:
 
 
 def read_json(content: FileContent, kind: type[T]) -> T:
-    """Return the content as JSON of this type. Raises InvalidInput naming the first
-    value that is not as the type says.
+    """Return the content as JSON of this type.
+
+    Raises InvalidInput naming the first value that is not as the type says.
 
     >>> read_json(FileContent("a.json", b'{"reward": 1}'), dict[str, float])
     {'reward': 1.0}
@@ -242,6 +243,7 @@ def read_json(content: FileContent, kind: type[T]) -> T:
 
 def read_json_lines(content: FileContent, kind: type[T]) -> list[T]:
     """Return the content as JSON Lines of this type each; blank lines are passed over.
+
     Raises as `read_json`.
     """
     read = TypeAdapter(kind).validate_json

@@ -86,8 +86,9 @@ class GitRepository:
 
     @classmethod
     def at(cls, path: str | Path) -> GitRepository:
-        """Return the repository around a folder. Raises InvalidInput as `git_commits`
-        does.
+        """Return the repository around a folder.
+
+        Raises InvalidInput as `git_commits` does.
         """
         program = find_program("git")
         if program is None:

@@ -86,16 +86,18 @@ def _simulated_sessions() -> Parts:
 
 
 def simulated_sessions_log(path: Path) -> EvalLog:
-    """Of a file of simulated coding sessions. Raises InvalidInput for another header,
-    and for lines that are damaged.
+    """Of a file of simulated coding sessions.
+
+    Raises InvalidInput for another header, and for lines that are damaged.
     """
     read_header(path, of="coding sessions")
     return hook_form_log("simulated_sessions", path)
 
 
 def hook_form_log(name: str, path: Path) -> EvalLog:
-    """Of lines in a coding agent's hook form, with whole prompts. Raises InvalidInput
-    where lines cannot be read.
+    """Of lines in a coding agent's hook form, with whole prompts.
+
+    Raises InvalidInput where lines cannot be read.
     """
     captures = Captures(LATEST, name, trust_own=True)
     problems = list[str]()
@@ -114,8 +116,9 @@ def hook_form_log(name: str, path: Path) -> EvalLog:
 
 
 def transcripts(path: Path) -> Parts:
-    """Return a log for each project; prompts are the user's word. Raises InvalidInput
-    where no transcript is found.
+    """Return a log for each project; prompts are the user's word.
+
+    Raises InvalidInput where no transcript is found.
     """
     rows_by_project: dict[str, list[tuple[TimedCapture, Event | None]]] = defaultdict(
         list

@@ -449,8 +449,9 @@ def routellm(
 
 
 def _answers(content: FileContent) -> pd.DataFrame:
-    """Return whether both models were right, for each prompt. Raises InvalidInput for
-    what is no such table.
+    """Return whether both models were right, for each prompt.
+
+    Raises InvalidInput for what is no such table.
     """
     import pandas as pd
 

@@ -81,8 +81,9 @@ def _text(value: object) -> str:
 
 
 class Recorder:
-    """A log that grows. A key names what is captured within the log; ids are made of
-    both.
+    """A log that grows.
+
+    A key names what is captured within the log; ids are made of both.
     """
 
     def __init__(self, name: str) -> None:

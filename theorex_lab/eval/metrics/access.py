@@ -75,6 +75,7 @@ def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
 
 def from_git(path: str | Path) -> AccessLog:
     """Return the files that each commit of a git repository touched, named as at HEAD.
+
     Raises InvalidInput as `git_commits` does.
     """
     return log_of_commits(git_commits(path))

@@ -1,5 +1,7 @@
-"""Does advice help? Recorded logs are walked in the order of time, and before each
-attempt advice is asked with what was known until then.
+"""Does advice help?
+
+Recorded logs are walked in the order of time, and before each attempt advice is asked
+with what was known until then.
 
 An attempt is known from the place in the log at which it was closed. What is scored was
 done by agents that got no advice: it says what advice would have known, not what it

@@ -66,8 +66,9 @@ Cell = tuple[str, str, int, str]  # design, mode, budget, score
 
 
 class MeanInterval(NamedTuple):
-    """A mean with its 95 % bootstrap interval, over `n` sessions or probes. NaN without
-    any.
+    """A mean with its 95 % bootstrap interval, over `n` sessions or probes.
+
+    NaN without any.
     """
 
     value: float
@@ -185,8 +186,9 @@ def _other(logs: Sequence[EvalLog], number: int) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What designs were worth on logs. `.frame` has a row for each log, design, mode,
-    budget and score.
+    """What designs were worth on logs.
+
+    `.frame` has a row for each log, design, mode, budget and score.
     """
 
     trials: tuple[Trial, ...]
@@ -294,8 +296,9 @@ class Comparison:
         )
 
     def value(self, design: str, mode: str, budget: int, score: str) -> MeanInterval:
-        """Return a design's score over all logs; `mode` is inject or retrieve. NaN
-        where nothing of the kind was asked.
+        """Return a design's score over all logs; `mode` is inject or retrieve.
+
+        NaN where nothing of the kind was asked.
         """
         logs = self._values.get((design, mode, budget, score), {})
         return self._interval([list(units.values()) for units in logs.values()])
@@ -400,16 +403,18 @@ class Comparison:
         return {"baseline": baseline, "designs": designs}
 
     def save(self, path: str | Path) -> None:
-        """Write the comparison as one JSON file. Raises StorageError where it cannot be
-        written.
+        """Write the comparison as one JSON file.
+
+        Raises StorageError where it cannot be written.
         """
         with writing(path, "give another file"):
             write_atomically(Path(path), TypeAdapter(Comparison).dump_json(self))
 
     @classmethod
     def load(cls, path: str | Path) -> Comparison:
-        """Return the comparison that `save` wrote, or gzip made of that. Raises
-        InvalidInput for a file that holds none, StorageError for none.
+        """Return the comparison that `save` wrote, or gzip made of that.
+
+        Raises InvalidInput for a file that holds none, StorageError for none.
         """
         with told(f"cannot read {path}", "give the file of a comparison"):
             data = Path(path).read_bytes()

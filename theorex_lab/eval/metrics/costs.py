@@ -316,6 +316,7 @@ class ModelRuns:
 
     def matrix(self, matrix_settings: MatrixSettings | None = None) -> MatrixResult:
         """Return the confidence matrix under these settings (None: the home's own).
+
         Raises InvalidInput as `matrix` does.
         """
         weight, min_samples, half_life_days, _ = matrix_settings or MatrixSettings.of(

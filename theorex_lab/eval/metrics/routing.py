@@ -45,8 +45,9 @@ _TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
 
 
 class TaskMatrix:
-    """Mean scores by (task, model); an unknown task gets the models' overall means. Of
-    equal models the first is chosen.
+    """Mean scores by (task, model); an unknown task gets the models' overall means.
+
+    Of equal models the first is chosen.
 
     >>> training = TrainingScores(
     ...     Queries(["a", "b"], ["x", "y"]), np.array([[0.0, 1.0], [0.5, 0.0]])

@@ -149,8 +149,9 @@ def heat_map(
     drop: float = 0.0,
     **colours: Any,
 ) -> AxesImage:
-    """Values as coloured cells, shape (rows, columns); NaN stays blank. `texts` of the
-    same shape stand in the cells.
+    """Values as coloured cells, shape (rows, columns); NaN stays blank.
+
+    `texts` of the same shape stand in the cells.
 
     drop: how far below the middle of its cell a text stands, in cells.  colours: as for
     `Axes.imshow`.
@@ -231,8 +232,9 @@ def say(ax: Axes, message: str) -> Axes:
 
 
 def frame_of(table: Any, *names: str) -> Any:
-    """Return the DataFrame, or what has one as `frame`. Raises InvalidInput naming the
-    columns that are missing.
+    """Return the DataFrame, or what has one as `frame`.
+
+    Raises InvalidInput naming the columns that are missing.
     """
     frame = getattr(table, "frame", table)
     if missing := [name for name in names if name not in frame]:

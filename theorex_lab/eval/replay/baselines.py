@@ -375,8 +375,9 @@ class ReplayAdapter:
         )
 
     def observe(self, events: Sequence[Event]) -> None:
-        """Append what happened, in journal order. Raises InvalidInput for an event that
-        cannot be stored.
+        """Append what happened, in journal order.
+
+        Raises InvalidInput for an event that cannot be stored.
         """
         self.lab.journal.append(events, allow_future=True)
         self._shown.update(event.id for event in events)
@@ -493,8 +494,9 @@ class ReplayAdapterMaker:
 
 
 def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:
-    """Return each memory under its name. Raises InvalidInput for unknown names, and for
-    two of one name.
+    """Return each memory under its name.
+
+    Raises InvalidInput for unknown names, and for two of one name.
     """
     given = (
         memories.items()
@@ -522,8 +524,9 @@ def _name_of(memory: Memory) -> str:
 def memory_named(
     name: str, other: tuple[Event, ...] = ()
 ) -> Design | Callable[[], MemoryDesign]:
-    """Return the baseline, design or class `module:Name` of this name. Raises
-    InvalidInput where there is none.
+    """Return the baseline, design or class `module:Name` of this name.
+
+    Raises InvalidInput where there is none.
     """
     if name in BASELINES:
         return partial(Shuffled, other) if name == "shuffled" else BASELINES[name]

@@ -246,9 +246,11 @@ class Replay(Rows[dict[str, Any]]):
         return table
 
     def summary(self) -> dict[str, float]:
-        """Return plain numbers. At the last scan: items, active, mild, less, sleeping.
-        Over all scans: means of what was awake and in the context. asked_*: known items
-        mentioned again, those asleep and those absent, and as rates 0..1.
+        """Return plain numbers.
+
+        At the last scan: items, active, mild, less, sleeping. Over all scans: means of
+        what was awake and in the context. asked_*: known items mentioned again, those
+        asleep and those absent, and as rates 0..1.
         """
         tier_counts = self.steps[-1, :4].tolist()
         context = self.steps[:, 4:6].mean(axis=0).tolist()

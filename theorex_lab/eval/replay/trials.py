@@ -214,6 +214,7 @@ class GuardedMemory:
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Return what the memory's method gives, None where it has none of that name.
+
         Raises Failed.
         """
         return self._call(
@@ -232,8 +233,9 @@ class GuardedMemory:
         return self._call(name, lambda: _read(getattr(self.memory, name)(*arguments)))
 
     def close(self) -> None:
-        """Close the memory, where it can be closed, and end its thread. Raises Failed
-        where closing fails.
+        """Close the memory, where it can be closed, and end its thread.
+
+        Raises Failed where closing fails.
         """
         try:
             if not self._lost:

@@ -48,8 +48,9 @@ def count_tiers(
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
 ) -> dict[str, int]:
-    """Return how many of the items these settings make ACTIVE, MILD and LESS. Raises
-    InvalidInput as `draw_decay` does.
+    """Return how many of the items these settings make ACTIVE, MILD and LESS.
+
+    Raises InvalidInput as `draw_decay` does.
 
     >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
     {'ACTIVE': 1, 'MILD': 1, 'LESS': 1}

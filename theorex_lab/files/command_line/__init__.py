@@ -295,8 +295,9 @@ def emit(result: dict[str, Any], text: str) -> None:
 
 
 def write_whole(file: Path, content: bytes, option: str) -> None:
-    """Write a whole file, its folder too. Raises StorageError naming the option that
-    names another.
+    """Write a whole file, its folder too.
+
+    Raises StorageError naming the option that names another.
     """
     from theorex_lab.core.files import write_atomically, writing
 

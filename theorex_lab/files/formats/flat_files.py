@@ -189,8 +189,9 @@ def append_new(
 
 
 def parse_object(content: bytes) -> FlatRecord:
-    """Return the JSON object in these bytes. Raises InvalidInput for anything else, NaN
-    among it.
+    """Return the JSON object in these bytes.
+
+    Raises InvalidInput for anything else, NaN among it.
     """
     try:
         value = json.loads(content.decode(), parse_constant=_refuse)

@@ -1,5 +1,6 @@
-"""Files that others made: read to their end and no further, whatever they are. Standard
-library only.
+"""Files that others made: read to their end and no further, whatever they are.
+
+Standard library only.
 
 A name may stand for a pipe, which is waited for, or for a device without end.
 """
@@ -22,8 +23,9 @@ _KINDS = (
 
 @contextmanager
 def open_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading. Raises InvalidInput for what is no file, StorageError
-    where it cannot be read.
+    """Open a file for reading.
+
+    Raises InvalidInput for what is no file, StorageError where it cannot be read.
     """
     try:
         _refuse_other(path, path.stat().st_mode)

@@ -40,8 +40,9 @@ def layouts(home: Home) -> list[FileLayout]:
 
 
 def layouts_of(home: Home, path: Path) -> list[FileLayout]:
-    """Return those that have files at the path: of a folder all. Of a file one: the
-    home's own, else the last design that knows it.
+    """Return those that have files at the path: of a folder all.
+
+    Of a file one: the home's own, else the last design that knows it.
     """
     if path.is_dir():
         return [layout for layout in layouts(home) if layout.files_of(path)]

@@ -131,8 +131,10 @@ class _Attempt(schema.FileRecord):
     unavailable: schema.Truth = False
 
     def attempt(self, *, lost: bool = False) -> Attempt:
-        """How the model did. One that failed has no latency, whatever the file says: it
-        would seem the fastest.
+        """How the model did.
+
+        One that failed has no latency, whatever the file says: it would seem the
+        fastest.
         """
         success = self.success and not lost
         unavailable = (
@@ -173,9 +175,10 @@ class _Tool(schema.FileRecord):
 
 
 def concept_of(record: FlatRecord, options: ImportOptions) -> tuple[int, str, str]:
-    """Return the id, canonical and surface form of a record's concept. The id is that
-    of the canonical form, which comes from the surface form where it is missing. Raises
-    InvalidInput.
+    """Return the id, canonical and surface form of a record's concept.
+
+    The id is that of the canonical form, which comes from the surface form where it is
+    missing. Raises InvalidInput.
     """
     named = schema.checked(NamedConcept, record)
     label = kept_text(named.canonical_form)
@@ -355,6 +358,7 @@ def trace_of(
     record: FlatRecord, options: ImportOptions, links: dict[str, str]
 ) -> list[Event]:
     """START, tool events and END of a trace's file; those of an open one without END.
+
     Raises InvalidInput.
 
     `links`: by the id of a trace, the event of the outcome that names it.

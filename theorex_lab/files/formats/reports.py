@@ -207,6 +207,7 @@ class ImportOptions:
 
     def source(self, record: FlatRecord, key: str, default: str = "import") -> str:
         """Return the source to be noted; `default` where one's own file names none.
+
         Raises InvalidInput for one that does not exist.
         """
         stated = record.get(key, default)

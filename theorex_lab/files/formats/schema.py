@@ -104,8 +104,9 @@ class TimedRecord(FileRecord):
 
 
 def _concept_id(stated: Any) -> int:
-    """Return a concept's id, a number or its digits. Raises ValueError for anything
-    else.
+    """Return a concept's id, a number or its digits.
+
+    Raises ValueError for anything else.
     """
     if (
         isinstance(stated, bool)
@@ -133,8 +134,9 @@ def event_id_of(stated: Any, *parts: object) -> str:
 
 
 def checked(model: type[Model], record: Any) -> Model:
-    """Return the record as the model has it. Raises InvalidInput, which names the first
-    member that is wrong.
+    """Return the record as the model has it.
+
+    Raises InvalidInput, which names the first member that is wrong.
 
     >>> class Vote(FileRecord):
     ...     score: Share

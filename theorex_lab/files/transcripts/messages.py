@@ -77,8 +77,9 @@ class MessageSource(NamedTuple):
 
 
 class Reader(Protocol):
-    """Reads the lines of one transcript in order. What it tells of a start of them, it
-    tells of the whole as well.
+    """Reads the lines of one transcript in order.
+
+    What it tells of a start of them, it tells of the whole as well.
     """
 
     name: str
@@ -145,8 +146,9 @@ class OpenCalls:
             self._size -= self._calls.popitem(last=False)[1][2]
 
     def answered(self, source: MessageSource, call: object, answer: Row) -> Utterance:
-        """Return the call with its `answer`: tool_response or error. Raises
-        InvalidInput where no such call is under way.
+        """Return the call with its `answer`: tool_response or error.
+
+        Raises InvalidInput where no such call is under way.
         """
         call_record = self._calls.pop(str(call), None)
         if call_record is None:

@@ -150,8 +150,9 @@ def _copy(source: sqlite3.Connection, draft: Path, files: list[Path]) -> None:
 
 
 def _read_again(draft: Path) -> int:
-    """How many events a backup holds. Raises CorruptJournal where it, and so the
-    journal, is not sound.
+    """How many events a backup holds.
+
+    Raises CorruptJournal where it, and so the journal, is not sound.
     """
     with TemporaryDirectory(dir=draft.parent, prefix=f"{draft.name}-") as folder:
         with closing(connect_to_read(draft)) as connection:

@@ -104,8 +104,9 @@ def _opened(uri: str) -> Iterator[sqlite3.Connection]:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Make sure that the file is in WAL mode. New journals are; a copy made by other
-    tools may not be.
+    """Make sure that the file is in WAL mode.
+
+    New journals are; a copy made by other tools may not be.
 
     SQLite does not wait for the lock that the switch needs, so that the wait is here.
     """

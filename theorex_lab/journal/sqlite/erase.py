@@ -1,5 +1,6 @@
-"""Erasure: the one exception to append-only. A body is replaced by a hash without a
-key, and so are those derived from it.
+"""Erasure: the one exception to append-only.
+
+A body is replaced by a hash without a key, and so are those derived from it.
 """
 
 import hashlib
@@ -127,6 +128,7 @@ def erase_chosen(
 
 def wipe(journal: SqliteJournal) -> None:
     """Wipe the bytes of erased bodies from the journal's file and its write-ahead log.
+
     Raises as `compact`.
     """
     compact(journal, done=DONE)

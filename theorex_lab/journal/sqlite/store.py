@@ -192,8 +192,10 @@ class SqliteJournal(Journal):
         lacking: tuple[str, str] | None = None,
         erased: bool = False,
     ) -> Iterator[Event]:
-        """See `Journal`. Read in pages: no read transaction stays open between them, so
-        that a slow reader holds nobody up.
+        """See `Journal`.
+
+        Read in pages: no read transaction stays open between them, so that a slow
+        reader holds nobody up.
         """
         condition, parameters = _tail_condition(kinds, lacking)
         last = self.last_seq() if upto is None else upto
@@ -271,8 +273,9 @@ class SqliteJournal(Journal):
         write_cache(self._folder, self.places())
 
     def forget_places(self) -> None:
-        """Remove what is kept of them: an event that said it was erased. Raises
-        OSError.
+        """Remove what is kept of them: an event that said it was erased.
+
+        Raises OSError.
         """
         from theorex_lab.journal.places import CACHE_FILE
 
@@ -481,8 +484,9 @@ def open_journal(home: str | Path, *, clock: Clock | None = None) -> SqliteJourn
 
 
 def in_file(journal: Journal) -> SqliteJournal:
-    """The journal where it lies in a file of this machine. Raises StorageError for
-    another, which has no bytes to wipe here.
+    """The journal where it lies in a file of this machine.
+
+    Raises StorageError for another, which has no bytes to wipe here.
     """
     if isinstance(journal, SqliteJournal):
         return journal

@@ -89,8 +89,9 @@ def _checksum(data: bytes, start: tuple[int, int], *, big: bool) -> tuple[int, i
 
 
 def _read_alone(path: str) -> bytes:
-    """The log, while no process has the journal open or opens it. Raises OSError, also
-    where one has.
+    """The log, while no process has the journal open or opens it.
+
+    Raises OSError, also where one has.
     """
     with ExitStack() as held:
         with suppress(

@@ -189,9 +189,10 @@ def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
 
 
 def simulated_team() -> Parts:
-    """Return the packaged simulation: made up, not recorded. When a failure comes back,
-    the fixes that held are asked for, and at the end every fact that changed; the fixes
-    that did not hold and the outdated facts are stale.
+    """Return the packaged simulation: made up, not recorded.
+
+    When a failure comes back, the fixes that held are asked for, and at the end every
+    fact that changed; the fixes that did not hold and the outdated facts are stale.
     """
     yield part("simulated_team", _simulated_team)
 
