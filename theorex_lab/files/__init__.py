@@ -1,3 +1,4 @@
-"""What comes in from files and goes out to them: documents, transcripts, formats of
-other systems.
+"""What comes in from files and goes out to them.
+
+That is documents, transcripts and formats of other systems.
 """

@@ -27,6 +27,7 @@ class NumberType(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
+        """Return the number; refuse one out of range, and NaN."""
         number = super().convert(value, param, ctx)
         if math.isnan(number):
             self.fail(

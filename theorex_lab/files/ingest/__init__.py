@@ -1,7 +1,6 @@
-"""What comes in here: sessions of coding agents, documents, source code, pictures and
-films.
+"""Documents, source code, pictures and films come in here, by a reader a form.
 
-A reader a form. Each line of a transcript becomes the capture that the hook would have
-written; each file of another form becomes a `document` with its sections, symbols or
-scenes, which every design finds in the one search.
+Each file becomes a `document` with its sections, symbols or scenes, which every design
+finds in the one search. Sessions of coding agents come in by `files.transcripts`, where
+each line becomes the capture that the hook would have written.
 """

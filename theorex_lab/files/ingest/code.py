@@ -1,5 +1,6 @@
-"""Source code: modules, classes, functions and methods with their signatures, comments,
-calls and imports, by tree-sitter.
+"""Source code: modules, classes, functions and methods, read by tree-sitter.
+
+Each symbol comes with its signature, comments, calls and imports.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.ingest.code_queries import ERRORS, QUERIES
@@ -23,23 +24,68 @@ from theorex_lab.text.line import folded
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query
 
-# By the ending of a file's name: its language, the package that parses it, and the
-# function there that gives the grammar.
+
+class Grammar(NamedTuple):
+    """How a language is parsed.
+
+    Attributes:
+        language: Its name among the queries.
+        package: The package that parses it.
+        function: The function there that gives the grammar.
+    """
+
+    language: str
+    package: str
+    function: str
+
+
+_PYTHON = Grammar(
+    language="python",
+    package="tree_sitter_python",
+    function="language",
+)
+_JAVASCRIPT = Grammar(
+    language="javascript",
+    package="tree_sitter_javascript",
+    function="language",
+)
+_TYPESCRIPT = Grammar(
+    language="typescript",
+    package="tree_sitter_typescript",
+    function="language_typescript",
+)
+_TSX = Grammar(
+    language="typescript",
+    package="tree_sitter_typescript",
+    function="language_tsx",
+)
+_GO = Grammar(
+    language="go",
+    package="tree_sitter_go",
+    function="language",
+)
+_RUST = Grammar(
+    language="rust",
+    package="tree_sitter_rust",
+    function="language",
+)
+# By the ending of a file's name.
 LANGUAGES = {
-    **dict.fromkeys((".py", ".pyi"), ("python", "tree_sitter_python", "language")),
-    **dict.fromkeys(
-        (".js", ".jsx", ".mjs", ".cjs"),
-        ("javascript", "tree_sitter_javascript", "language"),
-    ),
-    **dict.fromkeys(
-        (".ts", ".mts", ".cts"),
-        ("typescript", "tree_sitter_typescript", "language_typescript"),
-    ),
-    ".tsx": ("typescript", "tree_sitter_typescript", "language_tsx"),
-    ".go": ("go", "tree_sitter_go", "language"),
-    ".rs": ("rust", "tree_sitter_rust", "language"),
+    ".py": _PYTHON,
+    ".pyi": _PYTHON,
+    ".js": _JAVASCRIPT,
+    ".jsx": _JAVASCRIPT,
+    ".mjs": _JAVASCRIPT,
+    ".cjs": _JAVASCRIPT,
+    ".ts": _TYPESCRIPT,
+    ".mts": _TYPESCRIPT,
+    ".cts": _TYPESCRIPT,
+    ".tsx": _TSX,
+    ".go": _GO,
+    ".rs": _RUST,
 }
-_NAMED = {"call": "calls", "import": "imports"}  # what counts for the symbol around it
+# What counts for the innermost symbol around it.
+_NAMES = ("call", "import")
 _SYMBOLS = ("class", "function", "module")
 _MOST_WORDS = 120
 _MOST_LINKS = 60
@@ -56,8 +102,17 @@ _QUOTES = re.compile(r"^[a-zA-Z]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$")
 
 @dataclass
 class _Symbol:
-    """A symbol while its file is read: its part of the file, the owners around it, and
-    what it names itself.
+    """A symbol while its file is read.
+
+    Attributes:
+        kind: class, function, method or module.
+        node: Its part of the file.
+        name: Its name, without those of its owners.
+        body: Its body, None where it has none.
+        owners: The names around it, outermost first.
+        calls: The calls in it, as they are written.
+        imports: The imports in it, as they are written.
+        inner: The parts of the symbols that lie directly in it.
     """
 
     kind: str
@@ -71,42 +126,92 @@ class _Symbol:
 
     @property
     def qualified(self) -> str:
-        """The name behind those of its owners."""
+        """Return the name behind those of its owners."""
         return ".".join([*self.owners, self.name])
 
 
-def read_code(file: str, source: bytes) -> tuple[list[Part], int]:
-    """Return the symbols of a source file, the file itself first as a module, and how
-    many places of it do not parse.
+class _Name(NamedTuple):
+    """A call or an import: at which byte it starts, which it is, and its text."""
 
-    Raises ImportError where the extra `ingest` is not installed.
+    start: int
+    kind: str
+    text: str
+
+
+# What may stand around a symbol: another one, or the name of an owner that is none.
+_Scope = _Symbol | str
+_Scopes = list[_Scope]
+Links = tuple[tuple[str, str], ...]
+
+
+class _Entry(NamedTuple):
+    """A place of a file in its order: a scope, or a name in one.
+
+    Attributes:
+        start: The byte at which it starts.
+        minus_end: The end of a scope, negated, so that outer ones come first.
+        rank: 0 for a scope, 1 for a name, so that a scope comes first.
+        item: A symbol, the name of an owner that is none, or a call or import.
+    """
+
+    start: int
+    minus_end: int
+    rank: int
+    item: _Scope | _Name
+
+
+def read_code(file: str, source: bytes) -> tuple[list[Part], int]:
+    r"""Return the symbols of a source file, and how many places do not parse.
+
+    The file itself comes first, as a module.
+
+    Args:
+        file: Its name in the memory; the ending says its language.
+        source: Its content.
+
+    Raises:
+        ImportError: Where the extra `ingest` is not installed.
 
     >>> parts, broken = read_code(
-    ...     "a.py", b"class Cache:\\n    def get(self, key):\\n        return load(key)"
+    ...     "a.py", b"class Cache:\n    def get(self, key):\n        return load(key)"
     ... )
     >>> [part.name for part in parts], parts[2].node_type, broken
     (['a', 'Cache', 'Cache.get'], 'code_method', 0)
     """
     from tree_sitter import QueryCursor
 
-    parser, query = _grammar(*LANGUAGES["." + file.rpartition(".")[2].lower()])
+    ending = file.rpartition(".")[2]
+    suffix = "." + ending.lower()
+    parser, query = _parser_and_query(LANGUAGES[suffix])
     root = parser.parse(source).root_node
-    symbols = _CodeSymbols(file.rpartition("/")[2].rpartition(".")[0], root)
-    for _, captured in QueryCursor(query).matches(root):
-        symbols.add({name: nodes[0] for name, nodes in captured.items()})
-    return list(symbols.parts()), symbols.broken
+    base_name = file.rpartition("/")[2]
+    stem = base_name.rpartition(".")[0]
+    symbols = _CodeSymbols(stem, root)
+    matches = QueryCursor(query).matches(root)
+    for _, captured in matches:
+        first_nodes = {name: nodes[0] for name, nodes in captured.items()}
+        symbols.add(first_nodes)
+    parts = list(symbols.parts())
+    return parts, symbols.broken
 
 
 @cache
-def _grammar(language: str, package: str, function: str) -> tuple[Parser, Query]:
+def _parser_and_query(grammar: Grammar) -> tuple[Parser, Query]:
     from tree_sitter import Language, Parser, Query
 
-    grammar = Language(getattr(import_module(package), function)())
-    return Parser(grammar), Query(grammar, QUERIES[language] + ERRORS)
+    module = import_module(grammar.package)
+    function = getattr(module, grammar.function)
+    language = Language(function())
+    query_text = QUERIES[grammar.language] + ERRORS
+    return Parser(language), Query(language, query_text)
 
 
 class _CodeSymbols:
-    """What the query finds in a file."""
+    """What the query finds in a file.
+
+    Attributes:
+        broken: How many places do not parse; what lies in another is the same place.
+    """
 
     def __init__(self, stem: str, root: Node) -> None:
         self._module = _Symbol("module", root, stem)
@@ -114,35 +219,52 @@ class _CodeSymbols:
         self._broken_to = 0
         self._symbols: dict[int, _Symbol] = {}
         self._owners: list[tuple[Node, str]] = []
-        self._named: list[tuple[int, str, str]] = []
+        self._names: list[_Name] = []
         self._says: dict[str, str] = {}  # by a symbol's name, how its comment begins
 
     def add(self, captured: dict[str, Node]) -> None:
         """Take in one match of the query."""
         for kind, node in captured.items():
             if kind in _SYMBOLS:
-                self._symbols.setdefault(
-                    node.id,
-                    _Symbol(kind, node, _text(captured["name"]), captured.get("body")),
-                )
+                self._add_symbol(kind, node, captured)
             elif kind == "owner":
-                self._owners.append((node, _text(captured["name"]).partition("<")[0]))
-            elif kind == "error":  # one that lies in another is the same place
-                self.broken += node.start_byte >= self._broken_to
-                self._broken_to = max(self._broken_to, node.end_byte)
-            elif kind in _NAMED and (
-                kind != "call" or node.end_byte - node.start_byte <= _CALL_BYTES
-            ):
-                self._named.append((node.start_byte, kind, _text(node)))
+                self._add_owner(node, _text(captured["name"]))
+            elif kind == "error":
+                self._add_broken(node)
+            elif kind in _NAMES:
+                self._add_name(kind, node)
+
+    def _add_symbol(self, kind: str, node: Node, captured: dict[str, Node]) -> None:
+        if node.id in self._symbols:
+            return
+        name = _text(captured["name"])
+        symbol = _Symbol(kind, node, name, captured.get("body"))
+        self._symbols[node.id] = symbol
+
+    def _add_owner(self, node: Node, text: str) -> None:
+        name = text.partition("<")[0]
+        self._owners.append((node, name))
+
+    def _add_broken(self, node: Node) -> None:
+        is_new_place = node.start_byte >= self._broken_to
+        if is_new_place:
+            self.broken += 1
+        self._broken_to = max(self._broken_to, node.end_byte)
+
+    def _add_name(self, kind: str, node: Node) -> None:
+        n_bytes = node.end_byte - node.start_byte
+        if kind == "call" and n_bytes > _CALL_BYTES:
+            return
+        text = _text(node)
+        self._names.append(_Name(node.start_byte, kind, text))
 
     def parts(self) -> Iterator[Part]:
         """Yield the module, then its symbols in the order of the file."""
         self._assign_owners()
         counts = Counter[str]()
-        in_order = sorted(
-            self._symbols.values(), key=lambda symbol: symbol.node.start_byte
-        )
-        for symbol in [self._module, *in_order]:
+        symbols = list(self._symbols.values())
+        symbols.sort(key=lambda symbol: symbol.node.start_byte)
+        for symbol in [self._module, *symbols]:
             name = symbol.qualified
             counts[name] += 1
             if counts[name] > 1:  # defined again, as under a condition
@@ -150,80 +272,97 @@ class _CodeSymbols:
             yield self._part(symbol, name)
 
     def _part(self, symbol: _Symbol, name: str) -> Part:
-        """Return a symbol as it is kept: signature, comment, what the comments around
-        it begin with, and its words, to be searched.
+        """Return a symbol as it is kept, to be searched.
+
+        It holds the signature, the comment, what the comments around it begin with,
+        and the words of its source.
         """
         is_file = symbol is self._module
         owner = ".".join(symbol.owners)
-        calls = [
-            call for call in _once(symbol.calls, _MOST_LINKS) if _DOTTED.fullmatch(call)
-        ]
-        imports = [text.strip("\"'") for text in _once(symbol.imports, _MOST_LINKS)]
         doc, docstring = _doc(symbol, is_file)
-        self._says[name] = folded(doc.partition("\n\n")[0])[:_FIRST]
-        around = "" if is_file else self._comments_around(owner)
-        all_words = dict.fromkeys(_WORD.findall(_own_source(symbol, docstring)))
-        words = " ".join([*all_words][:_MOST_WORDS])
-        paragraphs = [
-            "module " + name if is_file else _signature(symbol),
-            doc,
-            around and f"In: {around}",
-            words and f"· {words}",
-        ]
-        links = [("calls", call) for call in calls]
-        links += [("imports", text) for text in imports]
-        if owner:
-            links.append(("in", owner))
-        line = symbol.node.start_point[0] + 1
-        return Part(
-            f"code_{symbol.kind}",
-            name,
-            "\n".join(filter(None, paragraphs)),
-            line,
-            tuple(links),
-        )
+        first_paragraph = folded(doc.partition("\n\n")[0])
+        self._says[name] = first_paragraph[:_FIRST]
+        if is_file:
+            paragraphs = ["module " + name, doc]
+        else:
+            paragraphs = [_signature(symbol), doc]
+            around = self._comments_around(owner)
+            if around:
+                paragraphs.append(f"In: {around}")
+        words = _words(symbol, docstring)
+        if words:
+            paragraphs.append(f"· {words}")
+        text = "\n".join(filter(None, paragraphs))
+        first_line = symbol.node.start_point[0] + 1
+        links = _links(symbol, owner)
+        return Part(f"code_{symbol.kind}", name, text, first_line, links)
 
     def _comments_around(self, owner: str) -> str:
         """Return how the comments of the module and of a symbol's owner begin."""
         names = dict.fromkeys((self._module.name, owner))
-        return " ".join(filter(None, map(self._says.get, names)))
+        comments = map(self._says.get, names)
+        filled = filter(None, comments)
+        return " ".join(filled)
 
     def _assign_owners(self) -> None:
-        """Give each symbol its owners, and each call, import and symbol to the
-        innermost one around it.
-        """
-        opened: list[tuple[int, _Symbol | str]] = []
-        for start, end, _, entry in self._entries():
-            while opened and opened[-1][0] <= start:
-                opened.pop()
-            around = [scope for _, scope in opened[-_DEEPEST:]]
-            symbols_around = [scope for scope in around if isinstance(scope, _Symbol)]
-            inner = symbols_around[-1] if symbols_around else self._module
-            if isinstance(entry, tuple):
-                kind, text = entry
-                getattr(inner, _NAMED[kind]).append(text)
-                continue
-            if isinstance(entry, _Symbol):
-                inner.inner.append(entry.node)
-                _set_owners(entry, around)
-            opened.append((-end, entry))
+        """Give each symbol its owners, and each thing the symbol around it.
 
-    def _entries(self) -> list[tuple[int, int, int, Any]]:
+        A call, an import or a symbol counts for the innermost symbol around it.
+        """
+        ends = list[int]()
+        scopes = list[_Scope]()
+        for entry in self._entries():
+            while ends and ends[-1] <= entry.start:
+                ends.pop()
+                scopes.pop()
+            around = scopes[-_DEEPEST:]
+            inner = self._innermost(around)
+            item = entry.item
+            if isinstance(item, _Name):
+                _add_to(inner, item)
+                continue
+            if isinstance(item, _Symbol):
+                inner.inner.append(item.node)
+                _set_owners(item, around)
+            ends.append(-entry.minus_end)
+            scopes.append(item)
+
+    def _innermost(self, around: _Scopes) -> _Symbol:
+        """Return the innermost symbol of these scopes, else the module."""
+        for scope in reversed(around):
+            if isinstance(scope, _Symbol):
+                return scope
+        return self._module
+
+    def _entries(self) -> list[_Entry]:
         """Return the names, owners and symbols with their spans, outer ones first."""
-        spans = [(symbol.node, symbol) for symbol in self._symbols.values()]
-        entries: list[tuple[int, int, int, Any]] = [
-            (at, 0, 1, (kind, text)) for at, kind, text in self._named
-        ]
-        for node, scope in [*self._owners, *spans]:
-            entries.append((node.start_byte, -node.end_byte, 0, scope))
+        entries = list[_Entry]()
+        for call_or_import in self._names:
+            entries.append(_Entry(call_or_import.start, 0, 1, call_or_import))
+        for node, name in self._owners:
+            entries.append(_scope_entry(node, name))
+        for symbol in self._symbols.values():
+            entries.append(_scope_entry(symbol.node, symbol))
         return sorted(entries, key=lambda entry: entry[:3])
 
 
-def _set_owners(symbol: _Symbol, around: list[_Symbol | str]) -> None:
+def _add_to(symbol: _Symbol, name: _Name) -> None:
+    """Count a call or an import for a symbol."""
+    if name.kind == "call":
+        symbol.calls.append(name.text)
+    else:
+        symbol.imports.append(name.text)
+
+
+def _scope_entry(node: Node, scope: _Scope) -> _Entry:
+    return _Entry(node.start_byte, -node.end_byte, 0, scope)
+
+
+def _set_owners(symbol: _Symbol, around: _Scopes) -> None:
     """Note what stands around a symbol; a function in a class is a method."""
-    symbol.owners = [
-        scope if isinstance(scope, str) else scope.name for scope in around
-    ]
+    for scope in around:
+        name = scope if isinstance(scope, str) else scope.name
+        symbol.owners.append(name)
     if symbol.kind != "function" or not around:
         return
     innermost = around[-1]
@@ -231,39 +370,72 @@ def _set_owners(symbol: _Symbol, around: list[_Symbol | str]) -> None:
         symbol.kind = "method"
 
 
+def _links(symbol: _Symbol, owner: str) -> Links:
+    """Return what a symbol calls and imports, and what it lies in."""
+    links = list[tuple[str, str]]()
+    for call in _once(symbol.calls, _MOST_LINKS):
+        if _DOTTED.fullmatch(call):
+            links.append(("calls", call))
+    for text in _once(symbol.imports, _MOST_LINKS):
+        name = text.strip("\"'")
+        links.append(("imports", name))
+    if owner:
+        links.append(("in", owner))
+    return tuple(links)
+
+
 def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+    source = node.text or b""
+    return source.decode("utf-8", "replace")
 
 
 def _once(names: list[str], most: int) -> list[str]:
-    return [*dict.fromkeys(filter(None, map(folded, names)))][:most]
+    """Return the first `most` names, each once, none of them blank."""
+    folded_names = map(folded, names)
+    filled = filter(None, folded_names)
+    return list(dict.fromkeys(filled))[:most]
+
+
+def _words(symbol: _Symbol, docstring: Node | None) -> str:
+    """Return the first words of a symbol's own source, each once."""
+    source = _own_source(symbol, docstring)
+    all_words = _WORD.findall(source)
+    words = list(dict.fromkeys(all_words))
+    return " ".join(words[:_MOST_WORDS])
 
 
 def _signature(symbol: _Symbol) -> str:
-    start = symbol.node.start_byte
-    end = symbol.body.start_byte if symbol.body is not None else symbol.node.end_byte
-    head = folded(
-        (symbol.node.text or b"")[: min(end - start, 4 * _SIGNATURE)].decode(
-            "utf-8", "replace"
-        )
-    )
-    return head[:_SIGNATURE].removesuffix("=>").rstrip(" {:=")
+    """Return what stands before the body of a symbol, on one line."""
+    node = symbol.node
+    end = node.end_byte if symbol.body is None else symbol.body.start_byte
+    n_bytes = min(end - node.start_byte, 4 * _SIGNATURE)
+    source = node.text or b""
+    head = source[:n_bytes].decode("utf-8", "replace")
+    signature = folded(head)[:_SIGNATURE]
+    return signature.removesuffix("=>").rstrip(" {:=")
 
 
 def _own_source(symbol: _Symbol, docstring: Node | None) -> str:
-    """Return the source of a symbol behind its signature, without the symbols in it and
-    what its docstring says.
+    """Return the source of a symbol behind its signature.
+
+    The symbols in it and its docstring are left out.
     """
     source = symbol.node.text or b""
-    at = (symbol.body or symbol.node).start_byte
-    pieces = list[bytes]()
     start = symbol.node.start_byte
-    for node in sorted(
-        [*symbol.inner, *filter(None, [docstring])], key=lambda node: node.start_byte
-    ):
-        pieces.append(source[at - start : node.start_byte - start])
-        at = max(at, node.end_byte)
-    return b" ".join([*pieces, source[at - start :]]).decode("utf-8", "replace")
+    left_out = list(symbol.inner)
+    if docstring is not None:
+        left_out.append(docstring)
+    left_out.sort(key=lambda node: node.start_byte)
+    offset = (symbol.body or symbol.node).start_byte
+    pieces = list[bytes]()
+    for node in left_out:
+        first = offset - start
+        end = node.start_byte - start
+        pieces.append(source[first:end])
+        offset = max(offset, node.end_byte)
+    first = offset - start
+    pieces.append(source[first:])
+    return b" ".join(pieces).decode("utf-8", "replace")
 
 
 def _doc(symbol: _Symbol, is_file: bool) -> tuple[str, Node | None]:
@@ -272,23 +444,29 @@ def _doc(symbol: _Symbol, is_file: bool) -> tuple[str, Node | None]:
     named = inside.named_children if inside is not None else []
     docstring = _docstring(named)
     if docstring is not None:
-        return cleandoc(_QUOTES.sub("", _text(docstring)))[:_DOC], docstring
+        content = _QUOTES.sub("", _text(docstring))
+        return cleandoc(content)[:_DOC], docstring
     if is_file:
-        lines = _comment_lines(next(iter(named), None), forward=True)
+        first = named[0] if named else None
+        lines = _comment_lines(first, forward=True)
     else:
-        lines = _comment_lines(_before(symbol.node), forward=False)[::-1]
-    comment = "\n".join(line.strip() for line in lines)
+        lines = _comment_lines(_before(symbol.node), forward=False)
+        lines.reverse()
+    stripped = [line.strip() for line in lines]
+    comment = "\n".join(stripped)
     return comment[:_DOC].strip(), None
 
 
 def _docstring(named: list[Node]) -> Node | None:
     """Return the string that the first statement of a body is, or None."""
     for node in named:
-        if node.children and "comment" not in node.type:
-            statement = node.children[0]
-            parts = statement.children[:1]
-            is_string = bool(parts) and parts[0].type == "string_start"
-            return statement if is_string else None
+        if not node.children or "comment" in node.type:
+            continue
+        statement = node.children[0]
+        if not statement.children:
+            return None
+        first = statement.children[0]
+        return statement if first.type == "string_start" else None
     return None
 
 
@@ -300,24 +478,37 @@ def _comment_lines(node: Node | None, *, forward: bool) -> list[str]:
         if not is_comment and node.type not in ("attribute_item", "decorator"):
             break
         if is_comment:
-            lines.append(_COMMENT.sub("", _text(node)))
+            comment = _text(node)
+            lines.append(_COMMENT.sub("", comment))
         node = node.next_named_sibling if forward else node.prev_named_sibling
     return lines
 
 
 def _before(node: Node) -> Node | None:
-    """Return what stands before a symbol with its decorators, or before the statement
-    that it is the first of, as of an export.
+    """Return what stands before a symbol with its decorators.
+
+    Where a symbol begins a statement, as that of an export, it is what stands before
+    the statement.
     """
-    while (before := node.prev_named_sibling or node.parent) is not None and (
-        before.type == "decorator"
-        or (before == node.parent and before.start_point[0] == node.start_point[0])
-    ):
+    while True:
+        before = node.prev_named_sibling or node.parent
+        if before is None:
+            break
+        if before.type != "decorator" and not _begins(node, before):
+            break
         node = before
     return node.prev_named_sibling
 
 
+def _begins(node: Node, statement: Node) -> bool:
+    """Return whether a statement is around a node and begins on the same line."""
+    if statement != node.parent:
+        return False
+    return statement.start_point[0] == node.start_point[0]
+
+
 def _read(path: Path, name: str, content: bytes) -> tuple[list[Part], list[str]]:
+    """Return the symbols of a file; see `files.ingest.documents.FileReader`."""
     if path.suffix.lower() not in LANGUAGES:
         raise InvalidInput(
             f"its language is not known; allowed are {', '.join(LANGUAGES)}"
@@ -325,9 +516,11 @@ def _read(path: Path, name: str, content: bytes) -> tuple[list[Part], list[str]]
     if b"\0" in content[:8_192]:
         raise InvalidInput("it holds bytes that no source code has")
     parts, broken = read_code(name, content)
-    return parts, [
-        f"{broken} places do not parse; {len(parts) - 1} symbols were read"
-    ] if broken else []
+    if not broken:
+        return parts, []
+    n_symbols = len(parts) - 1
+    problem = f"{broken} places do not parse; {n_symbols} symbols were read"
+    return parts, [problem]
 
 
 CODE = FileReader("code 2", lambda: LANGUAGES, _read, "ingest")

@@ -1,5 +1,7 @@
-"""Files become captures: found in folders, read by a reader of their form, each in one
-transaction, and again when they change.
+"""Files become captures.
+
+They are found in folders and read by a reader of their form, each in one transaction,
+and again when they change.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent
 from theorex_lab.core.progress import bar
 from theorex_lab.core.project import checkout_root, project_at, repository_of
-from theorex_lab.journal.event import new_event
+from theorex_lab.journal.event import Body, new_event
 from theorex_lab.journal.identity import project_in
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.documents import Documents, KnownFile, Part, document_body
@@ -26,20 +28,24 @@ from theorex_lab.text.line import one_line
 from theorex_lab.text.redact.redaction_scope import door, kept_text, kept_value
 
 _MOST_PROBLEMS = 10_000
-_OUTSIDE = re.compile(
-    r"[A-Za-z0-9._-]+-[0-9a-f]{8}/"
-)  # how names of files outside of the home's project begin
+# How names of files outside of the home's project begin.
+_OUTSIDE = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{8}/")
+# A folder, and the rules of its .gitignore.
+_IgnoreRules = tuple[str, Any]
 
 
 class FileReader(NamedTuple):
     """How files of some form become parts.
 
-    name: raised with a number whenever it reads otherwise, so that files are read
-    again.  suffixes: of the files in folders that it takes.  read: of the file's path,
-    its name and its content the parts, and what could not be read of it. It raises
-    InvalidInput for a broken file.  extra: of the package, that it needs.  whole:
-    whether it is given the content; else it reads the path itself, however large the
-    file is.
+    Attributes:
+        name: Raised with a number whenever it reads otherwise, so that files are read
+            again.
+        suffixes: Returns the endings of the files in folders that it takes.
+        read: Takes the file's path, its name and its content, and returns the parts,
+            and what could not be read of it. It raises InvalidInput for a broken file.
+        extra: The extra of the package that it needs.
+        whole: Whether it is given the content; else it reads the path itself, however
+            large the file is.
     """
 
     name: str
@@ -53,9 +59,17 @@ class FileReader(NamedTuple):
 class Ingested:
     """What came in, or would by a dry run.
 
-    files: those looked at.  new, changed, unchanged, moved, gone: what became of them.
-    parts: sections or symbols that were written.  links: those that they hold.  masked:
-    secrets taken out.  problems: what was not read, and why.
+    Attributes:
+        files: How many were looked at.
+        new: How many of them were not there before.
+        changed: How many took the place of what was read of them before.
+        unchanged: How many were skipped.
+        moved: How many lie elsewhere by now.
+        gone: How many are there no more.
+        parts: How many sections or symbols were written.
+        links: How many links they hold.
+        masked: How many secrets were taken out.
+        problems: What was not read, and why.
     """
 
     files: int = 0
@@ -88,37 +102,39 @@ def ingest(
     dry_run: bool = False,
     progress: bool | None = None,
 ) -> Ingested:
-    """Take in files and what folders hold of the reader's form, as an agent's, in the
-    home's project.
+    """Take in files, and what folders hold of the reader's form.
 
-    One transaction a file: an unchanged one is skipped, a changed one takes the place
-    of what was read of it before, one that lies elsewhere by now is moved and keeps its
-    ids. A run that was killed is repeated, and does the rest.
+    They are taken in as an agent's, in the home's project, one transaction a file. An
+    unchanged file is skipped, a changed one takes the place of what was read of it
+    before, and one that lies elsewhere by now is moved and keeps its ids. A run that
+    was killed is repeated, and does the rest.
 
-    trust_own: they are the user's own words; otherwise the source is `import`, which is
-    hearsay.  sync: what was taken in from these folders and is there no more is hidden.
-    dry_run: nothing is written.  progress: a bar (None: where somebody watches).
+    Args:
+        home: The home that they are kept in.
+        paths: Files and folders.
+        reader: How the files are read.
+        agent: Whose they are.
+        trust_own: They are the user's own words; otherwise the source is `import`,
+            which is untrusted.
+        sync: What was taken in from these folders and is there no more is hidden.
+        dry_run: Nothing is written.
+        progress: Show a bar; None where somebody watches.
 
-    Raises InvalidInput for a path that is not there, or where the reader's extra is not
-    installed; StorageError on a full disk.
+    Raises:
+        InvalidInput: For a path that is not there, or where the reader's extra is not
+            installed.
+        StorageError: On a full disk.
     """
-    run = _IngestRun(
-        home, reader, check_agent(agent), "user" if trust_own else "import", dry_run
-    )
-    if missing := [path for path in paths if not path.exists()]:
+    capture_source = "user" if trust_own else "import"
+    run = _IngestRun(home, reader, check_agent(agent), capture_source, dry_run)
+    missing = [path for path in paths if not path.exists()]
+    if missing:
         raise InvalidInput(
             f"got {str(missing[0])!r}, which is no file or folder; give those that are"
             " there"
         )
     try:
-        sources = {}
-        for path in paths:
-            for source in run.sources(path):
-                sources[source.name] = source
-        with closing(bar(len(sources), 0, progress, "file", "ingest")) as progress_bar:
-            for source in sources.values():
-                run.take(source)
-                progress_bar.update(1)
+        names = run.take_all(paths, progress)
     except ImportError as error:
         problem_text = (
             f"got {', '.join(map(str, paths))!r}, which needs the package {error.name}"
@@ -127,10 +143,9 @@ def ingest(
             f'{problem_text}; install it: pip install "theorex-lab[{reader.extra}]"'
         ) from error
     if sync:
-        run.hide(paths, sources)
-    run.report.problems = [
-        one_line(problem) for problem in run.report.problems[:_MOST_PROBLEMS]
-    ]
+        run.hide(paths, names)
+    problems = run.report.problems[:_MOST_PROBLEMS]
+    run.report.problems = [one_line(problem) for problem in problems]
     return run.report
 
 
@@ -157,24 +172,34 @@ class _IngestRun:
         with self._home.views.reading(Documents) as view:
             return view.known(self._agent, self._home.project)
 
-    def sources(self, path: Path) -> Iterator[_Source]:
-        """Yield the file, or the files of the reader's form below a folder, without
-        hidden ones and those that .gitignore leaves out.
+    def take_all(self, paths: Sequence[Path], progress: bool | None) -> set[str]:
+        """Read the files of these paths, each once, and return their names."""
+        sources = {}
+        for path in paths:
+            for source in self._sources(path):
+                sources[source.name] = source
+        with closing(bar(len(sources), 0, progress, "file", "ingest")) as progress_bar:
+            for source in sources.values():
+                self._take(source)
+                progress_bar.update(1)
+        return set(sources)
+
+    def _sources(self, path: Path) -> Iterator[_Source]:
+        """Yield the file, or the files of the reader's form below a folder.
+
+        Hidden ones are left out, and those that .gitignore leaves out.
         """
-        root = Path(checkout_root(str(path if path.is_dir() else path.parent)))
-        inside = bool(self._home.project) and self._home.project in self._names(
-            str(root)
-        )
-        before = "" if inside else project_at(str(root)) + "/"
+        folder = path if path.is_dir() else path.parent
+        root = Path(checkout_root(str(folder)))
+        before = "" if self._is_own(str(root)) else project_at(str(root)) + "/"
         self._roots[before] = root
-        for file in (
-            [path]
-            if path.is_file()
-            else files_below(path, root, self._suffixes, self.report.problems)
-        ):
+        files: Iterable[Path] = [path]
+        if not path.is_file():
+            files = files_below(path, root, self._suffixes, self.report.problems)
+        for file in files:
             try:
-                path = Path(os.path.realpath(file.parent), file.name)
-                relative = path.relative_to(root).as_posix()
+                real_path = Path(os.path.realpath(file.parent), file.name)
+                relative = real_path.relative_to(root).as_posix()
                 name = os.path.normpath(f"{before}{relative}")
                 name.encode()
             except UnicodeEncodeError:
@@ -182,15 +207,19 @@ class _IngestRun:
                 continue
             yield _Source(file, kept_text(name))
 
-    def _names(self, root: str) -> tuple[str, str]:
-        """Return what the project of a checkout is called: by the home, and by its path
-        alone.
-        """
-        return project_in(
-            self._home.journal, repository_of(root), bind=False
-        ), project_at(root)
+    def _is_own(self, root: str) -> bool:
+        """Return whether a checkout is the home's project.
 
-    def take(self, source: _Source) -> None:
+        It is so by what the home calls it, or by its path alone.
+        """
+        project = self._home.project
+        if not project:
+            return False
+        repository = repository_of(root)
+        name_here = project_in(self._home.journal, repository, bind=False)
+        return project in (name_here, project_at(root))
+
+    def _take(self, source: _Source) -> None:
         """Read a file, and write it where it is new or changed."""
         self.report.files += 1
         try:
@@ -200,16 +229,17 @@ class _IngestRun:
                 self.report.unchanged += 1
                 return
             parts, problems = self._reader.read(source.path, source.name, content)
-            self.report.problems += [
-                f"{source.name}: {problem}" for problem in problems
-            ]
-            self._write(source.name, digest, parts, moved_from=self._moved(digest))
+            for problem in problems:
+                self._problem(source.name, problem)
+            former_name = self._moved(digest)
+            self._write(source.name, digest, parts, former_name)
         except (OSError, InvalidInput) as error:
             self._problem(source.name, getattr(error, "strerror", None) or str(error))
 
     def _content(self, path: Path) -> tuple[bytes, str]:
-        """Return the content of a file, empty where the reader reads it itself, and a
-        hash of it and of who reads it.
+        """Return the content of a file, and a hash of it and of who reads it.
+
+        The content is empty where the reader reads it itself.
         """
         hashed = hashlib.sha256(f"{self._reader.name}\0".encode())
         with _opened(path) as raw:
@@ -230,35 +260,38 @@ class _IngestRun:
 
     def hide(self, paths: Sequence[Path], present_names: Iterable[str]) -> None:
         """Hide what was taken in from these folders and is there no more."""
-        folders = [os.path.realpath(path) + os.sep for path in paths if path.is_dir()]
-        for name in sorted(self._state().keys() - {*present_names}):
+        folders = tuple(
+            os.path.realpath(path) + os.sep for path in paths if path.is_dir()
+        )
+        former_names = self._state().keys() - set(present_names)
+        for name in sorted(former_names):
             file = self._file_of(name)
-            if (
-                file is not None
-                and str(file).startswith(tuple(folders))
-                and not file.exists()
-            ):
-                self._write(name, "", [])
+            if file is None or not str(file).startswith(folders):
+                continue
+            if not file.exists():
+                self._write(name, "", [], "")
 
     def _file_of(self, name: str) -> Path | None:
         """Return where the file of a name lay, of those that this run looks at."""
-        before = outside[0] if (outside := _OUTSIDE.match(name)) else ""
-        return (
-            self._roots[before] / name.removeprefix(before)
-            if before in self._roots
-            else None
-        )
+        outside = _OUTSIDE.match(name)
+        before = outside[0] if outside else ""
+        if before not in self._roots:
+            return None
+        return self._roots[before] / name.removeprefix(before)
 
     def _moved(self, digest: str) -> str:
-        """Return the name under which this content was known, where no file lies there
-        any more.
+        """Return the name under which this content was known.
+
+        It is '' where it was not, or where a file lies there still.
         """
         name = self._by_digest.get(digest, "")
         path = self._file_of(name) if name else None
-        return name if path is not None and not path.exists() else ""
+        if path is None or path.exists():
+            return ""
+        return name
 
     def _write(
-        self, name: str, digest: str, parts: list[Part], moved_from: str = ""
+        self, name: str, digest: str, parts: list[Part], moved_from: str
     ) -> None:
         """Write the state of a file, unless another run has written it meanwhile."""
         with door() as secret_door:
@@ -266,64 +299,66 @@ class _IngestRun:
         project = self._home.project
         journal = self._home.journal
         with journal.exclusive() as append, self._home.views.reading(Documents) as view:
-            now = view.state(self._agent, project, name)
-            if (now.digest if now else "") == digest:
+            before = view.state(self._agent, project, name)
+            digest_before = before.digest if before else ""
+            if digest_before == digest:
                 self.report.unchanged += 1
                 return
-            if now:  # what lay here before is changed, not moved
+            if before:  # what lay here before is changed, not moved
                 moved_from = ""
-            before = view.state(self._agent, project, moved_from) if moved_from else now
+            elif moved_from:
+                before = view.state(self._agent, project, moved_from)
             if not self._dry_run:
-                stored = (
-                    next(iter(journal.read(seqs=[before.seq])), None)
-                    if before is not None
-                    else None
-                )
-                more = {
-                    "source": self._source,
-                    "project": project,
-                    "moved_from": moved_from if before else "",
-                }
-                salt = f"{self._agent} {view.moves(self._agent, project, name)}"
+                n_moves = view.moves(self._agent, project, name)
                 body = document_body(
                     name,
                     digest,
                     parts,
-                    stored.body if stored is not None else None,
-                    salt,
-                    **more,
+                    self._stored_body(before),
+                    f"{self._agent} {n_moves}",
+                    source=self._source,
+                    project=project,
+                    moved_from=moved_from if before else "",
                 )
-                append(
-                    new_event(
-                        "document", body, agent=self._agent, at=self._home.clock.now()
-                    )
-                )
-        if not digest:
-            count_name = "gone"
-        elif before is None:
-            count_name = "new"
-        elif moved_from:
-            count_name = "moved"
-        else:
-            count_name = "changed"
-        setattr(self.report, count_name, getattr(self.report, count_name) + 1)
+                now = self._home.clock.now()
+                append(new_event("document", body, agent=self._agent, at=now))
+        self._count(digest, is_new=before is None, is_moved=bool(moved_from))
         self.report.parts += len(parts)
         self.report.links += sum(len(part.links) for part in parts)
         self.report.masked += secret_door.masked
+
+    def _stored_body(self, state: KnownFile | None) -> Body | None:
+        """Return the body of the event that a state of a file stands in."""
+        if state is None:
+            return None
+        for event in self._home.journal.read(seqs=[state.seq]):
+            return event.body
+        return None
+
+    def _count(self, digest: str, *, is_new: bool, is_moved: bool) -> None:
+        """Count what became of a file, whose content has this digest by now."""
+        if not digest:
+            self.report.gone += 1
+        elif is_new:
+            self.report.new += 1
+        elif is_moved:
+            self.report.moved += 1
+        else:
+            self.report.changed += 1
 
     def _problem(self, name: str, why: str) -> None:
         self.report.problems.append(f"{name}: {why}")
 
 
 def _opened(file: Path) -> BinaryIO:
-    """Return a regular file, opened. Raises InvalidInput for another one."""
-    raw = os.fdopen(
-        os.open(
-            file,
-            os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0),
-        ),
-        "rb",
-    )
+    """Return a regular file, opened.
+
+    Raises:
+        InvalidInput: For another one.
+    """
+    # Should it be a pipe: with this flag none is waited for.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    raw = os.fdopen(os.open(file, flags), "rb")
     if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
         raw.close()
         raise InvalidInput("it is no regular file")
@@ -333,11 +368,17 @@ def _opened(file: Path) -> BinaryIO:
 def files_below(
     folder: Path, root: Path, suffixes: tuple[str, ...], problems: list[str]
 ) -> Iterator[Path]:
-    """Yield the files with these endings below a folder, in order: no hidden ones, none
-    that a .gitignore from `root` on leaves out.
+    """Yield the files with these endings below a folder, in order.
 
-    Links are not followed; one that leads out of the folder is named among the
-    problems.
+    Hidden ones are left out, and those that a .gitignore from `root` on leaves out.
+    Links are not followed.
+
+    Args:
+        folder: The folder.
+        root: Where the checkout begins that the folder lies in.
+        suffixes: The endings, in lower case.
+        problems: Is added to: folders that cannot be read, and links that lead out of
+            the folder.
     """
     top = os.path.realpath(folder)
     waiting = [(top, _rules_above(top, root))]
@@ -360,19 +401,32 @@ def files_below(
                     f"{entry.path}: a link that leads out of the folder; name what it"
                     " leads to"
                 )
-            elif entry.is_dir(follow_symlinks=False):
-                if not _is_ignored(f"{entry.path}/", rules):
-                    folders.append(entry.path)
-            elif (
-                entry.is_file(follow_symlinks=False)
-                and entry.name.lower().endswith(suffixes)
-                and not _is_ignored(entry.path, rules)
-            ):
+            elif _is_folder(entry, rules):
+                folders.append(entry.path)
+            elif _is_file(entry, suffixes, rules):
                 yield Path(entry.path)
         waiting += [(below, rules) for below in reversed(folders)]
 
 
-def _rules_above(top: str, root: Path) -> list[tuple[str, Any]]:
+def _is_folder(entry: os.DirEntry[str], rules: list[_IgnoreRules]) -> bool:
+    """Return whether an entry is a folder that no rule leaves out."""
+    if not entry.is_dir(follow_symlinks=False):
+        return False
+    return not _is_ignored(f"{entry.path}/", rules)
+
+
+def _is_file(
+    entry: os.DirEntry[str], suffixes: tuple[str, ...], rules: list[_IgnoreRules]
+) -> bool:
+    """Return whether an entry is a file of these endings that no rule leaves out."""
+    if not entry.is_file(follow_symlinks=False):
+        return False
+    if not entry.name.lower().endswith(suffixes):
+        return False
+    return not _is_ignored(entry.path, rules)
+
+
+def _rules_above(top: str, root: Path) -> list[_IgnoreRules]:
     """Return the rules of the folders from `root` down to above `top`."""
     rules = []
     for parent in reversed(Path(top).parents):
@@ -391,25 +445,23 @@ def _leads_out(entry: os.DirEntry[str], top: str) -> bool:
     return not target.startswith(top + os.sep)
 
 
-def _spec_of(folder: str) -> tuple[str, Any] | None:
+def _spec_of(folder: str) -> _IgnoreRules | None:
     """Return a folder, and the rules of its .gitignore; None where it has none."""
+    file = Path(folder, ".gitignore")
     try:
-        lines = (
-            Path(folder, ".gitignore")
-            .read_text(encoding="utf-8", errors="replace")
-            .splitlines()
-        )
+        text = file.read_text(encoding="utf-8", errors="replace")
     except OSError:  # it has none, or none that may be read
         return None
     from pathspec import GitIgnoreSpec
 
-    return folder, GitIgnoreSpec.from_lines(lines)
+    return folder, GitIgnoreSpec.from_lines(text.splitlines())
 
 
-def _is_ignored(path: str, rules: list[tuple[str, Any]]) -> bool:
+def _is_ignored(path: str, rules: list[_IgnoreRules]) -> bool:
     """Return whether the nearest rule that says something of a path leaves it out."""
-    verdicts = (
-        spec.check_file(path[len(folder) + 1 :]).include
-        for folder, spec in reversed(rules)
-    )
-    return bool(next((verdict for verdict in verdicts if verdict is not None), False))
+    for folder, spec in reversed(rules):
+        relative = path[len(folder) + 1 :]
+        verdict = spec.check_file(relative).include
+        if verdict is not None:
+            return bool(verdict)
+    return False

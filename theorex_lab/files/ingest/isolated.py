@@ -1,5 +1,6 @@
-"""Files of others are parsed in a process of their own, which may die, hang or want
-more memory than it gets.
+"""Files of others are parsed in a process of their own.
+
+It may die, hang or want more memory than it gets.
 """
 
 from __future__ import annotations
@@ -29,55 +30,76 @@ def call_apart(
     *,
     seconds: float = _SECONDS,
 ) -> Any:
-    """Return what a module's function makes of a file's ending and content, as JSON
-    holds it.
+    """Return what a module's function makes of a file, as JSON holds it.
 
-    The process lives on for the next file; its memory is bounded, and its time by
-    `seconds` a file. Raises InvalidInput where it fails, and ImportError where a
-    package is lacking.
+    The process lives on for the next file; its memory is bounded.
+
+    Args:
+        parse: A function of a module, which takes the file's ending and content.
+        suffix: The ending.
+        content: The content.
+        seconds: How long it may take.
+
+    Raises:
+        InvalidInput: Where it fails.
+        ImportError: Where a package is lacking.
     """
-    process = _PROCESSES.get("it")
-    if process is None or process.poll() is not None:
-        process = start_python(__name__)
-        _PROCESSES["it"] = process
-    assert process.stdin is not None
-    assert process.stdout is not None
+    process = _running_process()
     function_path = f"{parse.__module__}:{parse.__name__}"
-    timer = threading.Timer(seconds, process.kill)
-    timer.start()
-    try:
-        process.stdin.write(
-            json.dumps([function_path, suffix, len(content)]).encode() + b"\n" + content
-        )
-        process.stdin.flush()
-        reply = process.stdout.readline()
-    except BrokenPipeError:
-        reply = b""
-    finally:
-        timer.cancel()
+    head = json.dumps([function_path, suffix, len(content)])
+    reply = _reply(process, head.encode() + b"\n" + content, seconds)
     if reply:
         return json.loads(reply)
-    error_lines = (
-        _PROCESSES.pop("it")
-        .communicate()[1]
-        .decode("utf-8", "replace")
-        .strip()
-        .splitlines()
-    )
+    del _PROCESSES["it"]
+    _, error_output = process.communicate()
+    error_text = error_output.decode("utf-8", "replace")
+    error_lines = error_text.strip().splitlines()
     if process.returncode < 0 or not error_lines:
         raise InvalidInput(
             f"it could not be read within {seconds:g} seconds and"
             f" {_MOST_BYTES >> 20} MiB of memory"
         )
-    error, _, why = error_lines[-1].partition(": ")
-    if error in ("ModuleNotFoundError", "ImportError"):
-        raise ImportError(why, name=why.split("'")[1] if "'" in why else why)
-    raise InvalidInput(f"it is broken: {why or error}")
+    raise _error_of(error_lines[-1])
+
+
+def _running_process() -> Process:
+    """Return the process that lives, or a new one."""
+    process = _PROCESSES.get("it")
+    if process is None or process.poll() is not None:
+        process = start_python(__name__)
+        _PROCESSES["it"] = process
+    return process
+
+
+def _reply(process: Process, request: bytes, seconds: float) -> bytes:
+    """Return what the process answers, b"" where it ended or was ended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        process.stdin.write(request)
+        process.stdin.flush()
+        return process.stdout.readline()
+    except BrokenPipeError:
+        return b""
+    finally:
+        timer.cancel()
+
+
+def _error_of(line: str) -> Exception:
+    """Return the error that the last line of the process tells of."""
+    kind, _, why = line.partition(": ")
+    if kind in ("ModuleNotFoundError", "ImportError"):
+        package = why.split("'")[1] if "'" in why else why
+        return ImportError(why, name=package)
+    return InvalidInput(f"it is broken: {why or kind}")
 
 
 def _serve() -> None:
-    """Do what standard input asks for, one file after another; an error ends it, and is
-    told on standard error.
+    """Do what standard input asks for, one file after another.
+
+    An error ends it, and is told on standard error.
     """
     if sys.platform != "win32":
         import resource
@@ -95,10 +117,10 @@ def _serve() -> None:
     )
     while line := source.readline():
         function_path, suffix, size = json.loads(line)
-        replies.write(
-            json.dumps(import_string(function_path)(suffix, source.read(size))).encode()
-            + b"\n"
-        )
+        parse = import_string(function_path)
+        content = source.read(size)
+        reply = json.dumps(parse(suffix, content))
+        replies.write(reply.encode() + b"\n")
         replies.flush()
 
 

@@ -1,13 +1,15 @@
-"""A text becomes lessons: two to six sentences that a model draws from it, kept beside
-it; offline the text alone.
+"""A text becomes lessons: two to six sentences that a model draws from it.
+
+They are kept beside it. Offline the text is kept alone.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.dispatch.llm import ask
+from theorex_lab.dispatch.llm import ChainAnswer, ask
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import ObservationEntry, observed
 from theorex_lab.routing.router import route_in
@@ -44,8 +46,13 @@ _ASK = (
 
 
 class Lessons(NamedTuple):
-    """event_id: of the text.  lessons: ids and texts of what was drawn from it.  model:
-    who drew them, '' for nobody.  problem: why nobody.
+    """A text that was kept, and the lessons that were drawn from it.
+
+    Attributes:
+        event_id: The event of the text.
+        lessons: The ids and texts of the lessons.
+        model: Who drew them, '' for nobody.
+        problem: Why nobody did.
     """
 
     event_id: str
@@ -57,61 +64,75 @@ class Lessons(NamedTuple):
 def synthesize(
     home: Home, text: str, *, agent: str = "main", session: str = ""
 ) -> Lessons:
-    """Keep a text, and the lessons that a model draws from its first 3,000 characters,
-    in one transaction.
+    """Keep a text, and the lessons that a model draws from it, in one transaction.
 
-    Asked are the models that `route` names for a synthesis, in its order. A lesson is
-    the model's word (source `model`), with domain, outcome and confidence as tags; it
-    rests on the text. Where no model answers as it should, the text is kept alone.
-    Raises InvalidInput for a text that must not be kept, and then keeps nothing.
+    The model reads its first 3,000 characters. Asked are the models that
+    `routing.router.route_in` names for a synthesis, in its order. A lesson is the
+    model's word (source `model`), with domain, outcome and confidence as tags; it rests
+    on the text. Where no model answers as it should, the text is kept alone.
+
+    Args:
+        home: The home that they are kept in.
+        text: The text.
+        agent: Whose it is.
+        session: The session that it belongs to.
+
+    Raises:
+        InvalidInput: For a text that must not be kept; then nothing is kept.
     """
-    source, stored = observed(
-        ObservationEntry(text, agent, session=session, project=home.project),
-        home.settings,
-        home.clock.now(),
-    )
-    chosen = route_in(home, f"summarize: {text[:200]}", home.settings)
-    prompt = "\n".join(
-        [_ASK, *fence(source.body["text"][:_READ_CHARACTERS].split("\n"))]
-    )
-    answer = ask(
-        [*filter(None, [chosen.model, *chosen.fallbacks])],
-        prompt,
-        home.settings,
-        json_schema=_SCHEMA,
-    )
-    events = [source]
-    lessons = list[tuple[str, str]]()
-    why = ""
+    entry = ObservationEntry(text, agent, session=session, project=home.project)
+    source, stored = observed(entry, home.settings, home.clock.now())
+    answer = _ask_for_lessons(home, text, source)
+    if answer.completion is None:
+        home.journal.append([source])
+        attempts = answer.attempts
+        error_text = attempts[-1].error if attempts else ""
+        problem = error_text or "no model is named"
+        return Lessons(stored.event_id, [], problem=problem)
+    events = list[Event]()
     try:
-        for lesson in answer.completion.data["lessons"] if answer.completion else ():
-            tags = [
-                f"domain:{folded(lesson['domain'])}",
-                f"outcome:{lesson['outcome']}",
-            ]
-            tags.append(f"confidence:{lesson['confidence']:.2f}")
-            entry = ObservationEntry(
-                lesson["lesson"],
-                agent,
-                None,
-                "discovery",
-                "model",
-                tags,
-                session,
-                home.project,
-            )
-            event, _ = observed(entry, home.settings, home.clock.now())
-            events.append(event._replace(lineage=(source.id,)))
-            lessons.append((event.id, event.body["text"]))
+        for lesson in answer.completion.data["lessons"]:
+            event = _lesson_event(home, lesson, source)
+            events.append(event)
     except InvalidInput as error:
-        events = [source]
-        why = f"a lesson cannot be kept: {error}"
-    home.journal.append(events)
-    if answer.completion is None or why:
-        why = (
-            why
-            or (answer.attempts[-1].error if answer.attempts else "")
-            or "no model is named"
-        )
-        return Lessons(stored.event_id, [], problem=why)
+        home.journal.append([source])
+        problem = f"a lesson cannot be kept: {error}"
+        return Lessons(stored.event_id, [], problem=problem)
+    home.journal.append([source, *events])
+    lessons = [(event.id, event.body["text"]) for event in events]
     return Lessons(stored.event_id, lessons, answer.completion.model)
+
+
+def _ask_for_lessons(home: Home, text: str, source: Event) -> ChainAnswer:
+    """Return what the models answer that are asked for lessons of a text."""
+    decision = route_in(home, f"summarize: {text[:200]}", home.settings)
+    names = filter(None, [decision.model, *decision.fallbacks])
+    stored_text = source.body["text"][:_READ_CHARACTERS]
+    fenced = fence(stored_text.split("\n"))
+    prompt = "\n".join([_ASK, *fenced])
+    return ask(list(names), prompt, home.settings, json_schema=_SCHEMA)
+
+
+def _lesson_event(home: Home, lesson: dict[str, Any], source: Event) -> Event:
+    """Return the event of a lesson, which rests on its text.
+
+    Raises:
+        InvalidInput: Where it cannot be kept.
+    """
+    tags = [
+        f"domain:{folded(lesson['domain'])}",
+        f"outcome:{lesson['outcome']}",
+        f"confidence:{lesson['confidence']:.2f}",
+    ]
+    entry = ObservationEntry(
+        lesson["lesson"],
+        source.agent,
+        None,
+        "discovery",
+        "model",
+        tags,
+        source.session,
+        home.project,
+    )
+    event, _ = observed(entry, home.settings, home.clock.now())
+    return event._replace(lineage=(source.id,))

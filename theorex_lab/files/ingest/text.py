@@ -1,5 +1,6 @@
-"""Documents: Markdown, plain text, reStructuredText, HTML, PDF and notebooks, cut by
-their headings, then by size.
+"""Documents, cut by their headings, then by size.
+
+They are Markdown, plain text, reStructuredText, HTML, PDF and notebooks.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ from theorex_lab.files.ingest.isolated import call_apart
 from theorex_lab.memory.documents import Part
 from theorex_lab.text.line import folded
 
-_SECTION_CHARACTERS = (
-    1_200  # a text of some 300 tokens, about what the sentence model reads
-)
+# A text of some 300 tokens, about what the sentence model reads.
+_SECTION_CHARACTERS = 1_200
 _MOST_PAGES = 5_000
 _FRONT = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 _LINK = re.compile(
     r"\]\(<?([^()\s<>]{1,300})>?[^()]{0,100}\)|`[^`<>]{1,200}<([^<>\s]{1,300})>`__?|\[\[([^\[\]|]{1,200})"
 )
 _HEADINGS = [f"h{level}" for level in range(1, 7)]
+# Endings of files whose sections begin at a line of the file.
 _LINED = (
     ".md",
     ".markdown",
     ".txt",
     ".text",
     ".rst",
-)  # whose sections begin at a line of the file
+)
 _INLINE = (
     "a",
     "abbr",
@@ -55,8 +56,12 @@ _UNSEEN = ("script", "style", "template", "noscript", "head")
 
 
 class TextBlock(NamedTuple):
-    """A heading of a level from 1, or (level 0) what stands below it; line: where it
-    begins, from 1.
+    """A heading, or what stands below it.
+
+    Attributes:
+        level: Of a heading from 1; 0 of what stands below one.
+        text: Its text.
+        line: Where it begins, from 1.
     """
 
     level: int
@@ -67,69 +72,71 @@ class TextBlock(NamedTuple):
 Blocks = Iterable[TextBlock | Sequence[object]]
 
 
+class _Heading(NamedTuple):
+    """A heading: its first line from 0, the line after it, its level and title."""
+
+    first: int
+    end: int
+    level: int
+    title: str
+
+
 def markdown_blocks(text: str) -> Iterator[TextBlock]:
-    """Return the headings of a text in Markdown, and its source between them; nothing
-    of it is lost.
+    r"""Return the headings of a text in Markdown, and its source between them.
+
+    Nothing of it is lost.
 
     >>> [
     ...     block.text
-    ...     for block in markdown_blocks("# One\\ntwo\\n```\\n# no heading\\n```")
+    ...     for block in markdown_blocks("# One\ntwo\n```\n# no heading\n```")
     ...     if block.text
     ... ]
-    ['One', 'two\\n```\\n# no heading\\n```']
+    ['One', 'two\n```\n# no heading\n```']
     """
     from markdown_it import MarkdownIt
 
     front = _FRONT.match(text)
+    body = text[front.end() :] if front else text
     shift = front[0].count("\n") if front else 0
-    tokens = MarkdownIt("commonmark").parse(text[front.end() :] if front else text)
-    opened = [
-        index
-        for index, token in enumerate(tokens)
-        if token.type == "heading_open" and token.level == 0
-    ]
-    heads = [
-        (tokens[at].map or [0, 0], int(tokens[at].tag[1]), tokens[at + 1].content)
-        for at in opened
-    ]
-    return _between(
-        text,
-        [
-            (first + shift, last + shift, level, title)
-            for (first, last), level, title in heads
-        ],
-    )
+    tokens = MarkdownIt("commonmark").parse(body)
+    headings = list[_Heading]()
+    for index, token in enumerate(tokens):
+        if token.type != "heading_open" or token.level != 0:
+            continue
+        first, end = token.map or [0, 0]
+        level = int(token.tag[1])
+        title = tokens[index + 1].content
+        headings.append(_Heading(first + shift, end + shift, level, title))
+    return _between(text, headings)
 
 
-def _between(
-    text: str, heads: Sequence[tuple[int, int, int, str]]
-) -> Iterator[TextBlock]:
-    """Yield headings, given by their first line from 0, the line after them, their
-    level and title, and the source between them.
-    """
+def _between(text: str, headings: Sequence[_Heading]) -> Iterator[TextBlock]:
+    """Yield the headings, and the source between them."""
     lines = text.split("\n")
     start = 0
-    for first, last, level, title in heads:
-        yield TextBlock(0, "\n".join(lines[start:first]), start + 1)
-        yield TextBlock(level, title, first + 1)
-        start = last
-    yield TextBlock(0, "\n".join(lines[start:]), start + 1)
+    for heading in headings:
+        above = "\n".join(lines[start : heading.first])
+        yield TextBlock(0, above, start + 1)
+        yield TextBlock(heading.level, heading.title, heading.first + 1)
+        start = heading.end
+    rest = "\n".join(lines[start:])
+    yield TextBlock(0, rest, start + 1)
 
 
 def _restructured(text: str) -> Iterator[TextBlock]:
     from docutils import nodes  # type: ignore[import-untyped]
     from docutils.core import publish_doctree  # type: ignore[import-untyped]
 
-    closed = {
+    settings = {
         "file_insertion_enabled": False,
         "raw_enabled": False,
         "_disable_config": True,
         "doctitle_xform": False,
+        "report_level": 5,
+        "halt_level": 6,
     }
-    tree = publish_doctree(
-        text, settings_overrides={**closed, "report_level": 5, "halt_level": 6}
-    )
-    heads = list[tuple[int, int, int, str]]()
+    tree = publish_doctree(text, settings_overrides=settings)
+    headings = list[_Heading]()
     lines = text.split("\n")
     for title in tree.findall(nodes.title):
         level = 0
@@ -137,37 +144,36 @@ def _restructured(text: str) -> Iterator[TextBlock]:
         while isinstance(above, nodes.section):
             level = level + 1
             above = above.parent
-        near = range((title.line or 1) - 2, (title.line or 1) + 2)
-        underline = next((at for at in near if _is_rule(lines, at)), None)
+        underline = _underline_near(lines, title.line or 1)
         if level and underline is not None:
-            heads.append((underline - 1, underline + 1, level, title.astext()))
-    return _between(text, heads)
+            heading = _Heading(underline - 1, underline + 1, level, title.astext())
+            headings.append(heading)
+    return _between(text, headings)
 
 
-def _is_rule(lines: Sequence[str], at: int) -> bool:
+def _underline_near(lines: Sequence[str], line: int) -> int | None:
+    """Return the index of the first underline next to a line, which counts from 1."""
+    for index in range(line - 2, line + 2):
+        if _is_rule(lines, index):
+            return index
+    return None
+
+
+def _is_rule(lines: Sequence[str], index: int) -> bool:
     """Return whether a line underlines the one before it."""
+    if not 1 <= index < len(lines):
+        return False
     rule = r"([!-/:-@\[-`{-~])\1+\s*"
-    return 1 <= at < len(lines) and bool(
-        re.fullmatch(rule, lines[at]) and lines[at - 1].strip()
-    )
+    if not re.fullmatch(rule, lines[index]):
+        return False
+    return bool(lines[index - 1].strip())
 
 
 def _html(content: bytes) -> Iterator[TextBlock]:
-    from bs4 import BeautifulSoup
-    from bs4.element import NavigableString
-
-    soup = BeautifulSoup(_checked(content), "html.parser")
-    for unseen in soup.find_all(_UNSEEN):
-        unseen.decompose()
-    for end in soup.find_all("br"):
-        end.replace_with("\n")
     texts = list[str]()
     heading = None
     last = None
-    for string in soup.find_all(string=True):
-        block = next(above for above in string.parents if above.name not in _INLINE)
-        if type(string) is not NavigableString:  # a comment, a declaration
-            continue
+    for string, block in _visible_strings(content):
         if block is not last and not string.strip():
             continue
         heading_above = string.find_parent(_HEADINGS)
@@ -178,6 +184,23 @@ def _html(content: bytes) -> Iterator[TextBlock]:
         texts.append(str(string) if block is last else f"\n{string.lstrip()}")
         last = block
     yield _text_block(heading, texts)
+
+
+def _visible_strings(content: bytes) -> Iterator[tuple[Any, Any]]:
+    """Yield the texts of a page, each with the nearest element that makes a block."""
+    from bs4 import BeautifulSoup
+    from bs4.element import NavigableString
+
+    soup = BeautifulSoup(_checked(content), "html.parser")
+    for unseen in soup.find_all(_UNSEEN):
+        unseen.decompose()
+    for end in soup.find_all("br"):
+        end.replace_with("\n")
+    for string in soup.find_all(string=True):
+        if type(string) is not NavigableString:  # a comment, a declaration
+            continue
+        block = next(above for above in string.parents if above.name not in _INLINE)
+        yield string, block
 
 
 def _text_block(heading: Any, texts: list[str]) -> TextBlock:
@@ -199,7 +222,8 @@ def _pdf(content: bytes) -> Iterator[TextBlock]:
                 f"it has {len(reader.pages)} pages; allowed are {_MOST_PAGES}"
             )
         for number, page in enumerate(reader.pages, start=1):
-            if (contents := page.get_contents()) is not None:
+            contents = page.get_contents()
+            if contents is not None:
                 # raises where it unpacks to more than is allowed, which `extract_text`
                 # passes over
                 contents.get_data()
@@ -210,34 +234,40 @@ def _pdf(content: bytes) -> Iterator[TextBlock]:
 
 
 def _notebook(text: str) -> Iterator[TextBlock]:
-    """Yield the cells of a notebook, without their outputs; a line is the number of a
-    cell.
+    """Yield the cells of a notebook, without their outputs.
+
+    A line is the number of a cell.
     """
     try:
         cells = json.loads(text)["cells"]
-        sources = [
-            (str(cell["cell_type"]), _clean("".join(cell["source"]))) for cell in cells
-        ]
+        sources = [_cell_source(cell) for cell in cells]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise InvalidInput("it is no notebook of nbformat 4") from error
     for number, (kind, source) in enumerate(sources, start=1):
         if kind == "markdown":
-            yield from (
-                block._replace(line=number) for block in markdown_blocks(source)
-            )
+            for block in markdown_blocks(source):
+                yield block._replace(line=number)
         elif kind == "code":
             yield TextBlock(0, f"```\n{source}\n```", number)
 
 
+def _cell_source(cell: Any) -> tuple[str, str]:
+    """Return the kind of a cell, and its source."""
+    kind = str(cell["cell_type"])
+    source = "".join(cell["source"])
+    return kind, _clean(source)
+
+
 def parse_apart(suffix: str, content: bytes) -> list[TextBlock]:
-    """Return the blocks of a form whose parser may be led astray; called in a process
-    apart.
+    """Return the blocks of a form whose parser may be led astray.
+
+    It is called in a process apart.
     """
-    form: Callable[[], Iterator[TextBlock]] = {
-        ".pdf": lambda: _pdf(content),
-        ".rst": lambda: _restructured(_decoded(content)),
-    }.get(suffix, lambda: _html(content))
-    return list(form())
+    if suffix == ".pdf":
+        return list(_pdf(content))
+    if suffix == ".rst":
+        return list(_restructured(_decoded(content)))
+    return list(_html(content))
 
 
 def _apart(suffix: str) -> Callable[[bytes], Blocks]:
@@ -253,15 +283,22 @@ def _checked(content: bytes) -> bytes:
 
 
 def _clean(text: str) -> str:
-    """Return the text with one kind of line break, and with nothing that cannot be
-    kept.
+    """Return the text with one kind of line break.
+
+    Nothing that cannot be kept is in it.
     """
-    text = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", re.sub("\r\n?", "\n", text))
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    text = re.sub("\r\n?", "\n", text)
+    text = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", text)
+    text = text.replace("\0", "\ufffd")
+    return text.encode("utf-8", "replace").decode()
 
 
 def _decoded(content: bytes) -> str:
-    """Return the text of a file. Raises InvalidInput where it is none."""
+    """Return the text of a file.
+
+    Raises:
+        InvalidInput: Where it is none.
+    """
     try:
         return _clean(_checked(content).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -270,34 +307,63 @@ def _decoded(content: bytes) -> str:
         ) from error
 
 
+def _markdown_form(content: bytes) -> Blocks:
+    return markdown_blocks(_decoded(content))
+
+
+def _text_form(content: bytes) -> Blocks:
+    return [TextBlock(0, _decoded(content))]
+
+
+def _notebook_form(content: bytes) -> Blocks:
+    return _notebook(_decoded(content))
+
+
 FORMS: dict[str, Callable[[bytes], Blocks]] = {
-    **dict.fromkeys(
-        (".md", ".markdown"), lambda content: markdown_blocks(_decoded(content))
-    ),
-    **dict.fromkeys(
-        (".txt", ".text"), lambda content: [TextBlock(0, _decoded(content))]
-    ),
-    ".ipynb": lambda content: _notebook(_decoded(content)),
+    ".md": _markdown_form,
+    ".markdown": _markdown_form,
+    ".txt": _text_form,
+    ".text": _text_form,
+    ".ipynb": _notebook_form,
     ".rst": _apart(".rst"),
     ".pdf": _apart(".pdf"),
-    **dict.fromkeys((".html", ".htm"), _apart(".html")),
+    ".html": _apart(".html"),
+    ".htm": _apart(".html"),
 }
 
 
 def read_document(
     path: Path, name: str, content: bytes
 ) -> tuple[list[Part], list[str]]:
-    """Return the sections of a document; see `documents.FileReader`."""
+    """Return the sections of a document; see `files.ingest.documents.FileReader`.
+
+    Args:
+        path: The file; its ending says its form.
+        name: Its name in the memory.
+        content: Its content.
+
+    Returns:
+        The sections, and what could not be read.
+
+    Raises:
+        InvalidInput: For a broken file, or another form.
+    """
     form = FORMS.get(path.suffix.lower())
     if form is None:
         raise InvalidInput(f"its kind is not known; allowed are {', '.join(FORMS)}")
-    parts = [*sections(form(content), name)]
-    return parts, [] if parts else ["there is no text in it"]
+    parts = list(sections(form(content), name))
+    problems = [] if parts else ["there is no text in it"]
+    return parts, problems
 
 
 def sections(blocks: Blocks, file: str) -> Iterator[Part]:
-    """Yield the sections that blocks make, each named by the headings above it; a long
-    one is cut between paragraphs or lines.
+    """Yield the sections that blocks make, each named by the headings above it.
+
+    A long one is cut between paragraphs or lines.
+
+    Args:
+        blocks: The headings and texts in order, as `TextBlock` or sequences like it.
+        file: The name of their file.
 
     >>> [
     ...     part.name
@@ -313,75 +379,75 @@ def sections(blocks: Blocks, file: str) -> Iterator[Part]:
     ... ]
     ['Cache', 'Cache › Faults']
     """
+    has_lines = file.lower().endswith(_LINED)
     headings: list[tuple[int, str]] = []
     used: dict[str, int] = {}
-    for level, text, line in (TextBlock(*block) for block in blocks):
+    for block in blocks:
+        level, text, line = TextBlock(*block)
         if level:
-            headings = [
-                *((deep, title) for deep, title in headings if deep < level),
-                (level, folded(text)),
-            ]
+            headings = [heading for heading in headings if heading[0] < level]
+            headings.append((level, folded(text)))
             continue
-        name = " › ".join(title for _, title in headings) or posixpath.basename(file)
+        titles = [title for _, title in headings]
+        name = " › ".join(titles) or posixpath.basename(file)
         for piece, shift in _cut(text):
-            used[name] = number = used.get(name, 0) + 1
+            number = used.get(name, 0) + 1
+            used[name] = number
             named = name if number == 1 else f"{name} ({number})"
-            yield Part(
-                "section",
-                named,
-                piece,
-                line + shift * file.lower().endswith(_LINED),
-                _links(piece, file),
-            )
+            first_line = line + shift if has_lines else line
+            yield Part("section", named, piece, first_line, _links(piece, file))
 
 
 def _cut(text: str) -> Iterator[tuple[str, int]]:
-    """Yield a text in pieces of some size, none of them blank, each with the number of
-    lines before it.
+    """Yield a text in pieces of some size, none of them blank.
+
+    Each comes with the number of lines before it.
     """
     start = 0
     size = len(text)
     while start < size:
         end = min(start + _SECTION_CHARACTERS, size)
         if end < size:
-            least = start + _SECTION_CHARACTERS // 2
-            ends = (text.rfind(mark, least, end) for mark in ("\n\n", "\n", ". ", " "))
-            end = next((at + 1 for at in ends if at >= 0), end)
-        if piece := text[start:end].strip():
-            yield (
-                piece,
-                text.count(
-                    "\n",
-                    0,
-                    start + len(text[start:end]) - len(text[start:end].lstrip()),
-                ),
-            )
+            end = _break_before(text, start, end)
+        piece = text[start:end].lstrip()
+        if piece:
+            first = end - len(piece)
+            yield piece.rstrip(), text.count("\n", 0, first)
         start = end
 
 
+def _break_before(text: str, start: int, end: int) -> int:
+    """Return where a piece ends, between paragraphs, lines, sentences or words."""
+    least = start + _SECTION_CHARACTERS // 2
+    for mark in ("\n\n", "\n", ". ", " "):
+        index = text.rfind(mark, least, end)
+        if index >= 0:
+            return index + 1
+    return end
+
+
 def _links(text: str, file: str) -> tuple[tuple[str, str], ...]:
-    """Return what a section cites: files from the root as the file's own name is,
-    headings behind `#`, addresses as they are.
+    """Return what a section cites.
+
+    Files are named from the root as the file's own name is, headings behind `#`;
+    addresses stay as they are.
     """
-    targets = (next(filter(None, groups)) for groups in _LINK.findall(text))
-    return tuple(
-        ("cites", _resolved(target, file)) for target in dict.fromkeys(targets)
-    )
+    targets = list[str]()
+    for groups in _LINK.findall(text):
+        targets.append(next(filter(None, groups)))
+    distinct = dict.fromkeys(targets)
+    return tuple(("cites", _resolved(target, file)) for target in distinct)
 
 
 def _resolved(target: str, file: str) -> str:
     if re.match(r"[a-z][a-z0-9+.-]*:|/", target, re.IGNORECASE):
         return target
     path, sign, heading = target.partition("#")
-    return (
-        (
-            posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
-            if path
-            else file
-        )
-        + sign
-        + heading
-    )
+    cited_file = file
+    if path:
+        folder = posixpath.dirname(file)
+        cited_file = posixpath.normpath(posixpath.join(folder, path))
+    return cited_file + sign + heading
 
 
 DOCUMENTS = FileReader("text 2", lambda: FORMS, read_document, "ingest")

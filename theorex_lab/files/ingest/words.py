@@ -1,16 +1,14 @@
-"""The user's own words in a prompt: what an agent's program put beside them is cut, and
-nothing else.
+"""The user's own words in a prompt.
 
-A program hands texts to the model in elements of known names. Such an element is cut
+What an agent's program put beside them is cut, and nothing else. A program hands texts
+to the model in elements of known names. Such an element is cut
 
 - where it is balanced and starts a line, or follows another one on its line; elements
-  of its own name in it are part
-  of it, and one that closes itself is whole;
+  of its own name in it are part of it, and one that closes itself is whole;
 - where it fills a block, from the first sign to the last: a file in a reminder may hold
   the reminder's end;
 - where it begins a block and is never closed, up to the block's end, since the
-  program's text was cut there; a
-  tag with a blank behind it is a word of a sentence.
+  program's text was cut there; a tag with a blank behind it is a word of a sentence.
 
 An element of an editor also stands behind the words, at the end of their line. A tag
 elsewhere in a line, in fenced code, in a quoted line, or without its other half is the
@@ -104,6 +102,9 @@ class _Tag(NamedTuple):
 def own_words(blocks: Sequence[str]) -> str:
     """Return the text of a prompt's blocks, '' where a program wrote all of it.
 
+    Args:
+        blocks: The texts of which the prompt is made, in order.
+
     >>> own_words(
     ...     [
     ...         "<system-reminder>be brief</system-reminder>",
@@ -122,8 +123,11 @@ def own_words(blocks: Sequence[str]) -> str:
 
 
 def _words_of(block: str, *, is_alone: bool) -> str:
-    """Return the user's words in a block; is_alone: no other one holds the program's
-    part.
+    """Return the user's words in a block.
+
+    Args:
+        block: The text.
+        is_alone: No other block of the prompt holds the program's part.
     """
     text = _without_elements(block, is_alone=is_alone) if "<" in block else block
     text = _PASTED.sub("", text).strip()
@@ -132,20 +136,22 @@ def _words_of(block: str, *, is_alone: bool) -> str:
     if not text.startswith("# Context from my IDE setup"):
         return text
     requests = list(_REQUEST.finditer(text))
-    return text[requests[-1].end() :].strip() if requests else text
+    if not requests:
+        return text
+    last = requests[-1]
+    return text[last.end() :].strip()
 
 
 def _without_elements(text: str, *, is_alone: bool) -> str:
+    """Return the text without the elements of a program."""
     tags = list(_tags(text))
-    if not tags or _is_filled(text, tags, is_alone=is_alone):
-        return "" if tags else text
+    if not tags:
+        return text
+    if _is_filled(text, tags, is_alone=is_alone):
+        return ""
     elements = {element.start: element for element in _elements(tags)}
-    first = len(text) - len(text.lstrip())
-    opening = tags[0]
-    if opening.start == first and first not in elements and not opening.closes:
-        is_word = text.startswith(_IN_SENTENCE, opening.end)
-        if not is_word:
-            return ""
+    if _is_cut_off(text, tags[0], elements):
+        return ""
     pieces = list[str]()
     end = 0
     for element in _cut(text, elements):
@@ -155,46 +161,58 @@ def _without_elements(text: str, *, is_alone: bool) -> str:
     return "".join(pieces)
 
 
+def _is_cut_off(text: str, opening: _Tag, elements: Mapping[int, _Element]) -> bool:
+    """Return whether a text begins with an element that is never closed."""
+    first = len(text) - len(text.lstrip())
+    if opening.start != first or first in elements or opening.closes:
+        return False
+    is_word = text.startswith(_IN_SENTENCE, opening.end)
+    return not is_word
+
+
 def _tags(text: str) -> Iterator[_Tag]:
     for match in _TAG.finditer(text):
         near = max(0, match.start() - _INDENT_CHARACTERS)
         before = text[near : match.start()].rstrip(" \t")
         starts_line = before.endswith("\n") or (not before and near == 0)
-        is_whole = not match[1] and match[3].endswith("/")
+        closes = bool(match[1])
+        is_whole = not closes and match[3].endswith("/")
         name = match[2].lower()
-        yield _Tag(
-            match.start(), match.end(), name, bool(match[1]), is_whole, starts_line
-        )
+        yield _Tag(match.start(), match.end(), name, closes, is_whole, starts_line)
 
 
 def _is_filled(text: str, tags: Sequence[_Tag], *, is_alone: bool) -> bool:
-    """Return whether a text is one element, which may hold more ends of it than
-    beginnings.
+    """Return whether a text is one element.
 
-    In the only block the user's words may follow the element, after a blank or on a
-    line of their own.
+    It may hold more ends of it than beginnings. In the only block the user's words may
+    follow the element, after a blank or on a line of their own.
     """
     first = tags[0]
     last = tags[-1]
-    is_framed = not text[: first.start].strip() and not text[last.end :].strip()
-    if not is_framed or first.closes or not last.closes or first.name != last.name:
+    if not _is_framed(text, first, last):
         return False
+    same = [tag for tag in tags if tag.name == first.name and not tag.is_whole]
     depth = 0
-    for tag in tags:
-        if tag.name != first.name or tag.is_whole:
-            continue
+    for tag in same:
         depth += -1 if tag.closes else 1
         if depth == 0 and tag is not last:
-            has_more_ends = _surplus(tags, first.name)
             goes_on = not text[tag.end : tag.end + 1].isspace()
-            return has_more_ends and (goes_on or not is_alone)
+            return _has_more_ends(same) and (goes_on or not is_alone)
     return depth == 0
 
 
-def _surplus(tags: Sequence[_Tag], name: str) -> bool:
-    same = [tag for tag in tags if tag.name == name and not tag.is_whole]
-    ends = sum(tag.closes for tag in same)
-    return ends > len(same) - ends
+def _is_framed(text: str, first: _Tag, last: _Tag) -> bool:
+    """Return whether a text stands between a tag that opens and one that closes it."""
+    if first.closes or not last.closes or first.name != last.name:
+        return False
+    before = text[: first.start].strip()
+    after = text[last.end :].strip()
+    return not before and not after
+
+
+def _has_more_ends(tags: Sequence[_Tag]) -> bool:
+    ends = sum(tag.closes for tag in tags)
+    return ends > len(tags) - ends
 
 
 def _elements(tags: Sequence[_Tag]) -> Iterator[_Element]:
@@ -208,44 +226,55 @@ def _elements(tags: Sequence[_Tag]) -> Iterator[_Element]:
     for tag in tags:
         by_name[tag.name].append(tag)
     for same in by_name.values():
-        partners = _partners(same)
+        ends = _ends_of(same)
         for tag in same:
             if tag.is_whole:
                 yield _Element(tag.start, tag.end, tag.name)
-            elif tag.start in partners:
-                yield _Element(tag.start, partners[tag.start].end, tag.name)
+            elif tag.start in ends:
+                end = ends[tag.start]
+                yield _Element(tag.start, end.end, tag.name)
 
 
-def _partners(tags: Sequence[_Tag]) -> dict[int, _Tag]:
+def _ends_of(tags: Sequence[_Tag]) -> dict[int, _Tag]:
     """Return the end of each beginning, by where that one stands."""
-    partners: dict[int, _Tag] = {}
-    mentioned: dict[
-        int, _Tag
-    ] = {}  # by the place of an end, the beginning within a line that has it
+    pairs, opened = _nested_pairs(tags)
+    # By the place of an end, the beginning within a line that has it.
+    mentioned = {
+        end.start: beginning for beginning, end in pairs if not beginning.starts_line
+    }
+    ends = {beginning.start: end for beginning, end in pairs}
+    lacking = {tag.start for tag in opened if tag.starts_line}
+    spare_ends: list[_Tag] = []
+    for tag in reversed(tags):
+        if tag.start in mentioned:
+            spare_ends.append(tag)
+        elif tag.start in lacking and spare_ends:
+            end = spare_ends.pop()
+            mention = mentioned[end.start]
+            del ends[mention.start]
+            ends[tag.start] = end
+    return ends
+
+
+def _nested_pairs(
+    tags: Sequence[_Tag],
+) -> tuple[list[tuple[_Tag, _Tag]], list[_Tag]]:
+    """Return each beginning with the end that nests with it, and those without one."""
+    pairs: list[tuple[_Tag, _Tag]] = []
     opened: list[_Tag] = []
     for tag in tags:
         if tag.closes and opened:
             beginning = opened.pop()
-            partners[beginning.start] = tag
-            if not beginning.starts_line:
-                mentioned[tag.start] = beginning
+            pairs.append((beginning, tag))
         elif not tag.closes and not tag.is_whole:
             opened.append(tag)
-    lacking = {tag.start for tag in opened if tag.starts_line}
-    ends: list[_Tag] = []
-    for tag in reversed(tags):
-        if tag.start in mentioned:
-            ends.append(tag)
-        elif tag.start in lacking and ends:
-            end = ends.pop()
-            partners.pop(mentioned[end.start].start)
-            partners[tag.start] = end
-    return partners
+    return pairs, opened
 
 
 def _cut(text: str, elements: Mapping[int, _Element]) -> Iterator[_Element]:
-    """Yield the elements that a program wrote, in their order: at the start of a line,
-    outside of fenced code.
+    """Yield the elements that a program wrote, in their order.
+
+    They stand at the start of a line, outside of fenced code.
     """
     of_editors = sorted(
         start
@@ -262,7 +291,8 @@ def _cut(text: str, elements: Mapping[int, _Element]) -> Iterator[_Element]:
             offset = _fence_end(text, fence)
             continue
         line_end = text.find("\n", offset)
-        line_end = len(text) if line_end < 0 else line_end
+        if line_end < 0:
+            line_end = len(text)
         attached = _attached(text, elements, of_editors, offset, line_end)
         yield from attached
         offset = attached[-1].end if attached else line_end + 1
@@ -271,8 +301,9 @@ def _cut(text: str, elements: Mapping[int, _Element]) -> Iterator[_Element]:
 def _row_of(
     elements: Mapping[int, _Element], text: str, offset: int, between: re.Pattern[str]
 ) -> list[_Element]:
-    """Return the elements that follow each other from a place on, with nothing but
-    `between` before each.
+    """Return the elements that follow each other from a place on.
+
+    Nothing but `between` stands before each.
     """
     row = list[_Element]()
     while True:
@@ -280,8 +311,9 @@ def _row_of(
         start = blank.end() if blank else offset
         if start not in elements:
             return row
-        row.append(elements[start])
-        offset = row[-1].end
+        element = elements[start]
+        row.append(element)
+        offset = element.end
 
 
 def _attached(
@@ -291,26 +323,29 @@ def _attached(
     start: int,
     end: int,
 ) -> list[_Element]:
-    """Return the elements of an editor behind the words of a line, with nothing of the
-    user's after them.
+    """Return the elements of an editor behind the words of a line.
+
+    Nothing of the user's stands after them.
     """
     index = bisect_left(of_editors, start)
     while index < len(of_editors) and of_editors[index] < end:
         row = _row_of(elements, text, of_editors[index], _BETWEEN)
-        trailing = _BETWEEN.match(text, row[-1].end)
-        after = trailing.end() if trailing else row[-1].end
+        row_end = row[-1].end
+        trailing = _BETWEEN.match(text, row_end)
+        after = trailing.end() if trailing else row_end
         if after == len(text) or text[after] in "\r\n":
             return row
-        index = bisect_left(of_editors, row[-1].end)
+        index = bisect_left(of_editors, row_end)
     return []
 
 
 def _fence_end(text: str, fence: re.Match[str]) -> int:
-    """Return where the code that a fence opens ends: behind its closing fence, or with
-    the text.
+    """Return where the code that a fence opens ends.
+
+    It ends behind its closing fence, or with the text.
     """
-    sign = re.escape(fence[1][0])
-    closing = re.compile(rf"(?m)^[ \t]{{0,3}}{sign}{{{len(fence[1])},}}[ \t]*$").search(
-        text, fence.end()
-    )
+    signs = fence[1]
+    sign = re.escape(signs[0])
+    pattern = re.compile(rf"(?m)^[ \t]{{0,3}}{sign}{{{len(signs)},}}[ \t]*$")
+    closing = pattern.search(text, fence.end())
     return closing.end() if closing else len(text)
