@@ -28,7 +28,11 @@ from theorex_lab.eval.datasets.log_sets.said import (
 )
 from theorex_lab.eval.datasets.recorder import Parts, session_line
 from theorex_lab.eval.datasets.sources import damaged, packaged, read_header
-from theorex_lab.files.transcripts.captures import Captures, TimedCapture, told
+from theorex_lab.files.transcripts.captures import (
+    Captures,
+    TimedCapture,
+    timed_captures,
+)
 from theorex_lab.files.transcripts.folders import Transcript, lines_of, opened
 from theorex_lab.files.transcripts.importing import FORMS, read_transcripts
 from theorex_lab.files.transcripts.messages import HookForm
@@ -103,11 +107,11 @@ def hook_form_log(name: str, path: Path) -> EvalLog:
     problems = list[str]()
     with opened(path) as (content, _):
         transcript = Transcript(HookForm(name, words="".join), lines_of(content))
-        rows = told(
+        rows = timed_captures(
             transcript,
             0,
-            lambda _: True,
-            lambda number, why: problems.append(f"line {number}: {why}"),
+            is_over=lambda _: True,
+            problem=lambda number, why: problems.append(f"line {number}: {why}"),
         )
         log = log_of(name, [(row, captures.event("hook", row)) for row in rows])
     if problems:

@@ -1,5 +1,6 @@
-"""What a transcript tells, as the captures that the hook would have made of it, each
-with its time and its place.
+"""What a transcript tells, as the captures that the hook would have made of it.
+
+Each comes with its time and its place.
 """
 
 import hashlib
@@ -14,8 +15,9 @@ from theorex_lab.core.clock import LATEST
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import derived_event_id, session_of
 from theorex_lab.core.project import Repository
-from theorex_lab.files.transcripts.folders import Transcript, rows_of
+from theorex_lab.files.transcripts.folders import SourceLine, Transcript, rows_of
 from theorex_lab.files.transcripts.messages import (
+    Reader,
     Row,
     Utterance,
     read_time,
@@ -28,23 +30,26 @@ from theorex_lab.text.paths import project_path
 from theorex_lab.text.redact.masking import mask
 
 REST_MICROSECONDS = 3_600_000_000  # a session that has been silent for so long is over
-Problem = Callable[
-    [int, str], None
-]  # takes the number of a line, and why it cannot be read
+# Takes the number of a line, and why it cannot be read.
+Problem = Callable[[int, str], None]
 _MOST_UNTIMED = 100  # before the first time of a transcript
-_UNSTEADY_MICROSECONDS = (
-    60_000_000  # how far lines that are written at once may be out of order
-)
+# How far lines that are written at once may be out of order.
+_UNSTEADY_MICROSECONDS = 60_000_000
 
 
 class TimedCapture(NamedTuple):
-    """What a transcript tells, with its time in µs UTC and the bytes of its line.
+    """What a transcript tells, with its time.
 
-    guess: '' where the transcript states the time plainly; `number` and `leap_second`,
-    as `read_time` says; `backwards`, as stated, though more than a minute before what
-    the session states before it; `neighbour`, of what stands beside it, where it states
-    none; `file`, of the file's last change, where nothing states any; `future`, where a
-    time is not believed: the neighbour's, or the latest that is.
+    Attributes:
+        said: What is told.
+        at: µs UTC.
+        size: The bytes of its line.
+        guess: '' where the transcript states the time plainly; `number` and
+            `leap_second`, as `read_time` says; `backwards`, as stated, though more than
+            a minute before what the session states before it; `neighbour`, of what
+            stands beside it, where it states none; `file`, of the file's last change,
+            where nothing states any; `future`, where a time is not believed: the
+            neighbour's, or the latest that is.
     """
 
     said: Utterance
@@ -57,10 +62,13 @@ class TimedCapture(NamedTuple):
 class Captures:
     """Makes events of what transcripts tell.
 
-    latest: a later time (µs UTC) is not believed.  project: of what names no folder.
-    trust_own: whether these are the user's own transcripts.  keep_messages: as the
-    setting.  named: gives the project of a repository, by default that of its path
-    alone.
+    Attributes:
+        latest: A later time (µs UTC) is not believed.
+        project: The project of what names no folder.
+        agent: Whose captures they are.
+        trust_own: Whether these are the user's own transcripts.
+        keep_messages: As the setting keepMessages.
+        named: Gives the project of a repository, by default that of its path alone.
     """
 
     latest: int
@@ -70,13 +78,15 @@ class Captures:
     keep_messages: bool = True
     named: Callable[[Repository], str] | None = None
     _places: dict[tuple[str, str], WorkingFolder] = field(default_factory=dict)
-    _first: dict[str, str] = field(
-        default_factory=dict
-    )  # by session, the folder that it began in
+    # By session, the folder that it began in.
+    _first: dict[str, str] = field(default_factory=dict)
 
     def event(self, form: str, capture: TimedCapture) -> Event | None:
-        """Return the capture of what was told in a form of transcripts; None for what
-        the hook keeps nothing of.
+        """Return the capture of what was told, None where the hook keeps nothing of it.
+
+        Args:
+            form: The form of the transcript, a reader's name.
+            capture: What was told.
         """
         utterance = capture.said
         name = utterance.hook["hook_event_name"]
@@ -90,12 +100,10 @@ class Captures:
             body["source"] = "import"
         if not self.keep_messages and "message" in body:
             body["message"] = ""
-        if kind == "tool_used" and (
-            "reads" in utterance.hook or "edits" in utterance.hook
-        ):
+        if kind == "tool_used" and not _STATED_PATHS.isdisjoint(utterance.hook):
             body["paths"] = {
-                use: _in_project(utterance.hook.get(name))
-                for use, name in (("read", "reads"), ("edited", "edits"))
+                "read": _in_project(utterance.hook.get("reads")),
+                "edited": _in_project(utterance.hook.get("edits")),
             }
         event_id = self.id_of(form, capture)
         at = min(capture.at, self.latest)
@@ -104,80 +112,96 @@ class Captures:
         )
 
     def id_of(self, form: str, capture: TimedCapture) -> str:
-        """Return the id of its capture: the same of each copy of the transcript, and of
-        each session that repeats it.
+        """Return the id of its capture.
+
+        It is the same of each copy of the transcript, and of each session that repeats
+        it.
         """
-        stated = time_of(capture.said.at) if capture.said.is_unique else None
-        if stated is None:
+        utterance = capture.said
+        stated_at = time_of(utterance.at) if utterance.is_unique else None
+        if stated_at is None:
             return self.session_id_of(form, capture)
-        own_id = capture.said.own.encode("utf-8", "replace").decode()
-        return derived_event_id(
-            "transcript", form, "", own_id, stated, _digest(capture.said)
-        )
+        own_id = _encodable(utterance.own)
+        digest = _digest(utterance)
+        return derived_event_id("transcript", form, "", own_id, stated_at, digest)
 
     def session_id_of(self, form: str, capture: TimedCapture) -> str:
-        """Return the id within its session: of what has no id of its own, and of all
-        that was imported by former releases.
+        """Return the id of its capture within its session.
+
+        What has no id of its own has this one, and all that was imported by former
+        releases.
         """
-        own_id = capture.said.own.encode("utf-8", "replace").decode()
-        return derived_event_id(
-            "transcript", form, session_of(capture.said.session), own_id
-        )
+        session = session_of(capture.said.session)
+        own_id = _encodable(capture.said.own)
+        return derived_event_id("transcript", form, session, own_id)
 
     def project_of(self, capture: TimedCapture) -> str:
         """Return the project of what was told."""
-        return self._folder_of(
-            session_of(capture.said.session), capture.said.cwd
-        ).project
+        session = session_of(capture.said.session)
+        folder = self._folder_of(session, capture.said.cwd)
+        return folder.project
 
     def _folder_of(self, session: str, cwd: object) -> WorkingFolder:
-        """Return where the session works: a folder that is not on this machine is its
-        own root, with those below the first.
+        """Return where the session works.
+
+        A folder that is not on this machine is its own root, with those below the
+        first.
         """
         stated = folder_of({"cwd": cwd})
         if not stated:
             return WorkingFolder("", self.project)
-        key = first, _ = self._first.setdefault(session, stated), stated
+        first = self._first.setdefault(session, stated)
+        key = (first, stated)
         if key not in self._places:
-            below = _is_below(stated, first) and not os.path.isdir(stated)
-            self._places[key] = WorkingFolder(
-                first if below else stated, name_project=self.named
-            )
+            is_part = _is_below(stated, first) and not os.path.isdir(stated)
+            root = first if is_part else stated
+            self._places[key] = WorkingFolder(root, name_project=self.named)
         return self._places[key]
 
 
+def _encodable(text: str) -> str:
+    """Return the text with ? for what cannot be encoded."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def _is_below(folder: str, above: str) -> bool:
-    """Return whether a folder lies in another, by their names alone; both may be of
-    Windows.
+    """Return whether a folder lies in another, by their names alone.
+
+    Both may be of Windows.
     """
     if os.path.isabs(above):
         return folder.startswith(above.rstrip("/") + "/")
-    return ntpath.normcase(folder).startswith(
-        ntpath.normcase(above).rstrip("\\") + "\\"
-    )
+    start = ntpath.normcase(above).rstrip("\\") + "\\"
+    return ntpath.normcase(folder).startswith(start)
 
 
 def _digest(utterance: Utterance) -> str:
-    """Return what tells two events of one id and time apart: all that the transcript
-    says of them.
+    """Return what tells two events of one id and time apart.
+
+    It is a hash of all that the transcript says of them.
     """
     content = utterance.written or json.dumps(utterance.hook, sort_keys=True)
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def told(
+def timed_captures(
     transcript: Transcript,
     file_time: int,
+    *,
     is_over: Callable[[int], bool],
     problem: Problem,
     latest: int = LATEST,
 ) -> Iterator[TimedCapture]:
-    """Yield what a transcript tells, in order; a time that is missing is that of what
-    stands beside it, else `file_time` (µs).
+    """Yield what a transcript tells, in order.
 
-    is_over: whether a session is whose last time (µs) this is.  problem: called with
-    the number of each line that cannot be read, and why.  latest: a later time (µs) is
-    not believed.
+    A time that is missing is that of what stands beside it, else the file's.
+
+    Args:
+        transcript: The transcript.
+        file_time: When the file was changed last, in µs UTC.
+        is_over: Returns whether a session is over whose last time (µs) this is.
+        problem: Is called with the number of each line that cannot be read, and why.
+        latest: A later time (µs UTC) is not believed.
     """
     times = _Times(file_time, latest)
     for line in _utterance_lines(transcript, problem, latest):
@@ -190,8 +214,12 @@ def told(
 
 
 class _Line(NamedTuple):
-    """What a line tells: the bytes of the line, and whether its time is before that of
-    the lines above it.
+    """What a line tells.
+
+    Attributes:
+        said: What is told.
+        size: The bytes of the line.
+        is_earlier: Whether its time is before that of the lines above it.
     """
 
     said: Utterance
@@ -202,42 +230,63 @@ class _Line(NamedTuple):
 def _utterance_lines(
     transcript: Transcript, problem: Problem, latest: int
 ) -> Iterator[_Line]:
-    before: dict[
-        str, int
-    ] = {}  # by who writes lines one after another, the last time that they state
+    # By who writes lines one after another, the last time that they state.
+    before: dict[str, int] = {}
     for line in transcript.lines:
-        size = len(line.content or b"")
         try:
-            for position, row in enumerate(rows_of(line), start=1):
-                number = line.number if position == 1 else f"{line.number}.{position}"
-                is_earlier = _runs_backwards(row, before, latest)
-                for utterance in transcript.reader.feed(row, number, size):
-                    is_own = utterance.at is stated_in(row)
-                    yield _Line(utterance, size, is_earlier and is_own)
+            yield from _lines_in(line, transcript.reader, before, latest)
         except InvalidInput as error:
             problem(line.number, str(error))
 
 
+def _lines_in(
+    line: SourceLine, reader: Reader, before: dict[str, int], latest: int
+) -> Iterator[_Line]:
+    """Yield what the objects on one line of a file tell.
+
+    Raises:
+        InvalidInput: For what cannot be read, after what stands before it.
+    """
+    size = len(line.content or b"")
+    for position, row in enumerate(rows_of(line), start=1):
+        number = line.number if position == 1 else f"{line.number}.{position}"
+        is_earlier = _runs_backwards(row, before, latest)
+        for utterance in reader.feed(row, number, size):
+            is_own_time = utterance.at is stated_in(row)
+            yield _Line(utterance, size, is_earlier and is_own_time)
+
+
 def _runs_backwards(row: Row, before: dict[str, int], latest: int) -> bool:
-    """Return whether a line's time is clearly earlier than that of the one before it of
-    the same session and helper.
+    """Return whether a line's time is clearly earlier than that of the one before it.
+
+    Compared are lines of the same session and helper.
     """
     at = time_of(stated_in(row))
     if at is None or at > latest:
         return False
-    session = next((row[name] for name in _SESSIONS if name in row), "")
-    writer = f"{session} {row.get('agentId')} {row.get('isSidechain')}"
-    earlier = at < before.get(writer, at) - _UNSTEADY_MICROSECONDS
+    writer = f"{_session_in(row)} {row.get('agentId')} {row.get('isSidechain')}"
+    last = before.get(writer, at)
     before[writer] = at
-    return earlier
+    return at < last - _UNSTEADY_MICROSECONDS
 
 
+def _session_in(row: Row) -> object:
+    """Return the session that a line names, '' where it names none."""
+    for name in _SESSIONS:
+        if name in row:
+            return row[name]
+    return ""
+
+
+_STATED_PATHS = frozenset({"reads", "edits"})
 _SESSIONS = ("sessionId", "session", "session_id")
 
 
 class _Times:
-    """Gives each thing that is told its time. last: the latest one that was stated,
-    until then that of the file.
+    """Gives each thing that is told its time.
+
+    Attributes:
+        last: The latest time that was stated, until then that of the file.
     """
 
     def __init__(self, file_time: int, latest: int) -> None:
@@ -247,8 +296,9 @@ class _Times:
         self._waiting: list[_Line] = []  # until something states a time
 
     def of(self, line: _Line) -> Iterator[TimedCapture]:
-        """Yield what can be told now that this comes: itself, behind what waited for a
-        time, or nothing yet.
+        """Yield what can be told now that this comes.
+
+        It is the line itself, behind what waited for a time, or nothing yet.
         """
         stated = read_time(line.said.at)
         if stated is not None and stated.at <= self._latest:
@@ -267,9 +317,8 @@ class _Times:
         for utterance, size, _ in self._waiting:
             is_future = read_time(utterance.at) is not None
             if self._has_stated:
-                yield TimedCapture(
-                    utterance, self.last, size, "future" if is_future else "neighbour"
-                )
+                guess = "future" if is_future else "neighbour"
+                yield TimedCapture(utterance, self.last, size, guess)
             elif is_future:
                 yield TimedCapture(utterance, self._latest, size, "future")
             else:
@@ -278,12 +327,11 @@ class _Times:
 
 
 def _in_project(paths: object) -> list[str]:
-    """Return the project's paths that a line states, without those that lead elsewhere
-    or look like a secret.
+    """Return the project's paths that a line states.
+
+    Those that lead elsewhere or look like a secret are left out.
     """
-    project_paths = (
-        [project_path(path) for path in paths] if isinstance(paths, list) else []
-    )
-    return [
-        path for path in dict.fromkeys(project_paths) if path and mask(path) == path
-    ]
+    if not isinstance(paths, list):
+        return []
+    project_paths = dict.fromkeys(map(project_path, paths))
+    return [path for path in project_paths if path and mask(path) == path]

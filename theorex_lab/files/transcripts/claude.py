@@ -1,11 +1,10 @@
-"""Claude Code's transcripts: ~/.claude/projects/**/*.jsonl, one object a line, as its
-versions 1 and 2 write them.
+"""Claude Code's transcripts: ~/.claude/projects/**/*.jsonl, one object a line.
 
-A line is of a `user` (a prompt, answers of tools, what the program itself says), an
-`assistant` (messages, calls) or the `system`; what sub-agents do is marked
-`isSidechain`, and has an `agentId` in later versions. A turn's end is stated by a
-`stop_reason` or a line of the system; in transcripts without either the next prompt
-shows it.
+They are read as versions 1 and 2 write them. A line is of a `user` (a prompt, answers
+of tools, what the program itself says), an `assistant` (messages, calls) or the
+`system`; what sub-agents do is marked `isSidechain`, and has an `agentId` in later
+versions. A turn's end is stated by a `stop_reason` or a line of the system; in
+transcripts without either the next prompt shows it.
 
 A session that is resumed or forked may repeat the lines of its origin in a file of its
 own, in its own name and with their ids and times, or name the origin (`forkedFrom`):
@@ -44,8 +43,10 @@ _INTERRUPTED = re.compile(r"\[Request interrupted by user(?: for [a-z ]{1,40})?\
 
 
 class Claude:
-    """Reads one transcript of Claude Code; `stem` is its session where its lines name
-    none.
+    """Reads one transcript of Claude Code.
+
+    Args:
+        stem: The session where its lines name none.
     """
 
     name = "claude"
@@ -83,39 +84,30 @@ class Claude:
         own_id = row.get("uuid", number)
         at = row.get("timestamp")
         origin = object_of(row.get("forkedFrom"))
-        if isinstance(origin.get("sessionId"), str) and isinstance(
-            origin.get("messageUuid"), str
-        ):
-            session = origin["sessionId"]
-            own_id = origin["messageUuid"]
-        is_unique = (
-            isinstance(own_id, str)
-            and bool(own_id)
-            and own_id != number
-            and time_of(at) is not None
-        )
-        return MessageSource(
-            session if isinstance(session, str) else self._stem,
-            own_id,
-            at,
-            row.get("cwd"),
-            is_unique,
-        )
+        origin_session = origin.get("sessionId")
+        origin_id = origin.get("messageUuid")
+        if isinstance(origin_session, str) and isinstance(origin_id, str):
+            session = origin_session
+            own_id = origin_id
+        has_id = isinstance(own_id, str) and bool(own_id) and own_id != number
+        is_unique = has_id and time_of(at) is not None
+        if not isinstance(session, str):
+            session = self._stem
+        return MessageSource(session, own_id, at, row.get("cwd"), is_unique)
 
     def _assistant(
         self, row: Row, source: MessageSource, size: int
     ) -> Iterator[Utterance]:
         message = object_of(row.get("message"))
+        content = message.get("content")
         helper = _helper(row)
-        self._turns.says(
-            source, "\n".join(texts_of(message.get("content"))), helper=helper
-        )
-        for block in blocks_of(message.get("content")):
+        text = "\n".join(texts_of(content))
+        self._turns.says(source, text, helper=helper)
+        for block in blocks_of(content):
             if block.get("type") == "tool_use":
                 self._turns.goes_on(helper)
-                self._calls.begin(
-                    block.get("id"), block.get("name"), block.get("input"), size
-                )
+                call = block.get("id")
+                self._calls.begin(call, block.get("name"), block.get("input"), size)
         if message.get("stop_reason") in _ENDS:
             yield from self._turns.ended(helper)
 
@@ -124,37 +116,47 @@ class Claude:
         answers = [
             block for block in blocks_of(content) if block.get("type") == "tool_result"
         ]
+        # The program's own record is of one answer.
+        result = row.get("toolUseResult") if len(answers) == 1 else None
         for block in answers:
-            answer = _answer(
-                block, row.get("toolUseResult") if len(answers) == 1 else None
-            )
+            answer = _answer(block, result)
             yield self._calls.answered(source, block.get("tool_use_id"), answer)
         if row.get("isCompactSummary"):
             if not self._compacted:
                 yield source.compacting()
             self._compacted = False
         elif not answers and not row.get("isMeta") and not row.get("isSidechain"):
-            texts = texts_of(content)
-            if any(_INTERRUPTED.match(text) for text in texts):
-                self._turns.goes_on()
-            if prompts := source.prompt(texts):
-                yield from [*self._turns.ended(), *prompts]
+            yield from self._prompt(texts_of(content), source)
+
+    def _prompt(self, texts: list[str], source: MessageSource) -> Iterator[Utterance]:
+        """Yield what a person asked, after the end of the turn before."""
+        if any(_INTERRUPTED.match(text) for text in texts):
+            self._turns.goes_on()
+        prompts = source.prompt(texts)
+        if prompts:
+            yield from [*self._turns.ended(), *prompts]
 
     def _system(self, row: Row, source: MessageSource) -> Iterator[Utterance]:
-        if row.get("subtype") == "compact_boundary":
+        subtype = row.get("subtype")
+        if subtype == "compact_boundary":
             self._compacted = True
-            yield source.compacting(
-                object_of(row.get("compactMetadata")).get("trigger")
-            )
-        elif row.get("subtype") in _TURN_ENDS:
+            metadata = object_of(row.get("compactMetadata"))
+            yield source.compacting(metadata.get("trigger"))
+        elif subtype in _TURN_ENDS:
             yield from self._turns.ended(_helper(row))
 
     def _queued(self, row: Row, source: MessageSource) -> Iterator[Utterance]:
-        """A prompt that was given while the agent was at work: its turn goes on."""
+        """Yield a prompt that was given while the agent was at work.
+
+        Its turn goes on.
+        """
+        if row.get("isSidechain"):
+            return
         queued = object_of(row.get("attachment"))
         form = queued.get("type"), queued.get("commandMode")
-        if form == ("queued_command", "prompt") and not row.get("isSidechain"):
-            yield from source.prompt(texts_of(queued.get("prompt")))
+        if form == ("queued_command", "prompt"):
+            texts = texts_of(queued.get("prompt"))
+            yield from source.prompt(texts)
 
 
 def _helper(row: Row) -> str:

@@ -1,10 +1,10 @@
-"""Codex's sessions: ~/.codex/sessions/**/rollout-*.jsonl, its items in an envelope of
-time, type and payload, or bare.
+"""Codex's sessions: ~/.codex/sessions/**/rollout-*.jsonl.
 
-In the envelope two logs interleave: `response_item` is what the model gets and says,
-`event_msg` what the person sees. What a person asked stands in both, and in the first
-also what the program says in the person's name: where the second has prompts, only
-these are taken. The first versions wrote bare items, without times or a folder.
+Its items stand in an envelope of time, type and payload, or bare. In the envelope two
+logs interleave: `response_item` is what the model gets and says, `event_msg` what the
+person sees. What a person asked stands in both, and in the first also what the program
+says in the person's name: where the second has prompts, only these are taken. The first
+versions wrote bare items, without times or a folder.
 
 A fork is a file of its own: its head, then the lines of its origin, head and all, most
 of them with the time of the fork, then what is new. The copy is left out, since the
@@ -37,16 +37,22 @@ _BARE = (
     "reasoning",
 )
 _FOLDER = re.compile(r"<cwd>([^<>\n]{1,4096})</cwd>")
-_COPYING_MICROSECONDS = (
-    5_000_000  # after its fork a line without a turn's id is taken for a copy
-)
+# For so long after its fork a line without a turn's id is taken for a copy.
+_COPYING_MICROSECONDS = 5_000_000
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+_OUTPUTS = tuple(f"{kind}_output" for kind in _CALLS)
+_UUID_7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f-]{17}")
 _STEM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _UNIFIED = r"(?:Chunk ID: [^\n]*\n)?(?:Wall time: [^\n]*\n)?Process exited with code "
 _EXIT_CODE = re.compile(rf"(?:Exit code: |{_UNIFIED})(-?\d{{1,9}})\n")
 
 
 class Codex:
-    """Reads one session of Codex; `stem` names it where no line does."""
+    """Reads one session of Codex.
+
+    Args:
+        stem: The session where no line names it.
+    """
 
     name = "codex"
 
@@ -84,12 +90,22 @@ class Codex:
         at = row.get("timestamp") or self._at
         self._at = at
         payload = object_of(row.get("payload")) if kind in _ENVELOPE else row
-        if kind == "session_meta" or (kind is None and "id" in row):
-            self._meta(payload, at)
-            return
-        if self._is_copy(payload, at):
-            return
-        source = MessageSource(self._session, number, at, self._cwd)
+        is_head = kind == "session_meta" or (kind is None and "id" in row)
+        if is_head:
+            self._read_head(payload, at)
+        elif not self._is_copy(payload, at):
+            source = MessageSource(self._session, number, at, self._cwd)
+            yield from self._payload(kind, payload, source, size)
+
+    def end(self) -> Iterator[Utterance]:
+        """See `Reader`."""
+        yield from self._prompts()
+        yield from self._turns.all_ended()
+
+    def _payload(
+        self, kind: object, payload: Row, source: MessageSource, size: int
+    ) -> Iterator[Utterance]:
+        """Yield what a line tells that is the session's own."""
         if kind == "turn_context":
             self._cwd = payload.get("cwd") or self._cwd
         elif kind == "compacted":
@@ -99,38 +115,30 @@ class Codex:
         else:
             yield from self._item(payload, source, size)
 
-    def end(self) -> Iterator[Utterance]:
-        """See `Reader`."""
-        yield from self._prompts()
-        yield from self._turns.all_ended()
-
-    def _meta(self, payload: Row, at: object) -> None:
-        """The session's head; a fork has that of its origin after its own."""
-        if self._named or not isinstance(payload.get("id"), str):
-            self._copied |= self._named and payload.get("id") != self._session
+    def _read_head(self, payload: Row, at: object) -> None:
+        """Read the session's head; a fork has that of its origin after its own."""
+        session = payload.get("id")
+        if self._named:
+            self._copied |= session != self._session
             return
-        self._began_at = (
-            _drawn_at(payload["id"])
-            or time_of(payload.get("timestamp"))
-            or time_of(at)
-            or 0
-        )
+        if not isinstance(session, str):
+            return
+        stated_at = time_of(payload.get("timestamp")) or time_of(at)
+        self._began_at = _drawn_at(session) or stated_at or 0
         self._copied = bool(payload.get("forked_from_id"))
-        self._session = payload["id"]
+        self._session = session
         self._named = True
         self._cwd = payload.get("cwd")
         source = payload.get("source")
-        self._helper = (
-            "helper" if isinstance(source, dict) and "subagent" in source else ""
-        )
+        is_helper = isinstance(source, dict) and "subagent" in source
+        self._helper = "helper" if is_helper else ""
 
     def _is_copy(self, payload: Row, at: object) -> bool:
+        """Return whether a line is of the session that this one was forked from."""
         if self._copied:
-            drawn = (
-                _drawn_at(payload.get("turn_id"))
-                or (time_of(at) or 0) - _COPYING_MICROSECONDS
-            )
-            self._copied = drawn < self._began_at
+            earliest = (time_of(at) or 0) - _COPYING_MICROSECONDS
+            drawn_at = _drawn_at(payload.get("turn_id")) or earliest
+            self._copied = drawn_at < self._began_at
         return self._copied
 
     def _event(self, payload: Row, source: MessageSource) -> Iterator[Utterance]:
@@ -139,9 +147,8 @@ class Codex:
             self._has_prompts = True
             self._asked.clear()
             message = payload.get("message")
-            yield from self._ask(
-                source.prompt([message] if isinstance(message, str) else [])
-            )
+            texts = [message] if isinstance(message, str) else []
+            yield from self._ask(source.prompt(texts))
         elif kind == "task_complete":
             yield from self._turns.ended(self._helper)
         elif kind == "turn_aborted":
@@ -155,32 +162,21 @@ class Codex:
             return
         if kind == "message" and role == "assistant":
             yield from self._prompts()
-            self._turns.says(
-                source,
-                "\n".join(texts_of(item.get("content"), "output_text")),
-                helper=self._helper,
-            )
-        elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
+            text = "\n".join(texts_of(item.get("content"), "output_text"))
+            self._turns.says(source, text, helper=self._helper)
+        elif kind in _CALLS:
             yield from self._prompts()
             self._turns.goes_on(self._helper)
-            self._calls.begin(item.get("call_id") or item.get("id"), *_call(item), size)
-        elif kind in (
-            "function_call_output",
-            "custom_tool_call_output",
-            "local_shell_call_output",
-        ):
-            yield self._calls.answered(
-                source,
-                item.get("call_id") or item.get("id"),
-                _answer(item.get("output")),
-            )
+            tool, tool_input = _call(item)
+            self._calls.begin(_call_id(item), tool, tool_input, size)
+        elif kind in _OUTPUTS:
+            answer = _answer(item.get("output"))
+            yield self._calls.answered(source, _call_id(item), answer)
 
     def _user(self, item: Row, source: MessageSource) -> None:
         texts = texts_of(item.get("content"), "input_text")
-        if self._cwd is None and (
-            folder_match := next(filter(None, map(_FOLDER.search, texts)), None)
-        ):
-            self._cwd = folder_match[1]
+        if self._cwd is None:
+            self._cwd = _folder_in(texts)
         self._asked += source._replace(cwd=self._cwd).prompt(texts)
 
     def _prompts(self) -> list[Utterance]:
@@ -195,29 +191,44 @@ class Codex:
         return prompts
 
     def _ask(self, utterances: list[Utterance]) -> list[Utterance]:
-        """Return a prompt, after the end of the turn before; what a sub-agent is asked
-        is no prompt.
+        """Return a prompt, after the end of the turn before.
+
+        What a sub-agent is asked is no prompt.
         """
-        return (
-            []
-            if self._helper or not utterances
-            else [*self._turns.ended(), *utterances]
-        )
+        if self._helper or not utterances:
+            return []
+        return [*self._turns.ended(), *utterances]
+
+
+def _folder_in(texts: list[str]) -> str | None:
+    """Return the folder that the program states in the first of these texts."""
+    for text in texts:
+        folder_match = _FOLDER.search(text)
+        if folder_match:
+            return folder_match[1]
+    return None
 
 
 def _drawn_at(drawn: object) -> int:
     """Return the time in a UUIDv7, in µs UTC; 0 of anything else."""
-    id_match = re.fullmatch(
-        r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f-]{17}", str(drawn)
-    )
-    return int(id_match[1] + id_match[2], 16) * 1_000 if id_match else 0
+    id_match = _UUID_7.fullmatch(str(drawn))
+    if not id_match:
+        return 0
+    milliseconds = int(id_match[1] + id_match[2], 16)
+    return milliseconds * 1_000
+
+
+def _call_id(item: Row) -> object:
+    return item.get("call_id") or item.get("id")
 
 
 def _call(item: Row) -> tuple[str, object]:
     """Return a call's tool and input."""
     if item.get("type") == "local_shell_call":
         return "local_shell", item.get("action")
-    return str(item.get("name", "")), _parsed(item.get("arguments", item.get("input")))
+    tool = str(item.get("name", ""))
+    tool_input = item.get("arguments", item.get("input"))
+    return tool, _parsed(tool_input)
 
 
 def _answer(output: object) -> Row:
@@ -226,12 +237,12 @@ def _answer(output: object) -> Row:
     if isinstance(parsed, dict):
         return {"tool_response": {**parsed, **object_of(parsed.get("metadata"))}}
     text = "\n".join(texts_of(parsed, "output_text", "input_text"))
-    stated = _EXIT_CODE.match(text)
-    return {
-        "tool_response": {"exit_code": int(stated[1]), "output": text[stated.end() :]}
-        if stated
-        else text
-    }
+    code_match = _EXIT_CODE.match(text)
+    if not code_match:
+        return {"tool_response": text}
+    exit_code = int(code_match[1])
+    response = {"exit_code": exit_code, "output": text[code_match.end() :]}
+    return {"tool_response": response}
 
 
 def _parsed(value: object) -> object:

@@ -1,5 +1,6 @@
-"""Transcripts in a folder, and their lines: streamed, each of bounded length, with what
-cannot be read.
+"""Transcripts in a folder, and their lines.
+
+Lines are streamed, each of bounded length, and what cannot be read is told.
 """
 
 import gzip
@@ -36,16 +37,22 @@ _NAME_CHARACTERS = 64
 _SIZE_BYTES = 4  # at the end of a packed file
 _BLANK = re.compile(r"[\s\0\ufeff]*")
 _DECODER = json.JSONDecoder()
+# What reading a damaged or vanished file raises.
 BROKEN = (
     OSError,
     EOFError,
     zlib.error,
-)  # what reading a damaged or vanished file raises
+)
+_FORMS = (HookForm, Codex, Claude)
 
 
 class SourceLine(NamedTuple):
-    """A line: its number from 1, its bytes (None where it is too long), and whether its
-    end is there.
+    """A line of a file.
+
+    Attributes:
+        number: From 1.
+        content: Its bytes, None where it is too long.
+        whole: Whether its end is there.
     """
 
     number: int
@@ -61,12 +68,17 @@ class Transcript(NamedTuple):
 
 
 def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
-    """Return the file itself, or the regular files below a folder that may be
-    transcripts, in order, with their sizes in bytes.
+    """Return the files at a path that may be transcripts, with their sizes in bytes.
 
-    Links in the folder are not followed.
+    It is the file itself, or the regular files below a folder, in order. Links in the
+    folder are not followed.
 
-    Raises InvalidInput where there is neither.
+    Args:
+        path: A file or folder.
+        problems: Is added to: folders that cannot be read.
+
+    Raises:
+        InvalidInput: Where there is neither.
     """
     if path.is_file():
         return {path: path.stat().st_size}
@@ -74,38 +86,47 @@ def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
         raise InvalidInput(
             f"got {path}, which is no file or folder; allowed is a transcript, or a folder of them"
         )
-    walk = os.walk(
-        path,
-        onerror=lambda error: problems.append(f"{error.filename}: {error.strerror}"),
-    )
-    paths = []
-    for folder, _, names in walk:
+    sizes: dict[Path, int] = {}
+    for file in sorted(_named_as_transcripts(path, problems)):
+        status = _looked_at(file)
+        if status and stat.S_ISREG(status.st_mode):
+            sizes[file] = status.st_size
+    return sizes
+
+
+def _named_as_transcripts(folder: Path, problems: list[str]) -> Iterator[Path]:
+    """Yield what is below a folder and has the ending of a transcript."""
+
+    def note(error: OSError) -> None:
+        problems.append(f"{error.filename}: {error.strerror}")
+
+    for subfolder, _, names in os.walk(folder, onerror=note):
         for name in names:
             if name.lower().endswith(_SUFFIXES):
-                paths.append(Path(folder) / name)
-    looked_at = {file: _looked_at(file) for file in sorted(paths)}
-    return {
-        file: status.st_size
-        for file, status in looked_at.items()
-        if status and stat.S_ISREG(status.st_mode)
-    }
+                yield Path(subfolder) / name
 
 
 def in_time_order(files: Mapping[Path, int]) -> dict[Path, int]:
-    """Return files by the first time that they state, of one form the shorter ones
-    first.
+    """Return files by the first time that they state.
 
-    So a session stands before one that repeats its lines.
+    Of one form the shorter ones come first. So a session stands before one that repeats
+    its lines.
+
+    Args:
+        files: The files with their sizes in bytes.
     """
-    places = {
-        file: (*_beginning(file), _unpacked_bytes(file), str(file)) for file in files
-    }
-    return {file: files[file] for file in sorted(files, key=places.__getitem__)}
+
+    def position(file: Path) -> tuple[int, str, int, str]:
+        at, form = _beginning(file)
+        return at, form, _unpacked_bytes(file), str(file)
+
+    return {file: files[file] for file in sorted(files, key=position)}
 
 
 def _beginning(file: Path) -> tuple[int, str]:
-    """Return the first time that a file states, in µs UTC, and its form; the last of
-    all times where its first lines state none.
+    """Return the first time that a file states, in µs UTC, and its form.
+
+    It is the last of all times where its first lines state none.
     """
     with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
         source = transcript(file, content)
@@ -147,34 +168,45 @@ def _looked_at(file: Path) -> os.stat_result | None:
 
 
 def stem_of(file: Path) -> str:
-    """Return a file's name without its endings, made of what the names of sessions and
-    projects may have.
+    """Return a file's name without its endings.
+
+    It is made of what the names of sessions and projects may have.
     """
-    name = re.sub(
-        r"(?i)\.(?:gz|jsonl|ndjson|json)$", "", re.sub(r"(?i)\.gz$", "", file.name)
-    )
-    return (
-        re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_NAME_CHARACTERS].strip("-")
-        or "transcripts"
-    )
+    unpacked_name = re.sub(r"(?i)\.gz$", "", file.name)
+    name = re.sub(r"(?i)\.(?:gz|jsonl|ndjson|json)$", "", unpacked_name)
+    allowed = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+    return allowed[:_NAME_CHARACTERS].strip("-") or "transcripts"
 
 
 @contextmanager
 def opened(file: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """A regular file's content, unpacked where it is packed, and the file itself, which
-    tells how far it was read.
+    """Open a regular file that may be packed.
+
+    Yields:
+        Its content, unpacked, and the file itself, which tells how far it was read.
+
+    Raises:
+        InvalidInput: For what is no regular file.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(file, flags), "rb") as raw:
         if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
             raise InvalidInput(f"got {file}, which is no regular file")
-        packed = raw.peek(2)[:2] == b"\x1f\x8b"
-        yield (io.BufferedReader(gzip.GzipFile(fileobj=raw)) if packed else raw), raw
+        is_packed = raw.peek(2)[:2] == b"\x1f\x8b"
+        if is_packed:
+            yield io.BufferedReader(gzip.GzipFile(fileobj=raw)), raw
+        else:
+            yield raw, raw
 
 
 def transcript(file: Path, content: BinaryIO) -> Transcript | None:
-    """Return the file with its reader, by what its first lines are like; None where no
-    reader knows them.
+    """Return the file with its reader, by what its first lines are like.
+
+    It is None where no reader knows them.
+
+    Args:
+        file: The file; its name is the session where its lines name none.
+        content: Its content, unpacked.
     """
     lines = lines_of(content)
     looked_at = list[SourceLine]()
@@ -182,7 +214,8 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     for line in islice(lines, _LOOKED_AT_LINES):
         looked_at.append(line)
         size += len(line.content or b"")
-        if reader := _reader_of(line, file):
+        reader = _reader_of(line, file)
+        if reader is not None:
             return Transcript(reader, chain(looked_at, lines))
         if size > _LOOKED_AT_BYTES:
             break
@@ -190,22 +223,22 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
 
 
 def rows_of(line: SourceLine) -> Iterator[Row]:
-    """Yield the objects of JSON in a line: a program that was killed may have left
-    several, behind bytes that are 0.
+    """Yield the objects of JSON in a line.
 
-    Raises InvalidInput, after those that stand before it, for anything else; an empty
+    A program that was killed may have left several, behind bytes that are 0. An empty
     line has none.
+
+    Raises:
+        InvalidInput: For anything else, after the objects that stand before it.
     """
     if line.content is None:
         raise InvalidInput(f"the line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
     text = line.content.decode("utf-8-sig", "replace")
     offset = _filled_from(text, 0)
-    if offset == len(text):
-        if "\0" in text:
-            raise InvalidInput(
-                "the line holds bytes that are 0 and nothing else: what it held is lost"
-            )
-        return
+    if offset == len(text) and "\0" in text:
+        raise InvalidInput(
+            "the line holds bytes that are 0 and nothing else: what it held is lost"
+        )
     while offset < len(text):
         try:
             row, offset = _DECODER.raw_decode(text, offset)
@@ -233,25 +266,33 @@ def _reader_of(line: SourceLine, file: Path) -> Reader | None:
         row = next(rows_of(line), None)
     except InvalidInput:
         return None
-    reader = next(
-        (
-            form
-            for form in (HookForm, Codex, Claude)
-            if row is not None and form.reads(row)
-        ),
-        None,
-    )
-    return None if reader is None else reader(stem_of(file))
+    if row is None:
+        return None
+    for form in _FORMS:
+        if form.reads(row):
+            return form(stem_of(file))
+    return None
 
 
 def lines_of(content: BinaryIO) -> Iterator[SourceLine]:
     """Yield the lines of a file; one that is too long is not held."""
-    for number, line in enumerate(
-        iter(lambda: content.readline(LONGEST_LINE_BYTES + 1), b""), 1
-    ):
-        if len(line) <= LONGEST_LINE_BYTES or line.endswith(b"\n"):
-            yield SourceLine(number, line, line.endswith(b"\n"))
+    number = 0
+    while True:
+        line = content.readline(LONGEST_LINE_BYTES + 1)
+        if not line:
+            return
+        number += 1
+        has_end = line.endswith(b"\n")
+        if has_end or len(line) <= LONGEST_LINE_BYTES:
+            yield SourceLine(number, line, has_end)
             continue
-        while (piece := content.readline(1 << 20)) and not piece.endswith(b"\n"):
-            pass
+        _skip_line(content)
         yield SourceLine(number, None, whole=True)
+
+
+def _skip_line(content: BinaryIO) -> None:
+    """Read to the end of a line without holding it."""
+    while True:
+        piece = content.readline(1 << 20)
+        if not piece or piece.endswith(b"\n"):
+            return

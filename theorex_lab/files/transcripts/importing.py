@@ -1,5 +1,6 @@
-"""Transcripts into the journal: what is new of them, some hundred captures a
-transaction, as often as one likes.
+"""Transcripts into the journal: what is new of them, as often as one likes.
+
+Some hundred captures make a transaction.
 """
 
 import os
@@ -10,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import LATEST, to_microseconds
 from theorex_lab.core.errors import InvalidInput
@@ -28,7 +29,7 @@ from theorex_lab.files.transcripts.captures import (
     REST_MICROSECONDS,
     Captures,
     TimedCapture,
-    told,
+    timed_captures,
 )
 from theorex_lab.files.transcripts.folders import (
     BROKEN,
@@ -59,17 +60,24 @@ _COUNTED = {"prompt": "prompts", "tool_used": "tools", "turn_ended": "messages"}
 class Imported:
     """What came in, or would by a dry run.
 
-    files: transcripts.  sessions, events: new ones.  already: captures that were there.
-    replayed: those that were there of another session, which this one resumed or was
-    forked from.  skipped: those that the hook itself had recorded. earlier: those
-    before `since`. All that the transcripts tell is one of events, already, replayed,
-    skipped, earlier.
+    All that the transcripts tell is one of events, already, replayed, skipped, earlier.
 
-    guessed: of the events, how many have a time that no line states plainly, by how it
-    was guessed (see `TimedCapture`). projects: by name, how many sessions, prompts, tools,
-    messages.  unread: lines that could not be read, wholly or from some place on.
-    problems: what could not be read, and where.  trusted: whether prompts came in as
-    the user's own.
+    Attributes:
+        files: How many transcripts.
+        sessions: How many new sessions.
+        events: How many new captures.
+        already: How many captures were there.
+        replayed: How many were there of another session, which this one resumed or was
+            forked from.
+        skipped: How many the hook itself had recorded.
+        earlier: How many were before `since`.
+        guessed: Of the events, how many have a time that no line states plainly, by how
+            it was guessed (see `TimedCapture`).
+        projects: By name, how many sessions, prompts, tools and messages.
+        unread: How many lines could not be read, wholly or from some place on.
+        problems: What could not be read, and where.
+        trusted: Whether prompts came in as the user's own.
+        suggestion: What to do about prompts that did not, '' for nothing.
     """
 
     files: int = 0
@@ -87,14 +95,15 @@ class Imported:
     suggestion: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON holds it; `replayed`, `guessed`, `unread` and
-        `suggestion` where there are any.
+        """Return the report as JSON holds it.
+
+        It has `replayed`, `guessed`, `unread` and `suggestion` where there are any.
         """
-        return {
-            name: value
-            for name, value in asdict(self).items()
-            if value or name not in _WHERE_ANY
-        }
+        fields = asdict(self)
+        for name in _WHERE_ANY:
+            if not fields[name]:
+                del fields[name]
+        return fields
 
 
 def import_transcripts(
@@ -108,60 +117,80 @@ def import_transcripts(
     agent: str = "main",
     progress: bool | None = None,
 ) -> Imported:
-    """Take in the transcripts of a file or folder, as captures of the hook; what is
-    there already stays as it is.
+    """Take in the transcripts of a file or folder, as captures of the hook.
 
-    project: of sessions that name no absolute folder; without it their file's name.
-    since: leave out what is earlier. trust_own: prompts are the user's word; otherwise
-    all that comes in has the source `import`.  dry_run: nothing is written.  progress:
-    a bar by bytes (None: in a terminal or notebook).
+    What is there already stays as it is. Each 500 captures are one transaction; an
+    import that was killed is repeated, and does the rest.
 
-    Each 500 captures are one transaction; an import that was killed is repeated, and
-    does the rest. Raises InvalidInput where there is no transcript, StorageError on a
-    full disk.
+    Args:
+        home: The home that they are kept in.
+        path: A file or folder.
+        project: The project of sessions that name no absolute folder; without it their
+            file's name.
+        since: Leave out what is earlier; ISO 8601 or a time with an offset.
+        trust_own: Prompts are the user's word; otherwise all that comes in has the
+            source `import`.
+        dry_run: Nothing is written.
+        agent: Whose captures they are.
+        progress: Show a bar by bytes; None in a terminal or notebook.
+
+    Raises:
+        InvalidInput: Where there is no transcript.
+        StorageError: On a full disk.
     """
     named = _by_path if dry_run else partial(project_in, home.journal, bind=True)
     if os.sep in project:
-        project_id = named(repository_of(checkout_root(str(Path(project).absolute()))))
+        root = checkout_root(str(Path(project).absolute()))
+        project_id = named(repository_of(root))
     else:
         project_id = check_project(project)
-    report = Imported(
-        trusted=trust_own, suggestion="" if trust_own else _suggestion(path)
-    )
+    suggestion = "" if trust_own else _suggestion(path)
+    report = Imported(trusted=trust_own, suggestion=suggestion)
     files = in_time_order(files_in(path, report.problems))
     captures = partial(
         Captures, agent=check_agent(agent), trust_own=trust_own, named=named
     )
+    earliest = None if since is None else to_microseconds(since)
     run = _ImportRun(
         home,
         report,
         project_id,
         captures,
-        None if since is None else to_microseconds(since),
+        earliest,
         dry_run,
     )
-    with closing(bar(sum(files.values()), 0, progress, "B", "import")) as progress_bar:
+    n_bytes = sum(files.values())
+    with closing(bar(n_bytes, 0, progress, "B", "import")) as progress_bar:
         for file in files:
             run.take(file, progress_bar)
     run.write()
+    report.problems = merged(report.problems)
     if not report.files:
-        reasons = "".join(f"; {problem}" for problem in merged(report.problems))
+        reasons = "".join(f"; {problem}" for problem in report.problems)
         raise InvalidInput(
             f"got {path}, in which no transcript was found; allowed are {FORMS}{reasons}"
         )
-    report.problems = merged(report.problems)
     return report
 
 
 def read_transcripts(
     path: Path, *, project: str = ""
 ) -> Iterator[tuple[TimedCapture, Event | None, str]]:
-    """Yield what the transcripts of a file or folder tell, in full, with its capture
-    and its project; nothing is written.
+    """Yield what the transcripts of a file or folder tell, in full.
 
-    project: as in `import_transcripts`. Prompts are the user's word, and every session
-    is over. Lines that cannot be read are left out. Raises InvalidInput where there is
-    no such file or folder.
+    Nothing is written. Prompts are the user's word, and every session is over. Lines
+    that cannot be read are left out.
+
+    Args:
+        path: A file or folder.
+        project: As in `import_transcripts`.
+
+    Yields:
+        What is told, its capture (None where the hook keeps nothing of it) and its
+        project.
+
+    Raises:
+        InvalidInput: Where there is no such file or folder.
     """
     event_ids: set[str] = set()
     for file in in_time_order(files_in(path, [])):
@@ -170,16 +199,18 @@ def read_transcripts(
             if source is None:
                 continue
             captures = Captures(LATEST, project or stem_of(file), trust_own=True)
-            for utterance in told(
+            file_time = file.stat().st_mtime_ns // 1_000
+            for capture in timed_captures(
                 source,
-                file.stat().st_mtime_ns // 1_000,
-                lambda _: True,
-                lambda *_: None,
+                file_time,
+                is_over=lambda _: True,
+                problem=lambda *_: None,
             ):
-                event = captures.event(source.reader.name, utterance)
+                event = captures.event(source.reader.name, capture)
                 if event is None or event.id not in event_ids:
-                    yield utterance, event, captures.project_of(utterance)
-                event_ids |= {event.id} if event else set()
+                    yield capture, event, captures.project_of(capture)
+                if event is not None:
+                    event_ids.add(event.id)
 
 
 def _by_path(repository: Repository) -> str:
@@ -225,64 +256,70 @@ class _ImportRun:
                     self._problem(file, 1, "no transcript of a form that is known")
                     return
                 self._report.files += 1
-                self._read(
-                    file,
-                    source._replace(lines=_tracked(source.lines, raw, progress_bar)),
-                    file_time,
-                )
+                lines = _tracked(source.lines, raw, progress_bar)
+                self._read(file, source._replace(lines=lines), file_time)
         except BROKEN as error:
             self._problem(file, 0, f"cannot be read further: {error}")
 
     def write(self) -> None:
-        """Write what waits, without what is there or was recorded by the hook; what is
-        there already is not built again.
+        """Write what waits, without what is there or was recorded by the hook.
+
+        What is there already is not built again.
         """
-        ids = [
-            captures.id_of(form, utterance) for captures, form, utterance in self._batch
-        ]
-        former = [
-            captures.session_id_of(form, utterance)
-            for captures, form, utterance in self._batch
-        ]
-        sessions = self._known_sessions({*ids, *former})
+        ids = list[str]()
+        former_ids = list[str]()
+        for captures, form, capture in self._batch:
+            ids.append(captures.id_of(form, capture))
+            former_ids.append(captures.session_id_of(form, capture))
+        sessions = self._known_sessions({*ids, *former_ids})
         new: dict[str, Event] = {}
         guesses: dict[str, str] = {}
-        for number, old, (captures, form, utterance) in zip(
-            ids, former, self._batch, strict=True
+        for capture_id, former_id, (captures, form, capture) in zip(
+            ids, former_ids, self._batch, strict=True
         ):
-            hooked_session = sessions.get(number, sessions.get(old))
-            if hooked_session is not None:
-                self._count_known(hooked_session == session_of(utterance.said.session))
+            stored_session = sessions.get(capture_id, sessions.get(former_id))
+            if stored_session is not None:
+                session = session_of(capture.said.session)
+                self._count_known(stored_session == session)
                 continue
-            if number in self._hooked:
-                self._report.skipped += 1
-                continue
-            event = captures.event(form, utterance)
-            if event is None:
-                self._report.already += 1
-            elif self._recorded.holds(event, anywhere=utterance.said.is_unique):
-                self._report.skipped += 1
-                self._hooked.add(number)
-            else:
-                new[number] = event
-                sessions[number] = event.session
-                guesses[number] = utterance.guess
+            event = self._new_event(capture_id, captures, form, capture)
+            if event is not None:
+                new[capture_id] = event
+                sessions[capture_id] = event.session
+                guesses[capture_id] = capture.guess
         self._append(new)
-        for number in new:
-            if guess := guesses[number]:
-                self._report.guessed[guess] = self._report.guessed.get(guess, 0) + 1
+        for capture_id in new:
+            guess = guesses[capture_id]
+            if guess:
+                n_guessed = self._report.guessed.get(guess, 0)
+                self._report.guessed[guess] = n_guessed + 1
         self._batch = []
         self._bytes = 0
 
+    def _new_event(
+        self, capture_id: str, captures: Captures, form: str, capture: TimedCapture
+    ) -> Event | None:
+        """Return the event of a capture; None, which is counted, for no new one."""
+        if capture_id in self._hooked:
+            self._report.skipped += 1
+            return None
+        event = captures.event(form, capture)
+        if event is None:
+            self._report.already += 1
+            return None
+        if self._recorded.holds(event, anywhere=capture.said.is_unique):
+            self._report.skipped += 1
+            self._hooked.add(capture_id)
+            return None
+        return event
+
     def _known_sessions(self, ids: set[str]) -> dict[str, str]:
         """Return the sessions of those ids that are there, or were seen by a dry run."""
-        sessions = {
-            event.id: event.session
-            for event in self._journal.read(ids=sorted(ids), erased=True)
-        }
-        return sessions | {
-            number: self._seen[number] for number in ids if number in self._seen
-        }
+        stored = self._journal.read(ids=sorted(ids), erased=True)
+        sessions = {event.id: event.session for event in stored}
+        for event_id in ids & self._seen.keys():
+            sessions[event_id] = self._seen[event_id]
+        return sessions
 
     def _count_known(self, is_same_session: bool) -> None:
         if is_same_session:
@@ -291,13 +328,14 @@ class _ImportRun:
             self._report.replayed += 1
 
     def _append(self, new: dict[str, Event]) -> None:
+        """Append the new events, by their ids, and count them."""
         if self._dry_run:
-            self._seen.update((number, event.session) for number, event in new.items())
+            for event_id, event in new.items():
+                self._seen[event_id] = event.session
         elif new:
             with self._journal.exclusive() as append:
-                for event in self._journal.read(
-                    ids=list(new), erased=True
-                ):  # by another import meanwhile
+                # Another import may have brought some meanwhile.
+                for event in self._journal.read(ids=list(new), erased=True):
                     del new[event.id]
                     self._report.already += 1
                 for event in new.values():
@@ -309,31 +347,36 @@ class _ImportRun:
         captures = self._captures(self._project or stem_of(file))
         rested = self._now - REST_MICROSECONDS
         unread = partial(self._unread, file)
-        for utterance in told(
-            opened, file_time, lambda last: last < rested, unread, self._latest
+        for capture in timed_captures(
+            opened,
+            file_time,
+            is_over=lambda last: last < rested,
+            problem=unread,
+            latest=self._latest,
         ):
-            if utterance.said.hook["hook_event_name"] not in BODIES:
+            if capture.said.hook["hook_event_name"] not in BODIES:
                 continue
-            if self._since is not None and utterance.at < self._since:
+            if self._since is not None and capture.at < self._since:
                 self._report.earlier += 1
                 continue
-            self._batch.append((captures, opened.reader.name, utterance))
-            self._bytes += utterance.size
+            self._batch.append((captures, opened.reader.name, capture))
+            self._bytes += capture.size
             if len(self._batch) >= _AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
                 self.write()
 
     def _count(self, event: Event) -> None:
         self._report.events += 1
         project = event.body.get("project", "")
-        counts = self._report.projects.setdefault(
-            project, dict.fromkeys(("sessions", *_COUNTED.values()), 0)
-        )
-        if event.session not in self._sessions[project]:
-            self._sessions[project].add(event.session)
+        no_counts = dict.fromkeys(("sessions", *_COUNTED.values()), 0)
+        counts = self._report.projects.setdefault(project, no_counts)
+        sessions = self._sessions[project]
+        if event.session not in sessions:
+            sessions.add(event.session)
             counts["sessions"] += 1
             self._report.sessions += 1
-        if event.kind in _COUNTED:
-            counts[_COUNTED[event.kind]] += 1
+        count_name = _COUNTED.get(event.kind)
+        if count_name is not None:
+            counts[count_name] += 1
 
     def _unread(self, file: Path, number: int, why: str) -> None:
         self._report.unread += 1
@@ -358,13 +401,12 @@ def _tracked(lines: Iterator[Any], raw: Any, progress_bar: Any) -> Iterator[Any]
 def _suggestion(path: Path) -> str:
     """Return what to say of transcripts in the user's own folder of an agent."""
     resolved = path.resolve()
-    folders = (
-        folder
-        for folder in OWN_FOLDERS
-        if resolved.is_relative_to(Path(folder).expanduser().resolve())
-    )
     advice = "if you wrote the prompts in them, --trust-own takes them for your word"
-    return next((f"these lie in {folder}: {advice}" for folder in folders), "")
+    for folder in OWN_FOLDERS:
+        own_folder = Path(folder).expanduser().resolve()
+        if resolved.is_relative_to(own_folder):
+            return f"these lie in {folder}: {advice}"
+    return ""
 
 
 _SAYS = {
@@ -374,34 +416,48 @@ _SAYS = {
     "tool_used": ("tool", "input"),
 }
 _DRAWN = "7"  # the version in an id that was drawn; those of imports are derived
+# How far the hook's time of an event and its transcript's may lie apart.
+_SAME_MICROSECONDS = 10_000_000
 
 
-_SAME_MICROSECONDS = (
-    10_000_000  # between the hook's time of an event and its transcript's
-)
+class _Moment(NamedTuple):
+    """When a capture was made (µs UTC), and of which project."""
+
+    at: int
+    project: str
+
+    def is_of(self, event: Event) -> bool:
+        """Return whether an event is of this project, at about this time."""
+        if abs(self.at - event.at) > _SAME_MICROSECONDS:
+            return False
+        return bool(self.project == event.body["project"])
 
 
 class HookedCaptures:
-    """The hook's captures by what they say, each with its session, time and project;
-    each stands for one event.
+    """The hook's captures by what they say, with session, time and project.
+
+    Each stands for one event.
     """
 
     def __init__(self, journal: Journal) -> None:
         kinds = [*_SAYS, "compacting", "session_ended"]
-        self._left: dict[int, dict[str, list[tuple[int, str]]]] = defaultdict(dict)
+        self._left: dict[int, dict[str, list[_Moment]]] = defaultdict(dict)
         for event in journal.tail(0, kinds=kinds):
-            if event.session and (
-                event.id[14] == _DRAWN or event.kind == "turn_message"
-            ):
-                moment = event.at, event.body.get("project", "")
-                self._left[_key(event)].setdefault(event.session, []).append(moment)
+            is_hooked = event.id[14] == _DRAWN or event.kind == "turn_message"
+            if event.session and is_hooked:
+                moment = _Moment(event.at, event.body.get("project", ""))
+                sessions = self._left[_key(event)]
+                sessions.setdefault(event.session, []).append(moment)
 
     def holds(self, event: Event, *, anywhere: bool = False) -> bool:
-        """Return whether the hook has recorded this; each of its captures stands for
-        one.
+        """Return whether the hook has recorded this.
 
-        anywhere: also in another session of the project, at the same time: one that was
-        resumed is repeated by the next.
+        Each of its captures stands for one event, and is used up.
+
+        Args:
+            event: The capture.
+            anywhere: Look also in other sessions of the project, at the same time: one
+                that was resumed is repeated by the next.
         """
         sessions = self._left.get(_key(event), {})
         if sessions.get(event.session):
@@ -410,18 +466,16 @@ class HookedCaptures:
         if not anywhere:
             return False
         for moments in sessions.values():
-            for index, (at, project) in enumerate(moments):
-                if (
-                    abs(at - event.at) <= _SAME_MICROSECONDS
-                    and project == event.body["project"]
-                ):
+            for index, moment in enumerate(moments):
+                if moment.is_of(event):
                     del moments[index]
                     return True
         return False
 
 
 def _key(event: Event) -> int:
+    """Return a hash of what an event says."""
     kind = "turn_ended" if event.kind == "turn_message" else event.kind
-    return hash(
-        (kind, *(str(event.body.get(name)) for name in _SAYS.get(event.kind, ())))
-    )
+    names = _SAYS.get(event.kind, ())
+    texts = [str(event.body.get(name)) for name in names]
+    return hash((kind, *texts))

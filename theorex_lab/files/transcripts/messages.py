@@ -1,5 +1,6 @@
-"""What every reader of transcripts makes: an event in Claude Code's hook form, with its
-session, its own id and its time.
+"""What every reader of transcripts makes: an event in Claude Code's hook form.
+
+It comes with its session, its own id and its time.
 
 The reader of lines in that form itself is here: a program may have kept them, or made
 them of others. Members beside the hook's: `session` and `at` for the session and the
@@ -23,10 +24,15 @@ _PENDING_BYTES = 128 << 20  # of the inputs of calls whose answers have not come
 class Utterance(NamedTuple):
     """One thing that a transcript tells.
 
-    hook: the event as the hook would have got it.  own: its id within the session.  at:
-    as the transcript states it. cwd: the folder of the session.  is_unique: whether its
-    id, with its time, is that of no other event in any session, so that a session which
-    repeats it tells of the same one.  written: the text that the hook's was cut from.
+    Attributes:
+        hook: The event as the hook would have got it.
+        session: The session, as the transcript names it.
+        own: Its id within the session.
+        at: The time, as the transcript states it.
+        cwd: The folder of the session.
+        is_unique: Whether its id, with its time, is that of no other event in any
+            session, so that a session which repeats it tells of the same one.
+        written: The text that the hook's was cut from.
     """
 
     hook: Row
@@ -39,8 +45,14 @@ class Utterance(NamedTuple):
 
 
 class MessageSource(NamedTuple):
-    """Where something is told: in which session, by which line or number of it, when,
-    in which folder.
+    """Where something is told.
+
+    Attributes:
+        session: In which session.
+        own: By which line or number of it.
+        at: When, as the transcript states it.
+        cwd: In which folder.
+        is_unique: As of `Utterance`.
     """
 
     session: str
@@ -50,7 +62,13 @@ class MessageSource(NamedTuple):
     is_unique: bool = False
 
     def says(self, hook: Row, kind: str, text: str = "") -> Utterance:
-        """What is told there, of a kind that stands in its id."""
+        """Return what is told there, of a kind that stands in its id.
+
+        Args:
+            hook: The event as the hook would have got it.
+            kind: Stands in the id.
+            text: The text that the hook's was cut from.
+        """
         return Utterance(
             hook,
             self.session,
@@ -62,18 +80,23 @@ class MessageSource(NamedTuple):
         )
 
     def prompt(self, blocks: list[str]) -> list[Utterance]:
-        """What a person asked, without what a program put in; nothing where that is
-        all.
+        """Return what a person asked, without what a program put in.
+
+        It is nothing where that is all.
         """
         text = own_words(blocks)
+        if not text:
+            return []
         event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
-        return [self.says(event, "prompt", "\n".join(blocks))] if text else []
+        return [self.says(event, "prompt", "\n".join(blocks))]
 
     def compacting(self, trigger: object = "") -> Utterance:
-        """That the context was summarized; the summary itself is nobody's word."""
-        return self.says(
-            {"hook_event_name": "PreCompact", "trigger": trigger}, "compacting"
-        )
+        """Return that the context was summarized.
+
+        The summary itself is nobody's word.
+        """
+        event = {"hook_event_name": "PreCompact", "trigger": trigger}
+        return self.says(event, "compacting")
 
 
 class Reader(Protocol):
@@ -85,35 +108,44 @@ class Reader(Protocol):
     name: str
 
     def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
-        """Return what a line tells: an object of JSON; its number from 1 and its size
-        in bytes.
+        """Return what a line tells.
 
-        A second object on a line has the number with its own behind a dot.
+        Args:
+            row: The line, an object of JSON.
+            number: Its number from 1. A second object on a line has the number with
+                its own behind a dot.
+            size: The bytes of the line.
         """
 
     def end(self) -> Iterator[Utterance]:
-        """Return what is told by there being no further line; asked only where the
-        session is over.
+        """Return what is told by there being no further line.
+
+        It is asked only where the session is over.
         """
 
 
 class OpenTurns:
-    """The last message of each speaker whose turn has not ended; a call of a tool after
-    it means that it was not the last.
+    """The last message of each speaker whose turn has not ended.
+
+    A call of a tool after it means that it was not the last.
     """
 
     def __init__(self) -> None:
         self._last: dict[str, Utterance] = {}
 
     def says(self, source: MessageSource, text: str, *, helper: str = "") -> None:
-        """A message of the agent, or of the `helper` that it had started."""
-        if text.strip():
+        """Note a message of the agent, or of the `helper` that it had started."""
+        message = text.strip()
+        if message:
             name = "SubagentStop" if helper else "Stop"
-            event = {"hook_event_name": name, "last_assistant_message": text.strip()}
+            event = {"hook_event_name": name, "last_assistant_message": message}
             self._last[helper] = source.says(event, "turn")
 
     def goes_on(self, helper: str = "") -> None:
-        """What was said was not the last of the turn, or the turn was broken off."""
+        """Note that a turn goes on, or was broken off.
+
+        What was said in it was not the last.
+        """
         self._last.pop(helper, None)
 
     def ended(self, helper: str = "") -> list[Utterance]:
@@ -130,8 +162,9 @@ class OpenTurns:
 
 
 class OpenCalls:
-    """Calls of tools whose answers have not come yet; the oldest are given up where
-    they are too large together.
+    """Calls of tools whose answers have not come yet.
+
+    The oldest are given up where they are too large together.
     """
 
     def __init__(self) -> None:
@@ -139,28 +172,43 @@ class OpenCalls:
         self._size = 0
 
     def begin(self, call: object, tool: object, tool_input: object, size: int) -> None:
-        """A tool is called; `size` in bytes."""
+        """Note that a tool is called.
+
+        Args:
+            call: The id of the call.
+            tool: The tool's name.
+            tool_input: What it is given.
+            size: The bytes of the line.
+        """
         self._calls[str(call)] = str(tool), tool_input, size
         self._size += size
         while self._size > _PENDING_BYTES:
-            self._size -= self._calls.popitem(last=False)[1][2]
+            _, oldest = self._calls.popitem(last=False)
+            self._size -= oldest[2]
 
     def answered(self, source: MessageSource, call: object, answer: Row) -> Utterance:
-        """Return the call with its `answer`: tool_response or error.
+        """Return the call with its answer.
 
-        Raises InvalidInput where no such call is under way.
+        Args:
+            source: Where the answer is told.
+            call: The id of the call.
+            answer: The member tool_response or error.
+
+        Raises:
+            InvalidInput: Where no such call is under way.
         """
         call_record = self._calls.pop(str(call), None)
         if call_record is None:
             raise InvalidInput(
                 "a tool answers a call that is not in the transcript before it"
             )
-        self._size -= call_record[2]
+        tool, tool_input, size = call_record
+        self._size -= size
         name = "PostToolUseFailure" if "error" in answer else "PostToolUse"
         event = {
             "hook_event_name": name,
-            "tool_name": call_record[0],
-            "tool_input": call_record[1],
+            "tool_name": tool,
+            "tool_input": tool_input,
             **answer,
         }
         return source._replace(own=call).says(event, "tool")
@@ -175,28 +223,32 @@ def blocks_of(content: object) -> list[Row]:
     """Return the blocks of a message's content, which may be one text."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return (
-        [block for block in content if isinstance(block, dict)]
-        if isinstance(content, list)
-        else []
-    )
+    if not isinstance(content, list):
+        return []
+    return [block for block in content if isinstance(block, dict)]
 
 
 def texts_of(content: object, *kinds: str) -> list[str]:
-    """Return the texts in a message's content, of blocks of these types."""
-    texts = (
-        block.get("text")
-        for block in blocks_of(content)
-        if block.get("type") in ("text", *kinds)
-    )
-    return [text for text in texts if isinstance(text, str)]
+    """Return the texts in a message's content, of blocks of these types.
+
+    Blocks of the type `text` are always among them.
+    """
+    text_kinds = ("text", *kinds)
+    texts = list[str]()
+    for block in blocks_of(content):
+        text = block.get("text")
+        if block.get("type") in text_kinds and isinstance(text, str):
+            texts.append(text)
+    return texts
 
 
 class StatedTime(NamedTuple):
-    """A time as a transcript states it, in µs UTC.
+    """A time as a transcript states it.
 
-    guess: how it was read where that is more than reading ISO 8601: `number` (its unit
-    goes by its size) or `leap_second`.
+    Attributes:
+        at: µs UTC.
+        guess: How it was read where that is more than reading ISO 8601: `number` (its
+            unit goes by its size) or `leap_second`.
     """
 
     at: int
@@ -227,20 +279,28 @@ def read_time(stated: object) -> StatedTime | None:
     """
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return _counted(stated)
-    if not isinstance(stated, str) or not 8 <= len(stated) <= _TIME_CHARACTERS:
+    if not isinstance(stated, str):
+        return None
+    if not _DAY_DIGITS <= len(stated) <= _TIME_CHARACTERS:
         return None
     text = stated.strip()
     if _NUMBER.fullmatch(text):
         return _counted(float(text) if "." in text else int(text))
     if text.isdigit() and len(text) != _DAY_DIGITS:
         return None  # Python reads a time even in a long number
-    if leap := _LEAP_SECOND.match(text):
-        before = _iso_time(f"{leap[1]}59{text[leap.end() :]}")
-        if before is None:
-            return None
-        return StatedTime(min(before + 1_000_000, LATEST), "leap_second")
+    leap = _LEAP_SECOND.match(text)
+    if leap:
+        return _leap_second(f"{leap[1]}59{text[leap.end() :]}")
     at = _iso_time(text)
     return None if at is None else StatedTime(at)
+
+
+def _leap_second(second_before: str) -> StatedTime | None:
+    """Return the time of a leap second, of which the second before is given."""
+    before = _iso_time(second_before)
+    if before is None:
+        return None
+    return StatedTime(min(before + 1_000_000, LATEST), "leap_second")
 
 
 _TIME_CHARACTERS = 64
@@ -257,10 +317,9 @@ _NANOSECONDS_FROM = 10**17
 
 
 def _counted(number: float) -> StatedTime | None:
-    """Return a time as a number since 1970."""
-    if (
-        not _FIRST_SECOND <= number < 1_000 * _NANOSECONDS_FROM
-    ):  # NaN and infinity among it
+    """Return a time that is a number since 1970."""
+    is_time = _FIRST_SECOND <= number < 1_000 * _NANOSECONDS_FROM
+    if not is_time:  # nor are NaN and infinity
         return None
     if number < _MILLISECONDS_FROM:
         at = round(number * 1_000_000)
@@ -284,27 +343,39 @@ def _iso_time(text: str) -> int | None:
 
 def stated_in(row: Row) -> object:
     """Return the time that a line states, None where it states none."""
-    return next((row[name] for name in _TIMES if name in row), None)
+    for name in _TIMES:
+        if name in row:
+            return row[name]
+    return None
 
 
 _TIMES = ("at", "timestamp", "captured_at")
 _TAKEN = (
-    "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop"
-    " PreCompact SessionEnd".split()
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "SubagentStop",
+    "PreCompact",
+    "SessionEnd",
 )
 
 
 class HookForm:
-    """Reads lines of many sessions; `stem` is that of lines that name none."""
+    """Reads lines of many sessions.
+
+    Args:
+        stem: The session of lines that name none.
+        words: Returns what of a prompt is kept. A published log is measured with all of
+            it, which takes `"".join`.
+    """
 
     name = "hook"
 
     def __init__(
         self, stem: str, words: Callable[[Sequence[str]], str] = own_words
     ) -> None:
-        """words: what of a prompt is kept; a published log is measured with all of it,
-        which takes `"".join`.
-        """
         self._stem = stem
         self._words = words
         self._folders: dict[str, object] = {}
@@ -318,11 +389,13 @@ class HookForm:
     def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:  # noqa: ARG002
         """See `Reader`."""
         session = row.get("session", row.get("session_id"))
-        session = session if isinstance(session, str) else self._stem
+        if not isinstance(session, str):
+            session = self._stem
         self._lines[session] += 1
         if row.get("hook_event_name") not in _TAKEN:
             return
-        cwd = self._folders[session] = row.get("cwd") or self._folders.get(session)
+        cwd = row.get("cwd") or self._folders.get(session)
+        self._folders[session] = cwd
         if row["hook_event_name"] == "UserPromptSubmit":
             prompt = row.get("prompt")
             row["prompt"] = self._words([prompt]) if isinstance(prompt, str) else ""
@@ -330,11 +403,9 @@ class HookForm:
                 return
         if "agent_text" in row:
             row["last_assistant_message"] = row["agent_text"]
-        at = stated_in(row)
-        yield Utterance(
-            row, session, str(row.get("tool_use_id") or self._lines[session]), at, cwd
-        )
+        own_id = str(row.get("tool_use_id") or self._lines[session])
+        yield Utterance(row, session, own_id, stated_in(row), cwd)
 
     def end(self) -> Iterator[Utterance]:
-        """See `Reader`: each line stands for itself."""
+        """See `Reader`; each line stands for itself."""
         yield from ()
