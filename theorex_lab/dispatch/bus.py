@@ -1,10 +1,10 @@
-"""A call of a model as messages START, TOOL and END of one trace id, each with the
-event that it is kept as.
+"""A call of a model as messages START, TOOL and END of one trace id.
+
+Each comes with the event that it is kept as.
 """
 
 import re
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from theorex_lab.core.ids import check_name, derived_event_id
 from theorex_lab.dispatch.llm import Attempt
@@ -69,7 +69,14 @@ class CallStart:
         body["task"] = preview(self.task, TASK_CHARACTERS)
         body["tags"] = self.all_tags
         body["reasons"] = list(self.reasons)
-        return _event("trace_started", body, self, self.at, event_id=self.event_id)
+        return new_event(
+            "trace_started",
+            body,
+            agent=self.agent,
+            session=self.session,
+            at=self.at,
+            event_id=self.event_id,
+        )
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,14 @@ class ToolUse:
             "project": start.project,
             "trace_id": self.trace_id,
         }
-        return _event("tool_used", body, start, self.at, lineage=[start.event_id])
+        return new_event(
+            "tool_used",
+            body,
+            agent=start.agent,
+            session=start.session,
+            at=self.at,
+            lineage=[start.event_id],
+        )
 
 
 @dataclass(frozen=True)
@@ -149,11 +163,12 @@ class CallEnd:
             {**asdict(attempt), "error": _error(attempt.error)}
             for attempt in self.attempts
         ]
-        return _event(
+        return new_event(
             "trace_ended",
             body,
-            start,
-            self.at,
+            agent=start.agent,
+            session=start.session,
+            at=self.at,
             lineage=[start.event_id],
             event_id=self.event_id,
         )
@@ -173,11 +188,11 @@ def check_trace_id(trace_id: str, what: str = "trace") -> str:
 
 
 def clean(text: str) -> str:
-    """Return the text without hidden characters, and with ? for what cannot be stored.
+    r"""Return the text without hidden characters, and with ? for what cannot be stored.
 
     That is NUL, and halves of surrogate pairs.
 
-    >>> clean("four\\0letters")
+    >>> clean("four\0letters")
     'four?letters'
     """
     return visible(text).replace("\0", "?").encode("utf-8", "replace").decode()
@@ -195,12 +210,6 @@ def preview(text: str, limit: int) -> str:
     if len(text) > limit:
         text = text[: limit - 1] + "…"
     return clean(text)
-
-
-def _event(kind: str, body: Body, start: CallStart, at: int, **more: Any) -> Event:
-    return new_event(
-        kind, body, agent=start.agent, session=start.session, at=at, **more
-    )
 
 
 def _error(error: str | None) -> str | None:

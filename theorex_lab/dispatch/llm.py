@@ -184,18 +184,30 @@ class ModelClient:
         """Close the connections."""
         self._client.close()
 
-    def complete(self, prompt: Prompt, **options: Any) -> Completion:
+    def complete(
+        self,
+        prompt: Prompt,
+        *,
+        json_schema: dict[str, Any] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        timeout_seconds: float | None = None,
+        images: Sequence[str] = (),
+    ) -> Completion:
         """Ask the model once.
-
-        With `json_schema` the answer has to be JSON that satisfies it (numbers written
-        as text do not) and is found parsed in `data`.
 
         Args:
             prompt: One user message, or messages {"role": system|user|assistant,
                 "content": text}.
-            options: json_schema, max_tokens, temperature, seed, timeout_seconds (which
-                bounds the whole call, with all its tries and waits) and images (data
-                URIs, shown with the last message). None leaves what is set.
+            json_schema: The answer has to be JSON that satisfies it (numbers written as
+                text do not) and is found parsed in `data`.
+            max_tokens: The longest answer, None for what is set.
+            temperature: How freely it answers, None for what is set.
+            seed: The seed of the endpoint's sampling, None for the endpoint's own.
+            timeout_seconds: Bounds the whole call, with all its tries and waits; None
+                for what is set.
+            images: Data URIs, shown with the last message.
 
         Raises:
             InvalidInput: For a prompt or schema of another shape.
@@ -204,15 +216,15 @@ class ModelClient:
         """
         from theorex_lab.search.wire import Deadline
 
-        json_schema = options.pop("json_schema", None)
-        timeout_seconds = options.pop("timeout_seconds", None)
-        messages = _with_images(_messages(prompt), options.pop("images", ()))
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": messages,
+            "messages": _with_images(_messages(prompt), images),
             **self._defaults,
         }
-        body |= {name: value for name, value in options.items() if value is not None}
+        options = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
+        for name, value in options.items():
+            if value is not None:
+                body[name] = value
         check = None
         if json_schema is not None:
             check = _compiled(json_schema)
@@ -398,7 +410,12 @@ def ask(
     settings: Settings,
     *,
     clients: Clients = None,
-    **options: Any,
+    json_schema: dict[str, Any] | None = None,
+    max_tokens: int | None = None,
+    temperature: float | None = None,
+    seed: int | None = None,
+    timeout_seconds: float | None = None,
+    images: Sequence[str] = (),
 ) -> ChainAnswer:
     """Ask the models of `names` in order until one answers.
 
@@ -412,7 +429,12 @@ def ask(
         clients: Clients by name. New ones are put there for the caller to close;
             without it they are closed here. One whose model has moved to another url
             since is replaced.
-        options: As in `ModelClient.complete`.
+        json_schema: As in `ModelClient.complete`.
+        max_tokens: As in `ModelClient.complete`.
+        temperature: As in `ModelClient.complete`.
+        seed: As in `ModelClient.complete`.
+        timeout_seconds: As in `ModelClient.complete`, for each of the models.
+        images: As in `ModelClient.complete`.
 
     Raises:
         InvalidInput: As `complete` does.
@@ -428,7 +450,15 @@ def ask(
         for name in dict.fromkeys(names):
             try:
                 client = _client(name, settings, open_clients)
-                completion = client.complete(prompt, **options)
+                completion = client.complete(
+                    prompt,
+                    json_schema=json_schema,
+                    max_tokens=max_tokens,
+                    temperature=temperature,
+                    seed=seed,
+                    timeout_seconds=timeout_seconds,
+                    images=images,
+                )
             except ModelUnavailable as error:
                 kinds[name] = error.kind
                 attempts.append(_failed_attempt(name, error, error.kind))

@@ -451,12 +451,12 @@ _EXIT_CODE = re.compile(rf"{_CODE}[\"']?[:= ]{{1,3}}(-?[1-9]\d{{0,2}})\b", re.I)
 
 
 def rule_fix(finding: DecisiveStep, steps: Sequence[RunStep]) -> str:
-    """Return a sentence for the next run, in the words of this module alone.
+    r"""Return a sentence for the next run, in the words of this module alone.
 
     It is '' where no rule fits.
 
     >>> from theorex_lab.evolution.decisive import find_decisive
-    >>> steps = [RunStep(0, "coder", "```python\\nprint(total)\\n```")]
+    >>> steps = [RunStep(0, "coder", "```python\nprint(total)\n```")]
     >>> steps += [RunStep(1, "python", "NameError: total", tool="python")]
     >>> fix = rule_fix(find_decisive(steps), steps)
     >>> fix.partition("; ")[0]

@@ -337,37 +337,50 @@ class OutcomeLog:
         result: str,
         *,
         success: bool,
+        tags: Sequence[str] = (),
+        concept_ids: Sequence[int] = (),
+        explicit_score: float | None = None,
+        thumbs_up: bool | None = None,
+        session: str = "",
+        source: str = "agent",
         keep_secrets: bool = False,
-        **more: Any,
     ) -> Outcome:
         """Record one outcome and return it.
 
-        What looks like a secret is masked, unless `keep_secrets` is given. See
-        `outcome_event` for `more`.
+        Args:
+            agent: Who decided.
+            decision: What was decided.
+            result: How it went, in words.
+            success: Whether it went well.
+            tags: Words that it is counted under.
+            concept_ids: Concepts besides those of its texts.
+            explicit_score: A score that was stated, 0..1.
+            thumbs_up: Whether the user liked it, None where nobody said.
+            session: The session that it belongs to.
+            source: Whose word it is.
+            keep_secrets: Do not mask what looks like a secret.
 
         Raises:
             InvalidInput: For anything outside the rules.
         """
-        event = self._event(
-            keep_secrets,
-            agent=agent,
-            decision=decision,
-            result=result,
-            success=success,
-            **more,
-        )
+        with door(keep_secrets=keep_secrets):
+            event = outcome_event(
+                agent=agent,
+                decision=decision,
+                result=result,
+                success=success,
+                settings=self.home.settings,
+                at=self.home.clock.now(),
+                tags=tags,
+                concept_ids=concept_ids,
+                explicit_score=explicit_score,
+                thumbs_up=thumbs_up,
+                session=session,
+                source=source,
+                project=self.home.project,
+            )
         self.home.journal.append([event])
         return self.get(event.id)
-
-    def _event(self, keep_secrets: bool, **values: Any) -> Event:
-        """Return the event of an outcome, with what the home states of it."""
-        defaults = {
-            "settings": self.home.settings,
-            "at": self.home.clock.now(),
-            "project": self.home.project,
-        }
-        with door(keep_secrets=keep_secrets):
-            return outcome_event(**{**defaults, **values})
 
     def record_of_trace(
         self,
@@ -377,8 +390,11 @@ class OutcomeLog:
         success: bool,
         agent: str | None = None,
         decision: str | None = None,
+        tags: Sequence[str] = (),
+        explicit_score: float | None = None,
+        thumbs_up: bool | None = None,
+        session: str = "",
         keep_secrets: bool = False,
-        **more: Any,
     ) -> Outcome:
         """Record how a call went that has ended and was made for no outcome.
 
@@ -390,8 +406,11 @@ class OutcomeLog:
             success: Whether it went well.
             agent: Who made it.
             decision: What was decided, None for the task of the call.
+            tags: Words that it is counted under.
+            explicit_score: A score that was stated, 0..1.
+            thumbs_up: Whether the user liked it, None where nobody said.
+            session: The session that it belongs to.
             keep_secrets: Do not mask what looks like a secret.
-            more: See `outcome_event`.
 
         Raises:
             InvalidInput: For a trace that is unknown, open or erased, for one that has
@@ -400,14 +419,20 @@ class OutcomeLog:
         call = trace(self.home.views, trace_id)
         _check_recordable(call, trace_id, agent)
         (end,) = self.home.journal.read(ids=[derived_event_id("trace ended", trace_id)])
-        event = self._event(
-            keep_secrets,
-            agent=call.agent_id,
-            decision=call.task if decision is None else decision,
-            result=result,
-            success=success,
-            **more,
-        )
+        with door(keep_secrets=keep_secrets):
+            event = outcome_event(
+                agent=call.agent_id,
+                decision=call.task if decision is None else decision,
+                result=result,
+                success=success,
+                settings=self.home.settings,
+                at=self.home.clock.now(),
+                tags=tags,
+                explicit_score=explicit_score,
+                thumbs_up=thumbs_up,
+                session=session,
+                project=self.home.project,
+            )
         body = {**event.body, "trace_id": trace_id}
         answer = _answer_of(call, end)
         if answer is not None:

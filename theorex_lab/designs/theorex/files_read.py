@@ -456,7 +456,12 @@ def _observation(
     agent = sentence.given("agent_id", importing.agent)
     source = importing.source(record, "source")
     event = records.observation_of(
-        sentence, importing, agent, at, sentence.session_id, source
+        sentence,
+        importing,
+        agent=agent,
+        at=at,
+        session=sentence.session_id,
+        source=source,
     )
     body = event.body
     if sentence.refused:

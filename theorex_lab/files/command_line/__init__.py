@@ -1,5 +1,6 @@
-"""What commands are made of: their common options, the lab that they open, and how a
-result is told.
+"""What commands are made of.
+
+That is their common options, the lab that they open, and how a result is told.
 
 A design brings its own commands with these; the command line itself stands above the
 designs.
@@ -47,14 +48,14 @@ COMMON_OPTIONS: tuple[click.Option, ...] = (
     ),
 )
 F = TypeVar("F", bound=Callable[..., Any])
-Resolved = tuple[
-    str | None, click.Command | None, list[str]
-]  # a command by its name, and the words behind it
+# A command by its name, and the words behind it.
+Resolved = tuple[str | None, click.Command | None, list[str]]
 
 
 class _Merging(click.Command):
-    """A command or group: the options given after its name count before those given
-    ahead of it.
+    """A command or group.
+
+    The options given after its name count before those given ahead of it.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -63,48 +64,61 @@ class _Merging(click.Command):
 
 
 class Command(_Merging):
-    """A command that takes the common options too and hands them on in `context.obj`."""
+    """A command that takes the common options too and hands them on in `context.obj`.
+
+    It is made by click, so its arguments are those of `click.Command`.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += COMMON_OPTIONS
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does; an option whose metavar ends in … takes all that stands up to
-        the next option.
+        """Read the arguments as click does.
+
+        An option whose metavar ends in … takes all that stands up to the next option.
         """
-        long = set[str]()
+        long_options = set[str]()
         for option in self.params:
-            if (option.metavar or "").endswith("…"):
-                long.update(option.opts)
-        spread = list[str]()
-        current = ""
-        for arg in args:
-            if arg.startswith("--"):
-                current = arg if arg in long else ""
-            if arg not in long:
-                spread += [current, arg] if current else [arg]
-        return super().parse_args(ctx, spread)
+            metavar = option.metavar or ""
+            if metavar.endswith("…"):
+                long_options.update(option.opts)
+        return super().parse_args(ctx, _repeated(args, long_options))
+
+
+def _repeated(args: list[str], long_options: set[str]) -> list[str]:
+    """Return the arguments with each long option repeated before all that it takes."""
+    spread = list[str]()
+    current = ""
+    for arg in args:
+        if arg.startswith("--"):
+            current = arg if arg in long_options else ""
+        if arg in long_options:
+            continue
+        if current:
+            spread.append(current)
+        spread.append(arg)
+    return spread
 
 
 def merge_options(ctx: click.Context) -> None:
     """Lay the options given here over those given before."""
-    values = {
-        str(option.name): ctx.params.pop(str(option.name), None)
-        for option in COMMON_OPTIONS
-    }
-    ctx.ensure_object(dict).update(
-        {name: value for name, value in values.items() if value is not None}
-    )
+    options = ctx.ensure_object(dict)
+    for option in COMMON_OPTIONS:
+        name = str(option.name)
+        value = ctx.params.pop(name, None)
+        if value is not None:
+            options[name] = value
 
 
 class CommandGroup(_Merging, click.Group):
-    """Commands under a name of their own, such as `theorex home salvage`; takes the
-    common options too.
+    """Commands under a name of their own, such as `theorex home salvage`.
+
+    It takes the common options too.
     """
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:
-        """As click does; an unknown name is refused with the nearest."""
+        """Find the command as click does; refuse an unknown name with the nearest."""
         name, *arguments = args
         subcommand = self.get_command(ctx, name)
         if subcommand is None and not ctx.resilient_parsing:
@@ -123,18 +137,21 @@ def group(name: str, about: str, *commands: click.Command) -> CommandGroup:
 
 
 def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Command]:
-    """Declare the function below as the command `name`; `about` is the first line of
-    its help, its docstring the rest.
+    """Declare the function below as the command `name`.
 
-    For the commands of the command line's own table the line stands there. What begins
-    with "JSON: " in the docstring names the keys of the result.
+    For the commands of the command line's own table the first line of the help stands
+    there. What begins with "JSON: " in the docstring names the keys of the result.
+
+    Args:
+        name: The command's name.
+        about: The first line of its help; the function's docstring is the rest.
     """
 
     def declare(function: Callable[..., Any]) -> Command:
-        text = "\n\n".join(filter(None, [about, cleandoc(function.__doc__ or "")]))
-        built = click.command(name=name, cls=Command, help=text, short_help=about)(
-            function
-        )
+        paragraphs = [about, cleandoc(function.__doc__ or "")]
+        text = "\n\n".join(filter(None, paragraphs))
+        decorate = click.command(name=name, cls=Command, help=text, short_help=about)
+        built = decorate(function)
         assert isinstance(built, Command)
         return built
 
@@ -147,42 +164,48 @@ def home_command(
     run: Callable[..., tuple[dict[str, Any], str]],
     *options: Callable[[Any], Any],
 ) -> Command:
-    """Declare a command whose function gets the home and what the options give, and
-    returns the result and the text for people.
+    """Declare a command whose function gets the home and what the options give.
 
     It reads a project; where it names an agent it writes, and `--keep-secrets` is its
-    option too.
+    option too. Click hands the values of the options on by their names.
+
+    Args:
+        name: The command's name.
+        about: The first line of its help.
+        run: The function; returns the result and the text for people.
+        options: The options, each as click declares it.
     """
+    writes = OWN_AGENT in options
 
     def body(agent: str | None = None, **values: Any) -> None:
         home = open_lab().home
         _ = home.designs  # their kinds of events become known
-        emit(
-            *run(
-                home,
-                **values,
-                **({"agent": own_agent(agent)} if OWN_AGENT in options else {}),
-            )
-        )
+        if writes:
+            values["agent"] = own_agent(agent)
+        result, text = run(home, **values)
+        emit(result, text)
 
     body.__doc__ = run.__doc__
     for option in reversed(options):
         body = option(body)
-    return command(name, about)(
-        reads_project(keeps_secrets(body) if OWN_AGENT in options else body)
-    )
+    if writes:
+        body = keeps_secrets(body)
+    return command(name, about)(reads_project(body))
 
 
 def given_options() -> dict[str, Any]:
-    """Return the common options as they were given, and what else the running command
-    hands on.
+    """Return the common options as they were given.
+
+    What else the running command hands on is among them.
     """
     return cast(dict[str, Any], click.get_current_context().ensure_object(dict))
 
 
 def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that writes `--keep-secrets`; its result then says how many
-    secrets were masked, or that they stayed.
+    """Give a command that writes `--keep-secrets`.
+
+    Its result then says how many secrets were masked, or that they stayed. Click hands
+    the other options on by their names.
     """
 
     @wraps(function)
@@ -193,14 +216,17 @@ def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
             given_options()["door"] = secret_door
             return function(*args, **kwargs)
 
-    return click.option(
+    add_option = click.option(
         "--keep-secrets", is_flag=True, help="Do not mask what looks like a secret."
-    )(run)
+    )
+    return add_option(run)
 
 
 def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that gives memory back `--project` and `--all-projects`; default
-    is the working folder's project.
+    """Give a command that gives memory back `--project` and `--all-projects`.
+
+    The default is the working folder's project. Click hands the other options on by
+    their names.
     """
 
     @_project_option(
@@ -227,10 +253,14 @@ def tends_project(function: F) -> F:
 
 
 def _project_option(
-    about: str, callback: Callable[..., Any], **settings: Any
+    about: str, callback: Callable[..., Any], *, expose_value: bool = True
 ) -> Callable[[F], F]:
     return click.option(
-        "--project", callback=callback, metavar="P", help=about, **settings
+        "--project",
+        callback=callback,
+        metavar="P",
+        help=about,
+        expose_value=expose_value,
     )
 
 
@@ -268,36 +298,45 @@ def named_clock() -> Clock:
 
 
 def open_lab() -> Any:
-    """Return the lab of the home that the options name; whoever runs the command says
-    how it is opened.
+    """Return the lab of the home that the options name.
+
+    Whoever runs the command says how it is opened.
     """
     return given_options()["open_lab"]()
 
 
 def emit(result: dict[str, Any], text: str) -> None:
-    """Print the result: as one JSON object where --json was given, else the text for
-    people.
+    """Print the result.
+
+    Args:
+        result: What is printed as one JSON object where --json was given.
+        text: What is printed for people otherwise.
     """
     options = given_options()
-    masked = options.get("door")
-    if masked is not None and (masking := masked.told()):
+    secret_door = options.get("door")
+    masking = {} if secret_door is None else secret_door.told()
+    if secret_door is not None and masking:
         result = {**result, **masking}
-        text += (
-            f"\n({masked.masked} masked as secrets)"
-            if masked.masked
-            else "\n(secrets were kept)"
-        )
-    click.echo(
-        json.dumps(result, ensure_ascii=False)
-        if options.get("as_json")
-        else printable(text)
-    )
+        if secret_door.masked:
+            text += f"\n({secret_door.masked} masked as secrets)"
+        else:
+            text += "\n(secrets were kept)"
+    if options.get("as_json"):
+        click.echo(json.dumps(result, ensure_ascii=False))
+    else:
+        click.echo(printable(text))
 
 
 def write_whole(file: Path, content: bytes, option: str) -> None:
     """Write a whole file, its folder too.
 
-    Raises StorageError naming the option that names another.
+    Args:
+        file: The file.
+        content: What it will hold.
+        option: The option that names another file, for the error.
+
+    Raises:
+        StorageError: Where it cannot be written.
     """
     from theorex_lab.core.files import write_atomically, writing
 
@@ -314,10 +353,17 @@ def one_row(text: str) -> str:
 def fail(
     message: str, *, as_json: bool | None = None, code: int = 1, **more: Any
 ) -> NoReturn:
-    """Say what went wrong and end with `code`; as JSON on standard output too, where
-    asked (None: as the options say).
+    """Say what went wrong and end with an exit code.
+
+    Args:
+        message: What went wrong.
+        as_json: Print it as JSON on standard output too; None where the options say so.
+        code: The exit code.
+        more: What else the JSON object holds; its keys are the command's own.
     """
-    if given_options().get("as_json") if as_json is None else as_json:
+    if as_json is None:
+        as_json = bool(given_options().get("as_json"))
+    if as_json:
         click.echo(json.dumps({**more, "error": message}, ensure_ascii=False))
     click.echo(printable(f"theorex: {message}"), err=True)
     sys.exit(code)

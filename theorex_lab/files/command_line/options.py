@@ -1,5 +1,6 @@
-"""Options that several commands share, with one help each; numbers that are out of
-range are wrong usage (exit code 2).
+"""Options that several commands share, with one help each.
+
+Numbers that are out of range are wrong usage (exit code 2).
 
 Whose memory a command is about is told by --agent, else $THEOREX_AGENT, else it is
 main's.
@@ -14,9 +15,8 @@ import click
 
 from theorex_lab.core.ids import check_agent
 
-RESULTS = click.IntRange(
-    1, 1_000
-)  # as memory.retrieve.MAX_RESULTS, whose module imports numpy
+# As memory.retrieve.MAX_RESULTS, whose module imports numpy.
+RESULTS = click.IntRange(1, 1_000)
 TOKENS = click.IntRange(min=0)
 CONCEPT_ID = click.IntRange(0, (1 << 53) - 1)
 
@@ -38,27 +38,45 @@ class NumberType(click.FloatRange):
 
 PERCENT = NumberType(0, 100)
 DAYS = NumberType(min=0, min_open=True, max=36_500)
-LEASE_SECONDS = NumberType(
-    min=0, min_open=True, max=864_000
-)  # as dispatch.tasks.MAX_LEASE_SECONDS
+# As dispatch.tasks.MAX_LEASE_SECONDS.
+LEASE_SECONDS = NumberType(min=0, min_open=True, max=864_000)
 
 
 def agent_option(
-    about: str, *names: str, **more: Any
+    about: str, *names: str, default: str | None = None, required: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option --agent (or `names`) with this help; a name outside the rule is
-    refused, the empty one too.
+    """Return the option --agent.
+
+    A name outside the rule is refused, the empty one too.
+
+    Args:
+        about: Its help.
+        names: Other names of the option, as click declares them.
+        default: The agent where none is given, None for nobody.
+        required: Whether one must be given.
     """
-    return click.option(*(names or ("--agent",)), callback=_checked, help=about, **more)
+    declared_names = names or ("--agent",)
+    if default is None:
+        return click.option(
+            *declared_names, callback=_checked, help=about, required=required
+        )
+    return click.option(
+        *declared_names,
+        callback=_checked,
+        help=about,
+        required=required,
+        default=default,
+    )
 
 
 def own_agent(agent: str | None) -> str:
-    """Return the agent that --agent names, or $THEOREX_AGENT, or main; an empty
-    variable names nobody.
+    """Return the agent that --agent names, or $THEOREX_AGENT, or main.
+
+    An empty variable names nobody.
     """
-    return check_agent(
-        agent if agent is not None else os.environ.get("THEOREX_AGENT") or "main"
-    )
+    if agent is None:
+        agent = os.environ.get("THEOREX_AGENT") or "main"
+    return check_agent(agent)
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
@@ -69,14 +87,16 @@ def nearest(word: str, words: Iterable[str]) -> str:
     """
     import difflib
 
-    return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=0)), "")
+    matches = difflib.get_close_matches(word, list(words), n=1, cutoff=0)
+    return matches[0] if matches else ""
 
 
 def printable(text: str) -> str:
     """Return the text without control characters, by which it could rule the terminal."""
-    return "".join(
+    letters = [
         letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text
-    )
+    ]
+    return "".join(letters)
 
 
 def note(text: str) -> None:

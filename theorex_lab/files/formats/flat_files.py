@@ -1,5 +1,6 @@
-"""Files of exchange: JSON Lines, and graphs in the Graphology shape; written whole or
-not at all.
+"""Files of exchange: JSON Lines, and graphs in the Graphology shape.
+
+They are written whole or not at all.
 
 What could not be imported is told briefly: equal problems stand in one line with a
 count, however many there are.
@@ -33,17 +34,17 @@ _DECODER = json.JSONDecoder()
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> int:
-    """Write text lines to `path`, and return how many; the old file is replaced at the
-    end, or left as it is.
+    """Write text lines to `path`, and return how many.
 
-    Only its owner may read the file, nor enter the folders that are made for it.
+    The old file is replaced at the end, or left as it is. Only its owner may read the
+    file, or enter the folders that are made for it.
 
-    Raises StorageError where that fails, on a full disk for instance.
+    Raises:
+        StorageError: Where that fails, on a full disk for instance.
     """
-    count = 0
-    with writing(
-        path, "what was there is untouched: make room, or choose another folder"
-    ):
+    n_lines = 0
+    advice = "what was there is untouched: make room, or choose another folder"
+    with writing(path, advice):
         make_folder(str(path.parent))
         with (
             drafted(path) as draft,
@@ -51,11 +52,12 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
                 draft, "x", encoding="utf-8", newline="\n", opener=open_private
             ) as file,
         ):
-            for count, line in enumerate(lines, 1):  # noqa: B007 - how many there were
+            for line in lines:
                 file.write(line + "\n")
+                n_lines += 1
             file.flush()
             os.fsync(file.fileno())
-    return count
+    return n_lines
 
 
 def write_graph(
@@ -64,8 +66,19 @@ def write_graph(
     nodes: Iterable[FlatRecord],
     edges: Iterable[FlatRecord],
 ) -> int:
-    """Write an undirected graph as Graphology exports it, a node or an edge a line;
-    returns how many nodes and edges.
+    """Write an undirected graph as Graphology exports it, a node or an edge a line.
+
+    Args:
+        path: The file.
+        attributes: Of the graph as a whole.
+        nodes: The nodes, as Graphology has them.
+        edges: The edges, as Graphology has them.
+
+    Returns:
+        How many nodes and edges.
+
+    Raises:
+        StorageError: As `write_lines` does.
     """
     options = {"type": "undirected", "multi": False, "allowSelfLoops": False}
     head = f'{{"options":{encode(options)},"attributes":{encode(attributes)},"nodes":['
@@ -84,21 +97,21 @@ def _item_lines(items: Iterable[FlatRecord]) -> Iterator[str]:
 
 
 def read_graph(path: Path) -> FlatRecord:
-    """Return the graph in a file, with the keys attributes (a dictionary), nodes and
-    edges (lists).
+    """Return the graph in a file.
 
-    Raises InvalidInput for what is not such a graph or no file, StorageError for a file
-    that cannot be read.
+    Returns:
+        The keys attributes (a dictionary), nodes and edges (lists).
+
+    Raises:
+        InvalidInput: For what is not such a graph, or no file.
+        StorageError: For a file that cannot be read.
     """
     graph = parse_object(read_file(path))
     attributes = graph.get("attributes", {})
     nodes = graph.get("nodes")
     edges = graph.get("edges", [])
-    if (
-        not isinstance(attributes, dict)
-        or not isinstance(nodes, list)
-        or not isinstance(edges, list)
-    ):
+    has_lists = isinstance(nodes, list) and isinstance(edges, list)
+    if not isinstance(attributes, dict) or not has_lists:
         raise InvalidInput(
             "got no graph; allowed is an object with the lists nodes and edges"
         )
@@ -106,14 +119,18 @@ def read_graph(path: Path) -> FlatRecord:
 
 
 def read_lines(path: Path, problems: list[str]) -> Lines:
-    """Yield the number of each line that is not blank, from 1, and its object; what is
-    wrong with others is noted.
+    """Yield the number of each line that is not blank, from 1, and its object.
 
     A program that was killed may have left several objects on a line, and each is
     yielded, or bytes that are 0.
 
-    Raises InvalidInput for what is no file, StorageError for a file that cannot be
-    read.
+    Args:
+        path: The file.
+        problems: Is added to: what is wrong with other lines.
+
+    Raises:
+        InvalidInput: For what is no file.
+        StorageError: For a file that cannot be read.
     """
     with open_file(path) as file:
         yield from each_noted(problems, _numbered_pieces(file), parse_object)
@@ -127,8 +144,9 @@ def _numbered_pieces(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _pieces(line: bytes) -> Iterator[bytes]:
-    """Yield the objects on a line of JSON Lines, and as one piece what is none from
-    some place on.
+    """Yield the objects on a line of JSON Lines.
+
+    What is none from some place on is yielded as one piece.
     """
     stripped = line.removeprefix(_BYTE_ORDER_MARK).strip()
     content = stripped.strip(b"\0 \t")
@@ -151,8 +169,12 @@ def _pieces(line: bytes) -> Iterator[bytes]:
 
 
 def without_nulls(value: Any) -> FlatRecord:
-    """Return a JSON object without its members that are null: they say no more than
-    missing ones. Raises InvalidInput for none.
+    """Return a JSON object without its members that are null.
+
+    They say no more than missing ones.
+
+    Raises:
+        InvalidInput: For what is no object.
     """
     if not isinstance(value, dict):
         raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
@@ -162,13 +184,21 @@ def without_nulls(value: Any) -> FlatRecord:
 def append_new(
     journal: Journal, events: Iterable[tuple[Event, int]]
 ) -> tuple[int, int]:
-    """Append those events whose id the journal lacks, all in one transaction, taking
-    them one by one; how many were new and known.
+    """Append those events whose id the journal lacks, all in one transaction.
 
-    Each comes with the number of records that it stands for, which are counted. Their
-    dates may lie in the future. Other processes wait to write until it is done. Raises
-    InvalidInput for what cannot be stored, StorageError on a full disk; nothing was
-    written then.
+    They are taken one by one. Their dates may lie in the future. Other processes wait
+    to write until it is done. Nothing is written where it raises.
+
+    Args:
+        journal: The journal.
+        events: Each event with the number of records that it stands for.
+
+    Returns:
+        How many records were new, and how many were known.
+
+    Raises:
+        InvalidInput: For what cannot be stored.
+        StorageError: On a full disk.
     """
     new = 0
     n_known = 0
@@ -191,7 +221,8 @@ def append_new(
 def parse_object(content: bytes) -> FlatRecord:
     """Return the JSON object in these bytes.
 
-    Raises InvalidInput for anything else, NaN among it.
+    Raises:
+        InvalidInput: For anything else, NaN among it.
     """
     try:
         value = json.loads(content.decode(), parse_constant=_refuse)
@@ -212,45 +243,50 @@ def each_noted(
     convert: Callable[..., T | None],
     *args: Any,
 ) -> Iterator[tuple[int | str, T]]:
-    """Yield the place of each thing with what `read(thing, *args)` makes of it; what it
-    refuses is noted and passed over.
+    """Yield the place of each thing with what `convert(thing, *args)` makes of it.
+
+    What it refuses is noted and passed over, as is what it makes nothing of.
+
+    Args:
+        problems: Is added to.
+        numbered: The things, each with the number or name of its place.
+        convert: Takes a thing and `args`.
+        args: What `convert` is given besides.
     """
     for where, record in numbered:
         try:
-            if (value := convert(record, *args)) is not None:
+            value = convert(record, *args)
+            if value is not None:
                 yield where, value
         except (InvalidInput, NewerVersion) as error:
-            problems.append(
-                f":{where}: {error}"
-                if isinstance(where, int)
-                else f": {where}: {error}"
-            )
+            place = f":{where}:" if isinstance(where, int) else f": {where}:"
+            problems.append(f"{place} {error}")
 
 
 def merged(problems: Iterable[str]) -> list[str]:
-    """Return one line a kind of problem, with the first place where it is met and how
-    often it is met elsewhere.
+    """Return one line a kind of problem.
+
+    It names the first place where the problem is met, and how often it is met
+    elsewhere.
 
     >>> merged(["a.jsonl:1: not JSON", "a.jsonl:2: key is 'x'", "a.jsonl:9: not JSON"])
     ['a.jsonl:1: not JSON (and 1 more like it)', "a.jsonl:2: key is 'x'"]
     """
     kinds: dict[str, list[str]] = {}
     for problem in problems:
-        kinds.setdefault(
-            place_match["reason"]
-            if (place_match := _PLACE.fullmatch(problem))
-            else problem,
-            [],
-        ).append(problem)
-    first = list(kinds.values())[:MOST_SHOWN]
-    others = list(kinds.values())[MOST_SHOWN:]
-    lines = [
-        positions[0]
-        + (f" (and {len(positions) - 1} more like it)" if len(positions) > 1 else "")
-        for positions in first
-    ]
-    return (
-        [*lines, f"{sum(map(len, others))} more problems, of {len(others)} other kinds"]
-        if others
-        else lines
-    )
+        place_match = _PLACE.fullmatch(problem)
+        reason = place_match["reason"] if place_match else problem
+        kinds.setdefault(reason, []).append(problem)
+    groups = list(kinds.values())
+    lines = list[str]()
+    for group in groups[:MOST_SHOWN]:
+        n_more = len(group) - 1
+        line = group[0]
+        if n_more > 0:
+            line += f" (and {n_more} more like it)"
+        lines.append(line)
+    others = groups[MOST_SHOWN:]
+    if others:
+        n_problems = sum(map(len, others))
+        lines.append(f"{n_problems} more problems, of {len(others)} other kinds")
+    return lines

@@ -25,7 +25,9 @@ _KINDS = (
 def open_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading.
 
-    Raises InvalidInput for what is no file, StorageError where it cannot be read.
+    Raises:
+        InvalidInput: For what is no file.
+        StorageError: Where it cannot be read.
     """
     try:
         _refuse_other(path, path.stat().st_mode)
@@ -41,8 +43,9 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def check_inside(folder: Path, file: Path) -> None:
-    """Raises InvalidInput for a file that a link in the folder takes from elsewhere: it
-    is not the folder's to give.
+    """Raise InvalidInput for a file that a link in the folder takes from elsewhere.
+
+    It is not the folder's to give.
     """
     if file.is_file() and not file.resolve().is_relative_to(folder.resolve()):
         raise InvalidInput(
@@ -51,12 +54,16 @@ def check_inside(folder: Path, file: Path) -> None:
 
 
 def read_file(path: Path) -> bytes:
-    """Return the bytes of a file. Raises as `open_file`."""
+    """Return the bytes of a file; raise as `open_file` does."""
     with open_file(path) as file:
         return file.read()
 
 
 def _refuse_other(path: Path, mode: int) -> None:
-    if not stat.S_ISREG(mode):
-        kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
-        raise InvalidInput(f"got {path}, which is {kind}; allowed is a file")
+    if stat.S_ISREG(mode):
+        return
+    kind = "a device"
+    for is_kind, name in _KINDS:
+        if is_kind(mode):
+            kind = name
+    raise InvalidInput(f"got {path}, which is {kind}; allowed is a file")

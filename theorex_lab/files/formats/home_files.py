@@ -1,11 +1,11 @@
-"""A home in files: what each layout, the designs' and the substrate's own, writes of
-it, and back.
+"""A home in files: what each layout writes of it, and back.
+
+A layout is a design's, or the substrate's own.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput, StorageError
@@ -40,9 +40,10 @@ def layouts(home: Home) -> list[FileLayout]:
 
 
 def layouts_of(home: Home, path: Path) -> list[FileLayout]:
-    """Return those that have files at the path: of a folder all.
+    """Return the layouts that have files at the path.
 
-    Of a file one: the home's own, else the last design that knows it.
+    Of a folder they are all. Of a file it is one: the home's own, else that of the last
+    design that knows it.
     """
     if path.is_dir():
         return [layout for layout in layouts(home) if layout.files_of(path)]
@@ -56,8 +57,9 @@ def layouts_of(home: Home, path: Path) -> list[FileLayout]:
 
 
 def places_of(home: Home) -> list[tuple[FileLayout, Path]]:
-    """Return each layout with each of the places that it has beside the home; also
-    those where nothing is.
+    """Return each layout with each of the places that it has beside the home.
+
+    Places where nothing is are among them.
     """
     layout_paths = []
     for layout in layouts(home):
@@ -74,23 +76,36 @@ def export_home(
     agent: str | None = None,
     replace: bool = False,
 ) -> Exported:
-    """Write the files of every layout, each design's and the home's own, of all agents
-    or of one.
+    """Write the files of every layout, each design's and the home's own.
 
-    Without a folder to the original system's places, and outcomes to the setting
-    outcomesDir. A trace that was erased, or the outcome, has no file; one of an earlier
-    export stays in the folder. It is no backup: tasks, policies, reviews, what the
-    night decided, the prompts and the like are not in it. Raises FilesThere, with
-    nothing written, for a folder that is not empty, or where a file would be replaced
-    at those places, unless `replace` is given. What is of any project is written.
+    A trace that was erased, or the outcome, has no file; one of an earlier export stays
+    in the folder. It is no backup: tasks, policies, reviews, what maintenance decided,
+    the prompts and the like are not in it. What is of any project is written.
+
+    Args:
+        home: The home.
+        searcher: Its searcher.
+        folder: Where to write. None writes to the original system's places, and
+            outcomes to the setting outcomesDir.
+        agent: Whose files, None for all agents'.
+        replace: Replace what is there.
+
+    Returns:
+        The folder, and the number of lines of each file.
+
+    Raises:
+        FilesThere: For a folder that is not empty, or where a file would be replaced at
+            those places, unless `replace` is given. Nothing was written then.
+        StorageError: Where a file cannot be written.
     """
     if folder is None:
         if not replace:
             refuse_to_replace(_files_in_places(home, agent))
-        reports = []
-        for layout in layouts(home):
-            if layout.export_places is not None:
-                reports.append(layout.export_places(home, agent=agent))
+        reports = [
+            layout.export_places(home, agent=agent)
+            for layout in layouts(home)
+            if layout.export_places is not None
+        ]
     else:
         if not replace and folder.is_dir():
             refuse_to_replace(sorted(folder.iterdir()))
@@ -120,15 +135,26 @@ def import_home(
     trust_own: bool = False,
     keep_secrets: bool = False,
 ) -> Reports:
-    """Import the files that any layout has at the path, a folder or one file: memory
-    first, then runs.
+    """Import the files that any layout has at the path: memory first, then runs.
 
-    Without a path from those of the original system's places, the settings
-    agentAxonDir, sharedAxonPath and outcomesDir, that are there; InvalidInput where
-    none is.
+    A damaged file is reported and the others are imported.
 
-    A damaged file is reported and the others are imported. What looks like a secret is
-    masked, unless `keep_secrets` is given.
+    Args:
+        home: The home.
+        searcher: Returns its searcher.
+        path: A folder or one file. None imports from those of the original system's
+            places that are there: the settings agentAxonDir, sharedAxonPath and
+            outcomesDir.
+        agent: Whose the records are that name nobody.
+        trust_own: Keep the sources that the files state; otherwise all has the source
+            `import`.
+        keep_secrets: Do not mask what looks like a secret.
+
+    Returns:
+        What became of each file.
+
+    Raises:
+        InvalidInput: Where there is nothing that can be imported.
     """
     check_agent(agent)
     if path is None:
@@ -139,17 +165,23 @@ def import_home(
         ]
     else:
         layout_paths = [(layout, path) for layout in layouts_of(home, path)]
-    options: Any = {"agent": agent, "trust_own": trust_own}
+    reports: Reports = []
     with door(keep_secrets=keep_secrets):
-        reports = []
         for layout, layout_path in layout_paths:
-            reports += layout.take(home, searcher, layout_path, **options)
+            reports += layout.take(
+                home,
+                searcher,
+                layout_path,
+                agent=agent,
+                trust_own=trust_own,
+            )
     if not reports:
         raise _nothing_at(home, path)
     return reports
 
 
 def _nothing_at(home: Home, path: Path | None) -> InvalidInput:
+    """Return the error of a path where nothing can be imported."""
     if path is None:
         looked = ", ".join(str(layout_path) for _, layout_path in places_of(home))
         return InvalidInput(
@@ -172,7 +204,16 @@ Links = dict[str, str]  # by the id of a trace, the event of the outcome that na
 def export_runs(
     home: Home, _searcher: object, folder: Path, *, agent: str | None = None
 ) -> Exported:
-    """Write a file a trace and an outcome into `folder`. Raises StorageError."""
+    """Write a file a trace and an outcome into `folder`.
+
+    Args:
+        home: The home.
+        folder: The folder.
+        agent: Whose, None for all agents'.
+
+    Raises:
+        StorageError: Where one cannot be written.
+    """
     exported = Exported(folder)
     exported.write_each(TRACES, _named(_trace_records(home.views, agent)))
     exported.write_each(OUTCOMES, _named(_outcome_records(home, agent)))
@@ -180,26 +221,32 @@ def export_runs(
 
 
 def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
-    """Write a file an outcome where the setting outcomesDir says. Raises StorageError."""
+    """Write a file an outcome where the setting outcomesDir says.
+
+    Args:
+        home: The home.
+        agent: Whose, None for all agents'.
+
+    Raises:
+        StorageError: Where one cannot be written.
+    """
     exported = Exported(home.settings.path("outcomes_dir"))
-    exported.write_each(
-        "", _named(_outcome_records(home, agent)), f"{exported.folder}/*.json"
-    )
+    records = _named(_outcome_records(home, agent))
+    exported.write_each("", records, f"{exported.folder}/*.json")
     return exported
 
 
 def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
     """Return the files that `export_outcomes` writes."""
+    folder = home.settings.path("outcomes_dir")
     outcomes = OutcomeLog(home).outcomes(agent=agent)
-    return [
-        home.settings.path("outcomes_dir") / file_name(outcome.outcome_id)
-        for outcome in outcomes
-    ]
+    return [folder / file_name(outcome.outcome_id) for outcome in outcomes]
 
 
 def places(settings: Settings) -> list[Path]:
-    """Return where outcomes are kept beside the home, by the settings; also where
-    nothing is.
+    """Return where outcomes are kept beside the home, by the settings.
+
+    Where nothing is, it is returned too.
     """
     return [settings.path("outcomes_dir")]
 
@@ -209,65 +256,69 @@ def _named(records: Iterable[flat.FlatRecord]) -> Iterator[tuple[str, flat.FlatR
 
 
 def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]:
-    """Yield what `trace` tells of each and what a new START needs, but for what was
-    erased.
+    """Yield a record of each trace, but for what was erased.
+
+    It is what `trace` tells of it, and what a new START needs.
     """
-    view = views.get(Traces)
-    with view.lock:
-        owners = view.traces["agent"].tolist()
-        chosen = []
-        for row, owner in enumerate(owners):
-            if agent in (None, view.agents[owner]):
-                chosen.append(view.ids[row])
-    for trace_id in dict.fromkeys(chosen):
+    for trace_id in dict.fromkeys(_trace_ids(views, agent)):
         steps, tools = trace_events(views, trace_id)
         if not steps or any(event.erased for event in steps):
             continue
         start = steps[0]
-        fields = trace(views, trace_id).to_dict()
-        yield {
-            **{name: value for name, value in fields.items() if value is not None},
-            "session_id": start.session,
-            **{
-                name: start.body.get(name, 0)
-                for name in ("context_pct", "query_tokens")
-            },
-            "source": start.body.get("source", "model"),
-            "events": [_tool_record(event) for event in tools],
-        }
+        record = flat.without_nulls(trace(views, trace_id).to_dict())
+        record["session_id"] = start.session
+        record["context_pct"] = start.body.get("context_pct", 0)
+        record["query_tokens"] = start.body.get("query_tokens", 0)
+        record["source"] = start.body.get("source", "model")
+        record["events"] = [_tool_record(event) for event in tools]
+        yield record
+
+
+def _trace_ids(views: Views, agent: str | None) -> list[str]:
+    """Return the ids of an agent's traces, or of all."""
+    view = views.get(Traces)
+    trace_ids = list[str]()
+    with view.lock:
+        owners = view.traces["agent"].tolist()
+        for row, owner in enumerate(owners):
+            if agent in (None, view.agents[owner]):
+                trace_ids.append(view.ids[row])
+    return trace_ids
 
 
 def _tool_record(event: Event) -> flat.FlatRecord:
-    named = {
-        name: event.body.get(name, "")
-        for name in ("tool", "input", "response", "source")
+    body = event.body
+    return {
+        "id": event.id,
+        "tool": body.get("tool", ""),
+        "input": body.get("input", ""),
+        "response": body.get("response", ""),
+        "source": body.get("source", ""),
+        "at": to_iso(event.at),
     }
-    return {"id": event.id, **named, "at": to_iso(event.at)}
 
 
 def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]:
     for outcome in OutcomeLog(home).outcomes(agent=agent):
         (event,) = home.journal.read(ids=[outcome.outcome_id])
-        fields = {
-            name: value
-            for name, value in outcome.to_dict().items()
-            if value is not None
-        }
+        fields = flat.without_nulls(outcome.to_dict())
         named = {
             "id": fields.pop("id"),
             "timestamp": fields.pop("at"),
             "session_id": fields.pop("session"),
         }
-        del fields["reviewed"], fields["outcome_id"]
+        del fields["reviewed"]
+        del fields["outcome_id"]
         yield {**named, **fields, "source": event.body.get("source", "agent")}
 
 
 def run_files(path: Path) -> list[Path]:
-    """Return files of outcomes, then of traces, in a folder or the one that is given; a
-    folder of outcomes alone is one too.
+    """Return files of outcomes, then of traces, in a folder or the one that is given.
+
+    A folder of outcomes alone is one too.
     """
     if path.is_file():
-        return [path] * (_kind(path) is not None)
+        return [path] if _kind(path) is not None else []
     outcome_files = sorted(path.glob(f"{OUTCOMES}/*.json"))
     trace_files = sorted(path.glob(f"{TRACES}/*.json"))
     return outcome_files + trace_files
@@ -276,11 +327,20 @@ def run_files(path: Path) -> list[Path]:
 def import_runs(
     home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False
 ) -> Reports:
-    """Import outcomes, and then traces, each in one transaction; a damaged file is
-    reported. Raises StorageError.
+    """Import outcomes, and then traces, each in one transaction.
 
-    Of traces that failed or were lost no latency is kept. A trace of the original
-    system belongs to the outcome that names it, where the two are imported together.
+    A damaged file is reported. Of traces that failed or were lost no latency is kept. A
+    trace of the original system belongs to the outcome that names it, where the two are
+    imported together.
+
+    Args:
+        home: The home.
+        path: A folder or one file.
+        agent: Whose the records are that name nobody.
+        trust_own: As in `import_home`.
+
+    Raises:
+        StorageError: Where the events cannot be written.
     """
     options = ImportOptions(
         home.settings, home.clock.now(), check_agent(agent), trust_own
@@ -293,16 +353,15 @@ def import_runs(
     # A call names its outcome at its start; so the outcomes are read first.
     links: Links = {}
     takers = {OUTCOMES: _import_outcomes, TRACES: _import_traces}
-    groups = [
-        (by_kind[kind], partial(take, home, options, links))
-        for kind, take in takers.items()
-        if kind in by_kind
-    ]
-    return [
-        read_group(home.journal, _name(files), files, path, take)
-        for files, take in groups
-        if files
-    ]
+    reports: Reports = []
+    for kind, take in takers.items():
+        files = by_kind.get(kind)
+        if not files:
+            continue
+        reader = partial(take, home, options, links)
+        report = read_group(home.journal, files, path, name=_name(files), reader=reader)
+        reports.append(report)
+    return reports
 
 
 def _name(files: list[Path]) -> str:
@@ -312,8 +371,9 @@ def _name(files: list[Path]) -> str:
 
 
 def _kind(file: Path) -> str | None:
-    """Return whether a single file is an outcome or a trace, by its place, else by what
-    is in it.
+    """Return whether a single file is an outcome or a trace; None for neither.
+
+    It is so by its place, else by what is in it.
     """
     if file.suffix != ".json":
         return None
@@ -323,8 +383,11 @@ def _kind(file: Path) -> str | None:
         record = flat.parse_object(read_file(file))
     except (InvalidInput, StorageError):
         return None  # what is wrong with it is told by who reads it
-    kinds = {"nodes": None, "decision": OUTCOMES, "start_time": TRACES}
-    return next((kind for key, kind in kinds.items() if key in record), None)
+    if "nodes" in record:  # a graph
+        return None
+    if "decision" in record:
+        return OUTCOMES
+    return TRACES if "start_time" in record else None
 
 
 def _import_outcomes(
@@ -336,12 +399,9 @@ def _import_outcomes(
 ) -> Read:
     from theorex_lab.files.formats.records import outcome_of
 
-    pairs = [
-        pair
-        for _, pair in flat.each_noted(
-            problems, lines, _read, partial(outcome_of, options=options)
-        )
-    ]
+    convert = partial(outcome_of, options=options)
+    noted = flat.each_noted(problems, lines, _read, convert)
+    pairs = [pair for _, pair in noted]
     for record, event in sorted(pairs, key=lambda pair: pair[1].at):
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
@@ -357,21 +417,17 @@ def _import_traces(
 ) -> Read:
     from theorex_lab.files.formats.records import trace_of
 
-    steps_of_traces = [
-        steps
-        for _, (_, steps) in flat.each_noted(
-            problems, lines, _read, partial(trace_of, options=options, links=links)
-        )
-    ]
-    # Of the calls made for an outcome the last one counts as its own: the one that it
-    # names, among equal times.
-    steps_of_traces.sort(
-        key=lambda steps: (
-            steps[0].at,
-            steps[0].body["trace_id"] in links,
-            steps[0].body["trace_id"],
-        )
-    )
+    def position(steps: list[Event]) -> tuple[int, bool, str]:
+        # Of the calls made for an outcome the last one counts as its own: the one that
+        # it names, among equal times.
+        start = steps[0]
+        trace_id = start.body["trace_id"]
+        return start.at, trace_id in links, trace_id
+
+    convert = partial(trace_of, options=options, links=links)
+    noted = flat.each_noted(problems, lines, _read, convert)
+    steps_of_traces = [steps for _, (_, steps) in noted]
+    steps_of_traces.sort(key=position)
     for steps in steps_of_traces:
         for event in [*steps, *_settled(home, steps)]:
             yield event, int(event.kind == "trace_started")
@@ -386,8 +442,9 @@ def _read(
 
 
 def _settled(home: Home, steps: list[Event]) -> list[Event]:
-    """Return what the designs append that wait for tool events, where some of these are
-    new.
+    """Return what the designs append that wait for tool events.
+
+    It is nothing where none of these is new.
     """
     tools = [event for event in steps if event.kind == "tool_used"]
     tool_ids = [event.id for event in tools]

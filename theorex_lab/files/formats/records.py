@@ -1,5 +1,6 @@
-"""What a line of events, a trace, an outcome or a sentence of a file must hold, and the
-event that it becomes.
+"""What a record of a file must hold, and the event that it becomes.
+
+A record is a line of events, a trace, an outcome or a sentence.
 """
 
 from contextlib import suppress
@@ -63,7 +64,7 @@ class _Mention(NamedConcept):
 
 
 class Sentence(schema.FileRecord):
-    """A text, and what was found in it, where that comes along."""
+    """A text, and the concepts in it, where these come along."""
 
     text: Any = ""
     type: schema.Text = DEFAULT_TYPE
@@ -131,10 +132,13 @@ class _Attempt(schema.FileRecord):
     unavailable: schema.Truth = False
 
     def attempt(self, *, lost: bool = False) -> Attempt:
-        """How the model did.
+        """Return how the model did.
 
         One that failed has no latency, whatever the file says: it would seem the
         fastest.
+
+        Args:
+            lost: The process ended during the call, so that the model did not answer.
         """
         success = self.success and not lost
         unavailable = (
@@ -178,21 +182,24 @@ def concept_of(record: FlatRecord, options: ImportOptions) -> tuple[int, str, st
     """Return the id, canonical and surface form of a record's concept.
 
     The id is that of the canonical form, which comes from the surface form where it is
-    missing. Raises InvalidInput.
+    missing.
+
+    Raises:
+        InvalidInput: For a record outside the rules.
     """
     named = schema.checked(NamedConcept, record)
     label = kept_text(named.canonical_form)
-    surface = _checked_label(kept_text(named.given("surface_form", label)), options)
-    label = _checked_label(
-        label if "canonical_form" in record else _canonical(surface), options
-    )
+    stated_surface = kept_text(named.given("surface_form", label))
+    surface = _checked_label(stated_surface, options)
+    if "canonical_form" not in record:
+        label = _canonical(surface)
+    label = _checked_label(label, options)
     # The surface form is what is shown, also once others speak of the concept: a
     # strange file must not choose it freely.
-    if not options.trust_own and label not in (
-        " ".join(surface.lower().split()),
-        _canonical(surface),
-    ):
-        surface = label
+    if not options.trust_own:
+        plain = " ".join(surface.lower().split())
+        if label not in (plain, _canonical(surface)):
+            surface = label
     return concept_id(label), label, surface
 
 
@@ -205,16 +212,16 @@ def _checked_label(label: str, options: ImportOptions) -> str:
 
 
 def _canonical(surface: str) -> str:
-    """Return the canonical form of a concept's surface form: what the extractor makes
-    of the whole, else its lower case.
+    """Return the canonical form of a concept's surface form.
+
+    It is what the extractor makes of the whole, else its lower case.
 
     >>> _canonical("cache stampedes")
     'cache stampede'
     """
     words = " ".join(surface.split())
-    mentions = extract(
-        f"the {words}"
-    )  # the article keeps a leading noun from being taken for a verb
+    # The article keeps a leading noun from being taken for a verb.
+    mentions = extract(f"the {words}")
     is_whole = len(mentions) == 1 and mentions[0].surface == words
     return mentions[0].label if is_whole else words.lower()
 
@@ -222,17 +229,30 @@ def _canonical(surface: str) -> str:
 def observation_of(
     stated: Sentence,
     options: ImportOptions,
+    *,
     agent: str,
     at: int,
     session: str,
     source: str,
 ) -> Event:
-    """Return the event of a sentence. Raises InvalidInput."""
+    """Return the event of a sentence.
+
+    Args:
+        stated: The sentence as its file has it.
+        options: How to read it.
+        agent: Whose it is.
+        at: When it was said, in µs UTC.
+        session: The session that it belongs to, '' for none.
+        source: Whose word it is.
+
+    Raises:
+        InvalidInput: For a sentence outside the rules.
+    """
     stated_text = check_text(stated.text, options.settings.max_text_bytes)
     text = kept_text(stated_text)
-    has_concepts = (
-        "concepts" in stated.model_fields_set and text == stated_text
-    )  # else they may be of its secrets
+    has_concepts = "concepts" in stated.model_fields_set
+    if text != stated_text:
+        has_concepts = False  # they may be of its secrets
     entry = ObservationEntry(
         "-" if has_concepts else text,
         agent,
@@ -250,18 +270,18 @@ def observation_of(
         "weight": stated.given("weight", observation.body["weight"]),
     }
     if has_concepts:
-        body |= {
-            "concepts": _mentions(stated.concepts, options),
-            "sentiment": stated.sentiment,
-        }
+        body["concepts"] = _mentions(stated.concepts, options)
+        body["sentiment"] = stated.sentiment
         body["extractor"] = stated.given("extractor", body["extractor"])
     return observation._replace(body=body)
 
 
 def _mentions(rows: list[list[Any]], options: ImportOptions) -> list[list[Any]]:
+    """Return the concepts of a sentence, each with its count."""
     by_id: dict[int, list[Any]] = {}
     for row in rows:
-        stated = schema.checked(_Mention, record := dict(zip(_ROW, row, strict=True)))
+        record = dict(zip(_ROW, row, strict=True))
+        stated = schema.checked(_Mention, record)
         if max(len(stated.canonical_form), len(stated.surface_form)) > LABEL_CHARACTERS:
             continue  # the sentence is kept, and found by its words
         concept = concept_of(record, options)
@@ -272,11 +292,16 @@ def _mentions(rows: list[list[Any]], options: ImportOptions) -> list[list[Any]]:
 def _start_of(
     stated: _Trace, options: ImportOptions, outcome_id: str | None
 ) -> CallStart:
-    """Return the START of a trace, also as its END tells of it. Raises InvalidInput."""
-    (query_type,) = check_tags(
-        [stated.given("query_type", stated.tags[0] if stated.tags else "general")]
-    )
+    """Return the START of a trace, also as its END tells of it.
+
+    Raises:
+        InvalidInput: For tags outside the rules.
+    """
+    first_tag = stated.tags[0] if stated.tags else "general"
+    stated_type = stated.given("query_type", first_tag)
+    (query_type,) = check_tags([stated_type])
     tags = check_tags([tag for tag in stated.tags if tag != query_type])
+    reasons = [kept_text(clean(reason)) for reason in stated.reasons]
     return CallStart(
         stated.trace_id,
         stated.given("agent_id", options.agent),
@@ -286,7 +311,7 @@ def _start_of(
         stated.model,
         stated.session_id,
         tuple(map(kept_text, tags)),
-        tuple(map(kept_text, map(clean, stated.reasons))),
+        tuple(reasons),
         stated.context_pct,
         stated.query_tokens,
         outcome_id,
@@ -294,17 +319,21 @@ def _start_of(
 
 
 def _ended(stated: _End, start: CallStart) -> CallEnd:
-    """Return the END of a trace. Raises InvalidInput."""
+    """Return the END of a trace.
+
+    Raises:
+        InvalidInput: For an attempt outside the rules.
+    """
     final = stated.attempt(lost=stated.lost)
-    attempts = [
-        schema.checked(_Attempt, without_nulls(item)).attempt()
-        for item in stated.attempts
-    ]
+    attempts = list[Attempt]()
+    for item in stated.attempts:
+        stated_attempt = schema.checked(_Attempt, without_nulls(item))
+        attempts.append(stated_attempt.attempt())
     if "attempts" not in stated.model_fields_set and start.model and not stated.lost:
         attempts = [final]
-    silent = not (final.success or stated.lost) and all(
-        item.unavailable for item in attempts or [final]
-    )
+    is_silent = all(attempt.unavailable for attempt in attempts or [final])
+    if final.success or stated.lost:
+        is_silent = False
     return CallEnd(
         start.trace_id,
         stated.end_time,
@@ -316,17 +345,20 @@ def _ended(stated: _End, start: CallStart) -> CallEnd:
         stated.response,
         tuple(attempts),
         stated.lost,
-        unavailable=silent,
+        unavailable=is_silent,
         prompt_tokens=final.prompt_tokens,
         completion_tokens=final.completion_tokens,
     )
 
 
 def outcome_of(record: FlatRecord, options: ImportOptions) -> Event:
-    """Return the event of an outcome's file. Raises InvalidInput.
+    """Return the event of an outcome's file.
 
-    Of concepts only ids of our kind are taken; those of another mean nothing here, so
-    those found in the texts.
+    Of concepts only ids of our kind are taken. Those of another mean nothing here, so
+    the concepts in the texts are taken then.
+
+    Raises:
+        InvalidInput: For a record outside the rules.
     """
     stated = schema.checked(_Outcome, record)
     outcome = outcome_event(
@@ -342,12 +374,12 @@ def outcome_of(record: FlatRecord, options: ImportOptions) -> Event:
         source=options.source(record, "source"),
     )
     body = {**outcome.body, "judge": check_score(stated.judge, "judge's score")}
-    if (thumbs := stated.given("thumbs_up")) is not None:
+    thumbs = stated.given("thumbs_up")
+    if thumbs is not None:
         body["thumbs"] = float(thumbs)
     with suppress(InvalidInput):
-        body["concepts"] = list(
-            dict.fromkeys(schema.checked(_Concepts, record).concept_ids)
-        )
+        concepts = schema.checked(_Concepts, record)
+        body["concepts"] = list(dict.fromkeys(concepts.concept_ids))
     if "decided_at" in stated.model_fields_set:
         body["decided_at"] = to_iso(stated.decided_at)
     named = stated.given("id", encode(record))
@@ -357,30 +389,32 @@ def outcome_of(record: FlatRecord, options: ImportOptions) -> Event:
 def trace_of(
     record: FlatRecord, options: ImportOptions, links: dict[str, str]
 ) -> list[Event]:
-    """START, tool events and END of a trace's file; those of an open one without END.
+    """Return START, tool events and END of a trace's file.
 
-    Raises InvalidInput.
+    Those of an open trace are without END.
 
-    `links`: by the id of a trace, the event of the outcome that names it.
+    Args:
+        record: The file.
+        options: How to read it.
+        links: By the id of a trace, the event of the outcome that names it.
+
+    Raises:
+        InvalidInput: For a record outside the rules.
     """
     stated = schema.checked(_Trace, record)
     source = {"source": options.source(record, "source", "model")}
-    if (outcome_id := links.get(stated.trace_id)) is None and (
-        named := stated.given("outcome_id")
-    ) is not None:
+    outcome_id = links.get(stated.trace_id)
+    named = stated.given("outcome_id")
+    if outcome_id is None and named is not None:
         outcome_id = schema.event_id_of(named, "outcome", named)
     start = _start_of(stated, options, outcome_id)
     steps = [with_members(start.event(), source)]
-    steps += [
-        _tool(without_nulls(event), start, position, options)
-        for position, event in enumerate(stated.events)
-    ]
+    for position, item in enumerate(stated.events):
+        tool_record = without_nulls(item)
+        steps.append(_tool(tool_record, start, position, options))
     if "end_time" in record or "success" in record:
-        steps.append(
-            with_members(
-                _ended(schema.checked(_End, record), start).event(start), source
-            )
-        )
+        end = _ended(schema.checked(_End, record), start)
+        steps.append(with_members(end.event(start), source))
     return steps
 
 
@@ -392,19 +426,23 @@ def with_members(event: Event, more: FlatRecord) -> Event:
 def _tool(
     record: FlatRecord, start: CallStart, position: int, options: ImportOptions
 ) -> Event:
-    """Return one tool event, under our names or those that a coding agent's hook gives."""
+    """Return one tool event.
+
+    Its members have our names, or those that a coding agent's hook gives.
+    """
     stated = schema.checked(_Tool, record)
-    values = [
-        record.get(key, record.get(f"tool_{key}", "")) for key in ("input", "response")
-    ]
-    texts = [value if isinstance(value, str) else encode(value) for value in values]
+    texts = [_tool_text(record, key) for key in ("input", "response")]
     at = stated.given("at", start.at)
     name = stated.given("tool", stated.tool_name)
-    used = ToolUse(start.trace_id, at, name, *texts)
+    use = ToolUse(start.trace_id, at, name, *texts)
+    source = {"source": options.source(record, "source")}
+    event = with_members(use.event(start), source)
     id_parts = ("tool used", start.trace_id, position)
-    event = with_members(
-        used.event(start), {"source": options.source(record, "source")}
-    )
-    return event._replace(
-        id=schema.event_id_of(stated.id, *id_parts), session=TOOL_SESSION
-    )
+    event_id = schema.event_id_of(stated.id, *id_parts)
+    return event._replace(id=event_id, session=TOOL_SESSION)
+
+
+def _tool_text(record: FlatRecord, key: str) -> str:
+    """Return what a tool was given or answered, as text."""
+    value = record.get(key, record.get(f"tool_{key}", ""))
+    return value if isinstance(value, str) else encode(value)

@@ -1,5 +1,7 @@
-"""What an export and an import report, names that every system takes for plain files,
-and how far what comes in is trusted.
+"""What an export and an import report.
+
+Names that every system takes for plain files are here too, and how far what comes in is
+trusted.
 """
 
 import re
@@ -32,34 +34,53 @@ _NAMED_FILES = 5  # of those that are in the way
 
 @dataclass
 class Exported:
-    """Which files were written into the folder, with their number of lines or nodes and
-    edges.
+    """Which files were written into a folder.
+
+    Attributes:
+        folder: The folder.
+        files: By name, how many lines, or nodes and edges, a file has.
     """
 
     folder: Path
     files: dict[str, int] = field(default_factory=dict)
 
     def write(self, name: str, records: Iterable[FlatRecord]) -> None:
-        """Write the file of this name, a record a line. Raises StorageError."""
+        """Write the file of this name, a record a line.
+
+        Raises:
+            StorageError: Where it cannot be written.
+        """
         self.files[name] = write_lines(self.folder / name, map(encode, records))
 
     def write_each(
         self, name: str, documents: Iterable[tuple[str, FlatRecord]], pattern: str = ""
     ) -> None:
-        """Write a file a document into the folder of this name; told as the `pattern`,
-        or as its *.json. Raises StorageError.
+        """Write a file a document into the folder of this name.
+
+        Args:
+            name: The folder's name.
+            documents: The names of the files, and what they hold.
+            pattern: How they are told, '' for the folder's *.json.
+
+        Raises:
+            StorageError: Where one cannot be written.
         """
         label = pattern or f"{name}/*.json"
         for file, document in documents:
-            self.files[label] = self.files.get(label, 0) + write_lines(
-                self.folder / name / file, [encode(document)]
-            )
+            path = self.folder / name / file
+            n_lines = write_lines(path, [encode(document)])
+            self.files[label] = self.files.get(label, 0) + n_lines
 
 
 @dataclass
 class FileReport:
-    """What became of one file: records imported, those that were there already, and
-    what could not be read, by place.
+    """What became of one file.
+
+    Attributes:
+        file: Its name.
+        imported: How many records are new.
+        skipped: How many were there already.
+        problems: What could not be read, by place.
     """
 
     file: str
@@ -69,12 +90,10 @@ class FileReport:
 
 
 Reports = list[FileReport]
-Read = Iterator[
-    tuple[Event, int]
-]  # what a file's records become, each event with how many of them it stands for
-Reader = Callable[
-    [Lines, list[str]], Read
-]  # of a file's lines, with the problems that it adds to
+# What a file's records become, each event with how many of them it stands for.
+Read = Iterator[tuple[Event, int]]
+# Takes a file's lines, and the problems that it adds to.
+Reader = Callable[[Lines, list[str]], Read]
 
 
 def each_file(
@@ -82,16 +101,20 @@ def each_file(
     files: Iterable[Path],
     take: Callable[[Path, list[str]], tuple[int, int]],
 ) -> Reports:
-    """Return what became of these files, which lie below a folder or are the path
-    itself.
+    """Return what became of these files.
 
-    take: imports one file and returns how many records were new and how many known;
-    what it could not read it notes from the place on: ":12: reason". A file that it
-    refuses is reported, and so is a link to what lies outside.
+    A file that `take` refuses is reported, and so is a link to what lies outside.
+
+    Args:
+        path: The folder that the files lie below, or the file itself.
+        files: The files.
+        take: Imports one file and returns how many records were new and how many known.
+            What it could not read it notes from the place on: ":12: reason".
     """
     reports = []
     for file in files:
-        report = FileReport(str(file.relative_to(path)) if path.is_dir() else file.name)
+        name = str(file.relative_to(path)) if path.is_dir() else file.name
+        report = FileReport(name)
         try:
             if path.is_dir():
                 check_inside(path, file)
@@ -104,15 +127,26 @@ def each_file(
 
 
 def read_group(
-    journal: Journal, name: str, files: Iterable[Path], path: Path, reader: Reader
+    journal: Journal,
+    files: Iterable[Path],
+    path: Path,
+    *,
+    name: str,
+    reader: Reader,
 ) -> FileReport:
-    """Return what became of these files together, as `each_file`; reader: makes events of
-    their objects, which come with places.
+    """Return what became of these files together, as `each_file` does of single ones.
+
+    Args:
+        journal: Where the events are appended, in one transaction.
+        files: The files.
+        path: As in `each_file`.
+        name: How the files are told, as `folder/*.json`.
+        reader: Makes events of their objects, which come with places.
     """
     report = FileReport(name)
-    events = reader(
-        _objects(files, path, name.partition("/")[0], report.problems), report.problems
-    )
+    folder = name.partition("/")[0]
+    objects = _objects(files, path, folder, report.problems)
+    events = reader(objects, report.problems)
     report.imported, report.skipped = append_new(journal, events)
     report.problems = merged(problem.lstrip(": ") for problem in report.problems)
     return report
@@ -121,8 +155,9 @@ def read_group(
 def _objects(
     files: Iterable[Path], path: Path, folder: str, problems: list[str]
 ) -> Lines:
-    """Return each document with its place in `folder`; what is wrong with others is
-    noted. Links in a folder of settings are followed.
+    """Yield each document with its place in `folder`.
+
+    What is wrong with others is noted. Links in a folder of settings are followed.
     """
     for file in files:
         try:
@@ -135,26 +170,24 @@ def _objects(
 
 def refuse_to_replace(files: Iterable[Path]) -> None:
     """Raise FilesThere where one of these is there."""
-    if existing := [str(path) for path in files if path.exists()]:
-        more = (
-            f" and {len(existing) - _NAMED_FILES} more"
-            if len(existing) > _NAMED_FILES
-            else ""
-        )
-        advice = (
-            "import them first and then replace them with --replace, or export into an"
-            " empty folder"
-        )
-        raise FilesThere(
-            "got files that are there already:"
-            f" {', '.join(existing[:_NAMED_FILES])}{more}; {advice}"
-        )
+    existing = [str(path) for path in files if path.exists()]
+    if not existing:
+        return
+    names = ", ".join(existing[:_NAMED_FILES])
+    n_more = len(existing) - _NAMED_FILES
+    if n_more > 0:
+        names += f" and {n_more} more"
+    advice = (
+        "import them first and then replace them with --replace, or export into an"
+        " empty folder"
+    )
+    raise FilesThere(f"got files that are there already: {names}; {advice}")
 
 
 def portable(agent: str) -> str:
-    """Return the folder of an agent in an export: its name, between underscores where
-    Windows knows that for a device.
+    """Return the folder of an agent in an export.
 
+    It is the agent's name, between underscores where Windows knows that for a device.
     No agent's name begins with an underscore.
 
     >>> portable("main"), portable("con"), portable("nul.txt"), portable("a.")
@@ -164,8 +197,9 @@ def portable(agent: str) -> str:
 
 
 def is_device(name: str) -> bool:
-    """Return whether Windows takes a file of this name for a device, whatever follows a
-    dot.
+    """Return whether Windows takes a file of this name for a device.
+
+    It does so whatever follows a dot.
 
     >>> is_device("con"), is_device("nul.txt"), is_device("console")
     (True, True, False)
@@ -187,10 +221,14 @@ def file_name(run_id: str) -> str:
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """How to read: the settings, the present (µs), whose a record is that names nobody,
-    and whether sources are kept.
+    """How to read files.
 
-    Without `trust_own` everything has the source `import`, whatever the file says.
+    Attributes:
+        settings: The settings.
+        now: The present, in µs UTC.
+        agent: Whose a record is that names nobody.
+        trust_own: Whether sources are kept. Without it everything has the source
+            `import`, whatever the file says.
     """
 
     settings: Settings
@@ -200,15 +238,22 @@ class ImportOptions:
 
     @property
     def latest(self) -> int:
-        """The latest time (µs) that is believed: clocks differ by some minutes, and
-        what is ahead would never fade.
+        """Return the latest time (µs UTC) that is believed.
+
+        Clocks differ by some minutes, and what is ahead would never fade.
         """
         return self.now + _AHEAD_MICROSECONDS
 
     def source(self, record: FlatRecord, key: str, default: str = "import") -> str:
-        """Return the source to be noted; `default` where one's own file names none.
+        """Return the source to be noted.
 
-        Raises InvalidInput for one that does not exist.
+        Args:
+            record: The record.
+            key: The member that names it.
+            default: The source where one's own file names none.
+
+        Raises:
+            InvalidInput: For a source that does not exist.
         """
         stated = record.get(key, default)
         if not isinstance(stated, str) or stated not in TRUST:
@@ -216,7 +261,13 @@ class ImportOptions:
         return stated if self.trust_own else "import"
 
     def believed(self, event: Event, problems: list[str], where: int | str) -> Event:
-        """Return the event not ahead of the clock; where it was, that is noted."""
+        """Return the event not ahead of the clock; where it was, that is noted.
+
+        Args:
+            event: The event.
+            problems: Is added to.
+            where: The number or name of its place.
+        """
         if event.at > self.latest:
             problems.append(
                 f":{where}: the time is ahead of the clock; the clock's is taken"

@@ -1,5 +1,6 @@
-"""What a record of a file must hold, as pydantic models, and what is said of one that
-does not.
+"""What a record of a file must hold, as pydantic models.
+
+What is said of a record that does not hold it is here too.
 
 Imported only where files are read: pydantic takes longer to load than most commands
 take to run.
@@ -27,8 +28,10 @@ _DIGITS = re.compile(r"[0-9]{1,16}")
 
 
 class FileRecord(BaseModel):
-    """A record of a file: nothing in it is turned into another type, and members that
-    nobody knows are passed over.
+    """A record of a file.
+
+    Nothing in it is turned into another type, and members that nobody knows are passed
+    over.
     """
 
     model_config = ConfigDict(strict=True, extra="ignore", populate_by_name=True)
@@ -42,7 +45,7 @@ Model = TypeVar("Model", bound=FileRecord)
 
 
 def within(low: float, high: float, noun: str = "number") -> FieldInfo:
-    """The bounds of a number, and how they are told."""
+    """Return the bounds of a number, and how they are told."""
     bounds: FieldInfo = Field(
         ge=low, le=high, description=f"a {noun} from {low} to {high}"
     )
@@ -50,12 +53,16 @@ def within(low: float, high: float, noun: str = "number") -> FieldInfo:
 
 
 def whole(low: int, high: int = LARGEST) -> FieldInfo:
-    """The bounds of a whole number, and how they are told."""
+    """Return the bounds of a whole number, and how they are told."""
     return within(low, high, "whole number")
 
 
 def _time(stated: Any) -> int:
-    """µs UTC of an ISO 8601 time with an offset. Raises ValueError."""
+    """Return µs UTC of an ISO 8601 time with an offset.
+
+    Raises:
+        ValueError: For anything else.
+    """
     at = to_microseconds(stated) if isinstance(stated, str) else None
     if at is None or not EARLIEST <= at <= LATEST:
         raise ValueError
@@ -63,7 +70,7 @@ def _time(stated: Any) -> int:
 
 
 def _time_or_earliest(stated: Any) -> int:
-    """As `_time`, but the year 1 for what cannot be read."""
+    """Return a time as `_time` does, but the year 1 for what cannot be read."""
     try:
         return _time(stated)
     except ValueError:
@@ -72,9 +79,8 @@ def _time_or_earliest(stated: Any) -> int:
 
 Text = Annotated[str, Field(description="text")]
 Truth = Annotated[bool, Field(description="true or false")]
-Items = Annotated[
-    list[Any], Field(default_factory=list, description="a list")
-]  # empty where it is missing
+# Empty where it is missing.
+Items = Annotated[list[Any], Field(default_factory=list, description="a list")]
 Share = Annotated[int | float, within(0, 1)]
 _ISO = Field(description="an ISO 8601 time with an offset, of the years 1 to 9999")
 Time = Annotated[int, BeforeValidator(_time), _ISO]
@@ -94,8 +100,9 @@ EventIds = Annotated[
 
 
 class TimedRecord(FileRecord):
-    """A record that says when something was, and whose it is; `id` may be of another
-    system.
+    """A record that says when something was, and whose it is.
+
+    Its `id` may be of another system.
     """
 
     id: Any = None
@@ -106,15 +113,16 @@ class TimedRecord(FileRecord):
 def _concept_id(stated: Any) -> int:
     """Return a concept's id, a number or its digits.
 
-    Raises ValueError for anything else.
+    Raises:
+        ValueError: For anything else.
     """
-    if (
-        isinstance(stated, bool)
-        or not _DIGITS.fullmatch(str(stated))
-        or int(str(stated)) >= 2**CONCEPT_BITS
-    ):
+    digits = str(stated)
+    if isinstance(stated, bool) or not _DIGITS.fullmatch(digits):
         raise ValueError
-    return int(str(stated))
+    number = int(digits)
+    if number >= 2**CONCEPT_BITS:
+        raise ValueError
+    return number
 
 
 _ID = Field(description=f"a whole number below 2^{CONCEPT_BITS}, or its digits")
@@ -127,16 +135,20 @@ ConceptIds = Annotated[list[ConceptId], _IDS]
 
 
 def event_id_of(stated: Any, *parts: object) -> str:
-    """Return the id that a file states where that is an event's, else one derived from
-    `parts`.
+    """Return the id that a file states where that is an event's.
+
+    Else it is one derived from `parts`.
     """
-    return str(stated) if re.fullmatch(UUID, str(stated)) else derived_event_id(*parts)
+    if re.fullmatch(UUID, str(stated)):
+        return str(stated)
+    return derived_event_id(*parts)
 
 
 def checked(model: type[Model], record: Any) -> Model:
     """Return the record as the model has it.
 
-    Raises InvalidInput, which names the first member that is wrong.
+    Raises:
+        InvalidInput: For another record; it names the first member that is wrong.
 
     >>> class Vote(FileRecord):
     ...     score: Share
@@ -149,9 +161,8 @@ def checked(model: type[Model], record: Any) -> Model:
     try:
         return model.model_validate(record)
     except ValidationError as error:
-        raise InvalidInput(
-            _sentence(model, record, dict(error.errors(include_url=False)[0]))
-        ) from error
+        first_problem = dict(error.errors(include_url=False)[0])
+        raise InvalidInput(_sentence(model, record, first_problem)) from error
 
 
 def _sentence(model: type[FileRecord], record: Any, problem: Mapping[str, Any]) -> str:
@@ -165,4 +176,5 @@ def _sentence(model: type[FileRecord], record: Any, problem: Mapping[str, Any]) 
     if problem["type"] == "string_unicode":
         return f"{name} has half a surrogate pair; allowed is whole Unicode text"
     fields = {field.alias or key: field for key, field in model.model_fields.items()}
-    return f"{name} is {record.get(name)!r:.80}; allowed is {fields[name].description}"
+    allowed = fields[name].description
+    return f"{name} is {record.get(name)!r:.80}; allowed is {allowed}"
