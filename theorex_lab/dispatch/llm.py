@@ -1,5 +1,6 @@
-"""Language models behind OpenAI-compatible endpoints: one call with a deadline, and a
-chain of models to fall back on.
+"""Language models behind OpenAI-compatible endpoints.
+
+There are one call with a deadline, and a chain of models to fall back on.
 """
 
 from __future__ import annotations
@@ -221,14 +222,22 @@ class ModelClient:
             "messages": _with_images(_messages(prompt), images),
             **self._defaults,
         }
-        options = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
+        options = {
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "seed": seed,
+        }
         for name, value in options.items():
             if value is not None:
                 body[name] = value
         check = None
         if json_schema is not None:
             check = _compiled(json_schema)
-            described = {"name": "answer", "strict": True, "schema": json_schema}
+            described = {
+                "name": "answer",
+                "strict": True,
+                "schema": json_schema,
+            }
             body["response_format"] = {"type": "json_schema", "json_schema": described}
         if timeout_seconds is None:
             timeout_seconds = self._timeout_seconds
@@ -301,7 +310,10 @@ class ModelClient:
         return _Busy(text, None)
 
     def _completion(
-        self, reply: HttpReply, latency_ms: float, check: Check | None
+        self,
+        reply: HttpReply,
+        latency_ms: float,
+        check: Check | None,
     ) -> Completion:
         """Return the completion in a reply, or raise where it holds none."""
         try:
@@ -338,7 +350,12 @@ class ModelClient:
             data=None if check is None else self._checked_json(text, check, cut),
         )
 
-    def _checked_json(self, text: str, check: Check, cut: bool) -> Any:
+    def _checked_json(
+        self,
+        text: str,
+        check: Check,
+        cut: bool,
+    ) -> Any:
         """Return the parsed answer, or raise UnusableAnswer where it breaks the schema."""
         from fastjsonschema import JsonSchemaValueException
 
@@ -474,13 +491,19 @@ def ask(
     return ChainAnswer(None, attempts, kinds)
 
 
-def _failed_attempt(name: str, error: Exception, kind: str) -> Attempt:
+def _failed_attempt(
+    name: str,
+    error: Exception,
+    kind: str,
+) -> Attempt:
     """Return the attempt of a model that gave no usable answer."""
     return Attempt(name, False, error=str(error), unavailable=kind != "bad_reply")
 
 
 def _successful_attempt(
-    name: str, completion: Completion, settings: Settings
+    name: str,
+    completion: Completion,
+    settings: Settings,
 ) -> Attempt:
     """Return the attempt of a model that answered, with its cost where it is known."""
     price = settings.price(name)
@@ -500,7 +523,9 @@ def _successful_attempt(
 
 
 def _client(
-    name: str, settings: Settings, clients: MutableMapping[str, ModelClient]
+    name: str,
+    settings: Settings,
+    clients: MutableMapping[str, ModelClient],
 ) -> ModelClient:
     """Return the client of a model, a new one where its url has changed."""
     client = clients.get(name)

@@ -1,9 +1,9 @@
-"""Tasks from agent to agent: sent, claimed for as long as a lease lasts, completed or
-failed.
+"""Tasks from agent to agent.
 
-The steps of one task form a chain: step 0 sends it, and the event of step k has an id
-made of the task's id and k. So whichever process appends step k first has taken it, and
-every other one is told that it came too late.
+They are sent, claimed for as long as a lease lasts, completed or failed. The steps of
+one task form a chain: step 0 sends it, and the event of step k has an id made of the
+task's id and k. So whichever process appends step k first has taken it, and every other
+one is told that it came too late.
 """
 
 import re
@@ -114,7 +114,13 @@ class Tasks(View):
         self.ids = Names()
         self.agents = Names()
         times = dict.fromkeys(("seq", "step_seq", "claimed_at", "lease_until"), "i8")
-        self.tasks = Table(to="i4", state="i1", step="i4", attempt="i4", **times)
+        self.tasks = Table(
+            to="i4",
+            state="i1",
+            step="i4",
+            attempt="i4",
+            **times,
+        )
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in steps of tasks.
@@ -260,7 +266,16 @@ class TaskBoard:
             "project": self.home.project,
         }
         self.home.journal.append(
-            [_step("task_submitted", task_id, 0, body, agent=sender, at=now)]
+            [
+                _step(
+                    "task_submitted",
+                    task_id,
+                    0,
+                    body,
+                    agent=sender,
+                    at=now,
+                )
+            ]
         )
         return task_id
 
@@ -319,7 +334,13 @@ class TaskBoard:
         lost_ids: set[str] = set()  # steps that others took, or that were erased
         while True:
             now = self.home.clock.now()
-            event = self._next_claim(agent, now, lost_ids, worker=name, lease=lease)
+            event = self._next_claim(
+                agent,
+                now,
+                lost_ids,
+                worker=name,
+                lease=lease,
+            )
             if event is None:
                 return None
             if append_once(self.home.journal, [event]):
@@ -349,7 +370,14 @@ class TaskBoard:
             InvalidInput: For an unknown id, or where the worker does not hold the task.
                 Then nothing was written.
         """
-        return self._end(task_id, worker, "completed", "result", result, keep_secrets)
+        return self._end(
+            task_id,
+            worker,
+            "completed",
+            "result",
+            result,
+            keep_secrets,
+        )
 
     def fail(
         self,
@@ -365,7 +393,14 @@ class TaskBoard:
                 f"got the reason {reason!r}; allowed is a text that says why the task"
                 " failed"
             )
-        return self._end(task_id, worker, "failed", "reason", reason, keep_secrets)
+        return self._end(
+            task_id,
+            worker,
+            "failed",
+            "reason",
+            reason,
+            keep_secrets,
+        )
 
     def _end(
         self,
@@ -413,7 +448,13 @@ class TaskBoard:
             lost_id = event.id  # who holds the task is read again
 
     def _next_claim(
-        self, agent: str, now: int, lost_ids: set[str], *, worker: str, lease: int
+        self,
+        agent: str,
+        now: int,
+        lost_ids: set[str],
+        *,
+        worker: str,
+        lease: int,
     ) -> Event | None:
         """Return the claim of the agent's oldest task that may be claimed, or None.
 
@@ -445,7 +486,12 @@ class TaskBoard:
                     return event
         return None
 
-    def _claim_of(self, task_id: str, worker: str | None, now: int) -> Event:
+    def _claim_of(
+        self,
+        task_id: str,
+        worker: str | None,
+        now: int,
+    ) -> Event:
         """Return the latest step of a task, where it is a claim by this worker.
 
         Raises:
@@ -510,7 +556,11 @@ class TaskBoard:
         return tasks
 
 
-def _check_json(value: Any, what: str, allowed: int) -> None:
+def _check_json(
+    value: Any,
+    what: str,
+    allowed: int,
+) -> None:
     """Raise InvalidInput for a value that cannot be stored.
 
     It is no JSON, has too many bytes, or is nested too deeply to be read everywhere.
@@ -550,13 +600,23 @@ def _next_level(values: list[Any]) -> list[Any]:
 
 
 def _step(
-    kind: str, task_id: str, step: int, body: Body, *, agent: str, at: int
+    kind: str,
+    task_id: str,
+    step: int,
+    body: Body,
+    *,
+    agent: str,
+    at: int,
 ) -> Event:
     """Return the event of a task's step, derived from the step before it."""
     lineage = [derived_event_id("task", task_id, step - 1)] if step else []
     return new_event(
         kind,
-        {"task_id": task_id, "step": step, **body},
+        {
+            "task_id": task_id,
+            "step": step,
+            **body,
+        },
         agent=agent,
         at=at,
         lineage=lineage,
@@ -564,7 +624,11 @@ def _step(
     )
 
 
-def _as_task(standing: _Standing, submission: Event, last_step: Event) -> Task:
+def _as_task(
+    standing: _Standing,
+    submission: Event,
+    last_step: Event,
+) -> Task:
     """Return a task with the texts of its first and its last step."""
     is_held = standing.state == WORKING
     is_ended = standing.state in (COMPLETED, FAILED)

@@ -1,5 +1,6 @@
-"""Traces: every call of a model from its START to its END, and the tool events that
-belong to it.
+"""Traces: every call of a model from its START to its END.
+
+The tool events that belong to a call are part of its trace.
 """
 
 import difflib
@@ -57,7 +58,13 @@ class Traces(View):
         names = dict.fromkeys(("agent", "session", "query_type", "model"), "i4")
         seqs = dict.fromkeys(("started", "ended", "at"), "i8")
         amounts = dict.fromkeys(_AMOUNTS, "f8")
-        self.traces = Table(key="u8", **seqs, **names, state="i1", **amounts)
+        self.traces = Table(
+            key="u8",
+            **seqs,
+            **names,
+            state="i1",
+            **amounts,
+        )
         self.tools = Table(trace="i8", seq="i8")
         self.open: dict[str, int] = {}  # the row by id, in the order of their STARTs
 
@@ -72,21 +79,25 @@ class Traces(View):
             take[event.kind](event)
 
     def _after_load(self) -> None:
-        self.open = {
-            self.ids[row]: row
-            for row in np.flatnonzero(self.traces["state"] == OPEN).tolist()
-        }
+        is_open = self.traces["state"] == OPEN
+        open_rows = np.flatnonzero(is_open).tolist()
+        self.open = {self.ids[row]: row for row in open_rows}
 
     def row(self, trace_id: str) -> int | None:
         """Return the row of a trace; None where there is none of this id."""
         if trace_id in self.open:
             return self.open[trace_id]
-        rows = np.flatnonzero(self.traces["key"] == _key(trace_id)).tolist()
-        return next((row for row in rows if self.ids[row] == trace_id), None)
+        has_key = self.traces["key"] == _key(trace_id)
+        for row in np.flatnonzero(has_key).tolist():
+            if self.ids[row] == trace_id:
+                return int(row)
+        return None
 
     def tool_seqs(self, row: int) -> list[int]:
         """Return the seqs of the tool events of a trace, in order."""
-        return [*map(int, self.tools["seq"][self.tools["trace"] == row])]
+        is_of_trace = self.tools["trace"] == row
+        seqs: list[int] = self.tools["seq"][is_of_trace].tolist()
+        return seqs
 
     def _start(self, event: Event) -> None:
         """Open a trace, unless one of its id is open."""
@@ -112,9 +123,10 @@ class Traces(View):
         row = self.open.pop(body["trace_id"], None)
         if row is None:
             return
-        amounts = {
-            name: np.nan if body.get(name) is None else body[name] for name in _AMOUNTS
-        }
+        amounts = dict.fromkeys(_AMOUNTS, np.nan)
+        for name in _AMOUNTS:
+            if body.get(name) is not None:
+                amounts[name] = body[name]
         self.traces.put(
             row,
             ended=event.seq,
@@ -189,10 +201,11 @@ class Trace:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as JSON holds it."""
-        return {
-            name: [*value] if isinstance(value, tuple) else value
-            for name, value in asdict(self).items()
-        }
+        fields = asdict(self)
+        for name, value in fields.items():
+            if isinstance(value, tuple):
+                fields[name] = list(value)
+        return fields
 
 
 def trace(views: Views, trace_id: str) -> Trace:
@@ -232,8 +245,11 @@ def _nearest(views: Views, trace_id: str) -> str:
     ids = views.get(Traces).ids
     first = max(len(ids) - _NEAREST_AMONG, 0)
     newest = [ids[row] for row in range(first, len(ids))]
-    nearest = difflib.get_close_matches(trace_id[:128], newest, n=1, cutoff=0)
-    return f"the nearest is {nearest[0]}" if nearest else "there are no traces yet"
+    start = trace_id[:128]
+    matches = difflib.get_close_matches(start, newest, n=1, cutoff=0)
+    if not matches:
+        return "there are no traces yet"
+    return f"the nearest is {matches[0]}"
 
 
 def trace_events(views: Views, trace_id: str) -> tuple[list[Event], list[Event]]:
@@ -343,7 +359,10 @@ def _stated(column: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _trace(
-    start: Event, end: Event | None, tools: Sequence[Event], outcome_id: str | None
+    start: Event,
+    end: Event | None,
+    tools: Sequence[Event],
+    outcome_id: str | None,
 ) -> Trace:
     """Return the trace of these events."""
     start_body: Body = start.body

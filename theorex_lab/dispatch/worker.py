@@ -1,5 +1,6 @@
-"""The dispatcher: a task is routed, a model is asked, and the result is on disk before
-the call returns.
+"""The dispatcher: a task is routed, and a model is asked.
+
+The result is on disk before the call returns.
 
 `close_lost` describes whose a running call is, and when a call that has no END is given
 up as lost.
@@ -55,7 +56,8 @@ class DispatchTask:
         tags: The tag `urgent` asks for a quick answer.
         outcome_id: The outcome that the trace is linked to, however it goes.
         keep_secrets: Neither what is sent nor what is stored is masked.
-        check: Which an answer must pass, as `cascade.checker` has it, None for none.
+        check: Which an answer must pass, as `routing.cascade.checker` has it, None for
+            none.
         cascade: A cheap model is asked first, and the strong one where its answer does
             not pass.
     """

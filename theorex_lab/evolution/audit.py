@@ -1,5 +1,6 @@
-"""The audit log: the decisions about the memory, read from the journal, which is their
-only record.
+"""The audit log: the decisions about the memory.
+
+They are read from the journal, which is their only record.
 
 Each design lists its own decisions. What every home has (outcomes, reviews, gates,
 erasures) is listed here.
@@ -93,7 +94,10 @@ def audit(
 
 
 def _query(
-    home: Home, since: int | None, kinds: Sequence[str] | None, limit: int | None
+    home: Home,
+    since: int | None,
+    kinds: Sequence[str] | None,
+    limit: int | None,
 ) -> AuditQuery:
     """Return the query, or raise InvalidInput for an unknown kind or negative limit."""
     allowed = kinds_of(home)
@@ -151,7 +155,11 @@ def _parts(home: Home) -> tuple[AuditPart, ...]:
     return (*parts, _HOME_PART)
 
 
-def _matches_of(part: AuditPart, home: Home, query: AuditQuery) -> list[AuditMatch]:
+def _matches_of(
+    part: AuditPart,
+    home: Home,
+    query: AuditQuery,
+) -> list[AuditMatch]:
     """Return the entries of one part, of the kinds that are its own."""
     kinds = tuple(kind for kind in query.kinds if kind in part.read_from)
     if not kinds:

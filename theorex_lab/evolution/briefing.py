@@ -1,5 +1,6 @@
-"""The context that a session starts with, what failed before among it, and where it is
-written.
+"""The context that a session starts with, and where it is written.
+
+What failed before is part of it.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
-"""The decisive step of a failed run: the first mistake without which it might have
-succeeded, and by whom.
+"""The decisive step of a failed run, and who made it.
+
+It is the first mistake without which the run might have succeeded.
 
 In runs like those that the signs of `failure_signs` were weighted on, short chats of
 agents whose tools answer in the chat, the step with the highest weighted sum of its

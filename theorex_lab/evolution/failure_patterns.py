@@ -1,5 +1,6 @@
-"""Patterns by which the steps of a run are read, and what their signs of a mistake are
-worth.
+"""Patterns by which the steps of a run are read.
+
+What their signs of a mistake are worth is here too.
 """
 
 import re

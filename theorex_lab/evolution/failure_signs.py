@@ -1,5 +1,6 @@
-"""Signs of a mistake in the steps of a run: what each step did, read from its text by
-rules.
+"""Signs of a mistake in the steps of a run.
+
+What each step did is read from its text by rules.
 
 No sign looks at names of agents or at absolute positions, so that they mean the same in
 runs of five steps and of fifty; only who asked, a user, is never at fault. Standard
@@ -115,7 +116,15 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
         new_facts = _new_facts(text, earlier_words) if position else ()
         earlier_words.update(_words(text))
         answer = _answer(texts, results, position)
-        readings.append(_reading(step, text, results[position], new_facts, answer))
+        readings.append(
+            _reading(
+                step,
+                text,
+                results[position],
+                new_facts,
+                answer,
+            )
+        )
     return readings
 
 
@@ -342,7 +351,11 @@ def _is_idle(text: str) -> bool:
     return not stripped or stripped.strip("*.").upper() == "TERMINATE"
 
 
-def _answer(texts: Sequence[str], results: Sequence[bool], position: int) -> int | None:
+def _answer(
+    texts: Sequence[str],
+    results: Sequence[bool],
+    position: int,
+) -> int | None:
     """Return the position of the result that answers a step, None without one.
 
     It is the next step that is not idle, where the step itself is no result. An answer

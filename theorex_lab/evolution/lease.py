@@ -64,7 +64,8 @@ class Lease:
     def __init__(self, home: Home, what: str) -> None:
         self.home = home
         self.holder = lease_holder(home)
-        self.owner = f"{what}/{os.getpid()}/{new_event_id(home.clock.now())[-8:]}"
+        token = new_event_id(home.clock.now())[-8:]
+        self.owner = f"{what}/{os.getpid()}/{token}"
 
     @property
     def held(self) -> bool:
@@ -73,8 +74,9 @@ class Lease:
 
     def take(self) -> bool:
         """Take it where nobody has it; False where another has, who is the holder then."""
-        with self.home.journal.exclusive() as append:
-            number, last = _newest(self.home.journal)
+        journal = self.home.journal
+        with journal.exclusive() as append:
+            number, last = _newest(journal)
             self.holder = _holder(last, self.home.clock.now())
             if self.holder is None:
                 append(self._event(number + 1))
@@ -88,8 +90,9 @@ class Lease:
         """
         with self.home.journal.exclusive() as append:
             number, last = self._held_event()
-            quarter = (last.body["expires_at"] - last.at) // 4
-            if self.home.clock.now() >= last.at + quarter:
+            length = last.body["expires_at"] - last.at
+            renewed_from = last.at + length // 4
+            if self.home.clock.now() >= renewed_from:
                 append(self._event(number + 1))
 
     def append(self, events: Sequence[Event]) -> None:
@@ -140,7 +143,11 @@ class Lease:
         if not released:
             length = round(self.home.settings.lease_seconds * _SECOND)
             expires_at = min(now + length, LATEST)
-        body = {"owner": self.owner, "expires_at": expires_at, "released": released}
+        body = {
+            "owner": self.owner,
+            "expires_at": expires_at,
+            "released": released,
+        }
         self.holder = LeaseHolder(self.owner, expires_at)
         return new_event(
             "lease",
@@ -161,7 +168,8 @@ def leased(home: Home, what: str) -> Iterator[Lease]:
     ended = threading.Event()
 
     def renew_until_ended() -> None:
-        while not ended.wait(home.settings.lease_seconds / 3):
+        interval = home.settings.lease_seconds / 3
+        while not ended.wait(interval):
             with suppress(TheorexError):  # the owner learns of it at its next step
                 lease.renew()
 
@@ -212,8 +220,10 @@ def _newest(journal: Journal) -> tuple[int, Event | None]:
     number = bisect_left(range(_MOST_EVENTS), True, key=is_missing)
     if not number:
         return 0, None
-    return number, _read(journal, number)[0]
+    (newest,) = _read(journal, number)
+    return number, newest
 
 
 def _read(journal: Journal, number: int) -> list[Event]:
-    return journal.read(ids=[derived_event_id("lease", number)], erased=True)
+    event_id = derived_event_id("lease", number)
+    return journal.read(ids=[event_id], erased=True)

@@ -1,5 +1,7 @@
-"""One night: outcomes judged, failures reviewed, the policy gated, each design's own
-steps, vectors, the next context.
+"""Maintenance, run each night.
+
+Outcomes are judged, failures are reviewed and the policy is put to the offline
+acceptance test. Then come each design's own steps, vectors and the next context.
 
 Each step leaves whole transactions and may be repeated, so that a night that was cut
 off is made good by running it again.
@@ -88,7 +90,8 @@ def nightly(
         home: The home that is tended.
         review: Reviews the failures.
         agent: The agent, None for all.
-        asks_models: Whether a model may judge outcomes, see `cases.judge_pending`.
+        asks_models: Whether a model may judge outcomes, see
+            `evolution.cases.judge_pending`.
 
     Raises:
         InvalidInput: For an agent outside the rule.

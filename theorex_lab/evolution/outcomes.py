@@ -1,5 +1,6 @@
-"""Outcomes: how what an agent decided went, on up to three channels, and which failures
-wait for a review.
+"""Outcomes: how what an agent decided went, on up to three channels.
+
+Which failures wait for a review is here too.
 """
 
 import math
@@ -24,7 +25,11 @@ from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.text.extract import extract
 from theorex_lab.text.redact.redaction_scope import door, kept_text
 
-WEIGHTS = {"explicit": 0.4, "thumbs": 0.2, "judge": 0.4}
+WEIGHTS = {
+    "explicit": 0.4,
+    "thumbs": 0.2,
+    "judge": 0.4,
+}
 SUCCESS_WITHOUT_SCORE = 0.6
 FAILURE_WITHOUT_SCORE = 0.0
 
@@ -189,7 +194,11 @@ class Outcomes(View):
         return rows[np.argsort(self.rows["seq"][rows], kind="stable")]
 
     def queue(
-        self, *, agent: str | None = None, threshold: float = 0.3, again: bool = False
+        self,
+        *,
+        agent: str | None = None,
+        threshold: float = 0.3,
+        again: bool = False,
     ) -> NDArray[np.int64]:
         """Return the rows of failures that wait for a review.
 
@@ -556,7 +565,14 @@ class OutcomeLog:
         events = {
             event.seq: event for event in self.home.journal.read(seqs=sorted(seqs))
         }
-        columns = zip(rows, recorded_seqs, decided_seqs, call_seqs, scores, strict=True)
+        columns = zip(
+            rows,
+            recorded_seqs,
+            decided_seqs,
+            call_seqs,
+            scores,
+            strict=True,
+        )
         outcomes = []
         for row, recorded_seq, decided_seq, call_seq, score in columns:
             if recorded_seq not in events or decided_seq not in events:
@@ -615,13 +631,21 @@ def _outcome(
     )
 
 
-def _channel(rows: Table, name: str, row: int) -> float | None:
+def _channel(
+    rows: Table,
+    name: str,
+    row: int,
+) -> float | None:
     """Return the score of a channel, None where it was not given."""
     value = float(rows[name][row])
     return None if math.isnan(value) else value
 
 
-def _check_recordable(call: Trace, trace_id: str, agent: str | None) -> None:
+def _check_recordable(
+    call: Trace,
+    trace_id: str,
+    agent: str | None,
+) -> None:
     """Raise InvalidInput for a call of another agent, with an outcome, or still open."""
     if agent not in (None, call.agent_id):
         raise InvalidInput(
@@ -643,7 +667,11 @@ def _answer_of(call: Trace, end: Event) -> dict[str, Any] | None:
     models = [attempt["model"] for attempt in call.attempts if attempt["success"]]
     if not models:
         return None
-    answer = {"query_type": call.query_type, "model": models[-1], "at": end.at}
+    answer = {
+        "query_type": call.query_type,
+        "model": models[-1],
+        "at": end.at,
+    }
     if "source" in end.body:
         answer["source"] = end.body["source"]
     return answer

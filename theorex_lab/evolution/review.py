@@ -1,5 +1,6 @@
-"""A look back on many outcomes: how often each tag won, whether it gets better, and
-which tags stand out.
+"""A look back on many outcomes.
+
+It says how often each tag won, whether it gets better, and which tags stand out.
 """
 
 from collections.abc import Sequence
@@ -79,13 +80,27 @@ def look_back(
     rows = rows_between(view, agent=agent, since=since, until=until)
     success = view.rows["success"][rows]
     tags = _tag_rates(view, rows)
-    frequent = [tag for tag in tags if tag.n >= MIN_OUTCOMES]
-    top = [tag for tag in frequent if tag.rate >= TOP_RATE]
-    top.sort(key=lambda tag: (-tag.low, tag.tag))
-    weak = [tag for tag in frequent if tag.rate <= WEAK_RATE]
-    weak.sort(key=lambda tag: (tag.high, tag.tag))
-    rate = float(success.mean()) if len(rows) else None
-    return Review(len(rows), rate, tags, top[:MOST_LISTED], weak[:MOST_LISTED])
+    return Review(
+        outcomes=len(rows),
+        success_rate=float(success.mean()) if len(rows) else None,
+        tags=tags,
+        top=_surest_winners(tags),
+        weak=_surest_losers(tags),
+    )
+
+
+def _surest_winners(tags: list[TagRate]) -> list[TagRate]:
+    """Return the tags that win, by the lower end of their intervals."""
+    winners = [tag for tag in tags if tag.n >= MIN_OUTCOMES and tag.rate >= TOP_RATE]
+    winners.sort(key=lambda tag: (-tag.low, tag.tag))
+    return winners[:MOST_LISTED]
+
+
+def _surest_losers(tags: list[TagRate]) -> list[TagRate]:
+    """Return the tags that lose, by the upper end of their intervals."""
+    losers = [tag for tag in tags if tag.n >= MIN_OUTCOMES and tag.rate <= WEAK_RATE]
+    losers.sort(key=lambda tag: (tag.high, tag.tag))
+    return losers[:MOST_LISTED]
 
 
 def rows_between(
@@ -99,10 +114,13 @@ def rows_between(
 
     They are in the order of their times.
     """
+    times = view.rows["at"]
     rows = view.select(agent=agent, since=since)
     if until is not None:
-        rows = rows[view.rows["at"][rows] <= until]
-    return rows[np.argsort(view.rows["at"][rows], kind="stable")]
+        is_before = times[rows] <= until
+        rows = rows[is_before]
+    order = np.argsort(times[rows], kind="stable")
+    return rows[order]
 
 
 def rows_by_tag(
@@ -115,13 +133,13 @@ def rows_by_tag(
     tags = view.tagged["tag"]
     # The entries of `tagged` about these rows, by tag, then in the order of the rows.
     entries = np.flatnonzero(positions >= 0)
-    entries = entries[np.lexsort((positions[entries], tags[entries]))]
+    order = np.lexsort((positions[entries], tags[entries]))
+    entries = entries[order]
     tag_numbers, starts = np.unique(tags[entries], return_index=True)
-    rows_of_tags = np.split(rows[positions[entries]], starts[1:])
-    return {
-        view.tags[number]: tag_rows
-        for number, tag_rows in zip(tag_numbers.tolist(), rows_of_tags, strict=False)
-    }
+    entry_rows = rows[positions[entries]]
+    rows_of_tags = np.split(entry_rows, starts[1:])
+    pairs = zip(tag_numbers.tolist(), rows_of_tags, strict=False)
+    return {view.tags[number]: tag_rows for number, tag_rows in pairs}
 
 
 def trend(successes: Sequence[bool] | NDArray[np.bool_]) -> str | None:
@@ -140,7 +158,9 @@ def trend(successes: Sequence[bool] | NDArray[np.bool_]) -> str | None:
     if len(successes) < MIN_OUTCOMES:
         return None
     middle = len(successes) // 2
-    gain = float(np.mean(successes[middle:])) - float(np.mean(successes[:middle]))
+    earlier_rate = float(np.mean(successes[:middle]))
+    later_rate = float(np.mean(successes[middle:]))
+    gain = later_rate - earlier_rate
     if abs(gain) < TREND_MARGIN - _ROUNDING:
         return STEADY
     return RISING if gain > 0 else DECLINING
@@ -154,5 +174,14 @@ def _tag_rates(view: Outcomes, rows: NDArray[np.int64]) -> list[TagRate]:
         n = len(tag_rows)
         n_won = int(success.sum())
         low, high = wilson_of_one(n_won, n)
-        rates.append(TagRate(tag, n, n_won / n, low, high, trend(success)))
+        rates.append(
+            TagRate(
+                tag,
+                n,
+                n_won / n,
+                low,
+                high,
+                trend(success),
+            )
+        )
     return sorted(rates, key=lambda rate: (-rate.n, rate.tag))

@@ -253,7 +253,10 @@ def tends_project(function: F) -> F:
 
 
 def _project_option(
-    about: str, callback: Callable[..., Any], *, expose_value: bool = True
+    about: str,
+    callback: Callable[..., Any],
+    *,
+    expose_value: bool = True,
 ) -> Callable[[F], F]:
     return click.option(
         "--project",
@@ -327,7 +330,11 @@ def emit(result: dict[str, Any], text: str) -> None:
         click.echo(printable(text))
 
 
-def write_whole(file: Path, content: bytes, option: str) -> None:
+def write_whole(
+    file: Path,
+    content: bytes,
+    option: str,
+) -> None:
     """Write a whole file, its folder too.
 
     Args:
@@ -351,7 +358,11 @@ def one_row(text: str) -> str:
 
 
 def fail(
-    message: str, *, as_json: bool | None = None, code: int = 1, **more: Any
+    message: str,
+    *,
+    as_json: bool | None = None,
+    code: int = 1,
+    **more: Any,
 ) -> NoReturn:
     """Say what went wrong and end with an exit code.
 

@@ -25,7 +25,10 @@ class NumberType(click.FloatRange):
     """A number in a range; NaN, which no comparison refuses, is refused too."""
 
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> Any:
         """Return the number; refuse one out of range, and NaN."""
         number = super().convert(value, param, ctx)
@@ -43,7 +46,10 @@ LEASE_SECONDS = NumberType(min=0, min_open=True, max=864_000)
 
 
 def agent_option(
-    about: str, *names: str, default: str | None = None, required: bool = False
+    about: str,
+    *names: str,
+    default: str | None = None,
+    required: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option --agent.
 

@@ -80,7 +80,11 @@ def write_graph(
     Raises:
         StorageError: As `write_lines` does.
     """
-    options = {"type": "undirected", "multi": False, "allowSelfLoops": False}
+    options = {
+        "type": "undirected",
+        "multi": False,
+        "allowSelfLoops": False,
+    }
     head = f'{{"options":{encode(options)},"attributes":{encode(attributes)},"nodes":['
     lines = chain(
         [head], _item_lines(nodes), ['],"edges":['], _item_lines(edges), ["]}"]
@@ -115,7 +119,11 @@ def read_graph(path: Path) -> FlatRecord:
         raise InvalidInput(
             "got no graph; allowed is an object with the lists nodes and edges"
         )
-    return {"attributes": attributes, "nodes": nodes, "edges": edges}
+    return {
+        "attributes": attributes,
+        "nodes": nodes,
+        "edges": edges,
+    }
 
 
 def read_lines(path: Path, problems: list[str]) -> Lines:
@@ -259,8 +267,8 @@ def each_noted(
             if value is not None:
                 yield where, value
         except (InvalidInput, NewerVersion) as error:
-            place = f":{where}:" if isinstance(where, int) else f": {where}:"
-            problems.append(f"{place} {error}")
+            location = f":{where}:" if isinstance(where, int) else f": {where}:"
+            problems.append(f"{location} {error}")
 
 
 def merged(problems: Iterable[str]) -> list[str]:

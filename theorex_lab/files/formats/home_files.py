@@ -202,7 +202,11 @@ Links = dict[str, str]  # by the id of a trace, the event of the outcome that na
 
 
 def export_runs(
-    home: Home, _searcher: object, folder: Path, *, agent: str | None = None
+    home: Home,
+    _searcher: object,
+    folder: Path,
+    *,
+    agent: str | None = None,
 ) -> Exported:
     """Write a file a trace and an outcome into `folder`.
 
@@ -309,7 +313,11 @@ def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]
         }
         del fields["reviewed"]
         del fields["outcome_id"]
-        yield {**named, **fields, "source": event.body.get("source", "agent")}
+        yield {
+            **named,
+            **fields,
+            "source": event.body.get("source", "agent"),
+        }
 
 
 def run_files(path: Path) -> list[Path]:
@@ -325,7 +333,12 @@ def run_files(path: Path) -> list[Path]:
 
 
 def import_runs(
-    home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False
+    home: Home,
+    _: object,
+    path: Path,
+    *,
+    agent: str = "main",
+    trust_own: bool = False,
 ) -> Reports:
     """Import outcomes, and then traces, each in one transaction.
 
@@ -359,7 +372,13 @@ def import_runs(
         if not files:
             continue
         reader = partial(take, home, options, links)
-        report = read_group(home.journal, files, path, name=_name(files), reader=reader)
+        report = read_group(
+            home.journal,
+            files,
+            path,
+            name=_name(files),
+            reader=reader,
+        )
         reports.append(report)
     return reports
 

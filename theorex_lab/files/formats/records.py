@@ -290,7 +290,9 @@ def _mentions(rows: list[list[Any]], options: ImportOptions) -> list[list[Any]]:
 
 
 def _start_of(
-    stated: _Trace, options: ImportOptions, outcome_id: str | None
+    stated: _Trace,
+    options: ImportOptions,
+    outcome_id: str | None,
 ) -> CallStart:
     """Return the START of a trace, also as its END tells of it.
 
@@ -387,7 +389,9 @@ def outcome_of(record: FlatRecord, options: ImportOptions) -> Event:
 
 
 def trace_of(
-    record: FlatRecord, options: ImportOptions, links: dict[str, str]
+    record: FlatRecord,
+    options: ImportOptions,
+    links: dict[str, str],
 ) -> list[Event]:
     """Return START, tool events and END of a trace's file.
 
@@ -424,7 +428,10 @@ def with_members(event: Event, more: FlatRecord) -> Event:
 
 
 def _tool(
-    record: FlatRecord, start: CallStart, position: int, options: ImportOptions
+    record: FlatRecord,
+    start: CallStart,
+    position: int,
+    options: ImportOptions,
 ) -> Event:
     """Return one tool event.
 

@@ -53,7 +53,10 @@ class Exported:
         self.files[name] = write_lines(self.folder / name, map(encode, records))
 
     def write_each(
-        self, name: str, documents: Iterable[tuple[str, FlatRecord]], pattern: str = ""
+        self,
+        name: str,
+        documents: Iterable[tuple[str, FlatRecord]],
+        pattern: str = "",
     ) -> None:
         """Write a file a document into the folder of this name.
 
@@ -153,7 +156,10 @@ def read_group(
 
 
 def _objects(
-    files: Iterable[Path], path: Path, folder: str, problems: list[str]
+    files: Iterable[Path],
+    path: Path,
+    folder: str,
+    problems: list[str],
 ) -> Lines:
     """Yield each document with its place in `folder`.
 
@@ -244,7 +250,12 @@ class ImportOptions:
         """
         return self.now + _AHEAD_MICROSECONDS
 
-    def source(self, record: FlatRecord, key: str, default: str = "import") -> str:
+    def source(
+        self,
+        record: FlatRecord,
+        key: str,
+        default: str = "import",
+    ) -> str:
         """Return the source to be noted.
 
         Args:
@@ -260,7 +271,12 @@ class ImportOptions:
             raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
         return stated if self.trust_own else "import"
 
-    def believed(self, event: Event, problems: list[str], where: int | str) -> Event:
+    def believed(
+        self,
+        event: Event,
+        problems: list[str],
+        where: int | str,
+    ) -> Event:
         """Return the event not ahead of the clock; where it was, that is noted.
 
         Args:

@@ -44,7 +44,11 @@ class FileRecord(BaseModel):
 Model = TypeVar("Model", bound=FileRecord)
 
 
-def within(low: float, high: float, noun: str = "number") -> FieldInfo:
+def within(
+    low: float,
+    high: float,
+    noun: str = "number",
+) -> FieldInfo:
     """Return the bounds of a number, and how they are told."""
     bounds: FieldInfo = Field(
         ge=low, le=high, description=f"a {noun} from {low} to {high}"
@@ -165,7 +169,11 @@ def checked(model: type[Model], record: Any) -> Model:
         raise InvalidInput(_sentence(model, record, first_problem)) from error
 
 
-def _sentence(model: type[FileRecord], record: Any, problem: Mapping[str, Any]) -> str:
+def _sentence(
+    model: type[FileRecord],
+    record: Any,
+    problem: Mapping[str, Any],
+) -> str:
     """Return what pydantic found wrong with a record, in the words of this toolkit."""
     cause = problem.get("ctx", {}).get("error")
     if isinstance(cause, InvalidInput):

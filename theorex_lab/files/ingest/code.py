@@ -234,7 +234,12 @@ class _CodeSymbols:
             elif kind in _NAMES:
                 self._add_name(kind, node)
 
-    def _add_symbol(self, kind: str, node: Node, captured: dict[str, Node]) -> None:
+    def _add_symbol(
+        self,
+        kind: str,
+        node: Node,
+        captured: dict[str, Node],
+    ) -> None:
         if node.id in self._symbols:
             return
         name = _text(captured["name"])
@@ -295,7 +300,13 @@ class _CodeSymbols:
         text = "\n".join(filter(None, paragraphs))
         first_line = symbol.node.start_point[0] + 1
         links = _links(symbol, owner)
-        return Part(f"code_{symbol.kind}", name, text, first_line, links)
+        return Part(
+            f"code_{symbol.kind}",
+            name,
+            text,
+            first_line,
+            links,
+        )
 
     def _comments_around(self, owner: str) -> str:
         """Return how the comments of the module and of a symbol's owner begin."""
@@ -507,7 +518,11 @@ def _begins(node: Node, statement: Node) -> bool:
     return statement.start_point[0] == node.start_point[0]
 
 
-def _read(path: Path, name: str, content: bytes) -> tuple[list[Part], list[str]]:
+def _read(
+    path: Path,
+    name: str,
+    content: bytes,
+) -> tuple[list[Part], list[str]]:
     """Return the symbols of a file; see `files.ingest.documents.FileReader`."""
     if path.suffix.lower() not in LANGUAGES:
         raise InvalidInput(

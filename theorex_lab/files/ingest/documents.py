@@ -126,7 +126,13 @@ def ingest(
         StorageError: On a full disk.
     """
     capture_source = "user" if trust_own else "import"
-    run = _IngestRun(home, reader, check_agent(agent), capture_source, dry_run)
+    run = _IngestRun(
+        home,
+        reader,
+        check_agent(agent),
+        capture_source,
+        dry_run,
+    )
     missing = [path for path in paths if not path.exists()]
     if missing:
         raise InvalidInput(
@@ -153,7 +159,12 @@ class _IngestRun:
     """One run: takes files one by one, and writes what is new of them."""
 
     def __init__(
-        self, home: Home, reader: FileReader, agent: str, source: str, dry_run: bool
+        self,
+        home: Home,
+        reader: FileReader,
+        agent: str,
+        source: str,
+        dry_run: bool,
     ) -> None:
         self._home = home
         self._reader = reader
@@ -178,7 +189,15 @@ class _IngestRun:
         for path in paths:
             for source in self._sources(path):
                 sources[source.name] = source
-        with closing(bar(len(sources), 0, progress, "file", "ingest")) as progress_bar:
+        with closing(
+            bar(
+                len(sources),
+                0,
+                progress,
+                "file",
+                "ingest",
+            )
+        ) as progress_bar:
             for source in sources.values():
                 self._take(source)
                 progress_bar.update(1)
@@ -291,7 +310,11 @@ class _IngestRun:
         return name
 
     def _write(
-        self, name: str, digest: str, parts: list[Part], moved_from: str
+        self,
+        name: str,
+        digest: str,
+        parts: list[Part],
+        moved_from: str,
     ) -> None:
         """Write the state of a file, unless another run has written it meanwhile."""
         with door() as secret_door:
@@ -335,7 +358,13 @@ class _IngestRun:
             return event.body
         return None
 
-    def _count(self, digest: str, *, is_new: bool, is_moved: bool) -> None:
+    def _count(
+        self,
+        digest: str,
+        *,
+        is_new: bool,
+        is_moved: bool,
+    ) -> None:
         """Count what became of a file, whose content has this digest by now."""
         if not digest:
             self.report.gone += 1
@@ -366,7 +395,10 @@ def _opened(file: Path) -> BinaryIO:
 
 
 def files_below(
-    folder: Path, root: Path, suffixes: tuple[str, ...], problems: list[str]
+    folder: Path,
+    root: Path,
+    suffixes: tuple[str, ...],
+    problems: list[str],
 ) -> Iterator[Path]:
     """Yield the files with these endings below a folder, in order.
 
@@ -384,18 +416,11 @@ def files_below(
     waiting = [(top, _rules_above(top, root))]
     while waiting:
         path, rules = waiting.pop()
-        try:
-            entries = sorted(os.scandir(path), key=lambda entry: entry.name)
-        except OSError as error:
-            problems.append(f"{path}: {error.strerror}")
-            continue
         rules_here = _spec_of(path)
         if rules_here is not None:
             rules = [*rules, rules_here]
         folders = []
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
+        for entry in _entries_of(path, problems):
             if _leads_out(entry, top):
                 problems.append(
                     f"{entry.path}: a link that leads out of the folder; name what it"
@@ -408,6 +433,16 @@ def files_below(
         waiting += [(below, rules) for below in reversed(folders)]
 
 
+def _entries_of(folder: str, problems: list[str]) -> list[os.DirEntry[str]]:
+    """Return what is in a folder, in order, without what is hidden."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        problems.append(f"{folder}: {error.strerror}")
+        return []
+    return [entry for entry in entries if not entry.name.startswith(".")]
+
+
 def _is_folder(entry: os.DirEntry[str], rules: list[_IgnoreRules]) -> bool:
     """Return whether an entry is a folder that no rule leaves out."""
     if not entry.is_dir(follow_symlinks=False):
@@ -416,7 +451,9 @@ def _is_folder(entry: os.DirEntry[str], rules: list[_IgnoreRules]) -> bool:
 
 
 def _is_file(
-    entry: os.DirEntry[str], suffixes: tuple[str, ...], rules: list[_IgnoreRules]
+    entry: os.DirEntry[str],
+    suffixes: tuple[str, ...],
+    rules: list[_IgnoreRules],
 ) -> bool:
     """Return whether an entry is a file of these endings that no rule leaves out."""
     if not entry.is_file(follow_symlinks=False):

@@ -71,7 +71,11 @@ def _running_process() -> Process:
     return process
 
 
-def _reply(process: Process, request: bytes, seconds: float) -> bytes:
+def _reply(
+    process: Process,
+    request: bytes,
+    seconds: float,
+) -> bytes:
     """Return what the process answers, b"" where it ended or was ended."""
     assert process.stdin is not None
     assert process.stdout is not None

@@ -25,7 +25,11 @@ _LESSON = {
         "lesson": {**_TEXT, "maxLength": 1_000},
         "domain": {**_TEXT, "maxLength": 40},
         "outcome": {"enum": ["success", "failure", "unknown"]},
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        "confidence": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1,
+        },
     },
 }
 _SCHEMA = {
@@ -33,7 +37,12 @@ _SCHEMA = {
     "additionalProperties": False,
     "required": ["lessons"],
     "properties": {
-        "lessons": {"type": "array", "minItems": 2, "maxItems": 6, "items": _LESSON}
+        "lessons": {
+            "type": "array",
+            "minItems": 2,
+            "maxItems": 6,
+            "items": _LESSON,
+        }
     },
 }
 _ASK = (
@@ -62,7 +71,11 @@ class Lessons(NamedTuple):
 
 
 def synthesize(
-    home: Home, text: str, *, agent: str = "main", session: str = ""
+    home: Home,
+    text: str,
+    *,
+    agent: str = "main",
+    session: str = "",
 ) -> Lessons:
     """Keep a text, and the lessons that a model draws from it, in one transaction.
 
@@ -103,7 +116,11 @@ def synthesize(
     return Lessons(stored.event_id, lessons, answer.completion.model)
 
 
-def _ask_for_lessons(home: Home, text: str, source: Event) -> ChainAnswer:
+def _ask_for_lessons(
+    home: Home,
+    text: str,
+    source: Event,
+) -> ChainAnswer:
     """Return what the models answer that are asked for lessons of a text."""
     decision = route_in(home, f"summarize: {text[:200]}", home.settings)
     names = filter(None, [decision.model, *decision.fallbacks])
@@ -113,7 +130,11 @@ def _ask_for_lessons(home: Home, text: str, source: Event) -> ChainAnswer:
     return ask(list(names), prompt, home.settings, json_schema=_SCHEMA)
 
 
-def _lesson_event(home: Home, lesson: dict[str, Any], source: Event) -> Event:
+def _lesson_event(
+    home: Home,
+    lesson: dict[str, Any],
+    source: Event,
+) -> Event:
     """Return the event of a lesson, which rests on its text.
 
     Raises:

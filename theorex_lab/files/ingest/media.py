@@ -29,8 +29,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.Image import Image
 
-_PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".tif", ".tiff", ".bmp")
-_FILMS = (".mp4", ".mkv", ".webm", ".mov", ".avi", ".m4v", ".mpg")
+_PICTURES = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".webp",
+    ".gif",
+    ".tif",
+    ".tiff",
+    ".bmp",
+)
+_FILMS = (
+    ".mp4",
+    ".mkv",
+    ".webm",
+    ".mov",
+    ".avi",
+    ".m4v",
+    ".mpg",
+)
 _OCR_SECONDS = 60.0
 _FILM_SECONDS = 1_800.0
 _MOST_FRAMES = 200
@@ -116,7 +133,10 @@ class _Describer:
 
 
 def _image(
-    describe: _Describer, path: Path, _: str, content: bytes
+    describe: _Describer,
+    path: Path,
+    _: str,
+    content: bytes,
 ) -> tuple[list[Part], list[str]]:
     picture = call_apart(look_at, path.suffix, content)
     text, notes = _picture_text(picture, describe)
@@ -124,7 +144,10 @@ def _image(
 
 
 def _video(
-    describe: _Describer, every: float, path: Path, *_: object
+    describe: _Describer,
+    every: float,
+    path: Path,
+    *_: object,
 ) -> tuple[list[Part], list[str]]:
     film_path = os.fsencode(path.absolute())
     film = call_apart(watch, f"{every:g}", film_path, seconds=_FILM_SECONDS)
@@ -217,7 +240,11 @@ def watch(every: str, film_path: bytes) -> dict[str, Any]:
             raise InvalidInput("it has no pictures")
         stream = film.streams.video[0]
         frames = [
-            {"at": at, "why": why, **_words_and_copy(frame.to_image())}
+            {
+                "at": at,
+                "why": why,
+                **_words_and_copy(frame.to_image()),
+            }
             for at, why, frame in _chosen(film.decode(stream), float(every))
         ]
         seconds = float(film.duration or 0) / 1_000_000

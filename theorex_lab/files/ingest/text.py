@@ -333,7 +333,9 @@ FORMS: dict[str, Callable[[bytes], Blocks]] = {
 
 
 def read_document(
-    path: Path, name: str, content: bytes
+    path: Path,
+    name: str,
+    content: bytes,
 ) -> tuple[list[Part], list[str]]:
     """Return the sections of a document; see `files.ingest.documents.FileReader`.
 
@@ -388,6 +390,7 @@ def sections(blocks: Blocks, file: str) -> Iterator[Part]:
             headings = [heading for heading in headings if heading[0] < level]
             headings.append((level, folded(text)))
             continue
+        # What stands below no heading is named by its file.
         titles = [title for _, title in headings]
         name = " › ".join(titles) or posixpath.basename(file)
         for piece, shift in _cut(text):
@@ -395,7 +398,13 @@ def sections(blocks: Blocks, file: str) -> Iterator[Part]:
             used[name] = number
             named = name if number == 1 else f"{name} ({number})"
             first_line = line + shift if has_lines else line
-            yield Part("section", named, piece, first_line, _links(piece, file))
+            yield Part(
+                "section",
+                named,
+                piece,
+                first_line,
+                _links(piece, file),
+            )
 
 
 def _cut(text: str) -> Iterator[tuple[str, int]]:
@@ -416,7 +425,11 @@ def _cut(text: str) -> Iterator[tuple[str, int]]:
         start = end
 
 
-def _break_before(text: str, start: int, end: int) -> int:
+def _break_before(
+    text: str,
+    start: int,
+    end: int,
+) -> int:
     """Return where a piece ends, between paragraphs, lines, sentences or words."""
     least = start + _SECTION_CHARACTERS // 2
     for mark in ("\n\n", "\n", ". ", " "):

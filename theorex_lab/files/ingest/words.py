@@ -161,7 +161,11 @@ def _without_elements(text: str, *, is_alone: bool) -> str:
     return "".join(pieces)
 
 
-def _is_cut_off(text: str, opening: _Tag, elements: Mapping[int, _Element]) -> bool:
+def _is_cut_off(
+    text: str,
+    opening: _Tag,
+    elements: Mapping[int, _Element],
+) -> bool:
     """Return whether a text begins with an element that is never closed."""
     first = len(text) - len(text.lstrip())
     if opening.start != first or first in elements or opening.closes:
@@ -178,10 +182,22 @@ def _tags(text: str) -> Iterator[_Tag]:
         closes = bool(match[1])
         is_whole = not closes and match[3].endswith("/")
         name = match[2].lower()
-        yield _Tag(match.start(), match.end(), name, closes, is_whole, starts_line)
+        yield _Tag(
+            match.start(),
+            match.end(),
+            name,
+            closes,
+            is_whole,
+            starts_line,
+        )
 
 
-def _is_filled(text: str, tags: Sequence[_Tag], *, is_alone: bool) -> bool:
+def _is_filled(
+    text: str,
+    tags: Sequence[_Tag],
+    *,
+    is_alone: bool,
+) -> bool:
     """Return whether a text is one element.
 
     It may hold more ends of it than beginnings. In the only block the user's words may
@@ -191,7 +207,7 @@ def _is_filled(text: str, tags: Sequence[_Tag], *, is_alone: bool) -> bool:
     last = tags[-1]
     if not _is_framed(text, first, last):
         return False
-    same = [tag for tag in tags if tag.name == first.name and not tag.is_whole]
+    same = _halves_of(first.name, tags)
     depth = 0
     for tag in same:
         depth += -1 if tag.closes else 1
@@ -201,13 +217,22 @@ def _is_filled(text: str, tags: Sequence[_Tag], *, is_alone: bool) -> bool:
     return depth == 0
 
 
-def _is_framed(text: str, first: _Tag, last: _Tag) -> bool:
+def _is_framed(
+    text: str,
+    first: _Tag,
+    last: _Tag,
+) -> bool:
     """Return whether a text stands between a tag that opens and one that closes it."""
     if first.closes or not last.closes or first.name != last.name:
         return False
     before = text[: first.start].strip()
     after = text[last.end :].strip()
     return not before and not after
+
+
+def _halves_of(name: str, tags: Sequence[_Tag]) -> list[_Tag]:
+    """Return the beginnings and ends of elements of this name."""
+    return [tag for tag in tags if tag.name == name and not tag.is_whole]
 
 
 def _has_more_ends(tags: Sequence[_Tag]) -> bool:
@@ -293,13 +318,22 @@ def _cut(text: str, elements: Mapping[int, _Element]) -> Iterator[_Element]:
         line_end = text.find("\n", offset)
         if line_end < 0:
             line_end = len(text)
-        attached = _attached(text, elements, of_editors, offset, line_end)
+        attached = _attached(
+            text,
+            elements,
+            of_editors,
+            offset,
+            line_end,
+        )
         yield from attached
         offset = attached[-1].end if attached else line_end + 1
 
 
 def _row_of(
-    elements: Mapping[int, _Element], text: str, offset: int, between: re.Pattern[str]
+    elements: Mapping[int, _Element],
+    text: str,
+    offset: int,
+    between: re.Pattern[str],
 ) -> list[_Element]:
     """Return the elements that follow each other from a place on.
 

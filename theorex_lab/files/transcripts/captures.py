@@ -123,7 +123,14 @@ class Captures:
             return self.session_id_of(form, capture)
         own_id = _encodable(utterance.own)
         digest = _digest(utterance)
-        return derived_event_id("transcript", form, "", own_id, stated_at, digest)
+        return derived_event_id(
+            "transcript",
+            form,
+            "",
+            own_id,
+            stated_at,
+            digest,
+        )
 
     def session_id_of(self, form: str, capture: TimedCapture) -> str:
         """Return the id of its capture within its session.
@@ -228,7 +235,9 @@ class _Line(NamedTuple):
 
 
 def _utterance_lines(
-    transcript: Transcript, problem: Problem, latest: int
+    transcript: Transcript,
+    problem: Problem,
+    latest: int,
 ) -> Iterator[_Line]:
     # By who writes lines one after another, the last time that they state.
     before: dict[str, int] = {}
@@ -240,7 +249,10 @@ def _utterance_lines(
 
 
 def _lines_in(
-    line: SourceLine, reader: Reader, before: dict[str, int], latest: int
+    line: SourceLine,
+    reader: Reader,
+    before: dict[str, int],
+    latest: int,
 ) -> Iterator[_Line]:
     """Yield what the objects on one line of a file tell.
 
@@ -256,7 +268,11 @@ def _lines_in(
             yield _Line(utterance, size, is_earlier and is_own_time)
 
 
-def _runs_backwards(row: Row, before: dict[str, int], latest: int) -> bool:
+def _runs_backwards(
+    row: Row,
+    before: dict[str, int],
+    latest: int,
+) -> bool:
     """Return whether a line's time is clearly earlier than that of the one before it.
 
     Compared are lines of the same session and helper.

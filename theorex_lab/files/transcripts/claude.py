@@ -62,7 +62,12 @@ class Claude:
         """Return whether a line is of this form."""
         return row.get("type") in _KINDS and not _MARKS.isdisjoint(row)
 
-    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
+    def feed(
+        self,
+        row: Row,
+        number: int | str,
+        size: int,
+    ) -> Iterator[Utterance]:
         """See `Reader`."""
         kind = row.get("type")
         source = self._source(row, number)
@@ -93,10 +98,19 @@ class Claude:
         is_unique = has_id and time_of(at) is not None
         if not isinstance(session, str):
             session = self._stem
-        return MessageSource(session, own_id, at, row.get("cwd"), is_unique)
+        return MessageSource(
+            session,
+            own_id,
+            at,
+            row.get("cwd"),
+            is_unique,
+        )
 
     def _assistant(
-        self, row: Row, source: MessageSource, size: int
+        self,
+        row: Row,
+        source: MessageSource,
+        size: int,
     ) -> Iterator[Utterance]:
         message = object_of(row.get("message"))
         content = message.get("content")

@@ -40,7 +40,13 @@ _FOLDER = re.compile(r"<cwd>([^<>\n]{1,4096})</cwd>")
 # For so long after its fork a line without a turn's id is taken for a copy.
 _COPYING_MICROSECONDS = 5_000_000
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
-_OUTPUTS = tuple(f"{kind}_output" for kind in _CALLS)
+_OUTPUTS = (
+    "function_call_output",
+    "custom_tool_call_output",
+    "local_shell_call_output",
+)
+# The members of a head without a type.
+_HEAD = frozenset(("id", "timestamp", "instructions"))
 _UUID_7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f-]{17}")
 _STEM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _UNIFIED = r"(?:Chunk ID: [^\n]*\n)?(?:Wall time: [^\n]*\n)?Process exited with code "
@@ -75,21 +81,28 @@ class Codex:
     @staticmethod
     def reads(row: Row) -> bool:
         """Return whether a line is of this form."""
+        if row.get("record_type") == "state":
+            return True
         if "type" not in row:
-            return (
-                row.get("record_type") == "state"
-                or {"id", "timestamp", "instructions"} <= row.keys()
-            )
-        wrapped = row["type"] in _ENVELOPE and "payload" in row
-        bare = row["type"] in _BARE and "message" not in row
-        return wrapped or bare or row.get("record_type") == "state"
+            return row.keys() >= _HEAD
+        kind = row["type"]
+        if kind in _ENVELOPE and "payload" in row:
+            return True
+        return kind in _BARE and "message" not in row
 
-    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
+    def feed(
+        self,
+        row: Row,
+        number: int | str,
+        size: int,
+    ) -> Iterator[Utterance]:
         """See `Reader`."""
         kind = row.get("type")
         at = row.get("timestamp") or self._at
         self._at = at
-        payload = object_of(row.get("payload")) if kind in _ENVELOPE else row
+        payload = row
+        if kind in _ENVELOPE:
+            payload = object_of(row.get("payload"))
         is_head = kind == "session_meta" or (kind is None and "id" in row)
         if is_head:
             self._read_head(payload, at)
@@ -103,7 +116,11 @@ class Codex:
         yield from self._turns.all_ended()
 
     def _payload(
-        self, kind: object, payload: Row, source: MessageSource, size: int
+        self,
+        kind: object,
+        payload: Row,
+        source: MessageSource,
+        size: int,
     ) -> Iterator[Utterance]:
         """Yield what a line tells that is the session's own."""
         if kind == "turn_context":
@@ -154,7 +171,12 @@ class Codex:
         elif kind == "turn_aborted":
             self._turns.goes_on(self._helper)
 
-    def _item(self, item: Row, source: MessageSource, size: int) -> Iterator[Utterance]:
+    def _item(
+        self,
+        item: Row,
+        source: MessageSource,
+        size: int,
+    ) -> Iterator[Utterance]:
         kind = item.get("type")
         role = item.get("role")
         if kind == "message" and role == "user":

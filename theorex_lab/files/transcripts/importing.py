@@ -53,7 +53,11 @@ _BYTES_AT_ONCE = 64 << 20
 _LINES_A_STEP = 256  # of the progress bar
 _MOST_PROBLEMS = 10_000
 _WHERE_ANY = ("replayed", "guessed", "unread", "suggestion")
-_COUNTED = {"prompt": "prompts", "tool_used": "tools", "turn_ended": "messages"}
+_COUNTED = {
+    "prompt": "prompts",
+    "tool_used": "tools",
+    "turn_ended": "messages",
+}
 
 
 @dataclass
@@ -160,7 +164,15 @@ def import_transcripts(
         dry_run,
     )
     n_bytes = sum(files.values())
-    with closing(bar(n_bytes, 0, progress, "B", "import")) as progress_bar:
+    with closing(
+        bar(
+            n_bytes,
+            0,
+            progress,
+            "B",
+            "import",
+        )
+    ) as progress_bar:
         for file in files:
             run.take(file, progress_bar)
     run.write()
@@ -194,23 +206,32 @@ def read_transcripts(
     """
     event_ids: set[str] = set()
     for file in in_time_order(files_in(path, [])):
-        with opened(file) as (content, _):
-            source = transcript(file, content)
-            if source is None:
-                continue
-            captures = Captures(LATEST, project or stem_of(file), trust_own=True)
-            file_time = file.stat().st_mtime_ns // 1_000
-            for capture in timed_captures(
-                source,
-                file_time,
-                is_over=lambda _: True,
-                problem=lambda *_: None,
-            ):
-                event = captures.event(source.reader.name, capture)
-                if event is None or event.id not in event_ids:
-                    yield capture, event, captures.project_of(capture)
-                if event is not None:
-                    event_ids.add(event.id)
+        for capture, event, project_id in _read_whole(file, project):
+            if event is None:
+                yield capture, None, project_id
+            elif event.id not in event_ids:
+                event_ids.add(event.id)
+                yield capture, event, project_id
+
+
+def _read_whole(
+    file: Path, project: str
+) -> Iterator[tuple[TimedCapture, Event | None, str]]:
+    """Yield what a file tells, as `read_transcripts`; nothing of another form."""
+    with opened(file) as (content, _):
+        source = transcript(file, content)
+        if source is None:
+            return
+        captures = Captures(LATEST, project or stem_of(file), trust_own=True)
+        file_time = file.stat().st_mtime_ns // 1_000
+        for capture in timed_captures(
+            source,
+            file_time,
+            is_over=lambda _: True,
+            problem=lambda *_: None,
+        ):
+            event = captures.event(source.reader.name, capture)
+            yield capture, event, captures.project_of(capture)
 
 
 def _by_path(repository: Repository) -> str:
@@ -297,7 +318,11 @@ class _ImportRun:
         self._bytes = 0
 
     def _new_event(
-        self, capture_id: str, captures: Captures, form: str, capture: TimedCapture
+        self,
+        capture_id: str,
+        captures: Captures,
+        form: str,
+        capture: TimedCapture,
     ) -> Event | None:
         """Return the event of a capture; None, which is counted, for no new one."""
         if capture_id in self._hooked:
@@ -343,7 +368,12 @@ class _ImportRun:
         for event in new.values():
             self._count(event)
 
-    def _read(self, file: Path, opened: Transcript, file_time: int) -> None:
+    def _read(
+        self,
+        file: Path,
+        opened: Transcript,
+        file_time: int,
+    ) -> None:
         captures = self._captures(self._project or stem_of(file))
         rested = self._now - REST_MICROSECONDS
         unread = partial(self._unread, file)
@@ -378,16 +408,30 @@ class _ImportRun:
         if count_name is not None:
             counts[count_name] += 1
 
-    def _unread(self, file: Path, number: int, why: str) -> None:
+    def _unread(
+        self,
+        file: Path,
+        number: int,
+        why: str,
+    ) -> None:
         self._report.unread += 1
         self._problem(file, number, why)
 
-    def _problem(self, file: Path, number: int, why: str) -> None:
+    def _problem(
+        self,
+        file: Path,
+        number: int,
+        why: str,
+    ) -> None:
         if len(self._report.problems) < _MOST_PROBLEMS:
             self._report.problems.append(f"{file.name}:{number}: {why}")
 
 
-def _tracked(lines: Iterator[Any], raw: Any, progress_bar: Any) -> Iterator[Any]:
+def _tracked(
+    lines: Iterator[Any],
+    raw: Any,
+    progress_bar: Any,
+) -> Iterator[Any]:
     """Yield the lines; the bar is moved by how far the file was read."""
     offset = 0
     for number, line in enumerate(lines):

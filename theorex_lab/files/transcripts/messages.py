@@ -61,7 +61,12 @@ class MessageSource(NamedTuple):
     cwd: object = None
     is_unique: bool = False
 
-    def says(self, hook: Row, kind: str, text: str = "") -> Utterance:
+    def says(
+        self,
+        hook: Row,
+        kind: str,
+        text: str = "",
+    ) -> Utterance:
         """Return what is told there, of a kind that stands in its id.
 
         Args:
@@ -107,7 +112,12 @@ class Reader(Protocol):
 
     name: str
 
-    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
+    def feed(
+        self,
+        row: Row,
+        number: int | str,
+        size: int,
+    ) -> Iterator[Utterance]:
         """Return what a line tells.
 
         Args:
@@ -133,7 +143,13 @@ class OpenTurns:
     def __init__(self) -> None:
         self._last: dict[str, Utterance] = {}
 
-    def says(self, source: MessageSource, text: str, *, helper: str = "") -> None:
+    def says(
+        self,
+        source: MessageSource,
+        text: str,
+        *,
+        helper: str = "",
+    ) -> None:
         """Note a message of the agent, or of the `helper` that it had started."""
         message = text.strip()
         if message:
@@ -171,7 +187,13 @@ class OpenCalls:
         self._calls: OrderedDict[str, tuple[str, object, int]] = OrderedDict()
         self._size = 0
 
-    def begin(self, call: object, tool: object, tool_input: object, size: int) -> None:
+    def begin(
+        self,
+        call: object,
+        tool: object,
+        tool_input: object,
+        size: int,
+    ) -> None:
         """Note that a tool is called.
 
         Args:
@@ -186,7 +208,12 @@ class OpenCalls:
             _, oldest = self._calls.popitem(last=False)
             self._size -= oldest[2]
 
-    def answered(self, source: MessageSource, call: object, answer: Row) -> Utterance:
+    def answered(
+        self,
+        source: MessageSource,
+        call: object,
+        answer: Row,
+    ) -> Utterance:
         """Return the call with its answer.
 
         Args:
@@ -283,7 +310,11 @@ def read_time(stated: object) -> StatedTime | None:
         return None
     if not _DAY_DIGITS <= len(stated) <= _TIME_CHARACTERS:
         return None
-    text = stated.strip()
+    return _time_in(stated.strip())
+
+
+def _time_in(text: str) -> StatedTime | None:
+    """Return the time that a text states, a number or ISO 8601."""
     if _NUMBER.fullmatch(text):
         return _counted(float(text) if "." in text else int(text))
     if text.isdigit() and len(text) != _DAY_DIGITS:
@@ -386,7 +417,12 @@ class HookForm:
         """Return whether a line is of this form."""
         return isinstance(row.get("hook_event_name"), str)
 
-    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:  # noqa: ARG002
+    def feed(
+        self,
+        row: Row,
+        number: int | str,  # noqa: ARG002
+        size: int,  # noqa: ARG002
+    ) -> Iterator[Utterance]:
         """See `Reader`."""
         session = row.get("session", row.get("session_id"))
         if not isinstance(session, str):
@@ -404,7 +440,13 @@ class HookForm:
         if "agent_text" in row:
             row["last_assistant_message"] = row["agent_text"]
         own_id = str(row.get("tool_use_id") or self._lines[session])
-        yield Utterance(row, session, own_id, stated_in(row), cwd)
+        yield Utterance(
+            row,
+            session,
+            own_id,
+            stated_in(row),
+            cwd,
+        )
 
     def end(self) -> Iterator[Utterance]:
         """See `Reader`; each line stands for itself."""
