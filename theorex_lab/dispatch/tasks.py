@@ -387,7 +387,17 @@ class TaskBoard:
         worker: str | None = None,
         keep_secrets: bool = False,
     ) -> Task:
-        """Report a task as failed; the reason is its result. Otherwise as `complete`."""
+        """Report a task as failed; otherwise as `complete`.
+
+        Args:
+            task_id: The task.
+            reason: Why it failed, which is its result.
+            worker: Who worked on it, as in `complete`.
+            keep_secrets: Do not mask what looks like a secret.
+
+        Raises:
+            InvalidInput: For a blank reason, and as `complete` does.
+        """
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidInput(
                 f"got the reason {reason!r}; allowed is a text that says why the task"

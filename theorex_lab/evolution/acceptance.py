@@ -226,7 +226,15 @@ def keep(
     reason: str,
     metrics: Mapping[str, Any] | None = None,
 ) -> KeptPolicy:
-    """Return the newest policy where it is in force, else a snapshot of the settings."""
+    """Return the newest policy where it is in force, else a snapshot of the settings.
+
+    Args:
+        journal: Where policies are kept.
+        settings: The settings in force.
+        at: The present, in µs UTC.
+        reason: Why a snapshot is made.
+        metrics: How the policy did, None where nothing was measured.
+    """
     current = policy_settings(settings)
     kept_policies = policies(journal)
     if kept_policies and kept_policies[-1].settings == current:
@@ -242,6 +250,13 @@ def rollback(
     What is in force is kept first, then config.json is replaced as a whole, then a new
     policy says so. Repeating it changes nothing. Settings that the policy does not name
     stay as they are.
+
+    Args:
+        journal: Where policies are kept.
+        settings: The settings in force.
+        home: The home's folder, in which config.json lies.
+        number: The number of the policy.
+        at: The present, in µs UTC.
 
     Returns:
         The policy that says so, and the settings as they are now.
@@ -342,6 +357,12 @@ def candidates_of(
     """Return the policy in force, then those proposed.
 
     Nothing stands in their changes that stays as it is.
+
+    Args:
+        settings: The settings in force.
+        proposals: The settings that each proposal names, by their keys.
+        judged: The settings that make up the digest of a policy.
+        turned_down: Digests of policies that are not tried again.
     """
     current = policy_settings(settings)
     candidates: list[Candidate] = [({}, settings)]

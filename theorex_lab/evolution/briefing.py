@@ -55,7 +55,13 @@ def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> C
 def boot_lines(
     home: Home, *, tokens: int | None = None, query: str = ""
 ) -> ChosenLines:
-    """Return the lines that make up `boot_context`."""
+    """Return the lines that make up `boot_context`.
+
+    Args:
+        home: The home.
+        tokens: The budget, None for the setting's.
+        query: What the session is about, '' where nobody says.
+    """
     return choose(
         home,
         home.clock.now(),

@@ -336,6 +336,11 @@ def read_reply(text: str, model: str, step_count: int) -> ReviewVerdict:
     is not blank. A reply without one gives a review with a `problem` that says what was
     wrong.
 
+    Args:
+        text: The reply.
+        model: Who replied.
+        step_count: How many steps the run has.
+
     >>> read_reply(
     ...     'Sure: {"score": 1.7, "fix_description": "Use {braces}."}', "qwen", 3
     ... ).score
@@ -379,6 +384,11 @@ def checked_verdict(
 
     The score is cut to 0..1 and the fix to one line. A step that is not in the run
     becomes None, an unknown class `other`.
+
+    Args:
+        members: What the model answered.
+        model: The model.
+        step_count: How many steps the run has.
     """
     empty = ReviewVerdict(0.0, "", model)
     score = members.get("score")

@@ -231,7 +231,13 @@ class _Night:
 def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> list[T]:
     """Return what the act gives for this agent, or for each of `agents_of`.
 
-    See `in_turn`.
+    Args:
+        home: The home.
+        agent: The agent, None for all.
+        act: Takes the name of an agent.
+
+    Raises:
+        TheorexError: As `in_turn` does.
     """
     return in_turn([agent] if agent is not None else agents_of(home), act)
 

@@ -46,6 +46,12 @@ def composite_score(
     They weigh explicit .4, thumbs .2, judge .4, each cut to 0..1. Without any channel a
     success counts .6 and a failure 0.
 
+    Args:
+        success: Whether it went well.
+        explicit: The score that was stated, None for none.
+        thumbs: The user's thumb, 1 up and 0 down, None for none.
+        judge: The judge's score, None for none.
+
     >>> round(composite_score(True, explicit=0.9, thumbs=1.0, judge=0.8), 6)
     0.88
     >>> round(composite_score(True, explicit=0.8, thumbs=0.0), 6)
@@ -280,7 +286,20 @@ def outcome_event(
 ) -> Event:
     """Return the event of one outcome.
 
-    The concepts of its texts are added to `concept_ids`.
+    Args:
+        agent: Who decided.
+        decision: What was decided.
+        result: How it went, in words.
+        success: Whether it went well.
+        settings: The settings, which bound the length of texts.
+        at: When it was recorded, in µs UTC.
+        tags: Words that it is counted under.
+        concept_ids: Concepts besides those of its texts, which are added.
+        explicit_score: A score that was stated, 0..1.
+        thumbs_up: Whether the user liked it, None where nobody said.
+        session: The session that it belongs to, '' for none.
+        source: Whose word it is.
+        project: The project, '' for none.
 
     Raises:
         InvalidInput: For anything outside the rules.
@@ -471,6 +490,15 @@ class OutcomeLog:
         """Give an outcome later scores, or set right what was recorded.
 
         What is None stays as it was.
+
+        Args:
+            outcome_id: The outcome.
+            success: Whether it went well.
+            explicit_score: A score that is stated, 0..1.
+            thumbs_up: Whether the user liked it.
+            judge_score: The judge's score, 0..1.
+            reason: Why the judge gave it; 500 characters are kept.
+            model: The judge.
 
         Raises:
             InvalidInput: For an unknown outcome or a score that is no number.

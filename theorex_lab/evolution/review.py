@@ -47,7 +47,9 @@ class TagRate:
 
 @dataclass(frozen=True)
 class Review:
-    """The result of a look back. A tag is in `top` or in `weak`, or in neither.
+    """The result of a look back.
+
+    A tag is in `top` or in `weak`, or in neither.
 
     Attributes:
         outcomes: How many there are.
@@ -73,9 +75,14 @@ def look_back(
 ) -> Review:
     """Return win rates of an agent's outcomes, or of all.
 
-    They are of since ≤ time ≤ until (µs UTC; None: no bound). A tag is top with at
-    least four outcomes and a rate from .6, weak with a rate up to .4. The surest by the
-    bound of its Wilson interval come first, five at most.
+    A tag is top with at least four outcomes and a rate from .6, weak with a rate up to
+    .4. The surest by the bound of its Wilson interval come first, five at most.
+
+    Args:
+        view: The outcomes.
+        agent: The agent, None for all.
+        since: The first time, in µs UTC; None for no bound.
+        until: The last time, in µs UTC; None for no bound.
     """
     rows = rows_between(view, agent=agent, since=since, until=until)
     success = view.rows["success"][rows]
@@ -110,9 +117,13 @@ def rows_between(
     since: int | None = None,
     until: int | None = None,
 ) -> NDArray[np.int64]:
-    """Return the rows of outcomes of an agent, or of all, in these times (µs).
+    """Return the rows of outcomes of an agent, or of all, in the order of their times.
 
-    They are in the order of their times.
+    Args:
+        view: The outcomes.
+        agent: The agent, None for all.
+        since: The first time, in µs UTC; None for no bound.
+        until: The last time, in µs UTC; None for no bound.
     """
     times = view.rows["at"]
     rows = view.select(agent=agent, since=since)

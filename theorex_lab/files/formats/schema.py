@@ -49,7 +49,13 @@ def within(
     high: float,
     noun: str = "number",
 ) -> FieldInfo:
-    """Return the bounds of a number, and how they are told."""
+    """Return the bounds of a number, and how they are told.
+
+    Args:
+        low: The least that is allowed.
+        high: The most that is allowed.
+        noun: What the number is called in an error.
+    """
     bounds: FieldInfo = Field(
         ge=low, le=high, description=f"a {noun} from {low} to {high}"
     )

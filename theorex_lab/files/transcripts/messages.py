@@ -150,7 +150,13 @@ class OpenTurns:
         *,
         helper: str = "",
     ) -> None:
-        """Note a message of the agent, or of the `helper` that it had started."""
+        """Note a message of the agent, or of a helper that it had started.
+
+        Args:
+            source: Where it is told.
+            text: The message.
+            helper: The helper's name, '' for the agent itself.
+        """
         message = text.strip()
         if message:
             name = "SubagentStop" if helper else "Stop"
