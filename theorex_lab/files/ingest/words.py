@@ -103,7 +103,7 @@ def own_words(blocks: Sequence[str]) -> str:
     """Return the text of a prompt's blocks, '' where a program wrote all of it.
 
     Args:
-        blocks: The texts of which the prompt is made, in order.
+        blocks: The texts that make up the prompt, in order.
 
     >>> own_words(
     ...     [

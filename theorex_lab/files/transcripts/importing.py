@@ -465,7 +465,7 @@ _SAME_MICROSECONDS = 10_000_000
 
 
 class _Moment(NamedTuple):
-    """When a capture was made (µs UTC), and of which project."""
+    """When a capture was made (µs UTC), and its project."""
 
     at: int
     project: str

@@ -333,7 +333,7 @@ def _time_in(text: str) -> StatedTime | None:
 
 
 def _leap_second(second_before: str) -> StatedTime | None:
-    """Return the time of a leap second, of which the second before is given."""
+    """Return the time of a leap second, by the second before it."""
     before = _iso_time(second_before)
     if before is None:
         return None
