@@ -309,7 +309,9 @@ def trace_stats(views: Views, *, agent: str | None = None) -> TraceStatistics:
         if agent is not None:
             is_counted = table["agent"] == view.agents.find(agent)
         rows = np.flatnonzero(is_counted & (table["state"] != OPEN))
-        numbers = np.stack([table["query_type"][rows], table["model"][rows]])
+        query_types = table["query_type"][rows]
+        models = table["model"][rows]
+        numbers = np.stack([query_types, models])
         pairs, pair_of_row = np.unique(numbers, axis=1, return_inverse=True)
         pair_of_row = pair_of_row.ravel()
         statistics = []
@@ -330,16 +332,19 @@ def _statistic(table: Table, rows: NDArray[np.int64]) -> dict[str, Any]:
     """Return how the calls of these rows went."""
     state = table["state"][rows]
     counts = np.bincount(state, minlength=UNAVAILABLE + 1).tolist()
-    n = counts[SUCCESS] + counts[FAILURE]
-    low, high = wilson(counts[SUCCESS], n)
-    ended = rows[np.isin(state, (SUCCESS, FAILURE))]
+    n_won = counts[SUCCESS]
+    n = n_won + counts[FAILURE]
+    low, high = wilson(n_won, n)
+    has_answer = np.isin(state, (SUCCESS, FAILURE))
+    ended = rows[has_answer]
     latencies = _stated(table["latency_ms"][ended])
-    median_latency = late_latency = np.nan
+    median_latency = np.nan
+    late_latency = np.nan
     if len(latencies):
         median_latency, late_latency = np.percentile(latencies, [50, 95]).tolist()
     statistic = {
         "n": n,
-        "success_rate": counts[SUCCESS] / n if n else np.nan,
+        "success_rate": n_won / n if n else np.nan,
         "low": float(low),
         "high": float(high),
         "lost": counts[LOST],
@@ -355,7 +360,8 @@ def _statistic(table: Table, rows: NDArray[np.int64]) -> dict[str, Any]:
 
 def _stated(column: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values that calls stated."""
-    return column[~np.isnan(column)]
+    is_missing = np.isnan(column)
+    return column[~is_missing]
 
 
 def _trace(
@@ -395,8 +401,13 @@ def _trace(
 
 def _tool_event(event: Event) -> dict[str, str]:
     """Return a tool event as a trace lists it."""
-    texts = {name: event.body.get(name, "") for name in ("tool", "input", "response")}
-    return {**texts, "at": to_iso(event.at)}
+    body = event.body
+    return {
+        "tool": body.get("tool", ""),
+        "input": body.get("input", ""),
+        "response": body.get("response", ""),
+        "at": to_iso(event.at),
+    }
 
 
 def _state_of(body: Body) -> int:
@@ -411,4 +422,5 @@ def _state_of(body: Body) -> int:
 def _key(trace_id: str) -> np.uint64:
     """Return 64 bits of the hash of an id."""
     digest = hashlib.blake2b(trace_id.encode(), digest_size=8).digest()
-    return np.uint64(int.from_bytes(digest, "little"))
+    number = int.from_bytes(digest, "little")
+    return np.uint64(number)

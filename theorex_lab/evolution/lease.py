@@ -199,7 +199,9 @@ def _holder(event: Event | None, now: int) -> LeaseHolder | None:
     it was taken by a clock that has been set back since, and would otherwise keep
     everyone out until that clock comes round again.
     """
-    if event is None or event.erased or event.body["released"]:
+    if event is None or event.erased:
+        return None
+    if event.body["released"]:
         return None
     expires_at = event.body["expires_at"]
     latest = now + 2 * (expires_at - event.at)

@@ -175,7 +175,9 @@ class Claude:
 
 def _helper(row: Row) -> str:
     """Return which sub-agent speaks, '' where it is the agent itself."""
-    return f"helper {row.get('agentId', '')}" if row.get("isSidechain") else ""
+    if not row.get("isSidechain"):
+        return ""
+    return f"helper {row.get('agentId', '')}"
 
 
 def _answer(block: Row, result: object) -> Row:
