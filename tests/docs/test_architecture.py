@@ -184,3 +184,56 @@ def test_a_module_that_is_imported_when_it_is_needed_is_seen_through(
     )
     hops = f"1. `{MODULE}:table` — a\n2. `made_up_far:later` — b\n"
     assert problems(hops, lazy) == []
+
+
+def test_a_function_may_be_called_through_a_table_of_functions(
+    problems: Problems,
+) -> None:
+    table = SOURCE + textwrap.dedent(
+        """
+        TABLE = {"middle": (1, middle)}
+
+
+        def choose(name):
+            return TABLE[name][1]()
+        """
+    )
+    hops = f"1. `{MODULE}:choose` — a\n2. `{MODULE}:middle` — b\n"
+    assert problems(hops, table) == []
+    emptied = table.replace("(1, middle)", "(1, begin)")
+    assert problems(hops, emptied) == [
+        f"A way: {MODULE}:choose does not name {MODULE}:middle"
+    ]
+
+
+def test_a_command_may_be_started_in_a_process_by_its_word(problems: Problems) -> None:
+    started = SOURCE + textwrap.dedent(
+        """
+        def start():
+            run(["tidy", "--home", "x"])
+
+
+        @command("tidy", "Tidy up.")
+        def tidy():
+            pass
+        """
+    )
+    hops = f"1. `{MODULE}:start` — a\n2. `{MODULE}:tidy` — b\n"
+    assert problems(hops, started) == []
+    renamed = started.replace('command("tidy"', 'command("clean"')
+    assert problems(hops, renamed) == [
+        f"A way: {MODULE}:start does not name {MODULE}:tidy"
+    ]
+
+
+def test_a_function_may_say_which_one_before_it_calls_it(problems: Problems) -> None:
+    hops = f"""
+    1. `{MODULE}:begin` — begins.
+    2. `{MODULE}:middle` — goes on.
+    3. `{MODULE}:Worker.work` — works.
+    4. `made_up_far:later` (from 2) — is called by middle too.
+    """
+    assert problems(hops) == []
+    assert problems(hops.replace("from 2", "from 1")) == [
+        f"A way: {MODULE}:begin does not name made_up_far:later"
+    ]
