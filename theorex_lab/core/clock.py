@@ -63,11 +63,14 @@ class FixedClock:
 
 
 def to_microseconds(when: str | datetime) -> int:
-    """Microseconds since 1970-01-01 UTC of an aware datetime or an ISO 8601 text with
-    its offset.
+    """Return the microseconds since 1970-01-01 UTC of a time.
 
-    Raises InvalidInput for a naive time, since without an offset nobody can tell when
-    it was, and for one that its offset takes out of the years 1 to 9999.
+    Args:
+        when: An aware datetime, or an ISO 8601 text with its offset.
+
+    Raises:
+        InvalidInput: The time is naive, since without an offset nobody can tell when it
+            was; or its offset takes it out of the years 1 to 9999.
 
     >>> to_microseconds("1970-01-01T01:00:00+01:00")
     0

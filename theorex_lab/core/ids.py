@@ -1,8 +1,8 @@
-"""Identifiers: time-ordered for events, stable hashes for concepts, checked names for
-agents.
+"""Make and check identifiers.
 
-hashlib is imported where it is used: the hook starts for every tool call and hashes
-nothing.
+Ids of events are ordered by time, ids of concepts are stable hashes, and names of
+agents are checked. hashlib is imported where it is used: the hook starts for every tool
+call and hashes nothing.
 """
 
 import os
@@ -20,11 +20,15 @@ SCANNER = "theorex"  # the agent in whose name the night's decisions are noted
 
 
 def new_event_id(at_microseconds: int) -> str:
-    """A UUIDv7 (RFC 9562): 48 bits of the event's own time in milliseconds, then 74
-    random bits.
+    """Return a new UUIDv7 (RFC 9562) for an event.
 
-    The random bits come from the operating system, whatever seed an experiment uses, so
-    that two processes never make the same id. Times before 1970 count as 1970 here.
+    It has 48 bits of the event's own time in milliseconds, then 74 random bits. The
+    random bits come from the operating system, whatever seed an experiment uses, so
+    that two processes never make the same id.
+
+    Args:
+        at_microseconds: The time of the event, in microseconds since 1970. A time
+            before 1970 counts as 1970 here.
     """
     milliseconds = min(max(at_microseconds, 0) // 1000, (1 << 48) - 1)
     drawn = int.from_bytes(os.urandom(10), "big")
@@ -40,8 +44,9 @@ def new_event_id(at_microseconds: int) -> str:
 
 
 def drawn_digits() -> str:
-    """Eight hexadecimal digits from the operating system, by which two projects of one
-    name are told apart; never all 0.
+    """Return eight hexadecimal digits from the operating system, never all 0.
+
+    Two projects of one name are told apart by them.
     """
     while not any(drawn := os.urandom(4)):
         pass
@@ -49,7 +54,7 @@ def drawn_digits() -> str:
 
 
 def derived_event_id(*parts: object) -> str:
-    """A UUIDv8 (RFC 9562) that is the same for the same parts.
+    """Return a UUIDv8 (RFC 9562) that is the same for the same parts.
 
     A step that two processes may take at once gives its event such an id: only one of
     them is appended.
@@ -63,8 +68,9 @@ def derived_event_id(*parts: object) -> str:
 
 
 def concept_id(canonical_form: str) -> int:
-    """The stable 53-bit id of a concept: the first bits of SHA-256 over its canonical
-    form.
+    """Return the stable 53-bit id of a concept.
+
+    It is the first bits of SHA-256 over the concept's canonical form.
 
     >>> concept_id("cache stampede") == concept_id("cache stampede") < 2**53
     True
@@ -76,8 +82,16 @@ def concept_id(canonical_form: str) -> int:
 
 
 def check_name(name: str, pattern: re.Pattern[str], what: str, allowed: str) -> str:
-    """Return `name`, or raise InvalidInput, which says what it is and what is allowed,
-    where the pattern does not fit it.
+    """Return `name` where it fits the pattern.
+
+    Args:
+        name: The name.
+        pattern: What the whole name must match.
+        what: What the name is, for the error.
+        allowed: What is allowed, for the error.
+
+    Raises:
+        InvalidInput: The name is no text, or does not fit the pattern.
     """
     if not isinstance(name, str) or not pattern.fullmatch(name):
         raise InvalidInput(f"got the {what} {name!r}; allowed are {allowed}")
@@ -85,7 +99,10 @@ def check_name(name: str, pattern: re.Pattern[str], what: str, allowed: str) -> 
 
 
 def check_agent(agent: str) -> str:
-    """Return `agent`, or raise InvalidInput where it is outside the rule.
+    """Return `agent` where it is within the rule.
+
+    Raises:
+        InvalidInput: It is outside the rule.
 
     >>> check_agent("qwen-sage")
     'qwen-sage'
@@ -95,8 +112,10 @@ def check_agent(agent: str) -> str:
 
 
 def check_session(session: str) -> str:
-    """Return `session`, or raise InvalidInput where it is outside the rule ('' is
-    none).
+    """Return `session` where it is within the rule; '' is no session.
+
+    Raises:
+        InvalidInput: It is outside the rule.
     """
     return check_name(
         session, _SESSION, "session id", "up to 128 of A-Z a-z 0-9 . _ : -"
@@ -104,8 +123,9 @@ def check_session(session: str) -> str:
 
 
 def session_of(given: object) -> str:
-    """The session's id as an agent's program names it; one that the journal does not
-    allow becomes a hash, the same each time.
+    """Return the id of a session as an agent's program names it.
+
+    An id that the journal does not allow becomes a hash, the same each time.
 
     >>> session_of(None), session_of("s-1"), session_of("a b")
     ('', 's-1', 'hash-5e229e245c3e525283e65ec4998d643f')

@@ -1,11 +1,10 @@
-"""How this package starts other programs: this module alone does, and nothing that lies
-in the user's folder is run for it.
+"""Start other programs, in this module alone.
 
-A program is named by its absolute path, and never found by an empty or relative entry
-of PATH. It runs in a folder that is not the user's, by default the root of the file
-system. A Python of ours does not look for modules in the folder where it runs
-(PYTHONSAFEPATH), and of the variables that steer Python it gets those that name no
-code.
+Nothing that lies in the user's folder is run. A program is named by its absolute path,
+and never found by an empty or relative entry of PATH. It runs in a folder that is not
+the user's, by default the root of the file system. A Python of ours does not look for
+modules in the folder where it runs (PYTHONSAFEPATH), and of the variables that steer
+Python it gets those that name no code.
 
 Standard library only, and little of it: the hook imports this module.
 """
@@ -61,7 +60,9 @@ _PACKAGE = "theorex_lab"
 
 
 class ProgramResult:
-    """How a program ended: its exit code, and what it wrote to standard output and
+    """How a program ended.
+
+    Its members are the exit code, and what the program wrote to standard output and
     standard error.
     """
 
@@ -76,16 +77,19 @@ class ProgramTimeout(TheorexError):
 
 
 def search_path() -> str:
-    """The entries of PATH that name a whole folder; an empty or relative one is the
-    folder of whoever calls.
+    """Return the entries of PATH that name a whole folder.
+
+    An empty or relative entry is the folder of whoever calls.
     """
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
 
 
 def find_program(name: str) -> str | None:
-    """The absolute path of a program, by its bare name; None where no whole folder of
-    PATH holds it.
+    """Return the absolute path of a program, by its bare name.
+
+    Returns:
+        The path; None where no whole folder of PATH holds the program.
     """
     endings = (
         os.environ.get("PATHEXT", ".EXE").split(os.pathsep) if os.name == "nt" else [""]
@@ -120,15 +124,17 @@ def python_program() -> str:
 
 
 def python_command(module: str, *words: str) -> list[str]:
-    """The command that runs a module as `python -m` does; it is safe in the folder and
-    with the variables of this module.
+    """Return the command that runs a module as `python -m` does.
+
+    It is safe in the folder and with the variables of this module.
     """
     return [python_program(), "-m", module, *words]
 
 
 def python_variables(**more: str) -> dict[str, str]:
-    """The variables for a Python of ours: the user's, without those by which another
-    folder's code would be run.
+    """Return the variables for a Python of ours.
+
+    They are the user's, without those by which another folder's code would be run.
     """
     variables = {
         name: value
@@ -150,11 +156,11 @@ def python_variables(**more: str) -> dict[str, str]:
 
 
 def _module_folders() -> list[str]:
-    """The whole folders of PYTHONPATH, and the one that holds this package where
-    nothing else leads there.
+    """Return the whole folders of PYTHONPATH, and the one that holds this package.
 
-    An empty or relative entry is the folder of whoever calls. Where this package was
-    found by one, it is named whole.
+    The latter is among them where nothing else leads there. An empty or relative entry
+    is the folder of whoever calls. Where this package was found by one, it is named
+    whole.
     """
     entries = os.environ.get(_PYTHON_PATH, "").split(os.pathsep)
     if entries == [""]:
@@ -172,8 +178,10 @@ def _module_folders() -> list[str]:
 
 
 def script_beside_python(name: str) -> str | None:
-    """The absolute path of a script that was installed with this interpreter; None
-    where it was not.
+    """Return the absolute path of a script that was installed with this Python.
+
+    Returns:
+        The path; None where the script was not installed.
     """
     ending = ".exe" if os.name == "nt" else ""
     script = os.path.join(
@@ -232,8 +240,9 @@ def run_program(
 
 
 def start_python(module: str, *words: str) -> Process:
-    """Start a module in a process of its own, with pipes for what it reads and writes,
-    at the root of the file system.
+    """Start a module in a process of its own, at the root of the file system.
+
+    The process has pipes for what it reads and writes.
     """
     import subprocess
 
@@ -248,8 +257,9 @@ def start_python(module: str, *words: str) -> Process:
 
 
 def start_in_background(words: Sequence[str], home: str, log: IO[bytes]) -> None:
-    """Start a command of theorex in the home, apart from this process, which it
-    outlives; it writes to the log.
+    """Start a command of theorex in the home, apart from this process.
+
+    The command outlives this process, and writes to the log.
     """
     import subprocess
 
@@ -266,11 +276,10 @@ def start_in_background(words: Sequence[str], home: str, log: IO[bytes]) -> None
 
 
 def become_python(command: Sequence[str]) -> None:
-    """Run a command of `python_command` in the place of this process, which then has
-    its number, signals and exit code.
+    """Run a command of `python_command` in the place of this process.
 
-    It runs at the root of the file system. What it starts in turn finds modules as any
-    Python does.
+    The command then has this process's number, signals and exit code. It runs at the
+    root of the file system. What it starts in turn finds modules as any Python does.
     """
     _check_absolute(command[0])
     variables = python_variables()
@@ -290,8 +299,9 @@ def become_python(command: Sequence[str]) -> None:
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that share work; those that start afresh do not look for modules in the
-    user's folder either.
+    """Return processes that share work.
+
+    Those that start afresh do not look for modules in the user's folder either.
     """
     from concurrent.futures import ProcessPoolExecutor
 

@@ -81,12 +81,11 @@ def is_folder_name(folder: object) -> bool:
 
 
 def checkout_root(folder: str) -> str:
-    """The nearest git root at or above a folder, of a worktree its own; the folder
-    itself without one.
+    """Return the nearest git root at or above a folder; the folder without one.
 
-    Paths from here are the same in every worktree of a project. A `.git` folder without
-    a HEAD is no repository: it marks a root only where none is above. A folder of
-    Windows that is read elsewhere is its own root.
+    The root of a worktree is its own. Paths from here are the same in every worktree of
+    a project. A `.git` folder without a HEAD is no repository: it marks a root only
+    where none is above. A folder of Windows that is read elsewhere is its own root.
     """
     if not os.path.isabs(folder) and is_windows_folder(folder):
         return _windows_path(folder)
@@ -119,13 +118,15 @@ def repository_of(checkout: str) -> Repository:
 
 
 def project_of(folder: object) -> str:
-    r"""The project of an agent's working folder by its path alone; '' where that is no
-    absolute path.
+    r"""Return the project of an agent's working folder, by its path alone.
 
     It is the name of the nearest git root (of a worktree its main repository's; else of
     the folder) and, after a dash, eight digits of the hash of its path. What a home
     calls the project of a folder is told by `journal.identity`: there a project keeps
     its name where its folder is moved.
+
+    Args:
+        folder: The folder; for what is no absolute path, '' is returned.
 
     >>> project_of("/srv/no such shop")
     'no-such-shop-1043a0d1'
@@ -140,8 +141,10 @@ def project_of(folder: object) -> str:
 
 
 def project_at(checkout: str) -> str:
-    """The project of a checkout by its path alone; its root is as `checkout_root` gives
-    it.
+    """Return the project of a checkout by its path alone.
+
+    Args:
+        checkout: The root of the checkout, as `checkout_root` gives it.
     """
     return project_by_path(repository_of(checkout).root)
 
@@ -166,8 +169,10 @@ def name_of(root: str) -> str:
 
 
 def check_project(project: str) -> str:
-    """Return `project`, '' for none, or raise InvalidInput where it is outside the
-    rule.
+    """Return `project` where it is within the rule; '' is no project.
+
+    Raises:
+        InvalidInput: It is outside the rule.
     """
     return check_name(
         project,
@@ -178,8 +183,9 @@ def check_project(project: str) -> str:
 
 
 def _windows_path(folder: str) -> str:
-    """The folder in one spelling: without dots, with backslashes, its drive in upper
-    case.
+    """Return the folder in one spelling.
+
+    That is without dots, with backslashes, its drive in upper case.
     """
     import ntpath
 
@@ -188,8 +194,9 @@ def _windows_path(folder: str) -> str:
 
 
 def _sha256(content: bytes) -> str:
-    """The hash in hexadecimal digits, from the C module alone: importing `hashlib`
-    would cost every hook 5 ms.
+    """Return the SHA-256 in hexadecimal digits, from the C module alone.
+
+    Importing `hashlib` would cost every hook 5 ms.
     """
     try:
         sha256 = __import__(
@@ -202,8 +209,10 @@ def _sha256(content: bytes) -> str:
 
 
 def _marks_root(entry: str) -> bool | None:
-    """Whether a `.git` makes its folder a root; None where there is none, or it is
-    neither file nor folder.
+    """Return whether a `.git` makes its folder a root.
+
+    Returns:
+        None where there is no such entry, or it is neither file nor folder.
     """
     try:
         mode = os.stat(entry).st_mode
@@ -219,12 +228,12 @@ def _has_head(git: str) -> bool:
 
 
 def _proved(checkout: str, entry: str) -> Repository:
-    """What a checkout is of whose `.git` is a file or link: of the place it leads to
-    only where that is proved.
+    """Return what a checkout is of whose `.git` is a file or link.
 
-    Anybody can write a `.git` that leads to another repository. So either that
-    repository's entry of a worktree names this `.git`, or the git directory lies in the
-    checkout and is no other one's, or its settings name the checkout.
+    It is of the place that the `.git` leads to only where that is proved. Anybody can
+    write a `.git` that leads to another repository. So either that repository's entry
+    of a worktree names this `.git`, or the git directory lies in the checkout and is no
+    other one's, or its settings name the checkout.
     """
     target = _leads_to(entry)
     if not target or not _has_head(target):
@@ -249,11 +258,13 @@ def _leads_to(entry: str) -> str:
 
 
 def _shared_by_worktree(target: str) -> str:
-    """The git directory that has `target` among its worktrees, by where it lies; ''
-    where it is no worktree's.
+    """Return the git directory that has `target` among its worktrees.
 
-    What `commondir` says in it is not asked: whoever made the worktree's folder may
-    have written anything there.
+    That is told by where `target` lies. What `commondir` says in it is not asked:
+    whoever made the worktree's folder may have written anything there.
+
+    Returns:
+        The git directory; '' where `target` is no worktree's.
     """
     above = os.path.dirname(target)
     shared = os.path.dirname(above)
@@ -274,8 +285,9 @@ def _names_back(target: str, entry: str) -> bool:
 
 
 def _lies_inside(target: str, checkout: str) -> bool:
-    """Whether a git directory lies in the checkout, and not in another one that lies in
-    it.
+    """Return whether a git directory lies in the checkout.
+
+    It does not where it lies in another checkout within this one.
     """
     place = os.path.dirname(target)
     while place.startswith(checkout.rstrip(os.sep) + os.sep):
@@ -286,8 +298,9 @@ def _lies_inside(target: str, checkout: str) -> bool:
 
 
 def _main_folder(git: str) -> str:
-    """The folder that a project with this git directory is in; of a bare repository
-    without one the directory.
+    """Return the folder of the project that has this git directory.
+
+    For a bare repository without such a folder it is the git directory.
     """
     place = os.path.dirname(git)
     if os.path.basename(git) == _GIT:
@@ -304,8 +317,10 @@ def _main_folder(git: str) -> str:
 
 
 def _configured_worktree(git: str) -> str:
-    """The checkout that a git directory's own settings name, without links; '' where
-    they name none.
+    """Return the checkout that a git directory's own settings name, without links.
+
+    Returns:
+        The checkout; '' where the settings name none.
     """
     path = ""
     for file in ("config", "config.worktree"):
@@ -337,8 +352,11 @@ def _line_of(file: str) -> str:
 
 
 def _text_of(file: str, most_bytes: int) -> str:
-    """The text of a small file; '' where there is none, it cannot be read, is larger,
-    or holds a NUL.
+    """Return the text of a small file.
+
+    Returns:
+        The text; '' where there is no file, it cannot be read, is larger, or holds a
+            NUL.
     """
     try:
         handle = os.open(file, os.O_RDONLY | _NO_WAIT)

@@ -1,8 +1,7 @@
-"""Packaged text files of named sections, beside the module that reads them: words and
-sentences are edited as plain text.
+"""Read packaged text files of named sections, beside the module that reads them.
 
-A line `[name]` opens a section, lines from `# ` on are comments; blank lines around a
-section do not count.
+Words and sentences are edited as plain text there. A line `[name]` opens a section,
+lines from `# ` on are comments; blank lines around a section do not count.
 """
 
 import os
@@ -11,8 +10,14 @@ from functools import cache
 
 @cache
 def read_sections(module_file: str, name: str) -> dict[str, str]:
-    """The text of each section of the file `name` in the folder of `module_file`, by
-    the name of the section; not to be changed.
+    """Return the text of each section of a file, by the name of the section.
+
+    Args:
+        module_file: The file of the module, whose folder holds the file of sections.
+        name: The name of the file of sections.
+
+    Returns:
+        The texts, which are not to be changed.
     """
     sections: dict[str, list[str]] = {}
     lines: list[str] = []

@@ -53,8 +53,9 @@ class Embedder(Protocol):
 
     @property
     def id(self) -> str:
-        """What vectors are stored under; another id means that vectors cannot be
-        compared.
+        """What vectors are stored under.
+
+        Vectors of another id cannot be compared with these.
         """
 
     @property
@@ -66,16 +67,18 @@ class Embedder(Protocol):
         """`semantic` for a trained model, `lexical` for hashed characters."""
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of `texts`: float32, (len(texts), dimensions), each row of length
-        one.
+        """Return the vectors of `texts`.
+
+        Returns:
+            float32, (len(texts), dimensions), each row of length one.
         """
 
 
 class HashedNgramEmbedder:
-    """Signed hashing of character 3- to 5-grams of each word: works offline, knows
-    spelling and no meaning.
+    """Signed hashing of character 3- to 5-grams of each word.
 
-    A text without letters or digits gets the zero vector.
+    It works offline, and knows spelling and no meaning. A text without letters or
+    digits gets the zero vector.
 
     >>> first, second, other = HashedNgramEmbedder().embed(
     ...     ["cached", "caching", "zebra"]
@@ -93,8 +96,10 @@ class HashedNgramEmbedder:
         self.id = f"lexical-ngram-v1-{dimensions}"
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one (or
-        zero).
+        """Return the vectors of `texts`.
+
+        Returns:
+            float32, (len(texts), dimensions), rows of length one (or zero).
         """
         matrix = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for row, text in zip(matrix, _checked_texts(texts), strict=True):
@@ -105,8 +110,9 @@ class HashedNgramEmbedder:
 
 
 class _Model:
-    """What embedders of a trained model share: texts that are checked, and dimensions
-    that the first vector tells.
+    """What embedders of a trained model share.
+
+    Their texts are checked, and the first vector tells their dimensions.
     """
 
     kind: EmbedderKind = "semantic"
@@ -138,11 +144,13 @@ class _Model:
 
 
 class OnnxEmbedder(_Model):
-    """MiniLM in ONNX, mean-pooled over its unmasked tokens, cut at 256 tokens; files
-    with another SHA-256 are refused.
+    """MiniLM in ONNX, mean-pooled over its unmasked tokens, cut at 256 tokens.
 
-    `threads`: how many compute; more of them take more processor time for the same
-    sentences. Raises ModelUnavailable at first use.
+    Files with another SHA-256 are refused. `threads` says how many compute; more of
+    them take more processor time for the same sentences.
+
+    Raises:
+        ModelUnavailable: The model cannot be had; at first use.
     """
 
     id = f"onnx-{BUNDLED_MODEL_SHA256[:16]}"
@@ -223,15 +231,18 @@ class OnnxEmbedder(_Model):
 
 
 class HttpEmbedder(_Model):
-    """An OpenAI-compatible `/v1/embeddings` endpoint, on this machine unless
-    `allow_remote`.
+    """An OpenAI-compatible `/v1/embeddings` endpoint.
 
-    `url` may stop at the host, at `/v1` or at `/v1/embeddings`. Redirects are not
-    followed, proxies of the environment are not used, and a reply past
-    `response_limit_bytes` or slower than `timeout_seconds` is given up. `api_key_env`:
-    the environment variable that holds its key, read at each call. Raises ConfigError
-    for a refused address and ModelUnavailable for a key that is not set or unusable, or
-    a reply that is not one vector a text.
+    It is on this machine unless `allow_remote`. `url` may stop at the host, at `/v1` or
+    at `/v1/embeddings`. Redirects are not followed, proxies of the environment are not
+    used, and a reply past `response_limit_bytes` or slower than `timeout_seconds` is
+    given up. `api_key_env` is the environment variable that holds its key, read at each
+    call.
+
+    Raises:
+        ConfigError: The address is refused.
+        ModelUnavailable: The key is not set or unusable, or the reply is not one vector
+            a text.
     """
 
     def __init__(
@@ -365,17 +376,27 @@ def choose_embedder(
     allow_remote: bool = False,
     threads: int = 1,
 ) -> tuple[Embedder, str]:
-    """The first that is configured or installed, and why: endpoint, bundled model,
-    n-grams.
+    """Return the first embedder that is configured or installed, and why.
 
-    `threads`: how many a model in this process may take. Nothing is loaded or called
-    yet. Raises ConfigError where half of a pair of settings is missing.
+    The order is: endpoint, bundled model, n-grams. Nothing is loaded or called yet.
+
+    Args:
+        url: The address of the endpoint.
+        model: The model of the endpoint.
+        api_key_env: The environment variable that holds the key of the endpoint.
+        allow_remote: Whether the endpoint may be on another machine.
+        threads: How many threads a model in this process may take.
+
+    Raises:
+        ConfigError: Half of a pair of settings is missing.
 
     >>> embedder, reason = choose_embedder(
     ...     url="http://127.0.0.1:8080", model="nomic-embed"
     ... )
-    >>> embedder.id, reason
-    ('http:nomic-embed@http://127.0.0.1:8080/v1/embeddings', 'configured endpoint http://127.0.0.1:8080/v1/embeddings')
+    >>> embedder.id
+    'http:nomic-embed@http://127.0.0.1:8080/v1/embeddings'
+    >>> reason
+    'configured endpoint http://127.0.0.1:8080/v1/embeddings'
     """
     if url or model:
         if not (url and model):

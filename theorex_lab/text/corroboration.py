@@ -1,5 +1,6 @@
-"""When a name that a stranger said may be believed: an agent said it too, and did not
-say it to refuse it.
+"""Say when a name that a stranger said may be believed.
+
+It may where an agent said it too, and did not say it to refuse it.
 
 A mention is refused where a word of negation stands in front of it in its sentence, or
 in the same clause. The rule is coarse on purpose: a refusal that is missed would lift a
@@ -72,8 +73,9 @@ def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
 
 
 def is_worded(label: str) -> bool:
-    """Whether a label looks like words: 128 characters and two underscores or slashes
-    at most, no shell's signs.
+    """Return whether a label looks like words.
+
+    It has 128 characters and two underscores or slashes at most, and no shell's signs.
 
     >>> (
     ...     is_worded("cache stampede"),
@@ -95,8 +97,10 @@ def is_worded(label: str) -> bool:
 
 
 def _from_negation(sentence: str) -> str:
-    """The part of a sentence from the clause of its first negation on; '' where it has
-    none.
+    """Return the part of a sentence from the clause of its first negation on.
+
+    Returns:
+        The part; '' where the sentence has no negation.
     """
     found = _NEGATION.search(sentence)
     return (

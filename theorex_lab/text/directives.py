@@ -1,5 +1,6 @@
-"""Find what a person tells an agent to do: rules that stand, corrections and things to
-remember.
+"""Find what a person tells an agent to do.
+
+That are rules that stand, corrections and things to remember.
 """
 
 import re

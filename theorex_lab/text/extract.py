@@ -1,36 +1,31 @@
-"""Concepts of a text: noun phrases, names and identifiers, without a model; and how
-glad or angry it sounds.
+"""Find the concepts of a text: noun phrases, names and identifiers, without a model.
+
+`sentiment` also says how glad or angry a text sounds.
 
 How a text becomes concepts:
 
 1. It is cut into tokens. A file path, a dotted or snake_case name, an e-mail address
-   and a URL (only its host
-   is kept) are one token and one concept each. Of fenced code only such names are kept;
-   hashes, versions and quantities yield nothing.
+   and a URL (only its host is kept) are one token and one concept each. Of fenced code
+   only such names are kept; hashes, versions and quantities yield nothing.
 2. Noun phrases lie between stop words, verbs and punctuation. A word that is noun or
-   verb ("cache", "test") is
-   decided by its neighbours: a noun after a determiner, adjective, preposition or verb;
-   a verb after "to", a pronoun or a modal, before a determiner, between two nouns with
-   -s, and at the head of a commit subject.
+   verb ("cache", "test") is decided by its neighbours: a noun after a determiner,
+   adjective, preposition or verb; a verb after "to", a pronoun or a modal, before a
+   determiner, between two nouns with -s, and at the head of a commit subject.
 3. "New", "several" and the like are stripped; "stale" and the like stay before a noun.
-   Phrases are cut at the 54
-   stop nouns and into pieces of at most three words, counted from the head, which is
-   the last word.
+   Phrases are cut at the 54 stop nouns and into pieces of at most three words, counted
+   from the head, which is the last word.
 4. A single word is kept where it looks technical (acronym, CamelCase, digits), is a
-   name, or is a noun whose
-   singular has at least four letters. The last rule costs precision and is meant: links
-   between texts and the graduation of concepts depend on the recall of words such as
-   "cache" or "deployment".
+   name, or is a noun whose singular has at least four letters. The last rule costs
+   precision and is meant: links between texts and the graduation of concepts depend on
+   the recall of words such as "cache" or "deployment".
 5. The canonical form is NFKC, lower case, with the last word in the singular; names
-   keep a final s.
-   Abbreviations and what they stand for share one form (`lexicon_tables.ALIASES`) and
-   stand alone: "ML model" is machine learning and model.
+   keep a final s. Abbreviations and what they stand for share one form
+   (`lexicon_tables.ALIASES`) and stand alone: "ML model" is machine learning and model.
 6. Other scripts: with spaces, each word of three letters or more outside a short stop
-   list is a concept (Hangul from
-   two). Without spaces, runs are cut where the script changes and at particles; up to
-   six letters stay whole (four times as many for Thai and its neighbours), longer ones
-   become overlapping pairs (of four letters in Thai, and for long Katakana). Hiragana
-   between other scripts is grammar and dropped.
+   list is a concept (Hangul from two). Without spaces, runs are cut where the script
+   changes and at particles; up to six letters stay whole (four times as many for Thai
+   and its neighbours), longer ones become overlapping pairs (of four letters in Thai,
+   and for long Katakana). Hiragana between other scripts is grammar and dropped.
 """
 
 import re

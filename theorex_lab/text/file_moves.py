@@ -1,5 +1,6 @@
-"""Read from a shell command which files it moves, removes or brings back, and which
-folders it makes.
+"""Read from a shell command which files it moves, removes or brings back.
+
+The folders that it makes are read too.
 
 The command is all that is read, as an event keeps it: cut, and without paths that lead
 out of the project. What the command alone does not say (variables, substitutions,

@@ -1,5 +1,6 @@
-"""The words that concept extraction knows: English function words, verbs, adjectives,
-plurals and aliases.
+"""Hold the words that concept extraction knows.
+
+Those are English function words, verbs, adjectives, plurals and aliases.
 
 A word that stands in no list and has no telling ending counts as a noun, so the lists
 of `lexicon.txt` name what is *not* a noun, and what may be either. Verbs are listed by
@@ -103,8 +104,9 @@ def _add_verbs(
 
 @cache
 def word_kinds() -> dict[str, int]:
-    """Every listed word and inflected verb with its kind; built at the first call,
-    about 6,000 words.
+    """Return every listed word and inflected verb with its kind.
+
+    About 6,000 words; the table is built at the first call.
     """
     kinds = dict.fromkeys(_words("short nouns") + _words("nouns"), NOUN)
     _add_verbs(kinds, _words("verbs"), VERB, VERB)
@@ -136,8 +138,10 @@ def word_kinds() -> dict[str, int]:
 
 @cache
 def alias_starts() -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """For the first word of each alias: the words of the alias, and the canonical form
-    of the concept.
+    """Return the aliases by the first word of each.
+
+    Returns:
+        By first word, the words of the alias and the canonical form of the concept.
     """
     starts: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for short, phrase in ALIASES.items():
@@ -149,8 +153,9 @@ def alias_starts() -> dict[str, list[tuple[tuple[str, ...], str]]]:
 
 @cache
 def to_takers() -> frozenset[str]:
-    """The verbs, in all their forms, after whose object "to" leads to a place and not
-    to a verb.
+    """Return the verbs after whose object "to" leads to a place and not to a verb.
+
+    They are there in all their forms.
     """
     forms: set[str] = set()
     for base in _words("to takers"):
@@ -174,12 +179,15 @@ _PREFIXED = re.compile(r"(?:re|un|pre|mis|over|de|auto)(.{4,})")
 
 
 def kind_by_form(word: str) -> int:
-    """The kind of a lower-case word that is in no list, by its ending or by the verb
-    after its prefix.
+    """Return the kind of a lower-case word that is in no list.
 
-    >>> kind_by_form("frobnicated") == PARTICIPLE and kind_by_form(
-    ...     "reindex"
-    ... ) == WEAK and kind_by_form("zebra") == NOUN
+    Its ending tells it, or the verb after its prefix.
+
+    >>> kind_by_form("frobnicated") == PARTICIPLE
+    True
+    >>> kind_by_form("reindex") == WEAK
+    True
+    >>> kind_by_form("zebra") == NOUN
     True
     """
     if word.endswith(tuple(_SUFFIX_KINDS)) and (
@@ -195,8 +203,9 @@ def kind_by_form(word: str) -> int:
 
 
 def singular(word: str) -> str:
-    """The singular of a lower-case English noun; a word that is no plural comes back as
-    it is.
+    """Return the singular of a lower-case English noun.
+
+    A word that is no plural comes back as it is.
 
     >>> [
     ...     singular(word)
@@ -253,7 +262,10 @@ _SCRIPT_RUN = r"""
 
 @cache
 def _script_run() -> re.Pattern[str]:
-    """One run of letters of one script; compiled when a text first needs it."""
+    """Return the pattern of one run of letters of one script.
+
+    It is compiled when a text first needs it.
+    """
     written = _SCRIPT_RUN.replace("<<word>>", WORD_CHARACTER)
     return re.compile(
         written.replace("<<unspaced>>", r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"),
@@ -262,8 +274,10 @@ def _script_run() -> re.Pattern[str]:
 
 
 def cut_other_script(piece: str) -> list[tuple[str, bool]]:
-    """The concepts of a piece with letters outside the Latin script, and whether a part
-    is Latin after all.
+    """Return the concepts of a piece with letters outside the Latin script.
+
+    Returns:
+        Each concept, and whether the part is Latin after all.
 
     >>> cut_other_script("デプロイ後にキャッシュ")
     [('デプロイ', False), ('キャッシュ', False)]
@@ -293,15 +307,17 @@ def _grams_of(run: str, script: str, alone: bool) -> list[str]:
 
 
 def without_marks(word: str) -> str:
-    """The word without Arabic vowel points and lengthening strokes, which writers set
-    or leave out at will.
+    """Return the word without Arabic vowel points and lengthening strokes.
+
+    Writers set them or leave them out at will.
     """
     return _VOWEL_POINTS.sub("", word)
 
 
 def _whole_or_grams(run: str, script: str, alone: bool) -> list[str]:
-    """The run as one concept while it is short, else its overlapping grams; one letter
-    counts only when alone.
+    """Return the run as one concept while it is short, else its overlapping grams.
+
+    One letter counts only when alone.
     """
     whole_letters, gram_letters = _WHOLE_AND_GRAM_LETTERS[script]
     if len(run) <= whole_letters:

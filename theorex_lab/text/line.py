@@ -1,6 +1,6 @@
-"""Texts on one line: without line breaks, control characters and what nobody sees, and
-short; and in fences that none can close.
+"""Bring texts on one line, and into fences that none can close.
 
+The line is short, and has no line breaks, control characters and what nobody sees.
 Stored text that comes back stays data. Standard library only.
 """
 
@@ -26,14 +26,15 @@ _MARKUP = r"([\\`*_\[\]<>#|~!])"  # compiled where it is used: the hook does wit
 
 
 def folded(text: str) -> str:
-    """The whole text on one line: a space for each run of white space and control
-    characters, none at its ends.
+    """Return the whole text on one line.
+
+    A space stands for each run of white space and control characters, none at its ends.
     """
     return _SPACE.sub(" ", visible(text)).strip()
 
 
 def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
-    """At most `limit` characters of a text on one line, … at its cut.
+    """Return at most `limit` characters of a text on one line, … at its cut.
 
     >>> one_line("four" + chr(7) + " letters" + chr(0x202E), 8)
     'four le…'
@@ -43,7 +44,9 @@ def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
 
 
 def count_tokens(text: str) -> int:
-    """Tokens of a text, estimated as a quarter of its bytes in UTF-8, rounded up.
+    """Return the tokens of a text, estimated as a quarter of its bytes in UTF-8.
+
+    The quarter is rounded up.
 
     >>> count_tokens("four letters")
     3
@@ -52,11 +55,12 @@ def count_tokens(text: str) -> int:
 
 
 def escape(text: str) -> str:
-    """One line of plain text: white space and control characters folded, Markdown and
-    HTML signs escaped.
+    r"""Return one line of plain text.
 
-    >>> escape("<b>bold</b>\\n# no heading")
-    '\\\\<b\\\\>bold\\\\</b\\\\> \\\\# no heading'
+    White space and control characters are folded, Markdown and HTML signs escaped.
+
+    >>> escape("<b>bold</b>\n# no heading")
+    '\\<b\\>bold\\</b\\> \\# no heading'
     """
     return re.sub(_MARKUP, r"\\\1", folded(text))
 

@@ -49,12 +49,12 @@ _FAR_QUOTED = r"""(?<!c )(["'])(?:(?:file:)?/|~/|[A-Za-z]:[\\/]|\.\./)[^"'\n]*\1
 
 
 def project_path(path: object, folder: object = "") -> str:
-    """Return the path relative to `folder`, as an event keeps it.
+    r"""Return the path relative to `folder`, as an event keeps it.
 
     A path outside of the project is ''.
 
-    The path is kept character by character, after ./ where it would read like a path of a
-    home or a drive. One that is no text in UTF-8 is kept as a JSON string, in quotes,
+    The path is kept character by character, after ./ where it would read like a path of
+    a home or a drive. One that is no text in UTF-8 is kept as a JSON string, in quotes,
     with each byte that is none as the surrogate that Python has for it; `named_path`
     gives it back.
 
@@ -69,7 +69,7 @@ def project_path(path: object, folder: object = "") -> str:
     ... )
     ('./~/a.md', '')
     >>> project_path("caf" + chr(0xDCE9) + ".txt")
-    '"caf\\\\udce9.txt"'
+    '"caf\\udce9.txt"'
     """
     if not isinstance(path, str) or not path or len(path) > _LONGEST or "\0" in path:
         return ""
@@ -134,12 +134,12 @@ def _is_quoted(path: str) -> bool:
 
 
 def named_path(path: str) -> str:
-    """Return the path as its file system has it, by what an event keeps.
+    r"""Return the path as its file system has it, by what an event keeps.
 
     `os.fsencode` gives its bytes.
 
     >>> (
-    ...     named_path('"caf\\\\udce9.txt"') == "caf" + chr(0xDCE9) + ".txt",
+    ...     named_path('"caf\\udce9.txt"') == "caf" + chr(0xDCE9) + ".txt",
     ...     named_path('"a".txt'),
     ... )
     (True, '"a".txt')
@@ -166,7 +166,7 @@ def is_project_path(path: object) -> bool:
 
 
 def shown_path(path: object, folder: object = "") -> str:
-    """Return a path of an event, or another of the project in `folder`, as one token.
+    r"""Return a path of an event, or another of the project in `folder`, as one token.
 
     The token is on one line; '' stands for a path outside of the project.
 
@@ -185,7 +185,7 @@ def shown_path(path: object, folder: object = "") -> str:
     ...     shown_path("my notes/plan b.md"),
     ...     shown_path("a" + chr(10) + chr(0x202E) + "b"),
     ... )
-    "my notes/plan b.md" "a\\n\\u202eb"
+    "my notes/plan b.md" "a\n\u202eb"
     """
     if not isinstance(path, str):
         return ""
@@ -194,12 +194,12 @@ def shown_path(path: object, folder: object = "") -> str:
 
 
 def quoted_path(path: str) -> str:
-    """Return a path of an event, or an end of one, as one token on one line.
+    r"""Return a path of an event, or an end of one, as one token on one line.
 
     The token has at most 120 characters; see `shown_path`.
 
     >>> quoted_path("it's.md"), quoted_path("a" * 50 + "/" + "b" * 100)[36:44]
-    ('"it\\'s.md"', 'aaaa…bbb')
+    ('"it\'s.md"', 'aaaa…bbb')
     """
     path = named_path(path)
     is_plain = (
@@ -290,7 +290,7 @@ def read_shown_path(shown: str) -> str | None:
 
 
 def without_far_paths(text: str) -> str:
-    """Return the text without the paths that lead out of the project, or may.
+    r"""Return the text without the paths that lead out of the project, or may.
 
     Those are absolute paths, paths of a home and paths that lead upward.
 
@@ -298,7 +298,7 @@ def without_far_paths(text: str) -> str:
     ...     "cat src/a.py /etc/passwd ~/.ssh/key ../b.py and/or app/(shop)/[slug]/page.tsx"
     ... )
     'cat src/a.py    and/or app/(shop)/[slug]/page.tsx'
-    >>> without_far_paths("cp '/home/me/my plan.md' /home/me/my\\\\ plan.md notes")
+    >>> without_far_paths("cp '/home/me/my plan.md' /home/me/my\\ plan.md notes")
     "cp ''  notes"
     """
     # Each of them has one of these signs; most commands have none, and need no pattern.

@@ -45,7 +45,7 @@ class Span(NamedTuple):
 def sentences_of(
     text: str, by: Speaker = "agent", *, doubtful: bool = False, short: bool = False
 ) -> list[Span]:
-    """Return the whole, readable sentences and list items of a text, in their order.
+    r"""Return the whole, readable sentences and list items of a text, in their order.
 
     Each has 15 to 400 characters. Takes time linear in the text.
 
@@ -66,7 +66,7 @@ def sentences_of(
     >>> [
     ...     span.text
     ...     for span in sentences_of(
-    ...         "> Always run curl.\\nUse tabs, not spaces. Thanks!", by="user"
+    ...         "> Always run curl.\nUse tabs, not spaces. Thanks!", by="user"
     ...     )
     ... ]
     ['Use tabs, not spaces.']

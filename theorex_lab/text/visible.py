@@ -1,5 +1,6 @@
-"""Characters that nobody sees are dropped: what a model reads of a text is what a
-person reads of it.
+"""Drop characters that nobody sees.
+
+What a model reads of a text is what a person reads of it.
 
 Dropped are Unicode tags, overrides, embeddings, isolates and marks of direction,
 zero-width spaces and joiners, soft hyphens, byte order marks, fillers and variation
@@ -11,8 +12,7 @@ selectors. Kept is what a script or an emoji needs:
   an emoji form;
 - a variation selector of Mongolian after its letter;
 - the tags of the three flags that are emoji of their own: England's, Scotland's and
-  Wales'. Of other tags a message
-  could be made.
+  Wales'. Of other tags a message could be made.
 """
 
 # `theorex-hook` imports this module: it is read and compiled as little as possible,
@@ -55,8 +55,9 @@ _pattern: Pattern[str] | None = None
 
 
 def visible(text: str) -> str:
-    """The text without its characters that nobody sees; the same object where it has
-    none. Linear in its length.
+    """Return the text without its characters that nobody sees.
+
+    It is the same object where it has none. Linear in its length.
 
     >>> visible("ca" + chr(0x200B) + "che"), visible("caf" + chr(0xE9))
     ('cache', 'café')

@@ -22,8 +22,9 @@ _LARGEST_DECODED_CHARACTERS = 1 << 20
 
 
 def mask_blocks(text: str) -> str:
-    """Mask private keys: with both ends, without one of them, also where the line
-    breaks are escaped.
+    """Mask private keys: with both ends, or without one of them.
+
+    They are masked also where the line breaks are escaped.
     """
     if "Private-Lines" in text:
         text = named_pattern("putty").sub(MASK, text)
