@@ -25,14 +25,14 @@ class Clock(Protocol):
     """Anything that tells the time in microseconds since 1970-01-01 UTC."""
 
     def now(self) -> int:
-        """The present, in microseconds UTC."""
+        """Return the present, in microseconds UTC."""
 
 
 class SystemClock:
     """The machine's clock."""
 
     def now(self) -> int:
-        """The present, in microseconds UTC."""
+        """Return the present, in microseconds UTC."""
         return time.time_ns() // 1000
 
 
@@ -50,11 +50,11 @@ class FixedClock:
 
     @classmethod
     def at(cls, when: str | datetime) -> FixedClock:
-        """A clock standing at an ISO 8601 time or an aware datetime."""
+        """Return a clock standing at an ISO 8601 time or an aware datetime."""
         return cls(to_microseconds(when))
 
     def now(self) -> int:
-        """The time at which the clock stands, in microseconds UTC."""
+        """Return the time at which the clock stands, in microseconds UTC."""
         return self.microseconds
 
     def advance(self, *, days: float = 0.0, seconds: float = 0.0) -> None:
@@ -97,12 +97,12 @@ def to_microseconds(when: str | datetime) -> int:
 
 
 def to_datetime(microseconds: int) -> datetime:
-    """The aware UTC datetime of a stored time."""
+    """Return the aware UTC datetime of a stored time."""
     return _EPOCH + timedelta(microseconds=int(microseconds))
 
 
 def to_iso(microseconds: int) -> str:
-    """ISO 8601 with microseconds and a Z.
+    """Return a stored time in ISO 8601, with microseconds and a Z.
 
     >>> to_iso(0)
     '1970-01-01T00:00:00.000000Z'

@@ -38,14 +38,18 @@ def make_folder(folder: str) -> None:
 
 
 def open_private(path: str, flags: int) -> int:
-    """What `open` takes as its opener: a file that it makes only its owner may read."""
+    """Open a file, as `open` takes an opener, so that only its owner may read it.
+
+    That holds for a file that it makes.
+    """
     return os.open(path, flags, FILE_MODE)
 
 
 def make_file(path: str) -> None:
     """Make an empty file that only its owner may read.
 
-    Raises OSError, also where it is there.
+    Raises:
+        OSError: The system refuses it, or the file is there.
     """
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
 
@@ -69,7 +73,7 @@ def told(what: str, advice: str = "remove it by hand, and repeat") -> Iterator[N
 
 
 def writing(place: object, advice: str) -> AbstractContextManager[None]:
-    """As `told`, of a place that cannot be written."""
+    """Turn refusals into errors as `told`, for a path that cannot be written."""
     return told(f"{place} cannot be written", advice)
 
 

@@ -11,12 +11,19 @@ import re
 from theorex_lab.core.errors import InvalidInput
 
 _AGENT = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
-UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"  # of any version, in lower case
+# Of any version, in lower case.
+UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _SESSION = re.compile(r"[A-Za-z0-9._:-]{0,128}")
-CONCEPT_BITS = (
-    53  # the integers that a JSON reader holding numbers as doubles keeps exact
-)
-SCANNER = "theorex"  # the agent in whose name the night's decisions are noted
+# The integers that a JSON reader holding numbers as doubles keeps exact.
+CONCEPT_BITS = 53
+# The agent in whose name the decisions of maintenance are noted.
+SCANNER = "theorex"
+# Of a UUID: bits of the time, and the random bits after the version and the variant.
+_TIME_BITS = 48
+_RANDOM_A_BITS = 12
+_RANDOM_B_BITS = 62
+_VERSION_7 = 0x7
+_VARIANT = 0b10
 
 
 def new_event_id(at_microseconds: int) -> str:
@@ -30,17 +37,34 @@ def new_event_id(at_microseconds: int) -> str:
         at_microseconds: The time of the event, in microseconds since 1970. A time
             before 1970 counts as 1970 here.
     """
-    milliseconds = min(max(at_microseconds, 0) // 1000, (1 << 48) - 1)
+    milliseconds = max(at_microseconds, 0) // 1000
+    milliseconds = min(milliseconds, _mask(_TIME_BITS))
     drawn = int.from_bytes(os.urandom(10), "big")
-    value = (
-        (milliseconds << 80)
-        | (7 << 76)
-        | ((drawn >> 62 & 0xFFF) << 64)
-        | (0b10 << 62)
-        | (drawn & ((1 << 62) - 1))
+    random_a = drawn >> _RANDOM_B_BITS & _mask(_RANDOM_A_BITS)
+    random_b = drawn & _mask(_RANDOM_B_BITS)
+    value = milliseconds
+    value = value << 4 | _VERSION_7
+    value = value << _RANDOM_A_BITS | random_a
+    value = value << 2 | _VARIANT
+    value = value << _RANDOM_B_BITS | random_b
+    return _with_dashes(f"{value:032x}")
+
+
+def _mask(n_bits: int) -> int:
+    """Return the largest number of so many bits."""
+    return (1 << n_bits) - 1
+
+
+def _with_dashes(digits: str) -> str:
+    """Return 32 hexadecimal digits as a UUID is written."""
+    groups = (
+        digits[:8],
+        digits[8:12],
+        digits[12:16],
+        digits[16:20],
+        digits[20:32],
     )
-    digits = f"{value:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    return "-".join(groups)
 
 
 def drawn_digits() -> str:
@@ -48,8 +72,9 @@ def drawn_digits() -> str:
 
     Two projects of one name are told apart by them.
     """
-    while not any(drawn := os.urandom(4)):
-        pass
+    drawn = os.urandom(4)
+    while not any(drawn):
+        drawn = os.urandom(4)
     return drawn.hex()
 
 
@@ -61,10 +86,12 @@ def derived_event_id(*parts: object) -> str:
     """
     import hashlib
 
-    digits = hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()
-    return (
-        f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
-    )
+    text = "\x1f".join(map(str, parts))
+    digits = hashlib.sha256(text.encode()).hexdigest()
+    # The version is 8; the variant of RFC 9562 is one of 8, 9, a and b.
+    with_version = f"{digits[:12]}8{digits[13:16]}"
+    with_variant = f"a{digits[17:32]}"
+    return _with_dashes(with_version + with_variant)
 
 
 def concept_id(canonical_form: str) -> int:
@@ -77,8 +104,10 @@ def concept_id(canonical_form: str) -> int:
     """
     import hashlib
 
-    digest = hashlib.sha256(canonical_form.encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> (64 - CONCEPT_BITS)
+    content = canonical_form.encode()
+    digest = hashlib.sha256(content).digest()
+    first_bits = int.from_bytes(digest[:8], "big")
+    return first_bits >> (64 - CONCEPT_BITS)
 
 
 def check_name(name: str, pattern: re.Pattern[str], what: str, allowed: str) -> str:
@@ -117,9 +146,8 @@ def check_session(session: str) -> str:
     Raises:
         InvalidInput: It is outside the rule.
     """
-    return check_name(
-        session, _SESSION, "session id", "up to 128 of A-Z a-z 0-9 . _ : -"
-    )
+    allowed = "up to 128 of A-Z a-z 0-9 . _ : -"
+    return check_name(session, _SESSION, "session id", allowed)
 
 
 def session_of(given: object) -> str:
@@ -138,9 +166,6 @@ def session_of(given: object) -> str:
         import hashlib
         import json
 
-        return (
-            "hash-"
-            + hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()[
-                :32
-            ]
-        )
+        content = json.dumps(given, sort_keys=True).encode()
+        digits = hashlib.sha256(content).hexdigest()
+        return f"hash-{digits[:32]}"

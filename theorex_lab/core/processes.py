@@ -103,7 +103,7 @@ def find_program(name: str) -> str | None:
 
 
 def plain_variables() -> dict[str, str]:
-    """The variables that a program needs to run, and none that steer it."""
+    """Return the variables that a program needs to run, and none that steer it."""
     variables = {
         name: os.environ[name] for name in _PLAIN_VARIABLES if name in os.environ
     }
@@ -112,12 +112,12 @@ def plain_variables() -> dict[str, str]:
 
 
 def root_folder() -> str:
-    """The root of the file system: a folder that nobody's project is."""
+    """Return the root of the file system: a folder that nobody's project is."""
     return os.path.abspath(os.sep)
 
 
 def python_program() -> str:
-    """The absolute path of the interpreter that runs this process."""
+    """Return the absolute path of the interpreter that runs this process."""
     program = sys.executable
     _check_absolute(program)
     return program
@@ -191,7 +191,7 @@ def script_beside_python(name: str) -> str | None:
 
 
 def theorex_command() -> list[str]:
-    """What runs `theorex` of this environment, from whatever folder."""
+    """Return what runs `theorex` of this environment, from whatever folder."""
     script = script_beside_python("theorex")
     return [script] if script else [python_program(), "-P", "-m", _PACKAGE]
 

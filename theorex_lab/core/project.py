@@ -28,9 +28,8 @@ _NAME_CHARACTERS = 40
 _LARGEST_POINTER_BYTES = 8_192
 _LARGEST_CONFIG_BYTES = 1 << 18
 _GIT = ".git"
-_NO_WAIT = getattr(
-    os, "O_NONBLOCK", 0
-)  # a pipe that lies in a file's place is opened without waiting
+# A pipe that lies in a file's place is opened without waiting.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 class Repository(tuple[str, str]):
@@ -61,20 +60,20 @@ class Repository(tuple[str, str]):
 
 
 def is_windows_folder(folder: str) -> bool:
-    r"""Whether a text is an absolute folder of Windows: with a drive, or on a server.
+    r"""Return whether a text is an absolute folder of Windows.
 
-    >>> (
-    ...     is_windows_folder("C:\\Users\\me"),
-    ...     is_windows_folder(r"\\server\share"),
-    ...     is_windows_folder("/srv"),
-    ... )
-    (True, True, False)
+    It is one with a drive, or one on a server.
+
+    >>> is_windows_folder("C:\\Users\\me"), is_windows_folder(r"\\server\share")
+    (True, True)
+    >>> is_windows_folder("/srv")
+    False
     """
     return re.match(_WINDOWS_FOLDER, folder) is not None
 
 
 def is_folder_name(folder: object) -> bool:
-    """Whether it is the absolute path of a folder, of this system or of Windows."""
+    """Return whether it is the absolute path of a folder, here or on Windows."""
     if not isinstance(folder, str) or "\0" in folder:
         return False
     return os.path.isabs(folder) or is_windows_folder(folder)
@@ -89,22 +88,28 @@ def checkout_root(folder: str) -> str:
     """
     if not os.path.isabs(folder) and is_windows_folder(folder):
         return _windows_path(folder)
-    folder = place = os.path.realpath(folder)
+    start_folder = os.path.realpath(folder)
+    folder = start_folder
     nearest = ""
     while True:
-        marked = _marks_root(os.path.join(place, _GIT))
-        if marked:
-            return place
-        if marked is not None and not nearest:
-            nearest = place
-        above = os.path.dirname(place)
-        if above == place:
-            return nearest or folder
-        place = above
+        entry = os.path.join(folder, _GIT)
+        is_root = _marks_root(entry)
+        if is_root:
+            return folder
+        if is_root is not None and not nearest:
+            nearest = folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return nearest or start_folder
+        folder = above
 
 
 def repository_of(checkout: str) -> Repository:
-    """What a checkout, by its root as `checkout_root` gives it, is of."""
+    """Return what a checkout is of.
+
+    Args:
+        checkout: The root of the checkout, as `checkout_root` gives it.
+    """
     entry = os.path.join(checkout, _GIT)
     try:
         mode = os.lstat(entry).st_mode
@@ -150,12 +155,14 @@ def project_at(checkout: str) -> str:
 
 
 def project_by_path(root: str) -> str:
-    """The project of a project's folder by its path alone."""
-    return f"{name_of(root)}-{_sha256(os.fsencode(root))[:8]}"
+    """Return the project of a project's folder by its path alone."""
+    name = name_of(root)
+    digits = _sha256(os.fsencode(root))
+    return f"{name}-{digits[:8]}"
 
 
 def name_of(root: str) -> str:
-    r"""What people call the project in a folder.
+    r"""Return what people call the project in a folder.
 
     >>> name_of("/srv/shop.git"), name_of("D:\\shop"), name_of("/")
     ('shop', 'shop', 'root')
@@ -163,8 +170,10 @@ def name_of(root: str) -> str:
     path = root
     if not os.path.isabs(root):  # of Windows
         path = root.replace("\\", "/")
-    last = os.path.basename(path.rstrip("/")).removesuffix(_GIT)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", last)[:_NAME_CHARACTERS]
+    path = path.rstrip("/")
+    last = os.path.basename(path).removesuffix(_GIT)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", last)
+    name = name[:_NAME_CHARACTERS]
     return name.strip("-") or "root"
 
 
@@ -174,12 +183,9 @@ def check_project(project: str) -> str:
     Raises:
         InvalidInput: It is outside the rule.
     """
-    return check_name(
-        project,
-        re.compile(_NAME),
-        "project",
-        "up to 64 of A-Z a-z 0-9 . _ -, or a folder",
-    )
+    pattern = re.compile(_NAME)
+    allowed = "up to 64 of A-Z a-z 0-9 . _ -, or a folder"
+    return check_name(project, pattern, "project", allowed)
 
 
 def _windows_path(folder: str) -> str:
@@ -199,9 +205,8 @@ def _sha256(content: bytes) -> str:
     Importing `hashlib` would cost every hook 5 ms.
     """
     try:
-        sha256 = __import__(
-            "_sha2" if sys.version_info >= (3, 12) else "_sha256"
-        ).sha256
+        module_name = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+        sha256 = __import__(module_name).sha256
     except ImportError:  # another Python than CPython
         from hashlib import sha256
     digits: str = sha256(content).hexdigest()
@@ -247,14 +252,17 @@ def _proved(checkout: str, entry: str) -> Repository:
 
 
 def _leads_to(entry: str) -> str:
-    """The folder that a `.git` leads to, without links; '' where it leads to none."""
+    """Return the folder that a `.git` leads to, without links; '' for none."""
     if os.path.isdir(entry):
         return os.path.realpath(entry)
     pointer = _line_of(entry)
     if not pointer.startswith("gitdir:"):
         return ""
     path = pointer.removeprefix("gitdir:").strip()
-    return os.path.realpath(os.path.join(os.path.dirname(entry), path)) if path else ""
+    if not path:
+        return ""
+    folder = os.path.dirname(entry)
+    return os.path.realpath(os.path.join(folder, path))
 
 
 def _shared_by_worktree(target: str) -> str:
@@ -268,17 +276,19 @@ def _shared_by_worktree(target: str) -> str:
     """
     above = os.path.dirname(target)
     shared = os.path.dirname(above)
-    return (
-        shared if os.path.basename(above) == "worktrees" and _has_head(shared) else ""
-    )
+    is_worktree = os.path.basename(above) == "worktrees"
+    if is_worktree and _has_head(shared):
+        return shared
+    return ""
 
 
 def _names_back(target: str, entry: str) -> bool:
-    """Whether a worktree's folder in its repository names this very `.git`."""
+    """Return whether a worktree's folder in its repository names this very `.git`."""
     path = _line_of(os.path.join(target, "gitdir"))
     if not path:
         return False
-    folder, name = os.path.split(os.path.join(target, path))
+    entry_path = os.path.join(target, path)
+    folder, name = os.path.split(entry_path)
     # The last part is not followed: a link to another checkout's `.git` is not that
     # `.git`.
     return os.path.join(os.path.realpath(folder), name) == entry
@@ -289,12 +299,13 @@ def _lies_inside(target: str, checkout: str) -> bool:
 
     It does not where it lies in another checkout within this one.
     """
-    place = os.path.dirname(target)
-    while place.startswith(checkout.rstrip(os.sep) + os.sep):
-        if os.path.lexists(os.path.join(place, _GIT)):
+    inside = checkout.rstrip(os.sep) + os.sep
+    folder = os.path.dirname(target)
+    while folder.startswith(inside):
+        if os.path.lexists(os.path.join(folder, _GIT)):
             return False
-        place = os.path.dirname(place)
-    return place == checkout
+        folder = os.path.dirname(folder)
+    return folder == checkout
 
 
 def _main_folder(git: str) -> str:
@@ -302,18 +313,24 @@ def _main_folder(git: str) -> str:
 
     For a bare repository without such a folder it is the git directory.
     """
-    place = os.path.dirname(git)
+    folder = os.path.dirname(git)
     if os.path.basename(git) == _GIT:
-        return place
-    named = _configured_worktree(git)
-    if named and _leads_to(os.path.join(named, _GIT)) == git:
-        return named
-    while not os.path.lexists(os.path.join(place, _GIT)):
-        above = os.path.dirname(place)
-        if above == place:
+        return folder
+    worktree = _configured_worktree(git)
+    if worktree and _leads_back(worktree, git):
+        return worktree
+    while not os.path.lexists(os.path.join(folder, _GIT)):
+        above = os.path.dirname(folder)
+        if above == folder:
             return git
-        place = above
-    return place if _leads_to(os.path.join(place, _GIT)) == git else git
+        folder = above
+    return folder if _leads_back(folder, git) else git
+
+
+def _leads_back(folder: str, git: str) -> bool:
+    """Return whether the `.git` of a folder leads to this git directory."""
+    entry = os.path.join(folder, _GIT)
+    return _leads_to(entry) == git
 
 
 def _configured_worktree(git: str) -> str:
@@ -325,11 +342,13 @@ def _configured_worktree(git: str) -> str:
     path = ""
     for file in ("config", "config.worktree"):
         path = _setting_in(os.path.join(git, file)) or path
-    return os.path.realpath(os.path.join(git, path)) if path else ""
+    if not path:
+        return ""
+    return os.path.realpath(os.path.join(git, path))
 
 
 def _setting_in(file: str) -> str:
-    """What `core.worktree` is in a file of git's settings."""
+    """Return what `core.worktree` is in a file of git's settings."""
     section = ""
     value = ""
     for line in _text_of(file, _LARGEST_CONFIG_BYTES).splitlines():
@@ -340,13 +359,19 @@ def _setting_in(file: str) -> str:
         name, _, text = setting.partition("=")
         if section == "core" and name.strip().lower() == "worktree":
             value = text.strip()
-    if len(value) > 1 and value.startswith('"') and value.endswith('"'):
-        value = re.sub(r"\\(.)", r"\1", value[1:-1])
+    is_quoted = value.startswith('"') and value.endswith('"')
+    if len(value) > 1 and is_quoted:
+        quoted = value[1:-1]
+        return re.sub(r"\\(.)", r"\1", quoted)
     return value
 
 
 def _line_of(file: str) -> str:
-    """The one line of a small file; '' where it cannot be read or is not of that form."""
+    """Return the one line of a small file.
+
+    Returns:
+        The line; '' where the file cannot be read or is not of that form.
+    """
     text = _text_of(file, _LARGEST_POINTER_BYTES).strip()
     return "" if "\n" in text else text
 
@@ -369,4 +394,6 @@ def _text_of(file: str, most_bytes: int) -> str:
         return ""
     finally:
         os.close(handle)
-    return "" if len(content) > most_bytes or b"\0" in content else os.fsdecode(content)
+    if len(content) > most_bytes or b"\0" in content:
+        return ""
+    return os.fsdecode(content)

@@ -19,14 +19,20 @@ def read_sections(module_file: str, name: str) -> dict[str, str]:
     Returns:
         The texts, which are not to be changed.
     """
+    folder = os.path.dirname(module_file)
+    path = os.path.join(folder, name)
+    with open(path, encoding="utf-8") as file:
+        content = file.read()
     sections: dict[str, list[str]] = {}
-    lines: list[str] = []
-    with open(
-        os.path.join(os.path.dirname(module_file), name), encoding="utf-8"
-    ) as file:
-        for line in file.read().split("\n"):
-            if line.startswith("["):
-                lines = sections.setdefault(line[1:-1], [])
-            elif not line.startswith("# "):
-                lines.append(line)
-    return {name: "\n".join(lines).strip() for name, lines in sections.items()}
+    section_lines: list[str] = []
+    for line in content.split("\n"):
+        if line.startswith("["):
+            section = line[1:-1]
+            section_lines = sections.setdefault(section, [])
+        elif not line.startswith("# "):
+            section_lines.append(line)
+    texts: dict[str, str] = {}
+    for section, lines in sections.items():
+        text = "\n".join(lines)
+        texts[section] = text.strip()
+    return texts

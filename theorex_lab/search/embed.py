@@ -131,7 +131,11 @@ class _Model:
         return self._dimensions is not None
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one."""
+        """Return the vectors of `texts`.
+
+        Returns:
+            float32, (len(texts), dimensions), rows of length one.
+        """
         checked = _checked_texts(texts)
         return (
             self._vectors(checked)
@@ -350,7 +354,7 @@ class HttpEmbedder(_Model):
 
 
 def bundled_embedder(*, threads: int = 1) -> OnnxEmbedder | None:
-    """MiniLM from the `embeddings` extra, or None where that is not installed.
+    """Return MiniLM from the `embeddings` extra; None where that is not installed.
 
     Its files are found without importing their packages.
     """

@@ -50,7 +50,7 @@ _TURN = re.compile(
 
 
 def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
-    """Ids of the concepts that the text mentions to refuse them.
+    """Return the ids of the concepts that the text mentions to refuse them.
 
     Takes time linear in the text.
 

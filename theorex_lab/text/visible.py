@@ -76,7 +76,7 @@ def visible(text: str) -> str:
 
 
 def visible_value(value: Any) -> Any:
-    """A JSON value with `visible` done to each text in it, names of members too.
+    """Return a JSON value with `visible` done to each text in it, names too.
 
     >>> visible_value({"tags": ["a" + chr(0xFEFF)], "n": 1})
     {'tags': ['a'], 'n': 1}
@@ -97,7 +97,7 @@ def visible_value(value: Any) -> Any:
 
 
 def _compiled() -> Pattern[str]:
-    """The pattern of all that may go, with what stays of it in its one group."""
+    """Return the pattern of all that may go, with what stays in its one group."""
     global _pattern
     import re
 

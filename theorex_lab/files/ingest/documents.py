@@ -115,7 +115,8 @@ def ingest(
         for path in paths:
             for source in run.sources(path):
                 sources[source.name] = source
-        with closing(bar(len(sources), 0, progress, "file", "ingest")) as progress_bar:
+        progress_bar = bar(len(sources), unit="file", what="ingest", progress=progress)
+        with closing(progress_bar):
             for source in sources.values():
                 run.take(source)
                 progress_bar.update(1)

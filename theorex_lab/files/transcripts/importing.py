@@ -140,7 +140,8 @@ def import_transcripts(
         None if since is None else to_microseconds(since),
         dry_run,
     )
-    with closing(bar(sum(files.values()), 0, progress, "B", "import")) as progress_bar:
+    progress_bar = bar(sum(files.values()), unit="B", what="import", progress=progress)
+    with closing(progress_bar):
         for file in files:
             run.take(file, progress_bar)
     run.write()

@@ -63,7 +63,7 @@ def door(*, keep_secrets: bool = False) -> Iterator[RedactionScope]:
 
 
 def current() -> RedactionScope:
-    """The door of the running call; one of its own where none was opened."""
+    """Return the door of the running call; a new one where none was opened."""
     return _OPEN.get() or RedactionScope()
 
 
