@@ -88,12 +88,12 @@ def to_microseconds(when: str | datetime) -> int:
     if parsed.tzinfo is None:
         advice = "add one (a Z for UTC, or +02:00), or tzinfo to the datetime"
         raise InvalidInput(f"got the time {when!s} without an offset; {advice}")
-    found = (parsed - _EPOCH) // timedelta(microseconds=1)
-    if not EARLIEST <= found <= LATEST:
+    microseconds = (parsed - _EPOCH) // timedelta(microseconds=1)
+    if not EARLIEST <= microseconds <= LATEST:
         raise InvalidInput(
             f"got the time {when!s}; allowed are the years 1 to 9999 of UTC: choose one in between"
         )
-    return found
+    return microseconds
 
 
 def to_datetime(microseconds: int) -> datetime:

@@ -167,13 +167,14 @@ def _module_folders() -> list[str]:
         entries = []
     folders = [entry for entry in entries if os.path.isabs(entry)]
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    own = os.path.dirname(package)
-    place = os.path.realpath(own)
-    is_named = place in map(os.path.realpath, entries)
-    is_first = place in map(os.path.realpath, sys.path[:1])
-    is_installed = place in map(os.path.realpath, sys.path[1:])
-    if own not in folders and (is_named or (is_first and not is_installed)):
-        folders.append(own)
+    package_folder = os.path.dirname(package)
+    real_folder = os.path.realpath(package_folder)
+    is_named = real_folder in map(os.path.realpath, entries)
+    is_first = real_folder in map(os.path.realpath, sys.path[:1])
+    is_installed = real_folder in map(os.path.realpath, sys.path[1:])
+    is_found_here = is_named or (is_first and not is_installed)
+    if is_found_here and package_folder not in folders:
+        folders.append(package_folder)
     return folders
 
 

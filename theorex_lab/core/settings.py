@@ -219,6 +219,7 @@ class SettingsRecord:
     """
 
     def __new__(cls, **values: Any) -> Self:
+        """Make a record that knows which values were given."""
         record = super().__new__(cls)
         vars(record)["_given"] = frozenset(values)
         return record

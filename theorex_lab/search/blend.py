@@ -281,7 +281,7 @@ def _mean_words(words: NDArray[np.integer], echo: Mask) -> float:
         echo: A mask of the texts that do not count.
     """
     is_counted = ~echo
-    n_counted = max(np.count_nonzero(is_counted), 1)
+    n_counted = max(int(np.count_nonzero(is_counted)), 1)
     n_words = float(words[is_counted].sum())
     return max(n_words / n_counted, 1.0)
 

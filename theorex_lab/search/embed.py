@@ -197,11 +197,11 @@ class OnnxEmbedder(_Model):
     def _vectors(self, texts: Sequence[str]) -> Matrix:
         # Texts of like length share a batch, so that little is spent on padding.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        batches = (
-            order[start : start + _ONNX_BATCH]
-            for start in range(0, len(order), _ONNX_BATCH)
-        )
-        pooled = [self._pool([texts[index] for index in batch]) for batch in batches]
+        pooled = []
+        for start in range(0, len(order), _ONNX_BATCH):
+            batch = order[start : start + _ONNX_BATCH]
+            batch_texts = [texts[index] for index in batch]
+            pooled.append(self._pool(batch_texts))
         matrix = np.empty((len(texts), self.dimensions), dtype=np.float32)
         matrix[order] = np.concatenate(pooled)
         return _normalised(matrix)
@@ -423,18 +423,17 @@ def choose_embedder(
 @functools.lru_cache(maxsize=65_536)
 def _ngram_hashes(word: str) -> tuple[npt.NDArray[np.int64], Matrix]:
     marked = f"<{word}>"
-    grams = {
-        marked[start : start + size]
-        for size in _NGRAM_SIZES
-        for start in range(len(marked) - size + 1)
-    }
+    grams: set[str] = set()
+    for size in _NGRAM_SIZES:
+        n_grams = len(marked) - size + 1
+        grams.update(marked[start : start + size] for start in range(n_grams))
     # CRC-32 is the same on every machine and run; its lowest bit gives the sign, the
     # others the column.
-    hashes = np.array(
-        sorted(zlib.crc32(gram.encode(errors="replace")) for gram in grams),
-        dtype=np.int64,
-    )
-    return hashes >> 1, (1 - 2 * (hashes & 1)).astype(np.float32)
+    checksums = [zlib.crc32(gram.encode(errors="replace")) for gram in grams]
+    hashes = np.array(sorted(checksums), dtype=np.int64)
+    lowest_bits = hashes & 1
+    signs = (1 - 2 * lowest_bits).astype(np.float32)
+    return hashes >> 1, signs
 
 
 def _normalised(matrix: npt.NDArray[Any]) -> Matrix:

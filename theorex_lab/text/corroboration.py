@@ -63,13 +63,13 @@ def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
     if not mentions or not _NEGATION.search(text):
         return []
     refused = "\n".join(filter(None, map(_from_negation, _TURN.split(text))))
-    said = _plain(refused)
-    there = (
-        mention
-        for mention in mentions
-        if _plain(mention.surface) in said or _plain(mention.label) in said
-    )
-    return [mention.concept_id for mention in there]
+    plain_refused = _plain(refused)
+    concept_ids = []
+    for mention in mentions:
+        has_surface = _plain(mention.surface) in plain_refused
+        if has_surface or _plain(mention.label) in plain_refused:
+            concept_ids.append(mention.concept_id)
+    return concept_ids
 
 
 def is_worded(label: str) -> bool:
@@ -85,15 +85,18 @@ def is_worded(label: str) -> bool:
     ... )
     (True, False, False, False)
     """
-    is_short = (
-        len(label) <= _LABEL_CHARACTERS
-        and label.count("_") + label.count("/") <= _LABEL_JOINS
-    )
-    plain = (
-        sign.isalnum() or sign in _LABEL_SIGNS or unicodedata.category(sign)[0] == "M"
-        for sign in label
-    )
-    return is_short and label[:1].isalnum() and all(plain)
+    n_joins = label.count("_") + label.count("/")
+    if len(label) > _LABEL_CHARACTERS or n_joins > _LABEL_JOINS:
+        return False
+    return label[:1].isalnum() and all(map(_is_label_sign, label))
+
+
+def _is_label_sign(sign: str) -> bool:
+    """Return whether a character may stand in a label of words."""
+    if sign.isalnum() or sign in _LABEL_SIGNS:
+        return True
+    is_combining_mark = unicodedata.category(sign)[0] == "M"
+    return is_combining_mark
 
 
 def _from_negation(sentence: str) -> str:
@@ -102,11 +105,14 @@ def _from_negation(sentence: str) -> str:
     Returns:
         The part; '' where the sentence has no negation.
     """
-    found = _NEGATION.search(sentence)
-    return (
-        "" if found is None else sentence[sentence.rfind(",", 0, found.start()) + 1 :]
-    )
+    negation = _NEGATION.search(sentence)
+    if negation is None:
+        return ""
+    comma = sentence.rfind(",", 0, negation.start())
+    return sentence[comma + 1 :]
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """Return a text in one spelling: NFKC, case-folded, with single spaces."""
+    normal = unicodedata.normalize("NFKC", text)
+    return " ".join(normal.casefold().split())

@@ -12,6 +12,7 @@ from theorex_lab.text.visible import visible
 LINE_CHARACTERS = 300
 BYTES_PER_TOKEN = 4
 _LINES_READ = 20  # much of a text may be white space
+_SHORTEST_FENCE = 3
 # White space, control characters, and halves of surrogate pairs, which no journal
 # holds.
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
@@ -30,7 +31,8 @@ def folded(text: str) -> str:
 
     A space stands for each run of white space and control characters, none at its ends.
     """
-    return _SPACE.sub(" ", visible(text)).strip()
+    line = _SPACE.sub(" ", visible(text))
+    return line.strip()
 
 
 def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
@@ -39,8 +41,12 @@ def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
     >>> one_line("four" + chr(7) + " letters" + chr(0x202E), 8)
     'four le…'
     """
-    line = folded(text[: _LINES_READ * limit])
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    beginning = text[: _LINES_READ * limit]
+    line = folded(beginning)
+    if len(line) <= limit:
+        return line
+    shortened = line[: limit - 1]
+    return shortened.rstrip() + "…"
 
 
 def count_tokens(text: str) -> int:
@@ -51,7 +57,8 @@ def count_tokens(text: str) -> int:
     >>> count_tokens("four letters")
     3
     """
-    return -(-len(text.encode()) // BYTES_PER_TOKEN)
+    n_bytes = len(text.encode())
+    return -(-n_bytes // BYTES_PER_TOKEN)
 
 
 def escape(text: str) -> str:
@@ -78,10 +85,10 @@ def fence(lines: Sequence[str], source: str = "") -> list[str]:
     texts = [folded(line) for line in lines]
     if any("</" in text for text in texts):
         texts = [re.sub(_PROGRAM_END, r"\\<", text) for text in texts]
-    longest_run = 0
+    n_ticks = _SHORTEST_FENCE
     for text in texts:
         for run in re.findall("`+", text):
-            longest_run = max(longest_run, len(run))
-    ticks = "`" * max(3, longest_run + 1)
+            n_ticks = max(n_ticks, len(run) + 1)
+    ticks = "`" * n_ticks
     info = f"text source={source}" if source else "text"
     return [f"{ticks}{info}", *texts, ticks]

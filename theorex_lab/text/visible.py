@@ -22,7 +22,7 @@ from __future__ import annotations
 # what type checkers take for true; `typing` would cost every hook some milliseconds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from re import Pattern
+    from re import Match, Pattern
     from typing import Any
 
 _SPANS = (
@@ -65,14 +65,26 @@ def visible(text: str) -> str:
     global _hidden
     if text.isascii():
         return text
-    _hidden = _hidden or frozenset(
-        chr(number) for first, last in _SPANS for number in range(first, last + 1)
-    )
+    if not _hidden:
+        _hidden = _hidden_characters()
     if _hidden.isdisjoint(text):
         return text
-    return (_pattern or _compiled()).sub(
-        lambda found: found[0] if found.lastindex else "", text
-    )
+    pattern = _pattern or _compiled()
+    return pattern.sub(_kept_part, text)
+
+
+def _hidden_characters() -> frozenset[str]:
+    """Return all characters that may go."""
+    characters: set[str] = set()
+    for first, last in _SPANS:
+        numbers = range(first, last + 1)
+        characters.update(map(chr, numbers))
+    return frozenset(characters)
+
+
+def _kept_part(match: Match[str]) -> str:
+    """Return what stays of characters that nobody sees."""
+    return match[0] if match.lastindex else ""
 
 
 def visible_value(value: Any) -> Any:
@@ -96,14 +108,17 @@ def visible_value(value: Any) -> Any:
     return value
 
 
+def _tag_letters(text: str) -> str:
+    """Return a text in the letters of Unicode's tags."""
+    return "".join(chr(0xE0000 + ord(letter)) for letter in text)
+
+
 def _compiled() -> Pattern[str]:
     """Return the pattern of all that may go, with what stays in its one group."""
     global _pattern
     import re
 
-    flags = "|".join(
-        "".join(chr(0xE0000 + ord(letter)) for letter in flag) for flag in _FLAGS
-    )
+    flags = "|".join(map(_tag_letters, _FLAGS))
     kept = (
         rf"(?<=\U0001f3f4)(?:{flags})\U000e007f"
         rf"|(?:(?<={_EMOJI})|(?<={_EMOJI}\ufe0f))\u200d(?=[{_SYMBOLS}])"
