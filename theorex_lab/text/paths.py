@@ -33,6 +33,14 @@ _ESCAPED_SIGNS = {
     ">": "\\u003e",
     "…": "\\u2026",
 }
+# How a path begins that is absolute, or of a home or a host.
+_ELSEWHERE_STARTS = (
+    "/",
+    "~/",
+    "~\\",
+    "\\\\",
+    "file:/",
+)
 _BLANK = "\\u0020"
 _MOST_BLANKS = 3  # of a name that is no sentence
 # Compiled where it is used: the hook does without it.
@@ -71,28 +79,44 @@ def project_path(path: object, folder: object = "") -> str:
     >>> project_path("caf" + chr(0xDCE9) + ".txt")
     '"caf\\udce9.txt"'
     """
-    if not isinstance(path, str) or not path or len(path) > _LONGEST or "\0" in path:
+    if not isinstance(path, str):
         return ""
-    if path.startswith("/") and isinstance(folder, str) and folder.startswith("/"):
+    if len(path) > _LONGEST or "\0" in path:
+        return ""
+    if path.startswith("/"):
         path = _relative_path(path, folder)
-    if not path or leads_elsewhere(path) or ".." in path.replace("\\", "/").split("/"):
+    if not path or leads_elsewhere(path) or _leads_upward(path):
         return ""
-    if len(path.encode("utf-8", "replace")) > PATH_BYTES:
+    content = path.encode("utf-8", "replace")
+    if len(content) > PATH_BYTES:
         return ""
     return kept_path(path)
 
 
-def _relative_path(path: str, folder: str) -> str:
+def _leads_upward(path: str) -> bool:
+    """Return whether a path has a part that leads to the folder above."""
+    if ".." not in path:
+        return False
+    with_slashes = path.replace("\\", "/")
+    return ".." in with_slashes.split("/")
+
+
+def _relative_path(path: str, folder: object) -> str:
     """Return an absolute path relative to an absolute folder, '' where it is outside.
 
-    A name of the project that reads like a home or a drive comes after ./.
+    A name of the project that reads like a home or a drive comes after ./. Without an
+    absolute folder the path stays as it is.
     """
+    if not isinstance(folder, str) or not folder.startswith("/"):
+        return path
     folder_start = os.path.normpath(folder).rstrip("/") + "/"
     path = os.path.normpath(path)
     if not path.startswith(folder_start):
         return ""
-    path = path[len(folder_start) :]
-    return f"./{path}" if leads_elsewhere(path) else path
+    path = path.removeprefix(folder_start)
+    if leads_elsewhere(path):
+        return f"./{path}"
+    return path
 
 
 def leads_elsewhere(path: str) -> bool:
@@ -107,15 +131,17 @@ def leads_elsewhere(path: str) -> bool:
     ... )
     (True, True, False)
     """
-    has_drive = path[1:2] == ":" and path[2:3] in ("/", "\\") and path[:1].isalpha()
-    if path == "~" or path.startswith(("/", "~/", "~\\", "\\\\", "file:/")):
+    if path == "~" or path.startswith(_ELSEWHERE_STARTS):
         return True
-    return has_drive and path[:1].isascii()
+    if path[1:3] not in (":/", ":\\"):
+        return False
+    drive = path[0]
+    return drive.isalpha() and drive.isascii()
 
 
 def kept_path(path: str) -> str:
     """Return a path, or an end of one, as an event keeps it; see `project_path`."""
-    if not (_is_quoted(path) or _has_surrogate(path)):
+    if not _is_quoted(path) and not _has_surrogate(path):
         return path
     import json
 
@@ -123,13 +149,17 @@ def kept_path(path: str) -> str:
 
 
 def _has_surrogate(path: str) -> bool:
+    """Return whether a path has half of a surrogate pair, which is no UTF-8."""
     if path.isascii():
         return False
     return any("\ud800" <= char <= "\udfff" for char in path)
 
 
 def _is_quoted(path: str) -> bool:
-    is_in_quotes = len(path) > 1 and path[0] == '"' == path[-1]
+    """Return whether a path is a JSON string with a surrogate in it."""
+    if len(path) < 2:
+        return False
+    is_in_quotes = path.startswith('"') and path.endswith('"')
     return is_in_quotes and re.search(_SURROGATE, path) is not None
 
 
@@ -162,7 +192,8 @@ def is_project_path(path: object) -> bool:
     """
     if not isinstance(path, str) or not path:
         return False
-    return project_path(named_path(path)) == path
+    name = named_path(path)
+    return project_path(name) == path
 
 
 def shown_path(path: object, folder: object = "") -> str:
@@ -189,8 +220,11 @@ def shown_path(path: object, folder: object = "") -> str:
     """
     if not isinstance(path, str):
         return ""
-    event_path = project_path(named_path(path), folder)
-    return quoted_path(event_path) if event_path else ""
+    name = named_path(path)
+    event_path = project_path(name, folder)
+    if not event_path:
+        return ""
+    return quoted_path(event_path)
 
 
 def quoted_path(path: str) -> str:
@@ -202,15 +236,19 @@ def quoted_path(path: str) -> str:
     ('"it\'s.md"', 'aaaa…bbb')
     """
     path = named_path(path)
-    is_plain = (
-        _PLAIN.fullmatch(path) is not None
-        and "](" not in path
-        and _UNSEEN.isdisjoint(path)
-    )
-    if is_plain:
-        return "".join(_shortened(list(path), SHOWN_CHARACTERS))
-    signs = _shortened(_escaped_signs(path), SHOWN_CHARACTERS - 2)
+    if _is_plain(path):
+        signs = _shortened(list(path), SHOWN_CHARACTERS)
+        return "".join(signs)
+    signs = _escaped_signs(path)
+    signs = _shortened(signs, SHOWN_CHARACTERS - 2)
     return f'"{"".join(signs)}"'
+
+
+def _is_plain(path: str) -> bool:
+    """Return whether a path is shown as it is."""
+    if _PLAIN.fullmatch(path) is None or "](" in path:
+        return False
+    return _UNSEEN.isdisjoint(path)
 
 
 def _escaped_signs(path: str) -> list[str]:
@@ -222,7 +260,8 @@ def _escaped_signs(path: str) -> list[str]:
     signs: list[str] = []
     last_char = ""
     for char in path:
-        if char == " " and (has_many_blanks or last_char == " "):
+        is_blank_escaped = has_many_blanks or last_char == " "
+        if char == " " and is_blank_escaped:
             signs.append(_BLANK)
         elif char in _ESCAPED_SIGNS:
             signs.append(_ESCAPED_SIGNS[char])
@@ -231,18 +270,21 @@ def _escaped_signs(path: str) -> list[str]:
         else:
             import json
 
-            signs.append(json.dumps(char)[1:-1])
+            quoted = json.dumps(char)
+            signs.append(quoted[1:-1])
         last_char = char
     return signs
 
 
 def _is_seen(char: str) -> bool:
     """Return whether a person sees a character."""
+    if not char.isprintable():
+        return False
     if char.isascii():
-        return char.isprintable()
+        return True
     from theorex_lab.text.visible import visible
 
-    return char.isprintable() and char not in _UNSEEN and visible(char) == char
+    return char not in _UNSEEN and visible(char) == char
 
 
 def _shortened(signs: list[str], room: int) -> list[str]:
@@ -254,8 +296,10 @@ def _shortened(signs: list[str], room: int) -> list[str]:
     """
     if sum(map(len, signs)) <= room:
         return signs
-    head = _first_signs(signs, room // 3)
-    tail = _first_signs(reversed(signs), room - room // 3 - len(_CUT))
+    head_room = room // 3
+    tail_room = room - head_room - len(_CUT)
+    head = _first_signs(signs, head_room)
+    tail = _first_signs(reversed(signs), tail_room)
     return [*head, _CUT, *reversed(tail)]
 
 
@@ -304,4 +348,5 @@ def without_far_paths(text: str) -> str:
     # Each of them has one of these signs; most commands have none, and need no pattern.
     if not any(sign in text for sign in "/~\\"):
         return text
-    return re.sub(_FAR, "", re.sub(_FAR_QUOTED, r"\1\1", text))
+    without_quoted = re.sub(_FAR_QUOTED, r"\1\1", text)
+    return re.sub(_FAR, "", without_quoted)
