@@ -23,16 +23,18 @@ def read_sections(module_file: str, name: str) -> dict[str, str]:
     path = os.path.join(folder, name)
     with open(path, encoding="utf-8") as file:
         content = file.read()
-    sections: dict[str, list[str]] = {}
-    section_lines: list[str] = []
+    lines_of: dict[str, list[str]] = {}
+    lines: list[str] = []
     for line in content.split("\n"):
         if line.startswith("["):
             section = line[1:-1]
-            section_lines = sections.setdefault(section, [])
-        elif not line.startswith("# "):
-            section_lines.append(line)
+            lines = lines_of.setdefault(section, [])
+            continue
+        is_comment = line.startswith("# ")
+        if not is_comment:
+            lines.append(line)
     texts: dict[str, str] = {}
-    for section, lines in sections.items():
+    for section, lines in lines_of.items():
         text = "\n".join(lines)
         texts[section] = text.strip()
     return texts

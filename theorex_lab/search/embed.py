@@ -103,9 +103,11 @@ class HashedNgramEmbedder:
         """
         matrix = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for row, text in zip(matrix, _checked_texts(texts), strict=True):
-            for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
+            normal = unicodedata.normalize("NFKC", text)
+            for word in _WORD.findall(normal.casefold()):
                 hashes, signs = _ngram_hashes(word)
-                np.add.at(row, hashes % self.dimensions, signs)
+                columns = hashes % self.dimensions
+                np.add.at(row, columns, signs)
         return _normalised(matrix)
 
 
@@ -210,13 +212,14 @@ class OnnxEmbedder(_Model):
         # One by one: a batch would be cut into tokens by as many threads as there are
         # processors.
         encodings = [self._tokenizer.encode(text) for text in texts]
-        token_ids, mask = np.zeros(
-            (2, len(texts), max(len(encoding.ids) for encoding in encodings)),
-            dtype=np.int64,
-        )
+        n_columns = max(len(encoding.ids) for encoding in encodings)
+        shape = (len(texts), n_columns)
+        token_ids = np.zeros(shape, dtype=np.int64)
+        mask = np.zeros(shape, dtype=np.int64)
         for row, encoding in enumerate(encodings):
-            token_ids[row, : len(encoding.ids)] = encoding.ids
-            mask[row, : len(encoding.ids)] = encoding.attention_mask
+            n_tokens = len(encoding.ids)
+            token_ids[row, :n_tokens] = encoding.ids
+            mask[row, :n_tokens] = encoding.attention_mask
         offered = {
             "input_ids": token_ids,
             "attention_mask": mask,
@@ -229,9 +232,9 @@ class OnnxEmbedder(_Model):
                 f"{self._paths[0]} failed on {len(texts)} texts: {error}"
             ) from error
         weights = mask[:, :, None].astype(np.float32)
-        return np.asarray(
-            (states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
-        )
+        sums = (states * weights).sum(axis=1)
+        n_unmasked = np.maximum(weights.sum(axis=1), 1.0)
+        return np.asarray(sums / n_unmasked)
 
 
 class HttpEmbedder(_Model):
@@ -281,23 +284,24 @@ class HttpEmbedder(_Model):
         from theorex_lab.search.wire import new_client
 
         key = key_from(self._api_key_env, self.model)
+        matrices = []
         with new_client() as client:
-            starts = range(0, len(texts), _HTTP_BATCH)
-            return np.concatenate(
-                [
-                    self._batch(client, texts[start : start + _HTTP_BATCH], key)
-                    for start in starts
-                ]
-            )
+            for start in range(0, len(texts), _HTTP_BATCH):
+                batch = texts[start : start + _HTTP_BATCH]
+                matrices.append(self._batch(client, batch, key))
+        return np.concatenate(matrices)
 
     def _batch(
         self, client: httpx.Client, texts: Sequence[str], key: str | None
     ) -> Matrix:
         from theorex_lab.search.wire import Deadline, post
 
-        body = json.dumps(
-            {"model": self.model, "input": list(texts), "encoding_format": "float"}
-        ).encode()
+        question = {
+            "model": self.model,
+            "input": list(texts),
+            "encoding_format": "float",
+        }
+        body = json.dumps(question).encode()
         deadline = Deadline(self._timeout_seconds)
         reply = post(
             client,
@@ -439,9 +443,12 @@ def _ngram_hashes(word: str) -> tuple[npt.NDArray[np.int64], Matrix]:
 def _normalised(matrix: npt.NDArray[Any]) -> Matrix:
     # Scaled by the largest entry first, so that no square overflows or vanishes.
     largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0.0)
-    scaled = matrix / np.where(largest > 0, largest, 1.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    scaled = matrix / largest
     lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return (scaled / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    normalised = scaled / lengths
+    return normalised.astype(np.float32)
 
 
 def _checked_texts(texts: Sequence[str]) -> list[str]:

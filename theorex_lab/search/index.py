@@ -112,6 +112,7 @@ class ItemIndex(View):
     readers: ClassVar[Mapping[str, tuple[ItemKind, ...]]] = {}
 
     def __init__(self) -> None:
+        """Begin without documents."""
         super().__init__()
         self.agents = Names()
         self.tags = Names()

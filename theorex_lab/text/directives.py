@@ -35,8 +35,15 @@ _RULE_SIGNS = _USUAL_SIGNS | {"must"}
 _POSITIVE_SIGNS = ("always", "must", "do")
 _CORRECTION_REACH = 8  # characters after a correction in which a negation may stand
 _STOP_KINDS = (
-    "determiners prepositions pronouns modals auxiliaries relatives conjunctions"
-    " coordinators adverbs".split()
+    "determiners",
+    "prepositions",
+    "pronouns",
+    "modals",
+    "auxiliaries",
+    "relatives",
+    "conjunctions",
+    "coordinators",
+    "adverbs",
 )
 
 
@@ -142,8 +149,9 @@ def same_rule(a: Directive, b: Directive) -> bool:
     """Return whether two directives say the same, perhaps in other words."""
     if a.polarity != b.polarity:
         return False
-    overlap = _overlap(a.subject | a.replaces, b.subject | b.replaces)
-    return overlap >= _SAME_RULE_OVERLAP
+    words_of_a = a.subject | a.replaces
+    words_of_b = b.subject | b.replaces
+    return _overlap(words_of_a, words_of_b) >= _SAME_RULE_OVERLAP
 
 
 def reverses(new: Directive, old: Directive) -> bool:

@@ -92,7 +92,16 @@ _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2,}")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,5}s")
 _FILE_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 # Endings that tell a plural even in a name: "GitHub Actions", but not "Adams".
-_CLEAR_PLURAL = ("ies", "ches", "shes", "xes", "sses", "ings", "ions", "ments")
+_CLEAR_PLURAL = (
+    "ies",
+    "ches",
+    "shes",
+    "xes",
+    "sses",
+    "ings",
+    "ions",
+    "ments",
+)
 
 _LOWER, _CAPITALISED, _TECHNICAL = range(3)
 _NAME = -1  # the kind of a word that is a name where it stands
@@ -107,24 +116,35 @@ _NAME = -1  # the kind of a word that is a name where it stands
     _AFTER_RELATIVE,
     _OTHER,
 ) = range(8)
-_STATE_AFTER = dict.fromkeys(
-    (lex.DETERMINER, lex.PREPOSITION, lex.AUXILIARY, lex.GENERIC, lex.NUMBER), _OPEN
-)
-_STATE_AFTER |= dict.fromkeys((lex.VERB, lex.PARTICIPLE, lex.GERUND), _OPEN)
-_STATE_AFTER |= {
+_STATE_AFTER = {
+    lex.DETERMINER: _OPEN,
+    lex.PREPOSITION: _OPEN,
+    lex.AUXILIARY: _OPEN,
+    lex.GENERIC: _OPEN,
+    lex.NUMBER: _OPEN,
+    lex.VERB: _OPEN,
+    lex.PARTICIPLE: _OPEN,
+    lex.GERUND: _OPEN,
     lex.PRONOUN: _VERB_NEXT,
     lex.MODAL: _VERB_NEXT,
     lex.SENTENCE: _START,
     lex.CONJUNCTION: _OTHER,
-}
-_STATE_AFTER |= {
     lex.TO: _TO_NEXT,
     lex.RELATIVE: _AFTER_RELATIVE,
     lex.STOP_NOUN: _AFTER_NOUN,
 }
 _OBJECT_STARTS = (lex.DETERMINER, lex.PRONOUN)
-_FINITE = (lex.VERB, lex.MODAL, lex.AUXILIARY)
-_BEFORE_GERUND = ("by", "without", "while", "when")
+_FINITE = (
+    lex.VERB,
+    lex.MODAL,
+    lex.AUXILIARY,
+)
+_BEFORE_GERUND = (
+    "by",
+    "without",
+    "while",
+    "when",
+)
 _ADJECTIVAL = (
     lex.PARTICIPLE,
     lex.GERUND,
@@ -521,8 +541,8 @@ def _unknown_word(piece: str, lower: str) -> _Token:
     By its shape it is a technical name, else by its ending a kind of word.
     """
     if _PLURAL_ACRONYM.fullmatch(piece):
-        token = _technical_noun(piece, lower)
-        return token._replace(canonical=lower[:-1])
+        acronym = _technical_noun(piece, lower)
+        return acronym._replace(canonical=lower[:-1])
     if "-" in piece:
         return _hyphenated(piece, lower)
     if _is_technical(piece):
@@ -547,13 +567,12 @@ def _unknown_word(piece: str, lower: str) -> _Token:
 def _technical_word(piece: str, lower: str) -> _Token:
     """Return the token of a word that looks technical; no name is very long."""
     is_name = 1 < len(piece) <= MAX_WORD_CHARACTERS
-    return _Token(
-        kind=lex.NOUN if is_name else lex.MARK,
-        surface=piece,
-        lower=lower,
-        canonical=lower if piece.isupper() else lex.singular(lower),
-        shape=_TECHNICAL,
-    )
+    token = _technical_noun(piece, lower)
+    if not piece.isupper():
+        token = token._replace(canonical=lex.singular(lower))
+    if not is_name:
+        token = token._replace(kind=lex.MARK)
+    return token
 
 
 def _is_technical(piece: str) -> bool:

@@ -83,12 +83,16 @@ def fence(lines: Sequence[str], source: str = "") -> list[str]:
         source: What the fence names as their source, '' for nothing.
     """
     texts = [folded(line) for line in lines]
-    if any("</" in text for text in texts):
+    has_end = any("</" in text for text in texts)
+    if has_end:
         texts = [re.sub(_PROGRAM_END, r"\\<", text) for text in texts]
     n_ticks = _SHORTEST_FENCE
     for text in texts:
         for run in re.findall("`+", text):
             n_ticks = max(n_ticks, len(run) + 1)
     ticks = "`" * n_ticks
-    info = f"text source={source}" if source else "text"
-    return [f"{ticks}{info}", *texts, ticks]
+    info = "text"
+    if source:
+        info = f"text source={source}"
+    first = f"{ticks}{info}"
+    return [first, *texts, ticks]

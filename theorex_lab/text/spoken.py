@@ -311,27 +311,28 @@ class _LineReader:
 
     def read(self) -> Iterator[_Interval | None]:
         """Yield the lines; None where those before and after do not belong together."""
-        text = self._text
         start = 0
-        while start < len(text):
-            end = text.find("\n", start)
-            if end < 0:
-                end = len(text)
+        while start < len(self._text):
+            end = self._line_end(start)
             self._pass_hidden(end)
             read_end = min(end, start + 4 * LONGEST)
-            line = text[start:read_end]
+            line = self._text[start:read_end]
             bare = line.strip()
             if self._is_user and self._begins_pasted(bare, end):
                 if self._is_end(bare):
                     return
                 self._ends.append(start)
             is_spoken = self._is_spoken(line)
-            is_visible = self._hidden_to <= start
-            if is_spoken and is_visible:
-                yield start, end
-            else:
-                yield None
+            is_hidden = self._hidden_to > start
+            yield (start, end) if is_spoken and not is_hidden else None
             start = end + 1
+
+    def _line_end(self, start: int) -> int:
+        """Return where the line ends that begins at `start`."""
+        end = self._text.find("\n", start)
+        if end < 0:
+            return len(self._text)
+        return end
 
     def _pass_hidden(self, line_end: int) -> None:
         """Pass the hidden spans that begin before the end of the line."""

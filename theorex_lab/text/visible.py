@@ -119,7 +119,7 @@ def _compiled() -> Pattern[str]:
     import re
 
     flags = "|".join(map(_tag_letters, _FLAGS))
-    kept = (
+    needed = (
         rf"(?<=\U0001f3f4)(?:{flags})\U000e007f"
         rf"|(?:(?<={_EMOJI})|(?<={_EMOJI}\ufe0f))\u200d(?=[{_SYMBOLS}])"
         rf"|(?<={_EMOJI})\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)"
@@ -127,5 +127,5 @@ def _compiled() -> Pattern[str]:
         r"|(?<=[\u1820-\u18aa])[\u180b-\u180d\u180f]"
     )
     dropped = "".join(f"{chr(first)}-{chr(last)}" for first, last in _SPANS)
-    _pattern = re.compile(f"({kept})|[{dropped}]+?")
+    _pattern = re.compile(f"({needed})|[{dropped}]+?")
     return _pattern

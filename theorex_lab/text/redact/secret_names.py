@@ -91,7 +91,8 @@ def _names_in(text: str, entries: list[Entry]) -> tuple[list[int], str]:
     """
     indices: set[int] = set()
     names: list[str] = []
-    for hints, name in entries:
+    for entry in entries:
+        hints, name = entry
         begins_with_hint = name.lstrip().startswith(hints[0])
         reach = 0 if begins_with_hint else _REACH
         match_at = compiled(f"(?i){name}").match
@@ -294,4 +295,5 @@ def is_secret_member(key: str, value: object) -> bool:
     name = compiled(_MEMBER).search(key)
     if name is None:
         return False
-    return not is_ordinary(name[0], ":", str(value), quoted=True)
+    text = str(value)
+    return not is_ordinary(name[0], ":", text, quoted=True)

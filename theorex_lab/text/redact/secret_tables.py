@@ -175,7 +175,10 @@ def _has_key(word: str) -> bool:
     """Return whether a word holds a key of a vendor."""
     for prefixes, rest in PREFIXED:
         present = tuple(prefix for prefix in prefixes if prefix in word)
-        if present and prefixed(present, rest).search(word):
+        if not present:
+            continue
+        keys = prefixed(present, rest)
+        if keys.search(word):
             return True
     return False
 
