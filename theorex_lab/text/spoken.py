@@ -324,7 +324,10 @@ class _LineReader:
                 self._ends.append(start)
             is_spoken = self._is_spoken(line)
             is_hidden = self._hidden_to > start
-            yield (start, end) if is_spoken and not is_hidden else None
+            if is_hidden or not is_spoken:
+                yield None
+            else:
+                yield start, end
             start = end + 1
 
     def _line_end(self, start: int) -> int:
