@@ -25,14 +25,14 @@ class Clock(Protocol):
     """Anything that tells the time in microseconds since 1970-01-01 UTC."""
 
     def now(self) -> int:
-        """The present, in microseconds UTC."""
+        """Return the present, in microseconds UTC."""
 
 
 class SystemClock:
     """The machine's clock."""
 
     def now(self) -> int:
-        """The present, in microseconds UTC."""
+        """Return the present, in microseconds UTC."""
         return time.time_ns() // 1000
 
 
@@ -50,11 +50,11 @@ class FixedClock:
 
     @classmethod
     def at(cls, when: str | datetime) -> FixedClock:
-        """A clock standing at an ISO 8601 time or an aware datetime."""
+        """Return a clock standing at an ISO 8601 time or an aware datetime."""
         return cls(to_microseconds(when))
 
     def now(self) -> int:
-        """The time at which the clock stands, in microseconds UTC."""
+        """Return the time at which the clock stands, in microseconds UTC."""
         return self.microseconds
 
     def advance(self, *, days: float = 0.0, seconds: float = 0.0) -> None:
@@ -63,11 +63,14 @@ class FixedClock:
 
 
 def to_microseconds(when: str | datetime) -> int:
-    """Microseconds since 1970-01-01 UTC of an aware datetime or an ISO 8601 text with
-    its offset.
+    """Return the microseconds since 1970-01-01 UTC of a time.
 
-    Raises InvalidInput for a naive time, since without an offset nobody can tell when
-    it was, and for one that its offset takes out of the years 1 to 9999.
+    Args:
+        when: An aware datetime, or an ISO 8601 text with its offset.
+
+    Raises:
+        InvalidInput: The time is naive, since without an offset nobody can tell when it
+            was; or its offset takes it out of the years 1 to 9999.
 
     >>> to_microseconds("1970-01-01T01:00:00+01:00")
     0
@@ -85,21 +88,21 @@ def to_microseconds(when: str | datetime) -> int:
     if parsed.tzinfo is None:
         advice = "add one (a Z for UTC, or +02:00), or tzinfo to the datetime"
         raise InvalidInput(f"got the time {when!s} without an offset; {advice}")
-    found = (parsed - _EPOCH) // timedelta(microseconds=1)
-    if not EARLIEST <= found <= LATEST:
+    microseconds = (parsed - _EPOCH) // timedelta(microseconds=1)
+    if not EARLIEST <= microseconds <= LATEST:
         raise InvalidInput(
             f"got the time {when!s}; allowed are the years 1 to 9999 of UTC: choose one in between"
         )
-    return found
+    return microseconds
 
 
 def to_datetime(microseconds: int) -> datetime:
-    """The aware UTC datetime of a stored time."""
+    """Return the aware UTC datetime of a stored time."""
     return _EPOCH + timedelta(microseconds=int(microseconds))
 
 
 def to_iso(microseconds: int) -> str:
-    """ISO 8601 with microseconds and a Z.
+    """Return a stored time in ISO 8601, with microseconds and a Z.
 
     >>> to_iso(0)
     '1970-01-01T00:00:00.000000Z'

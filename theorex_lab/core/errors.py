@@ -13,8 +13,9 @@ release └── ModelUnavailable    an embedder or a language model did not an
 
 
 class TheorexError(Exception):
-    """Base of all errors raised on purpose; its text says what was got, what is
-    allowed, what to do.
+    """Base of all errors that are raised on purpose.
+
+    Its text says what was got, what is allowed, what to do.
     """
 
 
@@ -23,8 +24,9 @@ class InvalidInput(TheorexError, ValueError):
 
 
 class ConfigError(InvalidInput):
-    """A setting is unknown, of the wrong type or out of its range, or its file cannot
-    be read.
+    """A setting is unknown, of the wrong type or out of its range.
+
+    Or the file of settings cannot be read.
     """
 
 

@@ -24,8 +24,12 @@ FOLDER_MODE = 0o700
 
 
 def make_folder(folder: str) -> None:
-    """Make a folder that only its owner may enter, and those above it, where there are
-    none. Raises OSError.
+    """Make a folder that only its owner may enter, where there is none.
+
+    The folders above it are made too.
+
+    Raises:
+        OSError: The system refuses it.
     """
     above = os.path.dirname(folder)
     if above and above != folder and not os.path.isdir(above):
@@ -34,22 +38,33 @@ def make_folder(folder: str) -> None:
 
 
 def open_private(path: str, flags: int) -> int:
-    """What `open` takes as its opener: a file that it makes only its owner may read."""
+    """Open a file, as `open` takes an opener, so that only its owner may read it.
+
+    That holds for a file that it makes.
+    """
     return os.open(path, flags, FILE_MODE)
 
 
 def make_file(path: str) -> None:
     """Make an empty file that only its owner may read.
 
-    Raises OSError, also where it is there.
+    Raises:
+        OSError: The system refuses it, or the file is there.
     """
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
 
 
 @contextmanager
 def told(what: str, advice: str = "remove it by hand, and repeat") -> Iterator[None]:
-    """Within, what the system refuses is told as a StorageError that says what cannot
-    be done, why, and what to do.
+    """Turn what the system refuses within into a StorageError.
+
+    Args:
+        what: What cannot be done.
+        advice: What to do about it.
+
+    Raises:
+        StorageError: The system refused something; it says what cannot be done, why,
+            and what to do.
     """
     try:
         yield
@@ -58,7 +73,7 @@ def told(what: str, advice: str = "remove it by hand, and repeat") -> Iterator[N
 
 
 def writing(place: object, advice: str) -> AbstractContextManager[None]:
-    """As `told`, of a place that cannot be written."""
+    """Turn refusals into errors as `told`, for a path that cannot be written."""
     return told(f"{place} cannot be written", advice)
 
 
@@ -82,8 +97,12 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> Non
 
 @contextmanager
 def drafted(path: Path) -> Iterator[Path]:
-    """Where to write what takes the place of the file `path` at the end, as a whole;
-    where that fails, nothing is left.
+    """Yield the path at which to write what takes the place of a file.
+
+    It takes its place at the end, as a whole. Where that fails, nothing is left.
+
+    Args:
+        path: The file.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
     try:
@@ -95,8 +114,9 @@ def drafted(path: Path) -> Iterator[Path]:
 
 
 def sync_folder(folder: str | Path) -> None:
-    """Make what was linked or renamed in `folder` durable, where the system can open a
-    folder.
+    """Make what was linked or renamed in `folder` durable.
+
+    Nothing is done where the system cannot open a folder.
     """
     if os.name == "nt":
         return
@@ -109,12 +129,16 @@ def sync_folder(folder: str | Path) -> None:
 
 @contextmanager
 def exclusive(path: Path, *, wait: bool) -> Iterator[bool]:
-    """Hold the lock file at `path`; yields False at once where it is taken and `wait`
-    is off.
+    """Hold the lock file at `path`, and yield whether it is held.
 
     The system gives the lock back when the process dies. Where there is no flock
     (Windows) it always yields True: snapshots are written under names of their own, so
     that two writers waste work but break nothing.
+
+    Args:
+        path: The lock file.
+        wait: Whether to wait for it; if not, False is yielded at once where it is
+            taken.
     """
     try:
         import fcntl

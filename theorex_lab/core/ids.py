@@ -1,8 +1,8 @@
-"""Identifiers: time-ordered for events, stable hashes for concepts, checked names for
-agents.
+"""Make and check identifiers.
 
-hashlib is imported where it is used: the hook starts for every tool call and hashes
-nothing.
+Ids of events are ordered by time, ids of concepts are stable hashes, and names of
+agents are checked. hashlib is imported where it is used: the hook starts for every tool
+call and hashes nothing.
 """
 
 import os
@@ -11,73 +11,116 @@ import re
 from theorex_lab.core.errors import InvalidInput
 
 _AGENT = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
-UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"  # of any version, in lower case
+# Of any version, in lower case.
+UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _SESSION = re.compile(r"[A-Za-z0-9._:-]{0,128}")
-CONCEPT_BITS = (
-    53  # the integers that a JSON reader holding numbers as doubles keeps exact
-)
-SCANNER = "theorex"  # the agent in whose name the night's decisions are noted
+# The integers that a JSON reader holding numbers as doubles keeps exact.
+CONCEPT_BITS = 53
+# The agent in whose name the decisions of maintenance are noted.
+SCANNER = "theorex"
+# Of a UUID: bits of the time, and the random bits after the version and the variant.
+_TIME_BITS = 48
+_RANDOM_A_BITS = 12
+_RANDOM_B_BITS = 62
+_VERSION_7 = 0x7
+_VARIANT = 0b10
 
 
 def new_event_id(at_microseconds: int) -> str:
-    """A UUIDv7 (RFC 9562): 48 bits of the event's own time in milliseconds, then 74
-    random bits.
+    """Return a new UUIDv7 (RFC 9562) for an event.
 
-    The random bits come from the operating system, whatever seed an experiment uses, so
-    that two processes never make the same id. Times before 1970 count as 1970 here.
+    It has 48 bits of the event's own time in milliseconds, then 74 random bits. The
+    random bits come from the operating system, whatever seed an experiment uses, so
+    that two processes never make the same id.
+
+    Args:
+        at_microseconds: The time of the event, in microseconds since 1970. A time
+            before 1970 counts as 1970 here.
     """
-    milliseconds = min(max(at_microseconds, 0) // 1000, (1 << 48) - 1)
+    milliseconds = max(at_microseconds, 0) // 1000
+    milliseconds = min(milliseconds, _mask(_TIME_BITS))
     drawn = int.from_bytes(os.urandom(10), "big")
-    value = (
-        (milliseconds << 80)
-        | (7 << 76)
-        | ((drawn >> 62 & 0xFFF) << 64)
-        | (0b10 << 62)
-        | (drawn & ((1 << 62) - 1))
+    random_a = drawn >> _RANDOM_B_BITS & _mask(_RANDOM_A_BITS)
+    random_b = drawn & _mask(_RANDOM_B_BITS)
+    value = milliseconds
+    value = value << 4 | _VERSION_7
+    value = value << _RANDOM_A_BITS | random_a
+    value = value << 2 | _VARIANT
+    value = value << _RANDOM_B_BITS | random_b
+    return _with_dashes(f"{value:032x}")
+
+
+def _mask(n_bits: int) -> int:
+    """Return the largest number of so many bits."""
+    return (1 << n_bits) - 1
+
+
+def _with_dashes(digits: str) -> str:
+    """Return 32 hexadecimal digits as a UUID is written."""
+    groups = (
+        digits[:8],
+        digits[8:12],
+        digits[12:16],
+        digits[16:20],
+        digits[20:32],
     )
-    digits = f"{value:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    return "-".join(groups)
 
 
 def drawn_digits() -> str:
-    """Eight hexadecimal digits from the operating system, by which two projects of one
-    name are told apart; never all 0.
+    """Return eight hexadecimal digits from the operating system, never all 0.
+
+    Two projects of one name are told apart by them.
     """
-    while not any(drawn := os.urandom(4)):
-        pass
+    drawn = os.urandom(4)
+    while not any(drawn):
+        drawn = os.urandom(4)
     return drawn.hex()
 
 
 def derived_event_id(*parts: object) -> str:
-    """A UUIDv8 (RFC 9562) that is the same for the same parts.
+    """Return a UUIDv8 (RFC 9562) that is the same for the same parts.
 
     A step that two processes may take at once gives its event such an id: only one of
     them is appended.
     """
     import hashlib
 
-    digits = hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()
-    return (
-        f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
-    )
+    text = "\x1f".join(map(str, parts))
+    digits = hashlib.sha256(text.encode()).hexdigest()
+    # The version is 8; the variant of RFC 9562 is one of 8, 9, a and b.
+    with_version = f"{digits[:12]}8{digits[13:16]}"
+    with_variant = f"a{digits[17:32]}"
+    return _with_dashes(with_version + with_variant)
 
 
 def concept_id(canonical_form: str) -> int:
-    """The stable 53-bit id of a concept: the first bits of SHA-256 over its canonical
-    form.
+    """Return the stable 53-bit id of a concept.
+
+    It is the first bits of SHA-256 over the concept's canonical form.
 
     >>> concept_id("cache stampede") == concept_id("cache stampede") < 2**53
     True
     """
     import hashlib
 
-    digest = hashlib.sha256(canonical_form.encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> (64 - CONCEPT_BITS)
+    content = canonical_form.encode()
+    digest = hashlib.sha256(content).digest()
+    first_bits = int.from_bytes(digest[:8], "big")
+    return first_bits >> (64 - CONCEPT_BITS)
 
 
 def check_name(name: str, pattern: re.Pattern[str], what: str, allowed: str) -> str:
-    """Return `name`, or raise InvalidInput, which says what it is and what is allowed,
-    where the pattern does not fit it.
+    """Return `name` where it fits the pattern.
+
+    Args:
+        name: The name.
+        pattern: What the whole name must match.
+        what: What the name is, for the error.
+        allowed: What is allowed, for the error.
+
+    Raises:
+        InvalidInput: The name is no text, or does not fit the pattern.
     """
     if not isinstance(name, str) or not pattern.fullmatch(name):
         raise InvalidInput(f"got the {what} {name!r}; allowed are {allowed}")
@@ -85,7 +128,10 @@ def check_name(name: str, pattern: re.Pattern[str], what: str, allowed: str) -> 
 
 
 def check_agent(agent: str) -> str:
-    """Return `agent`, or raise InvalidInput where it is outside the rule.
+    """Return `agent` where it is within the rule.
+
+    Raises:
+        InvalidInput: It is outside the rule.
 
     >>> check_agent("qwen-sage")
     'qwen-sage'
@@ -95,17 +141,19 @@ def check_agent(agent: str) -> str:
 
 
 def check_session(session: str) -> str:
-    """Return `session`, or raise InvalidInput where it is outside the rule ('' is
-    none).
+    """Return `session` where it is within the rule; '' is no session.
+
+    Raises:
+        InvalidInput: It is outside the rule.
     """
-    return check_name(
-        session, _SESSION, "session id", "up to 128 of A-Z a-z 0-9 . _ : -"
-    )
+    allowed = "up to 128 of A-Z a-z 0-9 . _ : -"
+    return check_name(session, _SESSION, "session id", allowed)
 
 
 def session_of(given: object) -> str:
-    """The session's id as an agent's program names it; one that the journal does not
-    allow becomes a hash, the same each time.
+    """Return the id of a session as an agent's program names it.
+
+    An id that the journal does not allow becomes a hash, the same each time.
 
     >>> session_of(None), session_of("s-1"), session_of("a b")
     ('', 's-1', 'hash-5e229e245c3e525283e65ec4998d643f')
@@ -118,9 +166,6 @@ def session_of(given: object) -> str:
         import hashlib
         import json
 
-        return (
-            "hash-"
-            + hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()[
-                :32
-            ]
-        )
+        content = json.dumps(given, sort_keys=True).encode()
+        digits = hashlib.sha256(content).hexdigest()
+        return f"hash-{digits[:32]}"

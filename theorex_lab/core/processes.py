@@ -1,11 +1,10 @@
-"""How this package starts other programs: this module alone does, and nothing that lies
-in the user's folder is run for it.
+"""Start other programs, in this module alone.
 
-A program is named by its absolute path, and never found by an empty or relative entry
-of PATH. It runs in a folder that is not the user's, by default the root of the file
-system. A Python of ours does not look for modules in the folder where it runs
-(PYTHONSAFEPATH), and of the variables that steer Python it gets those that name no
-code.
+Nothing that lies in the user's folder is run. A program is named by its absolute path,
+and never found by an empty or relative entry of PATH. It runs in a folder that is not
+the user's, by default the root of the file system. A Python of ours does not look for
+modules in the folder where it runs (PYTHONSAFEPATH), and of the variables that steer
+Python it gets those that name no code.
 
 Standard library only, and little of it: the hook imports this module.
 """
@@ -61,7 +60,9 @@ _PACKAGE = "theorex_lab"
 
 
 class ProgramResult:
-    """How a program ended: its exit code, and what it wrote to standard output and
+    """How a program ended.
+
+    Its members are the exit code, and what the program wrote to standard output and
     standard error.
     """
 
@@ -76,16 +77,19 @@ class ProgramTimeout(TheorexError):
 
 
 def search_path() -> str:
-    """The entries of PATH that name a whole folder; an empty or relative one is the
-    folder of whoever calls.
+    """Return the entries of PATH that name a whole folder.
+
+    An empty or relative entry is the folder of whoever calls.
     """
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
 
 
 def find_program(name: str) -> str | None:
-    """The absolute path of a program, by its bare name; None where no whole folder of
-    PATH holds it.
+    """Return the absolute path of a program, by its bare name.
+
+    Returns:
+        The path; None where no whole folder of PATH holds the program.
     """
     endings = (
         os.environ.get("PATHEXT", ".EXE").split(os.pathsep) if os.name == "nt" else [""]
@@ -99,7 +103,7 @@ def find_program(name: str) -> str | None:
 
 
 def plain_variables() -> dict[str, str]:
-    """The variables that a program needs to run, and none that steer it."""
+    """Return the variables that a program needs to run, and none that steer it."""
     variables = {
         name: os.environ[name] for name in _PLAIN_VARIABLES if name in os.environ
     }
@@ -108,27 +112,29 @@ def plain_variables() -> dict[str, str]:
 
 
 def root_folder() -> str:
-    """The root of the file system: a folder that nobody's project is."""
+    """Return the root of the file system: a folder that nobody's project is."""
     return os.path.abspath(os.sep)
 
 
 def python_program() -> str:
-    """The absolute path of the interpreter that runs this process."""
+    """Return the absolute path of the interpreter that runs this process."""
     program = sys.executable
     _check_absolute(program)
     return program
 
 
 def python_command(module: str, *words: str) -> list[str]:
-    """The command that runs a module as `python -m` does; it is safe in the folder and
-    with the variables of this module.
+    """Return the command that runs a module as `python -m` does.
+
+    It is safe in the folder and with the variables of this module.
     """
     return [python_program(), "-m", module, *words]
 
 
 def python_variables(**more: str) -> dict[str, str]:
-    """The variables for a Python of ours: the user's, without those by which another
-    folder's code would be run.
+    """Return the variables for a Python of ours.
+
+    They are the user's, without those by which another folder's code would be run.
     """
     variables = {
         name: value
@@ -150,30 +156,33 @@ def python_variables(**more: str) -> dict[str, str]:
 
 
 def _module_folders() -> list[str]:
-    """The whole folders of PYTHONPATH, and the one that holds this package where
-    nothing else leads there.
+    """Return the whole folders of PYTHONPATH, and the one that holds this package.
 
-    An empty or relative entry is the folder of whoever calls. Where this package was
-    found by one, it is named whole.
+    The latter is among them where nothing else leads there. An empty or relative entry
+    is the folder of whoever calls. Where this package was found by one, it is named
+    whole.
     """
     entries = os.environ.get(_PYTHON_PATH, "").split(os.pathsep)
     if entries == [""]:
         entries = []
     folders = [entry for entry in entries if os.path.isabs(entry)]
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    own = os.path.dirname(package)
-    place = os.path.realpath(own)
-    is_named = place in map(os.path.realpath, entries)
-    is_first = place in map(os.path.realpath, sys.path[:1])
-    is_installed = place in map(os.path.realpath, sys.path[1:])
-    if own not in folders and (is_named or (is_first and not is_installed)):
-        folders.append(own)
+    package_folder = os.path.dirname(package)
+    real_folder = os.path.realpath(package_folder)
+    is_named = real_folder in map(os.path.realpath, entries)
+    is_first = real_folder in map(os.path.realpath, sys.path[:1])
+    is_installed = real_folder in map(os.path.realpath, sys.path[1:])
+    is_found_here = is_named or (is_first and not is_installed)
+    if is_found_here and package_folder not in folders:
+        folders.append(package_folder)
     return folders
 
 
 def script_beside_python(name: str) -> str | None:
-    """The absolute path of a script that was installed with this interpreter; None
-    where it was not.
+    """Return the absolute path of a script that was installed with this Python.
+
+    Returns:
+        The path; None where the script was not installed.
     """
     ending = ".exe" if os.name == "nt" else ""
     script = os.path.join(
@@ -183,7 +192,7 @@ def script_beside_python(name: str) -> str | None:
 
 
 def theorex_command() -> list[str]:
-    """What runs `theorex` of this environment, from whatever folder."""
+    """Return what runs `theorex` of this environment, from whatever folder."""
     script = script_beside_python("theorex")
     return [script] if script else [python_program(), "-P", "-m", _PACKAGE]
 
@@ -232,8 +241,9 @@ def run_program(
 
 
 def start_python(module: str, *words: str) -> Process:
-    """Start a module in a process of its own, with pipes for what it reads and writes,
-    at the root of the file system.
+    """Start a module in a process of its own, at the root of the file system.
+
+    The process has pipes for what it reads and writes.
     """
     import subprocess
 
@@ -248,8 +258,9 @@ def start_python(module: str, *words: str) -> Process:
 
 
 def start_in_background(words: Sequence[str], home: str, log: IO[bytes]) -> None:
-    """Start a command of theorex in the home, apart from this process, which it
-    outlives; it writes to the log.
+    """Start a command of theorex in the home, apart from this process.
+
+    The command outlives this process, and writes to the log.
     """
     import subprocess
 
@@ -266,11 +277,10 @@ def start_in_background(words: Sequence[str], home: str, log: IO[bytes]) -> None
 
 
 def become_python(command: Sequence[str]) -> None:
-    """Run a command of `python_command` in the place of this process, which then has
-    its number, signals and exit code.
+    """Run a command of `python_command` in the place of this process.
 
-    It runs at the root of the file system. What it starts in turn finds modules as any
-    Python does.
+    The command then has this process's number, signals and exit code. It runs at the
+    root of the file system. What it starts in turn finds modules as any Python does.
     """
     _check_absolute(command[0])
     variables = python_variables()
@@ -290,8 +300,9 @@ def become_python(command: Sequence[str]) -> None:
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that share work; those that start afresh do not look for modules in the
-    user's folder either.
+    """Return processes that share work.
+
+    Those that start afresh do not look for modules in the user's folder either.
     """
     from concurrent.futures import ProcessPoolExecutor
 

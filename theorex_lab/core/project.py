@@ -28,9 +28,8 @@ _NAME_CHARACTERS = 40
 _LARGEST_POINTER_BYTES = 8_192
 _LARGEST_CONFIG_BYTES = 1 << 18
 _GIT = ".git"
-_NO_WAIT = getattr(
-    os, "O_NONBLOCK", 0
-)  # a pipe that lies in a file's place is opened without waiting
+# A pipe that lies in a file's place is opened without waiting.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 class Repository(tuple[str, str]):
@@ -61,51 +60,56 @@ class Repository(tuple[str, str]):
 
 
 def is_windows_folder(folder: str) -> bool:
-    r"""Whether a text is an absolute folder of Windows: with a drive, or on a server.
+    r"""Return whether a text is an absolute folder of Windows.
 
-    >>> (
-    ...     is_windows_folder("C:\\Users\\me"),
-    ...     is_windows_folder(r"\\server\share"),
-    ...     is_windows_folder("/srv"),
-    ... )
-    (True, True, False)
+    It is one with a drive, or one on a server.
+
+    >>> is_windows_folder("C:\\Users\\me"), is_windows_folder(r"\\server\share")
+    (True, True)
+    >>> is_windows_folder("/srv")
+    False
     """
     return re.match(_WINDOWS_FOLDER, folder) is not None
 
 
 def is_folder_name(folder: object) -> bool:
-    """Whether it is the absolute path of a folder, of this system or of Windows."""
+    """Return whether it is the absolute path of a folder, here or on Windows."""
     if not isinstance(folder, str) or "\0" in folder:
         return False
     return os.path.isabs(folder) or is_windows_folder(folder)
 
 
 def checkout_root(folder: str) -> str:
-    """The nearest git root at or above a folder, of a worktree its own; the folder
-    itself without one.
+    """Return the nearest git root at or above a folder; the folder without one.
 
-    Paths from here are the same in every worktree of a project. A `.git` folder without
-    a HEAD is no repository: it marks a root only where none is above. A folder of
-    Windows that is read elsewhere is its own root.
+    The root of a worktree is its own. Paths from here are the same in every worktree of
+    a project. A `.git` folder without a HEAD is no repository: it marks a root only
+    where none is above. A folder of Windows that is read elsewhere is its own root.
     """
     if not os.path.isabs(folder) and is_windows_folder(folder):
         return _windows_path(folder)
-    folder = place = os.path.realpath(folder)
+    start_folder = os.path.realpath(folder)
+    folder = start_folder
     nearest = ""
     while True:
-        marked = _marks_root(os.path.join(place, _GIT))
-        if marked:
-            return place
-        if marked is not None and not nearest:
-            nearest = place
-        above = os.path.dirname(place)
-        if above == place:
-            return nearest or folder
-        place = above
+        entry = os.path.join(folder, _GIT)
+        is_root = _marks_root(entry)
+        if is_root:
+            return folder
+        if is_root is not None and not nearest:
+            nearest = folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return nearest or start_folder
+        folder = above
 
 
 def repository_of(checkout: str) -> Repository:
-    """What a checkout, by its root as `checkout_root` gives it, is of."""
+    """Return what a checkout is of.
+
+    Args:
+        checkout: The root of the checkout, as `checkout_root` gives it.
+    """
     entry = os.path.join(checkout, _GIT)
     try:
         mode = os.lstat(entry).st_mode
@@ -119,13 +123,15 @@ def repository_of(checkout: str) -> Repository:
 
 
 def project_of(folder: object) -> str:
-    r"""The project of an agent's working folder by its path alone; '' where that is no
-    absolute path.
+    r"""Return the project of an agent's working folder, by its path alone.
 
     It is the name of the nearest git root (of a worktree its main repository's; else of
     the folder) and, after a dash, eight digits of the hash of its path. What a home
     calls the project of a folder is told by `journal.identity`: there a project keeps
     its name where its folder is moved.
+
+    Args:
+        folder: The folder; for what is no absolute path, '' is returned.
 
     >>> project_of("/srv/no such shop")
     'no-such-shop-1043a0d1'
@@ -140,19 +146,23 @@ def project_of(folder: object) -> str:
 
 
 def project_at(checkout: str) -> str:
-    """The project of a checkout by its path alone; its root is as `checkout_root` gives
-    it.
+    """Return the project of a checkout by its path alone.
+
+    Args:
+        checkout: The root of the checkout, as `checkout_root` gives it.
     """
     return project_by_path(repository_of(checkout).root)
 
 
 def project_by_path(root: str) -> str:
-    """The project of a project's folder by its path alone."""
-    return f"{name_of(root)}-{_sha256(os.fsencode(root))[:8]}"
+    """Return the project of a project's folder by its path alone."""
+    name = name_of(root)
+    digits = _sha256(os.fsencode(root))
+    return f"{name}-{digits[:8]}"
 
 
 def name_of(root: str) -> str:
-    r"""What people call the project in a folder.
+    r"""Return what people call the project in a folder.
 
     >>> name_of("/srv/shop.git"), name_of("D:\\shop"), name_of("/")
     ('shop', 'shop', 'root')
@@ -160,26 +170,28 @@ def name_of(root: str) -> str:
     path = root
     if not os.path.isabs(root):  # of Windows
         path = root.replace("\\", "/")
-    last = os.path.basename(path.rstrip("/")).removesuffix(_GIT)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", last)[:_NAME_CHARACTERS]
+    path = path.rstrip("/")
+    last = os.path.basename(path).removesuffix(_GIT)
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", last)
+    name = name[:_NAME_CHARACTERS]
     return name.strip("-") or "root"
 
 
 def check_project(project: str) -> str:
-    """Return `project`, '' for none, or raise InvalidInput where it is outside the
-    rule.
+    """Return `project` where it is within the rule; '' is no project.
+
+    Raises:
+        InvalidInput: It is outside the rule.
     """
-    return check_name(
-        project,
-        re.compile(_NAME),
-        "project",
-        "up to 64 of A-Z a-z 0-9 . _ -, or a folder",
-    )
+    pattern = re.compile(_NAME)
+    allowed = "up to 64 of A-Z a-z 0-9 . _ -, or a folder"
+    return check_name(project, pattern, "project", allowed)
 
 
 def _windows_path(folder: str) -> str:
-    """The folder in one spelling: without dots, with backslashes, its drive in upper
-    case.
+    """Return the folder in one spelling.
+
+    That is without dots, with backslashes, its drive in upper case.
     """
     import ntpath
 
@@ -188,13 +200,13 @@ def _windows_path(folder: str) -> str:
 
 
 def _sha256(content: bytes) -> str:
-    """The hash in hexadecimal digits, from the C module alone: importing `hashlib`
-    would cost every hook 5 ms.
+    """Return the SHA-256 in hexadecimal digits, from the C module alone.
+
+    Importing `hashlib` would cost every hook 5 ms.
     """
     try:
-        sha256 = __import__(
-            "_sha2" if sys.version_info >= (3, 12) else "_sha256"
-        ).sha256
+        module_name = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+        sha256 = __import__(module_name).sha256
     except ImportError:  # another Python than CPython
         from hashlib import sha256
     digits: str = sha256(content).hexdigest()
@@ -202,8 +214,10 @@ def _sha256(content: bytes) -> str:
 
 
 def _marks_root(entry: str) -> bool | None:
-    """Whether a `.git` makes its folder a root; None where there is none, or it is
-    neither file nor folder.
+    """Return whether a `.git` makes its folder a root.
+
+    Returns:
+        None where there is no such entry, or it is neither file nor folder.
     """
     try:
         mode = os.stat(entry).st_mode
@@ -219,12 +233,12 @@ def _has_head(git: str) -> bool:
 
 
 def _proved(checkout: str, entry: str) -> Repository:
-    """What a checkout is of whose `.git` is a file or link: of the place it leads to
-    only where that is proved.
+    """Return what a checkout is of whose `.git` is a file or link.
 
-    Anybody can write a `.git` that leads to another repository. So either that
-    repository's entry of a worktree names this `.git`, or the git directory lies in the
-    checkout and is no other one's, or its settings name the checkout.
+    It is of the place that the `.git` leads to only where that is proved. Anybody can
+    write a `.git` that leads to another repository. So either that repository's entry
+    of a worktree names this `.git`, or the git directory lies in the checkout and is no
+    other one's, or its settings name the checkout.
     """
     target = _leads_to(entry)
     if not target or not _has_head(target):
@@ -238,83 +252,103 @@ def _proved(checkout: str, entry: str) -> Repository:
 
 
 def _leads_to(entry: str) -> str:
-    """The folder that a `.git` leads to, without links; '' where it leads to none."""
+    """Return the folder that a `.git` leads to, without links; '' for none."""
     if os.path.isdir(entry):
         return os.path.realpath(entry)
     pointer = _line_of(entry)
     if not pointer.startswith("gitdir:"):
         return ""
     path = pointer.removeprefix("gitdir:").strip()
-    return os.path.realpath(os.path.join(os.path.dirname(entry), path)) if path else ""
+    if not path:
+        return ""
+    folder = os.path.dirname(entry)
+    return os.path.realpath(os.path.join(folder, path))
 
 
 def _shared_by_worktree(target: str) -> str:
-    """The git directory that has `target` among its worktrees, by where it lies; ''
-    where it is no worktree's.
+    """Return the git directory that has `target` among its worktrees.
 
-    What `commondir` says in it is not asked: whoever made the worktree's folder may
-    have written anything there.
+    That is told by where `target` lies. What `commondir` says in it is not asked:
+    whoever made the worktree's folder may have written anything there.
+
+    Returns:
+        The git directory; '' where `target` is no worktree's.
     """
     above = os.path.dirname(target)
     shared = os.path.dirname(above)
-    return (
-        shared if os.path.basename(above) == "worktrees" and _has_head(shared) else ""
-    )
+    is_worktree = os.path.basename(above) == "worktrees"
+    if is_worktree and _has_head(shared):
+        return shared
+    return ""
 
 
 def _names_back(target: str, entry: str) -> bool:
-    """Whether a worktree's folder in its repository names this very `.git`."""
+    """Return whether a worktree's folder in its repository names this very `.git`."""
     path = _line_of(os.path.join(target, "gitdir"))
     if not path:
         return False
-    folder, name = os.path.split(os.path.join(target, path))
+    entry_path = os.path.join(target, path)
+    folder, name = os.path.split(entry_path)
     # The last part is not followed: a link to another checkout's `.git` is not that
     # `.git`.
     return os.path.join(os.path.realpath(folder), name) == entry
 
 
 def _lies_inside(target: str, checkout: str) -> bool:
-    """Whether a git directory lies in the checkout, and not in another one that lies in
-    it.
+    """Return whether a git directory lies in the checkout.
+
+    It does not where it lies in another checkout within this one.
     """
-    place = os.path.dirname(target)
-    while place.startswith(checkout.rstrip(os.sep) + os.sep):
-        if os.path.lexists(os.path.join(place, _GIT)):
+    inside = checkout.rstrip(os.sep) + os.sep
+    folder = os.path.dirname(target)
+    while folder.startswith(inside):
+        if os.path.lexists(os.path.join(folder, _GIT)):
             return False
-        place = os.path.dirname(place)
-    return place == checkout
+        folder = os.path.dirname(folder)
+    return folder == checkout
 
 
 def _main_folder(git: str) -> str:
-    """The folder that a project with this git directory is in; of a bare repository
-    without one the directory.
+    """Return the folder of the project that has this git directory.
+
+    For a bare repository without such a folder it is the git directory.
     """
-    place = os.path.dirname(git)
+    folder = os.path.dirname(git)
     if os.path.basename(git) == _GIT:
-        return place
-    named = _configured_worktree(git)
-    if named and _leads_to(os.path.join(named, _GIT)) == git:
-        return named
-    while not os.path.lexists(os.path.join(place, _GIT)):
-        above = os.path.dirname(place)
-        if above == place:
+        return folder
+    worktree = _configured_worktree(git)
+    if worktree and _leads_back(worktree, git):
+        return worktree
+    while not os.path.lexists(os.path.join(folder, _GIT)):
+        above = os.path.dirname(folder)
+        if above == folder:
             return git
-        place = above
-    return place if _leads_to(os.path.join(place, _GIT)) == git else git
+        folder = above
+    return folder if _leads_back(folder, git) else git
+
+
+def _leads_back(folder: str, git: str) -> bool:
+    """Return whether the `.git` of a folder leads to this git directory."""
+    entry = os.path.join(folder, _GIT)
+    return _leads_to(entry) == git
 
 
 def _configured_worktree(git: str) -> str:
-    """The checkout that a git directory's own settings name, without links; '' where
-    they name none.
+    """Return the checkout that a git directory's own settings name, without links.
+
+    Returns:
+        The checkout; '' where the settings name none.
     """
     path = ""
     for file in ("config", "config.worktree"):
         path = _setting_in(os.path.join(git, file)) or path
-    return os.path.realpath(os.path.join(git, path)) if path else ""
+    if not path:
+        return ""
+    return os.path.realpath(os.path.join(git, path))
 
 
 def _setting_in(file: str) -> str:
-    """What `core.worktree` is in a file of git's settings."""
+    """Return what `core.worktree` is in a file of git's settings."""
     section = ""
     value = ""
     for line in _text_of(file, _LARGEST_CONFIG_BYTES).splitlines():
@@ -325,20 +359,29 @@ def _setting_in(file: str) -> str:
         name, _, text = setting.partition("=")
         if section == "core" and name.strip().lower() == "worktree":
             value = text.strip()
-    if len(value) > 1 and value.startswith('"') and value.endswith('"'):
-        value = re.sub(r"\\(.)", r"\1", value[1:-1])
+    is_quoted = value.startswith('"') and value.endswith('"')
+    if len(value) > 1 and is_quoted:
+        quoted = value[1:-1]
+        return re.sub(r"\\(.)", r"\1", quoted)
     return value
 
 
 def _line_of(file: str) -> str:
-    """The one line of a small file; '' where it cannot be read or is not of that form."""
+    """Return the one line of a small file.
+
+    Returns:
+        The line; '' where the file cannot be read or is not of that form.
+    """
     text = _text_of(file, _LARGEST_POINTER_BYTES).strip()
     return "" if "\n" in text else text
 
 
 def _text_of(file: str, most_bytes: int) -> str:
-    """The text of a small file; '' where there is none, it cannot be read, is larger,
-    or holds a NUL.
+    """Return the text of a small file.
+
+    Returns:
+        The text; '' where there is no file, it cannot be read, is larger, or holds a
+            NUL.
     """
     try:
         handle = os.open(file, os.O_RDONLY | _NO_WAIT)
@@ -351,4 +394,6 @@ def _text_of(file: str, most_bytes: int) -> str:
         return ""
     finally:
         os.close(handle)
-    return "" if len(content) > most_bytes or b"\0" in content else os.fsdecode(content)
+    if len(content) > most_bytes or b"\0" in content:
+        return ""
+    return os.fsdecode(content)

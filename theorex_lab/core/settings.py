@@ -219,6 +219,7 @@ class SettingsRecord:
     """
 
     def __new__(cls, **values: Any) -> Self:
+        """Make a record that knows which values were given."""
         record = super().__new__(cls)
         vars(record)["_given"] = frozenset(values)
         return record
@@ -1054,9 +1055,10 @@ def _problem_of_agent(agent: str) -> list[str]:
 
 
 def _problems_of_law(settings: Settings) -> list[str]:
-    """The law must be known, and its parameters in their ranges.
+    """Return what is wrong with the law and its parameters.
 
-    The half-life is among them where the law has one.
+    The law must be known, and its parameters in their ranges. The half-life is among
+    them where the law has one.
     """
     parameters = LAW_PARAMETERS.get(settings.decay_law)
     if parameters is None:
@@ -1073,7 +1075,7 @@ def _problems_of_law(settings: Settings) -> list[str]:
 
 
 def _problems_of_roles(settings: Settings) -> list[str]:
-    """Roles that were given prefer models that there are."""
+    """Return which roles prefer models that there are not."""
     problems = []
     for position, role in enumerate(settings.roles):
         model = role.model_preference
@@ -1087,7 +1089,10 @@ def _problems_of_roles(settings: Settings) -> list[str]:
 
 
 def _problems_of_reviewers(settings: Settings) -> list[str]:
-    """Reviewers are models that there are, each once; the default's may be missing."""
+    """Return what is wrong with the reviewers.
+
+    They are models that there are, each once; the default's may be missing.
+    """
     problems: list[str] = []
     if settings.reviewers == DEFAULT_REVIEWERS:
         return problems

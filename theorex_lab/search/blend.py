@@ -1,5 +1,6 @@
-"""Score how well texts answer a query: signals of words, of meaning, and of what stands
-around a text, put together.
+"""Score how well texts answer a query, by several signals put together.
+
+There are signals of words, of meaning, and of what stands around a text.
 
 A signal is standardised over the candidates and a few imagined texts that fit nothing,
 so that it says how far a text stands out, also where few are remembered; the weighted
@@ -42,7 +43,9 @@ class Passages:
     """
 
     def __init__(
-        self, session: NDArray[np.integer], words: NDArray[np.integer]
+        self,
+        session: NDArray[np.integer],
+        words: NDArray[np.integer],
     ) -> None:
         """Look for the passages.
 
@@ -55,38 +58,37 @@ class Passages:
         self._position = np.empty(n_texts, np.int64)
         self._position[self._order] = np.arange(n_texts)
         sessions = np.asarray(session)[self._order]
-        begins = np.ones(n_texts, np.bool_)
-        begins[1:] = (sessions[1:] != sessions[:-1]) | (sessions[1:] < 0)
-        starts = np.flatnonzero(begins)
+        begins = _begins(sessions)
+        self.any = not begins.all()
         # By position, the first and the last position of its session.
-        self._first = starts
-        self._last = starts
-        if len(starts):
-            group = np.cumsum(begins) - 1
-            self._first = starts[group]
-            self._last = np.append(starts[1:], n_texts)[group] - 1
-        self.any = bool((~begins).any())
+        self._first, self._last = _bounds(begins)
         sizes = np.asarray(words, np.int64)[self._order]
-        total = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-        self._low, self._high = self._grown(total)
-        passage_words = total[self._high + 1] - total[self._low]
+        no_words = np.zeros(1, np.int64)
+        # By position, how many words stand before it.
+        self._words_before = np.concatenate((no_words, np.cumsum(sizes)))
+        self._low, self._high = self._grown()
+        passage_words = self._n_words(self._low, self._high)
         self.words: Integers = passage_words[self._position]
 
-    def _grown(self, total: Integers) -> tuple[Integers, Integers]:
-        """Return the first and the last position of each passage.
+    def _n_words(self, low: Integers, high: Integers) -> Integers:
+        """Return how many words stand from these positions to those, both included."""
+        before = self._words_before[low]
+        up_to = self._words_before[high + 1]
+        return np.asarray(up_to - before)
 
-        Args:
-            total: By position, how many words stand before it.
-        """
+    def _grown(self) -> tuple[Integers, Integers]:
+        """Return the first and the last position of each passage."""
         low = np.arange(len(self._order))
         high = np.arange(len(self._order))
         if not self.any:
             return low, high
         for _ in range(REACH):
-            is_short = total[high + 1] - total[low] < PASSAGE_WORDS
-            low = np.where(is_short, np.maximum(low - 1, self._first), low)
-            is_short = total[high + 1] - total[low] < PASSAGE_WORDS
-            high = np.where(is_short, np.minimum(high + 1, self._last), high)
+            is_short = self._n_words(low, high) < PASSAGE_WORDS
+            lower = np.maximum(low - 1, self._first)
+            low = np.where(is_short, lower, low)
+            is_short = self._n_words(low, high) < PASSAGE_WORDS
+            higher = np.minimum(high + 1, self._last)
+            high = np.where(is_short, higher, high)
         return low, high
 
     def before(self, texts: Integers | slice = slice(None)) -> Integers:
@@ -99,23 +101,58 @@ class Passages:
         """Return the text after each of these in its session, -1 for none."""
         position = self._position[texts]
         has_after = position < self._last[position]
-        next_position = np.minimum(position + 1, len(self._order) - 1)
+        last_position = len(self._order) - 1
+        next_position = np.minimum(position + 1, last_position)
         return np.where(has_after, self._order[next_position], -1)
 
     def holding(self, texts: Integers) -> Iterator[tuple[Integers, Mask]]:
-        """Yield by distance the texts whose passages hold these: which they are, and
-        which of these they hold (a mask); each text once a distance.
+        """Yield by distance the texts whose passages hold these.
+
+        Each text comes once a distance.
+
+        Yields:
+            The texts, and a mask of those of these that they hold.
         """
         position = self._position[texts]
         first = self._first[position]
         last = self._last[position]
         for distance in range(-REACH, REACH + 1):
             neighbour = position + distance
-            is_held = (neighbour >= first) & (neighbour <= last)
+            is_held = first <= neighbour
+            is_held &= neighbour <= last
             neighbour = np.where(is_held, neighbour, position)
             is_held &= self._low[neighbour] <= position
             is_held &= position <= self._high[neighbour]
-            yield self._order[neighbour[is_held]], is_held
+            holders = neighbour[is_held]
+            yield self._order[holders], is_held
+
+
+def _begins(sessions: NDArray[np.integer]) -> Mask:
+    """Return which texts begin a session; each text without one does.
+
+    Args:
+        sessions: The numbers of sessions in order, below 0 for none.
+    """
+    begins = np.ones(len(sessions), np.bool_)
+    later = sessions[1:]
+    is_other = later != sessions[:-1]
+    has_none = later < 0
+    begins[1:] = is_other | has_none
+    return begins
+
+
+def _bounds(begins: Mask) -> tuple[Integers, Integers]:
+    """Return by position the first and the last position of its session.
+
+    Args:
+        begins: By position, whether it begins a session.
+    """
+    starts = np.flatnonzero(begins)
+    if not len(starts):
+        return starts, starts
+    group = np.cumsum(begins) - 1
+    starts_after = np.append(starts[1:], len(begins))
+    return starts[group], starts_after[group] - 1
 
 
 # The signals:
@@ -171,6 +208,30 @@ class WordScores(NamedTuple):
     held: Scores
 
 
+def _count_in_passages(
+    passages: Passages,
+    documents: NDArray[np.integer],
+    counts: NDArray[np.integer],
+    passage_counts: Scores,
+) -> Integers:
+    """Count how often passages hold a token; return the texts that they are around.
+
+    Args:
+        passages: The passages.
+        documents: The texts that hold the token.
+        counts: How often each of these does.
+        passage_counts: By text, 0; how often its passage holds the token is put there.
+
+    Returns:
+        The texts; one may stand there several times.
+    """
+    reached = []
+    for texts, is_held in passages.holding(documents.astype(np.int64)):
+        passage_counts[texts] += counts[is_held]
+        reached.append(texts)
+    return np.concatenate(reached)
+
+
 def word_scores(
     index: LexicalIndex,
     tokens: Sequence[str],
@@ -187,50 +248,63 @@ def word_scores(
     """
     n_texts = len(index)
     lengths = index.lengths
-    n_counted = max(n_texts - int(echo.sum()), 1)
-    mean_length = max(float(lengths[~echo].sum()) / n_counted, 1.0)
-    mean_passage = max(float(passages.words[~echo].sum()) / n_counted, 1.0)
+    mean_length = _mean_words(lengths, echo)
+    mean_passage = _mean_words(passages.words, echo)
     words = np.zeros(n_texts)
     passage = np.zeros(n_texts) if passages.any else words
-    counted = np.zeros(n_texts)
+    passage_counts = np.zeros(n_texts)
     held = np.zeros(n_texts)
     all_weights = 0.0
     for documents, counts, weight in index.matches(tokens, echo):
         all_weights += weight
         held[documents] += weight
-        words[documents] += weight * saturated(counts, lengths[documents], mean_length)
+        shares = saturated(counts, lengths[documents], mean_length)
+        words[documents] += weight * shares
         if not passages.any:
             continue
-        reached = []
-        for texts, is_held in passages.holding(documents.astype(np.int64)):
-            counted[texts] += counts[is_held]
-            reached.append(texts)
-        near = np.concatenate(reached)
-        # A text that stands here twice gets the same sum twice.
-        passage[near] = passage[near] + weight * saturated(
-            counted[near], passages.words[near], mean_passage
-        )
-        counted[near] = 0.0
+        near = _count_in_passages(passages, documents, counts, passage_counts)
+        near_counts = passage_counts[near]
+        shares = saturated(near_counts, passages.words[near], mean_passage)
+        # A text that stands there twice gets the same sum twice.
+        passage[near] = passage[near] + weight * shares
+        passage_counts[near] = 0.0
     if all_weights:
         held = held / all_weights
     return WordScores(words, passage, held)
 
 
+def _mean_words(words: NDArray[np.integer], echo: Mask) -> float:
+    """Return how many words a text has on average, at least 1.
+
+    Args:
+        words: By text, how many words it has.
+        echo: A mask of the texts that do not count.
+    """
+    is_counted = ~echo
+    n_counted = max(int(np.count_nonzero(is_counted)), 1)
+    n_words = float(words[is_counted].sum())
+    return max(n_words / n_counted, 1.0)
+
+
 def weights_for(
-    columns: Mapping[str, Scores], given: Mapping[str, float] | None
+    columns: Mapping[str, Scores],
+    given: Mapping[str, float] | None,
 ) -> Mapping[str, float]:
-    """Return the weights of these signals: those that ship with vectors or without, in
-    whose place those given stand.
+    """Return the weights of these signals.
+
+    Args:
+        columns: The signals; the weights that ship are others where there are vectors.
+        given: Weights that stand in the place of those that ship; None for none.
     """
     shipped = WEIGHTS if "vector" in columns else WORD_WEIGHTS
     return {**shipped, **(given or {})}
 
 
 def blend(
-    columns: Mapping[str, Scores], weights: Mapping[str, float]
+    columns: Mapping[str, Scores],
+    weights: Mapping[str, float],
 ) -> tuple[Scores, Columns]:
-    """Return the weighted sum of the signals of candidates, and what each of them adds
-    to it.
+    """Return the weighted sum of the signals, and what each of them adds to it.
 
     Args:
         columns: By signal, a value for each candidate; NaN where it is not known, as of
@@ -242,15 +316,16 @@ def blend(
         KeyError: A signal has no weight.
     """
     # Without vectors the words have their weight too, so that sums mean the same.
-    used = sum(weights[name] for name in columns if name in STANDARDISED)
-    scale = _ALL / (used or _ALL)
+    used_weights = [weights[name] for name in columns if name in STANDARDISED]
+    scale = _ALL / (sum(used_weights) or _ALL)
     parts: Columns = {}
     for name, column in standardised(columns).items():
         weight = weights[name]
         if name in STANDARDISED:
             weight = weight * scale
         parts[name] = weight * column
-    return np.sum(list(parts.values()), axis=0), parts
+    total = np.sum(list(parts.values()), axis=0)
+    return total, parts
 
 
 def standardised(columns: Mapping[str, Scores]) -> Columns:
@@ -261,8 +336,10 @@ def standardised(columns: Mapping[str, Scores]) -> Columns:
             column = _filled(columns[name], columns["words"])
             changed[name] = _standardised(name, column)
     if "length" in columns:
-        above = columns["length"] - columns["length"].mean()
-        changed["length"] = above / max(float(above.std()), 1e-9)
+        lengths = columns["length"]
+        above = lengths - lengths.mean()
+        deviation = float(above.std())
+        changed["length"] = above / max(deviation, 1e-9)
     return {**columns, **changed}
 
 
@@ -277,41 +354,54 @@ def shown(total: Scores) -> Scores:
 
 
 def _standardised(name: str, column: Scores) -> Scores:
-    """Return a signal in standard deviations from its mean, over the candidates and the
-    imagined texts.
+    """Return a signal in standard deviations from its mean.
+
+    Both are over the candidates and the imagined texts.
     """
-    mean, deviation = _UNRELATED if name in VECTOR_SIGNALS else (0.0, 0.0)
+    mean = 0.0
+    deviation = 0.0
+    if name in VECTOR_SIGNALS:
+        mean, deviation = _UNRELATED
     size = len(column) + _IMAGINED
-    centre = (column.sum() + _IMAGINED * mean) / size
-    squares = ((column - centre) ** 2).sum()
-    imagined_squares = _IMAGINED * ((mean - centre) ** 2 + deviation**2)
-    variance = (squares + imagined_squares) / size
+    imagined_sum = _IMAGINED * mean
+    centre = (column.sum() + imagined_sum) / size
+    from_centre = column - centre
+    squares = (from_centre**2).sum()
+    imagined_square = (mean - centre) ** 2 + deviation**2
+    variance = (squares + _IMAGINED * imagined_square) / size
     if variance > 0:
-        return np.asarray((column - centre) / np.sqrt(variance))
+        return np.asarray(from_centre / np.sqrt(variance))
     return np.asarray(column * 0.0)
 
 
 def _filled(column: Scores, words: Scores) -> Scores:
-    """Return the column with each NaN replaced by what a line through the other values
-    says for the words' score.
+    """Return the column with each NaN replaced.
+
+    In its place stands what a line through the other values says for the words' score.
     """
     has_value = ~np.isnan(column)
     if has_value.all():
         return column
     if not has_value.any():
         return np.zeros(len(column))
-    mean_words = words[has_value].mean()
-    mean_value = column[has_value].mean()
-    across = words[has_value] - mean_words
-    up = column[has_value] - mean_value
+    words_with_value = words[has_value]
+    values = column[has_value]
+    mean_words = words_with_value.mean()
+    mean_value = values.mean()
+    across = words_with_value - mean_words
+    up = values - mean_value
     square = across @ across
-    slope = (across @ up) / square if square > 0 else 0.0
-    return np.where(has_value, column, mean_value + slope * (words - mean_words))
+    slope = 0.0
+    if square > 0:
+        slope = (across @ up) / square
+    on_line = mean_value + slope * (words - mean_words)
+    return np.where(has_value, column, on_line)
 
 
 def likeliest(scores: Scores, allowed: NDArray[np.bool_], limit: int) -> Ids:
-    """Return the documents with the highest scores above 0 among the allowed ones, at
-    most `limit`, in no order.
+    """Return the allowed documents with the highest scores above 0, in no order.
+
+    They are at most `limit`.
     """
     documents = np.flatnonzero((scores > 0) & allowed)
     n_worse = len(documents) - limit

@@ -53,8 +53,9 @@ class Embedder(Protocol):
 
     @property
     def id(self) -> str:
-        """What vectors are stored under; another id means that vectors cannot be
-        compared.
+        """What vectors are stored under.
+
+        Vectors of another id cannot be compared with these.
         """
 
     @property
@@ -66,16 +67,18 @@ class Embedder(Protocol):
         """`semantic` for a trained model, `lexical` for hashed characters."""
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of `texts`: float32, (len(texts), dimensions), each row of length
-        one.
+        """Return the vectors of `texts`.
+
+        Returns:
+            float32, (len(texts), dimensions), each row of length one.
         """
 
 
 class HashedNgramEmbedder:
-    """Signed hashing of character 3- to 5-grams of each word: works offline, knows
-    spelling and no meaning.
+    """Signed hashing of character 3- to 5-grams of each word.
 
-    A text without letters or digits gets the zero vector.
+    It works offline, and knows spelling and no meaning. A text without letters or
+    digits gets the zero vector.
 
     >>> first, second, other = HashedNgramEmbedder().embed(
     ...     ["cached", "caching", "zebra"]
@@ -93,20 +96,25 @@ class HashedNgramEmbedder:
         self.id = f"lexical-ngram-v1-{dimensions}"
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one (or
-        zero).
+        """Return the vectors of `texts`.
+
+        Returns:
+            float32, (len(texts), dimensions), rows of length one (or zero).
         """
         matrix = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for row, text in zip(matrix, _checked_texts(texts), strict=True):
-            for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
+            normal = unicodedata.normalize("NFKC", text)
+            for word in _WORD.findall(normal.casefold()):
                 hashes, signs = _ngram_hashes(word)
-                np.add.at(row, hashes % self.dimensions, signs)
+                columns = hashes % self.dimensions
+                np.add.at(row, columns, signs)
         return _normalised(matrix)
 
 
 class _Model:
-    """What embedders of a trained model share: texts that are checked, and dimensions
-    that the first vector tells.
+    """What embedders of a trained model share.
+
+    Their texts are checked, and the first vector tells their dimensions.
     """
 
     kind: EmbedderKind = "semantic"
@@ -125,7 +133,11 @@ class _Model:
         return self._dimensions is not None
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one."""
+        """Return the vectors of `texts`.
+
+        Returns:
+            float32, (len(texts), dimensions), rows of length one.
+        """
         checked = _checked_texts(texts)
         return (
             self._vectors(checked)
@@ -138,11 +150,13 @@ class _Model:
 
 
 class OnnxEmbedder(_Model):
-    """MiniLM in ONNX, mean-pooled over its unmasked tokens, cut at 256 tokens; files
-    with another SHA-256 are refused.
+    """MiniLM in ONNX, mean-pooled over its unmasked tokens, cut at 256 tokens.
 
-    `threads`: how many compute; more of them take more processor time for the same
-    sentences. Raises ModelUnavailable at first use.
+    Files with another SHA-256 are refused. `threads` says how many compute; more of
+    them take more processor time for the same sentences.
+
+    Raises:
+        ModelUnavailable: The model cannot be had; at first use.
     """
 
     id = f"onnx-{BUNDLED_MODEL_SHA256[:16]}"
@@ -185,11 +199,11 @@ class OnnxEmbedder(_Model):
     def _vectors(self, texts: Sequence[str]) -> Matrix:
         # Texts of like length share a batch, so that little is spent on padding.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        batches = (
-            order[start : start + _ONNX_BATCH]
-            for start in range(0, len(order), _ONNX_BATCH)
-        )
-        pooled = [self._pool([texts[index] for index in batch]) for batch in batches]
+        pooled = []
+        for start in range(0, len(order), _ONNX_BATCH):
+            batch = order[start : start + _ONNX_BATCH]
+            batch_texts = [texts[index] for index in batch]
+            pooled.append(self._pool(batch_texts))
         matrix = np.empty((len(texts), self.dimensions), dtype=np.float32)
         matrix[order] = np.concatenate(pooled)
         return _normalised(matrix)
@@ -198,13 +212,14 @@ class OnnxEmbedder(_Model):
         # One by one: a batch would be cut into tokens by as many threads as there are
         # processors.
         encodings = [self._tokenizer.encode(text) for text in texts]
-        token_ids, mask = np.zeros(
-            (2, len(texts), max(len(encoding.ids) for encoding in encodings)),
-            dtype=np.int64,
-        )
+        n_columns = max(len(encoding.ids) for encoding in encodings)
+        shape = (len(texts), n_columns)
+        token_ids = np.zeros(shape, dtype=np.int64)
+        mask = np.zeros(shape, dtype=np.int64)
         for row, encoding in enumerate(encodings):
-            token_ids[row, : len(encoding.ids)] = encoding.ids
-            mask[row, : len(encoding.ids)] = encoding.attention_mask
+            n_tokens = len(encoding.ids)
+            token_ids[row, :n_tokens] = encoding.ids
+            mask[row, :n_tokens] = encoding.attention_mask
         offered = {
             "input_ids": token_ids,
             "attention_mask": mask,
@@ -217,21 +232,24 @@ class OnnxEmbedder(_Model):
                 f"{self._paths[0]} failed on {len(texts)} texts: {error}"
             ) from error
         weights = mask[:, :, None].astype(np.float32)
-        return np.asarray(
-            (states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
-        )
+        sums = (states * weights).sum(axis=1)
+        n_unmasked = np.maximum(weights.sum(axis=1), 1.0)
+        return np.asarray(sums / n_unmasked)
 
 
 class HttpEmbedder(_Model):
-    """An OpenAI-compatible `/v1/embeddings` endpoint, on this machine unless
-    `allow_remote`.
+    """An OpenAI-compatible `/v1/embeddings` endpoint.
 
-    `url` may stop at the host, at `/v1` or at `/v1/embeddings`. Redirects are not
-    followed, proxies of the environment are not used, and a reply past
-    `response_limit_bytes` or slower than `timeout_seconds` is given up. `api_key_env`:
-    the environment variable that holds its key, read at each call. Raises ConfigError
-    for a refused address and ModelUnavailable for a key that is not set or unusable, or
-    a reply that is not one vector a text.
+    It is on this machine unless `allow_remote`. `url` may stop at the host, at `/v1` or
+    at `/v1/embeddings`. Redirects are not followed, proxies of the environment are not
+    used, and a reply past `response_limit_bytes` or slower than `timeout_seconds` is
+    given up. `api_key_env` is the environment variable that holds its key, read at each
+    call.
+
+    Raises:
+        ConfigError: The address is refused.
+        ModelUnavailable: The key is not set or unusable, or the reply is not one vector
+            a text.
     """
 
     def __init__(
@@ -266,23 +284,24 @@ class HttpEmbedder(_Model):
         from theorex_lab.search.wire import new_client
 
         key = key_from(self._api_key_env, self.model)
+        matrices = []
         with new_client() as client:
-            starts = range(0, len(texts), _HTTP_BATCH)
-            return np.concatenate(
-                [
-                    self._batch(client, texts[start : start + _HTTP_BATCH], key)
-                    for start in starts
-                ]
-            )
+            for start in range(0, len(texts), _HTTP_BATCH):
+                batch = texts[start : start + _HTTP_BATCH]
+                matrices.append(self._batch(client, batch, key))
+        return np.concatenate(matrices)
 
     def _batch(
         self, client: httpx.Client, texts: Sequence[str], key: str | None
     ) -> Matrix:
         from theorex_lab.search.wire import Deadline, post
 
-        body = json.dumps(
-            {"model": self.model, "input": list(texts), "encoding_format": "float"}
-        ).encode()
+        question = {
+            "model": self.model,
+            "input": list(texts),
+            "encoding_format": "float",
+        }
+        body = json.dumps(question).encode()
         deadline = Deadline(self._timeout_seconds)
         reply = post(
             client,
@@ -339,7 +358,7 @@ class HttpEmbedder(_Model):
 
 
 def bundled_embedder(*, threads: int = 1) -> OnnxEmbedder | None:
-    """MiniLM from the `embeddings` extra, or None where that is not installed.
+    """Return MiniLM from the `embeddings` extra; None where that is not installed.
 
     Its files are found without importing their packages.
     """
@@ -365,17 +384,27 @@ def choose_embedder(
     allow_remote: bool = False,
     threads: int = 1,
 ) -> tuple[Embedder, str]:
-    """The first that is configured or installed, and why: endpoint, bundled model,
-    n-grams.
+    """Return the first embedder that is configured or installed, and why.
 
-    `threads`: how many a model in this process may take. Nothing is loaded or called
-    yet. Raises ConfigError where half of a pair of settings is missing.
+    The order is: endpoint, bundled model, n-grams. Nothing is loaded or called yet.
+
+    Args:
+        url: The address of the endpoint.
+        model: The model of the endpoint.
+        api_key_env: The environment variable that holds the key of the endpoint.
+        allow_remote: Whether the endpoint may be on another machine.
+        threads: How many threads a model in this process may take.
+
+    Raises:
+        ConfigError: Half of a pair of settings is missing.
 
     >>> embedder, reason = choose_embedder(
     ...     url="http://127.0.0.1:8080", model="nomic-embed"
     ... )
-    >>> embedder.id, reason
-    ('http:nomic-embed@http://127.0.0.1:8080/v1/embeddings', 'configured endpoint http://127.0.0.1:8080/v1/embeddings')
+    >>> embedder.id
+    'http:nomic-embed@http://127.0.0.1:8080/v1/embeddings'
+    >>> reason
+    'configured endpoint http://127.0.0.1:8080/v1/embeddings'
     """
     if url or model:
         if not (url and model):
@@ -398,26 +427,28 @@ def choose_embedder(
 @functools.lru_cache(maxsize=65_536)
 def _ngram_hashes(word: str) -> tuple[npt.NDArray[np.int64], Matrix]:
     marked = f"<{word}>"
-    grams = {
-        marked[start : start + size]
-        for size in _NGRAM_SIZES
-        for start in range(len(marked) - size + 1)
-    }
+    grams: set[str] = set()
+    for size in _NGRAM_SIZES:
+        n_grams = len(marked) - size + 1
+        grams.update(marked[start : start + size] for start in range(n_grams))
     # CRC-32 is the same on every machine and run; its lowest bit gives the sign, the
     # others the column.
-    hashes = np.array(
-        sorted(zlib.crc32(gram.encode(errors="replace")) for gram in grams),
-        dtype=np.int64,
-    )
-    return hashes >> 1, (1 - 2 * (hashes & 1)).astype(np.float32)
+    checksums = [zlib.crc32(gram.encode(errors="replace")) for gram in grams]
+    hashes = np.array(sorted(checksums), dtype=np.int64)
+    lowest_bits = hashes & 1
+    signs = (1 - 2 * lowest_bits).astype(np.float32)
+    return hashes >> 1, signs
 
 
 def _normalised(matrix: npt.NDArray[Any]) -> Matrix:
     # Scaled by the largest entry first, so that no square overflows or vanishes.
     largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0.0)
-    scaled = matrix / np.where(largest > 0, largest, 1.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    scaled = matrix / largest
     lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return (scaled / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    normalised = scaled / lengths
+    return normalised.astype(np.float32)
 
 
 def _checked_texts(texts: Sequence[str]) -> list[str]:

@@ -66,8 +66,9 @@ def _usable_parts(url: str) -> SplitResult | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is a loopback address or `localhost`; other names are not
-    looked up.
+    """Return whether a host is a loopback address or `localhost`.
+
+    Other names are not looked up.
 
     >>> is_loopback("127.0.0.1"), is_loopback("192.168.0.7")
     (True, False)
@@ -142,8 +143,9 @@ def authorization(key: str | None) -> dict[str, str]:
 
 
 def excerpt(content: bytes, key: str | None = None) -> str:
-    """Return the beginning of a reply as errors may show it: short, escaped, without
-    `key` and what looks like one.
+    """Return the beginning of a reply as errors may show it.
+
+    It is short and escaped, without `key` and what looks like one.
 
     >>> excerpt(b"no model for Bearer sk-123")
     "'no model for Bearer ***'"
@@ -156,8 +158,9 @@ def excerpt(content: bytes, key: str | None = None) -> str:
 
 
 def encodable(text: str) -> str:
-    """Return `text` with its lone surrogates replaced: they can be neither sent nor
-    tokenised nor stored.
+    """Return `text` with its lone surrogates replaced.
+
+    They can be neither sent nor tokenised nor stored.
 
     >>> encodable("a" + chr(0xD800))
     'a?'

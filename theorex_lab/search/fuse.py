@@ -1,4 +1,4 @@
-"""Make several ranked lists into one, by the one rule by which equal scores are ordered.
+"""Make several ranked lists into one, by one rule for equal scores.
 
 A list is a pair of arrays of equal length: ids (integers, each once) and scores
 (finite; higher is better).
@@ -19,12 +19,14 @@ RankedList = tuple[Sequence[int] | Ids, Sequence[float] | Scores]
 
 
 def best_first(
-    ids: npt.NDArray[Any], scores: npt.NDArray[Any], limit: int
+    ids: npt.NDArray[Any],
+    scores: npt.NDArray[Any],
+    limit: int,
 ) -> tuple[Ids, Scores]:
-    """Return the `limit` best of `ids`, best first; of equal scores the higher (newer)
-    id comes first.
+    """Return the `limit` best of `ids` and their scores, best first.
 
-    Costs O(n) and a sort of `limit` entries, however many scores are equal.
+    Of equal scores the higher (newer) id comes first. Costs O(n) and a sort of `limit`
+    entries, however many scores are equal.
 
     Raises:
         InvalidInput: The limit is below 0.
@@ -41,41 +43,61 @@ def best_first(
         best = _best(ids, scores, limit)
         ids = ids[best]
         scores = scores[best]
-    order = np.lexsort((-ids, -scores))
-    return ids[order].astype(np.int64), scores[order].astype(np.float64)
+    # The last key is the first that counts.
+    sort_keys = (-ids, -scores)
+    order = np.lexsort(sort_keys)
+    best_ids = ids[order].astype(np.int64)
+    best_scores = scores[order].astype(np.float64)
+    return best_ids, best_scores
 
 
-def _best(ids: npt.NDArray[Any], scores: npt.NDArray[Any], limit: int) -> Ids:
+def _best(
+    ids: npt.NDArray[Any],
+    scores: npt.NDArray[Any],
+    limit: int,
+) -> Ids:
     """Return the indexes of the best, in no order; `limit` is below their number."""
     n_worse = len(ids) - limit
-    threshold = np.partition(scores, n_worse)[n_worse]
+    partly_sorted = np.partition(scores, n_worse)
+    threshold = partly_sorted[n_worse]
     candidates = np.flatnonzero(scores >= threshold)
-    above = candidates[scores[candidates] > threshold]
-    equal = candidates[scores[candidates] == threshold]
-    n_older = len(equal) - (limit - len(above))
-    newest = np.argpartition(ids[equal], n_older)[n_older:]
+    candidate_scores = scores[candidates]
+    above = candidates[candidate_scores > threshold]
+    equal = candidates[candidate_scores == threshold]
+    n_newest = limit - len(above)
+    n_older = len(equal) - n_newest
+    by_age = np.argpartition(ids[equal], n_older)
+    newest = by_age[n_older:]
     return np.concatenate((above, equal[newest]))
 
 
 def check_mask(allowed: Mask | None, count: int) -> None:
-    """Raise InvalidInput for a mask that has not one truth value for each of `count`
-    documents; None is all of them.
+    """Raise an error for a mask that does not fit the documents.
+
+    Args:
+        allowed: The mask; None stands for all documents.
+        count: The number of documents. The mask has a truth value for each of them.
+
+    Raises:
+        InvalidInput: The mask has another shape or type.
     """
-    if allowed is not None and (allowed.shape != (count,) or allowed.dtype != np.bool_):
-        raise InvalidInput(
-            f"got a mask {allowed.dtype}{allowed.shape}; allowed is bool({count},)"
-        )
+    if allowed is None:
+        return
+    if allowed.shape == (count,) and allowed.dtype == np.bool_:
+        return
+    got = f"{allowed.dtype}{allowed.shape}"
+    raise InvalidInput(f"got a mask {got}; allowed is bool({count},)")
 
 
 def fuse_reciprocal_rank(
-    lists: Sequence[RankedList], k: int = 60
+    lists: Sequence[RankedList],
+    k: int = 60,
 ) -> tuple[Ids, Scores]:
-    """Return the sum over the lists of 1 / (k + rank), rank from 1 in the order of the
-    scores, best first.
+    """Return the sum over the lists of 1 / (k + rank), best first.
 
-    From Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
-    individual rank learning methods", SIGIR 2009. An id that a list misses gets nothing
-    from it.
+    The rank counts from 1 in the order of the scores. An id that a list misses gets
+    nothing from it. From Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion
+    outperforms Condorcet and individual rank learning methods", SIGIR 2009.
 
     Raises:
         InvalidInput: `k` is below 0.
@@ -86,11 +108,19 @@ def fuse_reciprocal_rank(
     """
     if k < 0:
         raise InvalidInput(f"got k = {k}; allowed is 0 or more")
-    all_ids = [np.asarray(ids, np.int64) for ids, _ in lists]
-    union = np.unique(np.concatenate([np.zeros(0, np.int64), *all_ids]))
-    total = np.zeros(len(union))
+    ids_of_lists = [np.zeros(0, np.int64)]
+    for ids, _ in lists:
+        ids_of_lists.append(np.asarray(ids, np.int64))
+    all_ids = np.concatenate(ids_of_lists)
+    union = np.unique(all_ids)
+    totals = np.zeros(len(union))
     for ids, scores in lists:
-        ranked, _ = best_first(np.asarray(ids, np.int64), np.asarray(scores), len(ids))
-        ranks = np.arange(1, len(ranked) + 1)
-        total[np.searchsorted(union, ranked)] += 1.0 / (k + ranks)
-    return best_first(union, total, len(union))
+        id_array = np.asarray(ids, np.int64)
+        score_array = np.asarray(scores)
+        ranked_ids, _ = best_first(id_array, score_array, len(ids))
+        n_ranked = len(ranked_ids)
+        ranks = np.arange(1, n_ranked + 1)
+        shares = 1.0 / (k + ranks)
+        positions = np.searchsorted(union, ranked_ids)
+        totals[positions] += shares
+    return best_first(union, totals, len(union))

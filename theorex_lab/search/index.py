@@ -1,9 +1,10 @@
-"""Index every kind of item, in one index of texts and one of labels: which documents
-there are, whose they are, and their words.
+"""Index every kind of item, in one index of texts and one of labels.
+
+An index holds which documents there are, whose they are, and their words.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import ClassVar
@@ -15,36 +16,68 @@ from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
 from theorex_lab.search.fuse import Mask
-from theorex_lab.search.items import CORRECTION, MARKS, ItemKind, ItemText, item_number
+from theorex_lab.search.items import (
+    CORRECTION,
+    MARKS,
+    IdReader,
+    ItemKind,
+    ItemText,
+    item_number,
+)
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import text_key
 
 _Key = tuple[int, int, int]  # kind, agent, item
+_Row = tuple[int, int, int, int, int, int, bool, int]  # in the order of _COLUMNS
+_Flag = tuple[int, bool]  # document, value
 Texts = Iterable[str] | None
-Named = Mapping[str, Callable[[Event], Iterable[str]]]
-_COLUMNS = ("seq", "kind", "agent", "item", "session", "speaker", "asked", "echo")
+_COLUMNS = (
+    "seq",
+    "kind",
+    "agent",
+    "item",
+    "session",
+    "speaker",
+    "asked",
+    "echo",
+)
 _NAME = r"[^\W\d_][\w.'-]{0,30}"
 # One to three words with a capital at the beginning, as transcripts name who speaks.
 SPEAKER = re.compile(rf"((?=[A-Z]){_NAME}(?: {_NAME}){{0,2}}): ")
 _MONTHS = (
-    "January February March April May June July August September October November"
-    " December".split()
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 )
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Arrivals:
-    """What a batch of events adds to the index: documents, their texts and tags, and
-    flags that are set in order.
+    """What a batch of events adds to the index.
+
+    Those are documents, their texts and tags, and flags that are set in order.
     """
 
     def __init__(self, first: int) -> None:
         self.first = first
-        self.rows: list[tuple[int, int, int, int, int, int, bool, int]] = []
+        self.rows: list[_Row] = []
         self.located: list[tuple[int, int]] = []
         self.texts: list[str] = []
         self.words: list[list[str]] = []
         self.tagged: list[tuple[int, int]] = []
-        self.flags: dict[str, list[tuple[int, bool]]] = {"hidden": [], "asleep": []}
+        self.flags: dict[str, list[_Flag]] = {
+            "hidden": [],
+            "asleep": [],
+        }
 
     @property
     def next_document(self) -> int:
@@ -79,6 +112,7 @@ class ItemIndex(View):
     readers: ClassVar[Mapping[str, tuple[ItemKind, ...]]] = {}
 
     def __init__(self) -> None:
+        """Begin without documents."""
         super().__init__()
         self.agents = Names()
         self.tags = Names()
@@ -86,10 +120,20 @@ class ItemIndex(View):
         self.projects = Names()
         self.sessions = Names()
         self.speakers = Names()
-        speech = {"session": "i4", "speaker": "i4", "asked": "?", "echo": "i8"}
-        marks = dict.fromkeys(("hidden", "asleep", "dismissed", "corrected"), "?")
         self.documents = Table(
-            seq="i8", kind="i2", agent="i4", item="i8", **speech, **marks, key=("u8", 2)
+            seq="i8",
+            kind="i2",
+            agent="i4",
+            item="i8",
+            session="i4",
+            speaker="i4",
+            asked="?",
+            echo="i8",
+            hidden="?",
+            asleep="?",
+            dismissed="?",
+            corrected="?",
+            key=("u8", 2),
         )
         self.tagged = Table(document="i4", tag="i4")
         self.located = Table(document="i4", project="i4")
@@ -102,16 +146,19 @@ class ItemIndex(View):
         self._flagged: dict[_Key, list[int]] = {}
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Add the texts of items that are new to the agent, and what events do to those
-        that the index has.
+        """Add the texts of items that are new to the agent.
+
+        What events do to items that the index has is noted too.
         """
         new = _Arrivals(len(self.documents))
         for event in events:
             agent = self.agents.number(event.agent)
-            project = self.projects.number(event.body.get("project", ""))
+            project_name = event.body.get("project", "")
+            project = self.projects.number(project_name)
             for kind in self.readers.get(event.kind, ()):
-                number = self.item_kinds.number(kind.name)
-                self._add_event(event, kind, (number, agent), project, new)
+                kind_number = self.item_kinds.number(kind.name)
+                owner = (kind_number, agent)
+                self._add_event(event, kind, owner, project, new)
         if new.rows:
             self._append(new)
         if new.located:
@@ -132,12 +179,15 @@ class ItemIndex(View):
         is_earlier = documents["seq"][rows] < event.seq
         is_of_agent = documents["agent"][rows] == agent
         rows = rows[is_earlier & is_of_agent]
-        if event.kind == "dismissed" or not undo:
-            documents["dismissed"][rows] = event.kind == "dismissed" and not undo
+        if event.kind == "dismissed":
+            documents["dismissed"][rows] = not undo
+        elif not undo:
+            documents["dismissed"][rows] = False
         if event.kind != "corrected":
             return
         if undo:
-            documents["corrected"][rows] = self.of_kinds([CORRECTION.name])[rows]
+            is_correction = self.of_kinds([CORRECTION.name])
+            documents["corrected"][rows] = is_correction[rows]
         else:
             documents["corrected"][rows] = True
 
@@ -158,15 +208,17 @@ class ItemIndex(View):
             project: The number of the project.
             new: What the batch adds, to which it is added.
         """
-        flags = new.flags
+        hidden = new.flags["hidden"]
+        asleep = new.flags["asleep"]
         if kind.has_flags:
-            flags["hidden"] += self._flags(event, kind.hides, owner, value=True)
+            hidden += self._flags(event, kind.hides, owner, value=True)
         if event.kind in kind.texts:
-            for item in kind.texts[event.kind](event):
+            read_texts = kind.texts[event.kind]
+            for item in read_texts(event):
                 self._add_item(event, kind, item, owner, project, new)
         if kind.has_flags:
-            flags["asleep"] += self._flags(event, kind.sleeps, owner, value=True)
-            flags["asleep"] += self._flags(event, kind.wakes, owner, value=False)
+            asleep += self._flags(event, kind.sleeps, owner, value=True)
+            asleep += self._flags(event, kind.wakes, owner, value=False)
 
     def _add_item(
         self,
@@ -178,15 +230,15 @@ class ItemIndex(View):
         new: _Arrivals,
     ) -> None:
         """Add a document for an item, unless it keeps its first text and has one."""
-        item_id, text, tags, _, echo = item
-        key = (*owner, item_number(item_id))
+        number = item_number(item.item_id)
+        key = (*owner, number)
         document = new.next_document
         first_documents, flagged = self._known_items()
         if kind.once:
-            named = (*key, project)
-            if named in self._named:
+            naming = (*key, project)
+            if naming in self._named:
                 return
-            self._named.add(named)
+            self._named.add(naming)
             first_document = first_documents.setdefault(key, document)
             if first_document != document:
                 new.located.append((first_document, project))
@@ -194,86 +246,119 @@ class ItemIndex(View):
         new.located.append((document, project))
         if kind.has_flags:
             flagged.setdefault(key, []).append(document)
-        session, speaker, is_asked = self._speech(event, text, kind)
-        original = item_number(echo) if echo else 0
-        new.rows.append((event.seq, *key, session, speaker, is_asked, original))
-        new.texts.append(text)
-        if kind.label:
-            new.words.append(tokenize(text))
-        else:
-            new.words.append(tokenize(f"{text} {date_in_words(event.at)}"))
-        for tag in tags:
-            new.tagged.append((document, self.tags.number(tag)))
+        original = 0
+        if item.echo:
+            original = item_number(item.echo)
+        speech = self._speech(event, item.text, kind)
+        new.rows.append((event.seq, *key, *speech, original))
+        new.texts.append(item.text)
+        searched_text = item.text
+        if not kind.label:
+            searched_text = f"{item.text} {date_in_words(event.at)}"
+        new.words.append(tokenize(searched_text))
+        for tag in item.tags:
+            tag_number = self.tags.number(tag)
+            new.tagged.append((document, tag_number))
 
     def _speech(self, event: Event, text: str, kind: ItemKind) -> tuple[int, int, bool]:
-        """Return the numbers of the session and of the speaker, and whether a person
-        asks an agent.
+        """Return who says a text, and where.
+
+        Returns:
+            The number of the session, that of the speaker, and whether a person asks an
+            agent.
         """
         if kind.label:
             return -1, -1, False
         session = -1
         if event.session:
-            session = self.sessions.number(f"{event.agent}\n{event.session}")
+            session_name = f"{event.agent}\n{event.session}"
+            session = self.sessions.number(session_name)
         speaker = -1
         match = SPEAKER.match(text)
         if match:
             speaker = self.speakers.number(match[1])
-        return session, speaker, event.kind == "prompt"
+        is_asked = event.kind == "prompt"
+        return session, speaker, is_asked
 
     def _flags(
-        self, event: Event, named: Named, owner: tuple[int, int], *, value: bool
-    ) -> Iterator[tuple[int, bool]]:
-        """Yield the documents of the items that the event names, each with the value
-        that its flag gets.
+        self,
+        event: Event,
+        readers: Mapping[str, IdReader],
+        owner: tuple[int, int],
+        *,
+        value: bool,
+    ) -> Iterator[_Flag]:
+        """Yield the documents of the items that the event names, and a value for each.
+
+        Args:
+            event: The event.
+            readers: By event kind, what reads the ids of the items.
+            owner: The numbers of the kind of item and of the agent.
+            value: The value that the flag of each document gets.
         """
-        if event.kind not in named:
+        if event.kind not in readers:
             return
-        flagged = self._known_items()[1]
-        for item_id in named[event.kind](event):
-            for document in flagged.get((*owner, item_number(item_id)), ()):
+        _, flagged = self._known_items()
+        read_ids = readers[event.kind]
+        for item_id in read_ids(event):
+            number = item_number(item_id)
+            for document in flagged.get((*owner, number), ()):
                 yield document, value
 
     def _append(self, new: _Arrivals) -> None:
         """Append the documents of a batch."""
         where = self.documents.extend(_COLUMNS, new.rows)
-        keys = b"".join(text_key(text) for text in new.texts)
-        self.documents["key"][where] = np.frombuffer(keys, np.uint64).reshape(-1, 2)
+        keys = b"".join(map(text_key, new.texts))
+        halves = np.frombuffer(keys, np.uint64)
+        self.documents["key"][where] = halves.reshape(-1, 2)
         self.tagged.extend(("document", "tag"), new.tagged)
         self.lexical.add(new.words)
 
     def columns(self) -> Columns:
         """See View."""
-        return super().columns() | {
-            f"lexical.{name}": array for name, array in self.lexical.columns().items()
-        }
+        columns = super().columns()
+        for name, array in self.lexical.columns().items():
+            columns[f"lexical.{name}"] = array
+        return columns
 
     def load(self, columns: Columns) -> None:
         """See View."""
         super().load(columns)
-        lexical_columns = {
-            name.removeprefix("lexical."): array
-            for name, array in columns.items()
-            if name.startswith("lexical.")
-        }
+        lexical_columns: Columns = {}
+        for name, array in columns.items():
+            if name.startswith("lexical."):
+                lexical_name = name.removeprefix("lexical.")
+                lexical_columns[lexical_name] = array
         self.lexical = LexicalIndex.from_columns(lexical_columns)
         self._once = None
 
     def allowed(
-        self, *, agents: Texts = None, tag: str | None = None, projects: Texts = None
+        self,
+        *,
+        agents: Texts = None,
+        tag: str | None = None,
+        projects: Texts = None,
     ) -> Mask:
-        """Return a mask of the documents that belong to these agents, carry the tag,
-        and are of these projects or of none; None stands for any.
+        """Return a mask of the documents that meet all conditions.
+
+        Args:
+            agents: The agents to one of which they belong; None for any.
+            tag: The tag that they carry; None for any or none.
+            projects: The projects of one of which they are, or of none; None for any.
         """
         mask = np.ones(len(self.documents), bool)
         if agents is not None:
-            mask &= np.isin(self.documents["agent"], self.agents.numbers(*agents))
+            agent_numbers = self.agents.numbers(*agents)
+            mask &= np.isin(self.documents["agent"], agent_numbers)
         if tag is not None:
             has_tag = self.tagged["tag"] == self.tags.find(tag)
-            mask &= self._holding(self.tagged["document"][has_tag])
+            tagged_documents = self.tagged["document"][has_tag]
+            mask &= self._holding(tagged_documents)
         if projects is not None:
-            numbers = self.projects.numbers("", *projects)
-            is_inside = np.isin(self.located["project"], numbers)
-            mask &= self._holding(self.located["document"][is_inside])
+            project_numbers = self.projects.numbers("", *projects)
+            is_inside = np.isin(self.located["project"], project_numbers)
+            documents_inside = self.located["document"][is_inside]
+            mask &= self._holding(documents_inside)
         return mask
 
     def _holding(self, documents: NDArray[np.int64]) -> Mask:
@@ -284,19 +369,24 @@ class ItemIndex(View):
 
     def of_kinds(self, kinds: Iterable[str]) -> Mask:
         """Return a mask of the documents of these kinds of items."""
-        return np.isin(self.documents["kind"], self.item_kinds.numbers(*kinds))
+        kind_numbers = self.item_kinds.numbers(*kinds)
+        return np.isin(self.documents["kind"], kind_numbers)
 
     def kind_of(self, document: int) -> str:
         """Return the kind of item that a document is."""
-        return self.item_kinds[int(self.documents["kind"][document])]
+        kind_number = int(self.documents["kind"][document])
+        return self.item_kinds[kind_number]
 
     def rows_of(self, item_id: str) -> NDArray[np.int64]:
         """Return the documents of an item, of all agents."""
-        return np.flatnonzero(self.documents["item"] == item_number(item_id))
+        is_item = self.documents["item"] == item_number(item_id)
+        return np.flatnonzero(is_item)
 
     def item_of(self, document: int, event: Event) -> ItemText | None:
-        """Return a document's item from the event that holds its text; None where the
-        event does not hold it any more.
+        """Return a document's item from the event that holds its text.
+
+        Returns:
+            The item; None where the event does not hold it any more.
         """
         name = self.kind_of(document)
         number = self.documents["item"][document]
@@ -304,8 +394,10 @@ class ItemIndex(View):
         for kind in self.readers.get(event.kind, ()):
             if kind.name != name or event.kind not in kind.texts:
                 continue
-            for item in kind.texts[event.kind](event):
-                if item_number(item.item_id) == number and text_key(item.text) == key:
+            read_texts = kind.texts[event.kind]
+            for item in read_texts(event):
+                is_item = item_number(item.item_id) == number
+                if is_item and text_key(item.text) == key:
                     return item
         return None
 
@@ -322,35 +414,55 @@ class ItemIndex(View):
 
     def only_within(self, projects: Iterable[str]) -> NDArray[np.bool_]:
         """Return a mask of the documents that are of these projects and of no other."""
-        inside = np.isin(self.located["project"], self.projects.numbers(*projects))
+        project_numbers = self.projects.numbers(*projects)
+        is_inside = np.isin(self.located["project"], project_numbers)
         documents = self.located["document"]
-        return self._holding(documents[inside]) & ~self._holding(documents[~inside])
+        within = self._holding(documents[is_inside])
+        without = self._holding(documents[~is_inside])
+        return within & ~without
 
     def _known_items(self) -> tuple[dict[_Key, int], dict[_Key, list[int]]]:
-        """Return the documents of items that keep their first text, and of items that
-        events hide, archive or restore; read from the columns after a load.
+        """Return the documents of items that later events may name.
+
+        After a load they are read from the columns.
+
+        Returns:
+            The documents of items that keep their first text, and those of items that
+            events hide, archive or restore.
         """
         if self._once is not None:
             return self._once, self._flagged
-        keys, documents = self._items(kind.name for kind in self.items if kind.once)
+        kinds_once = [kind.name for kind in self.items if kind.once]
+        keys, documents = self._items(kinds_once)
         self._once = dict(zip(keys, documents, strict=True))
-        key_of = dict(zip(documents, keys, strict=True))
-        located_documents = self.located["document"].tolist()
-        located_projects = self.located["project"].tolist()
-        self._named = {
-            (*key_of[document], project)
-            for document, project in zip(
-                located_documents, located_projects, strict=True
-            )
-            if document in key_of
-        }
-        keys, documents = self._items(
-            kind.name for kind in self.items if kind.has_flags
-        )
+        self._named = self._namings(keys, documents)
+        kinds_with_flags = [kind.name for kind in self.items if kind.has_flags]
+        keys, documents = self._items(kinds_with_flags)
         self._flagged = {}
         for key, document in zip(keys, documents, strict=True):
             self._flagged.setdefault(key, []).append(document)
         return self._once, self._flagged
+
+    def _namings(
+        self,
+        keys: list[_Key],
+        documents: list[int],
+    ) -> set[tuple[int, int, int, int]]:
+        """Return items, each with a project that it was named in.
+
+        Args:
+            keys: The items.
+            documents: The document of each.
+        """
+        key_of = dict(zip(documents, keys, strict=True))
+        located_documents = self.located["document"].tolist()
+        located_projects = self.located["project"].tolist()
+        namings = set()
+        for document, project in zip(located_documents, located_projects, strict=True):
+            if document in key_of:
+                key = key_of[document]
+                namings.add((*key, project))
+        return namings
 
     def _items(self, kinds: Iterable[str]) -> tuple[list[_Key], list[int]]:
         """Return the items of these kinds, and their documents."""
@@ -358,7 +470,8 @@ class ItemIndex(View):
         kind_numbers = self.documents["kind"][rows].tolist()
         agents = self.documents["agent"][rows].tolist()
         items = self.documents["item"][rows].tolist()
-        return list(zip(kind_numbers, agents, items, strict=True)), rows.tolist()
+        keys = list(zip(kind_numbers, agents, items, strict=True))
+        return keys, rows.tolist()
 
 
 def date_in_words(at: int) -> str:
@@ -367,8 +480,9 @@ def date_in_words(at: int) -> str:
     >>> date_in_words(1_683_500_000_000_000)
     'May 2023'
     """
-    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
-    return f"{_MONTHS[date.month - 1]} {date.year}"
+    date = _EPOCH + timedelta(microseconds=at)
+    month = _MONTHS[date.month - 1]
+    return f"{month} {date.year}"
 
 
 @cache
@@ -381,7 +495,8 @@ def item_index(items: tuple[ItemKind, ...], name: str) -> type[ItemIndex]:
     item_reads: list[str] = []
     for kind in items:
         for event_kind in kind.event_kinds:
-            by_event[event_kind] = (*by_event.get(event_kind, ()), kind)
+            readers_before = by_event.get(event_kind, ())
+            by_event[event_kind] = (*readers_before, kind)
             item_reads.append(f"{kind.name}.{kind.code}:{event_kind}")
 
     class Index(ItemIndex):

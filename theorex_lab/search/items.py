@@ -1,5 +1,6 @@
-"""Describe what is searched: the kinds of items, and which events carry, hide, archive
-or restore them.
+"""Describe what is searched: the kinds of items.
+
+A kind says which events carry, hide, archive or restore its items.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,11 +14,11 @@ _LONGEST_NUMBER = 18  # digits; such a number lies below 2^62
 _HASHED = 1 << 62
 
 
-# the type of an observation that tells a story, which a design may take for a kind of
-# its own
+# The type of an observation that tells a story, which a design may take for a kind of
+# its own.
 MOMENT_TYPE = "moment"
 # What a person says of an item: its id in `item`, and in `undo` whether that holds no
-# longer; see `memory.marks`.
+# longer; see `memory.annotations`.
 MARKS = ("pinned", "dismissed", "corrected")
 
 
@@ -39,6 +40,10 @@ class ItemText(NamedTuple):
     tags: tuple[str, ...] = ()
     about: str = ""
     echo: str = ""
+
+
+TextReader = Callable[[Event], Iterable[ItemText]]
+IdReader = Callable[[Event], Iterable[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,20 +69,26 @@ class ItemKind:
     """
 
     name: str
-    texts: Mapping[str, Callable[[Event], Iterable[ItemText]]]
+    texts: Mapping[str, TextReader]
     once: bool = False
     label: bool = False
-    hides: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
-    sleeps: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
-    wakes: Mapping[str, Callable[[Event], Iterable[str]]] = field(default_factory=dict)
+    hides: Mapping[str, IdReader] = field(default_factory=dict)
+    sleeps: Mapping[str, IdReader] = field(default_factory=dict)
+    wakes: Mapping[str, IdReader] = field(default_factory=dict)
     code: int = 1
 
     @property
     def event_kinds(self) -> list[str]:
         """The kinds of events that are read for it, those with texts first."""
-        return list(
-            dict.fromkeys([*self.texts, *self.hides, *self.sleeps, *self.wakes])
-        )
+        event_kinds: dict[str, None] = {}
+        for readers in (
+            self.texts,
+            self.hides,
+            self.sleeps,
+            self.wakes,
+        ):
+            event_kinds.update(dict.fromkeys(readers))
+        return list(event_kinds)
 
     @property
     def has_flags(self) -> bool:
@@ -86,8 +97,9 @@ class ItemKind:
 
 
 def item_number(item_id: str) -> int:
-    """Return the number that stands for an id in the index, below 2^63: a plain number
-    itself, else a hash of the id.
+    """Return the number that stands for an id in the index, below 2^63.
+
+    A plain number stands for itself; for any other id it is a hash of the id.
 
     >>> item_number("4711")
     4711
@@ -98,46 +110,80 @@ def item_number(item_id: str) -> int:
         number = int(item_id)
         if str(number) == item_id:
             return number
-    digest = blake2b(item_id.encode(), digest_size=8).digest()
-    return _HASHED | int.from_bytes(digest) >> 2
+    content = item_id.encode()
+    digest = blake2b(content, digest_size=8).digest()
+    first_bits = int.from_bytes(digest) >> 2
+    return _HASHED | first_bits
 
 
 def _corrected(event: Event) -> tuple[ItemText, ...]:
     """Return the text that a person gave an item."""
-    text = "" if event.body["undo"] else event.body.get("text", "")
-    return (ItemText(event.body["item"], text),) if text else ()
+    if event.body["undo"]:
+        return ()
+    text = event.body.get("text", "")
+    if not text:
+        return ()
+    item = ItemText(
+        item_id=event.body["item"],
+        text=text,
+    )
+    return (item,)
 
 
 # The text that a person gave an item, under the item's own id; the index hides the
 # other texts of that id meanwhile.
-CORRECTION = ItemKind("correction", {"corrected": _corrected})
+CORRECTION = ItemKind(
+    name="correction",
+    texts={"corrected": _corrected},
+)
 
 
 def observed_text(event: Event) -> tuple[ItemText, ...]:
     """Return the text of an observation, about the concepts that it names."""
-    about = ", ".join(concept[1] for concept in event.body["concepts"])
-    return (ItemText(event.id, event.body["text"], event.body["tags"], about),)
+    labels = [concept[1] for concept in event.body["concepts"]]
+    item = ItemText(
+        item_id=event.id,
+        text=event.body["text"],
+        tags=event.body["tags"],
+        about=", ".join(labels),
+    )
+    return (item,)
 
 
 def _observed(event: Event) -> tuple[ItemText, ...]:
     """Return the text of an observation that tells no story."""
-    return () if event.body["type"] == MOMENT_TYPE else observed_text(event)
+    if event.body["type"] == MOMENT_TYPE:
+        return ()
+    return observed_text(event)
 
 
 # What was written, which any design may bring, and several may.
-OBSERVATION = ItemKind("observation", {"observation": _observed})
+OBSERVATION = ItemKind(
+    name="observation",
+    texts={"observation": _observed},
+)
 
 
-def _parts(code: bool) -> Callable[[Event], Iterable[ItemText]]:
-    """Return a reader of the parts of an ingested file: its symbols, or its sections;
-    their names are searched too.
+def _parts(code: bool) -> TextReader:
+    """Return a reader of the parts of an ingested file.
+
+    Their names are searched too.
+
+    Args:
+        code: Whether the symbols are read; if not, the sections are.
     """
 
     def texts(event: Event) -> Iterable[ItemText]:
         file = event.body["file"]
-        for number, node_type, name, text, line, _ in event.body["parts"]:
-            if node_type.startswith("code_") == code:
-                yield ItemText(number, f"{name}\n{text}", (), f"{file}:{line} › {name}")
+        for part in event.body["parts"]:
+            number, node_type, name, text, line, _ = part
+            is_code = node_type.startswith("code_")
+            if is_code == code:
+                yield ItemText(
+                    item_id=number,
+                    text=f"{name}\n{text}",
+                    about=f"{file}:{line} › {name}",
+                )
 
     return texts
 
@@ -148,8 +194,18 @@ def _gone(event: Event) -> Iterable[str]:
 
 
 SECTION = ItemKind(
-    "section", {"document": _parts(code=False)}, hides={"document": _gone}
+    name="section",
+    texts={"document": _parts(code=False)},
+    hides={"document": _gone},
 )
-SYMBOL = ItemKind("symbol", {"document": _parts(code=True)}, hides={"document": _gone})
+SYMBOL = ItemKind(
+    name="symbol",
+    texts={"document": _parts(code=True)},
+    hides={"document": _gone},
+)
 # What every home finds, whichever designs work in it.
-OWN_ITEMS = (CORRECTION, SECTION, SYMBOL)
+OWN_ITEMS = (
+    CORRECTION,
+    SECTION,
+    SYMBOL,
+)

@@ -1,5 +1,6 @@
-"""Split texts into words, and search them by an incremental BM25 index whose postings
-are numpy columns.
+"""Split texts into words, and search them by an incremental BM25 index.
+
+The postings of the index are numpy columns.
 
 Documents are numbered from 0 in the order of their adding. Occurrences of new words
 wait in a short list, are sorted into a small segment, and segments of like size are
@@ -30,8 +31,7 @@ from theorex_lab.text.line import LINE_CHARACTERS, folded, one_line
 K1 = 1.5
 BM25_B = 0.75
 # A word that stands in half of the documents or more has an idf of 0 or less; this
-# floor leaves it the say
-# between otherwise equal documents, and no more.
+# floor leaves it the say between otherwise equal documents, and no more.
 IDF_FLOOR = 1e-9
 # Sorting so many into a segment takes about as long as one query.
 _RECENT_OCCURRENCES = 1024
@@ -73,7 +73,11 @@ _CHUNK = re.compile(rf"[\w{_MARKS}]+(?:[./\\]+[\w{_MARKS}]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 # From the outside in: paths and dotted names, then underscores, then capitals.
 _CAPITALS = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})"
-_SPLITTERS = tuple(map(re.compile, (r"[./\\]+", r"_+", _CAPITALS)))
+_SPLITTERS = (
+    re.compile(r"[./\\]+"),
+    re.compile(r"_+"),
+    re.compile(_CAPITALS),
+)
 _SCRIPT_RUNS = re.compile(rf"([{_UNSPACED}]+)")
 
 
@@ -92,6 +96,12 @@ class _Segment(NamedTuple):
     offsets: npt.NDArray[np.int64]
     documents: _Numbers
     counts: _Numbers
+
+    def postings(self, row: int) -> _Postings:
+        """Return the documents that hold terms[row], and how often each does."""
+        start = self.offsets[row]
+        end = self.offsets[row + 1]
+        return self.documents[start:end], self.counts[start:end]
 
 
 def tokenize(text: str) -> list[str]:
@@ -116,8 +126,14 @@ def tokenize(text: str) -> list[str]:
 
 
 def matching_part(text: str, query: str, limit: int = LINE_CHARACTERS) -> str:
-    """Return the part of a text that holds most of the query's words, on one line of at
-    most `limit` characters; the text's beginning where no part does.
+    """Return the part of a text that holds most of the query's words, on one line.
+
+    It is the text's beginning where no part holds any.
+
+    Args:
+        text: The text.
+        query: The query.
+        limit: How many characters the line has at most.
 
     >>> matching_part(
     ...     "Long ago it rained. " * 9 + "The cache went stale at noon.",
@@ -131,32 +147,45 @@ def matching_part(text: str, query: str, limit: int = LINE_CHARACTERS) -> str:
         return one_line(line, limit)
     query_words = set(tokenize(query))
     reach = limit * 3 // 4
-    starts = [
-        word.start()
-        for word in _CHUNK.finditer(line)
-        if not query_words.isdisjoint(tokenize(word[0]))
-    ]
+    starts = []
+    for word in _CHUNK.finditer(line):
+        tokens = tokenize(word[0])
+        if not query_words.isdisjoint(tokens):
+            starts.append(word.start())
 
     def n_query_words(start: int) -> int:
-        return len(query_words.intersection(tokenize(line[start : start + reach])))
+        tokens = tokenize(line[start : start + reach])
+        return len(query_words.intersection(tokens))
 
     best = max(starts, key=n_query_words, default=0)
-    if best <= limit // 4:
+    n_before = limit // 4
+    if best <= n_before:
         return one_line(line, limit)
-    start = line.rfind(" ", 0, best - limit // 4) + 1
+    start = line.rfind(" ", 0, best - n_before) + 1
     if not start:
         return one_line(line, limit)
     return "…" + one_line(line[start:], limit - 1)
 
 
 def saturated(
-    counts: npt.NDArray[Any], lengths: npt.NDArray[Any], mean_length: float
+    counts: npt.NDArray[Any],
+    lengths: npt.NDArray[Any],
+    mean_length: float,
 ) -> Scores:
-    """Return what occurrences of a token add to the score of a document, as a share of
-    the most that they could.
+    """Return what occurrences of a token add to the score of a document.
+
+    Args:
+        counts: By document, how often it holds the token.
+        lengths: By document, how many tokens it has.
+        mean_length: How many tokens a document has on average.
+
+    Returns:
+        By document, a share of the most that they could add.
     """
-    penalty = K1 * (1 - BM25_B + BM25_B * lengths / mean_length)
-    return np.asarray(counts / (counts + penalty).astype(float))
+    relative_lengths = BM25_B * lengths / mean_length
+    penalty = K1 * (1 - BM25_B + relative_lengths)
+    divisors = (counts + penalty).astype(float)
+    return np.asarray(counts / divisors)
 
 
 class LexicalIndex:
@@ -191,8 +220,9 @@ class LexicalIndex:
         return len(self._documents)
 
     def add(self, documents: Iterable[Sequence[str]]) -> None:
-        """Append documents, each a sequence of tokens, all or none; an empty one counts
-        too.
+        """Append documents, each a sequence of tokens, all or none.
+
+        An empty one counts too.
 
         Raises:
             InvalidInput: A document is a string.
@@ -203,14 +233,19 @@ class LexicalIndex:
                 "got a document that is a string; allowed is its list of tokens, as"
                 " tokenize() gives it"
             )
-        lengths = np.fromiter(map(len, batch), dtype=np.int32, count=len(batch))
-        numbers = np.arange(len(self), len(self) + len(batch), dtype=np.int32)
-        terms = _term_hashes(itertools.chain.from_iterable(batch), int(lengths.sum()))
+        n_documents = len(batch)
+        lengths = np.fromiter(map(len, batch), dtype=np.int32, count=n_documents)
+        first = len(self)
+        numbers = np.arange(first, first + n_documents, dtype=np.int32)
+        tokens = itertools.chain.from_iterable(batch)
+        n_tokens = int(lengths.sum())
+        terms = _term_hashes(tokens, n_tokens)
         if len(terms):
-            self._recent.append((terms, np.repeat(numbers, lengths)))
+            documents_of_terms = np.repeat(numbers, lengths)
+            self._recent.append((terms, documents_of_terms))
         self._recent_count += len(terms)
         self._recent_segment = None
-        where = self._documents.grow(len(batch))
+        where = self._documents.grow(n_documents)
         # Without a batch, the column may be that of a file, which cannot be written to.
         if batch:
             self._documents["length"][where] = lengths
@@ -219,12 +254,15 @@ class LexicalIndex:
             self._settle()
 
     def search(
-        self, tokens: Sequence[str], allowed: Mask | None = None, limit: int = 10
+        self,
+        tokens: Sequence[str],
+        allowed: Mask | None = None,
+        limit: int = 10,
     ) -> tuple[Ids, Scores]:
-        """Return documents that hold any of the tokens, best first; of equal scores the
-        newer first.
+        """Return documents that hold any of the tokens, and their scores, best first.
 
-        The cost grows with the postings of the tokens, not with the index.
+        Of equal scores the newer document comes first. The cost grows with the postings
+        of the tokens, not with the index.
 
         Args:
             tokens: The tokens; one given twice counts twice.
@@ -237,18 +275,24 @@ class LexicalIndex:
         """
         check_mask(allowed, len(self))
         scores = self.scores(tokens)
-        candidates = np.flatnonzero(scores if allowed is None else scores * allowed)
+        candidate_scores = scores
+        if allowed is not None:
+            candidate_scores = scores * allowed
+        candidates = np.flatnonzero(candidate_scores)
         return best_first(candidates, scores[candidates], limit)
 
     def scores(self, tokens: Sequence[str]) -> Scores:
-        """Return the score of every document, shape (documents,); 0 for one without any
-        of the tokens.
+        """Return the score of every document, shape (documents,).
+
+        The score is 0 for a document without any of the tokens.
         """
         scores = np.zeros(len(self))
-        mean = max(self._total_length, 1) / max(len(self), 1)
+        n_tokens = max(self._total_length, 1)
+        mean_length = n_tokens / max(len(self), 1)
         for documents, counts, weight in self.matches(tokens):
             lengths = self.lengths[documents]
-            scores[documents] += weight * saturated(counts, lengths, mean)
+            shares = saturated(counts, lengths, mean_length)
+            scores[documents] += weight * shares
         return scores
 
     @property
@@ -257,14 +301,19 @@ class LexicalIndex:
         return self._documents["length"]
 
     def matches(
-        self, tokens: Sequence[str], echo: Mask | None = None
+        self,
+        tokens: Sequence[str],
+        echo: Mask | None = None,
     ) -> list[tuple[_Numbers, _Numbers, float]]:
-        """Return by token the documents that hold it in rising order, how often each
-        does, and its idf x repeats x (k1 + 1).
+        """Return by token which documents hold it, how often, and its weight.
 
         Args:
             tokens: The tokens. Repeated ones have one entry.
             echo: A mask of documents that do not count in how rare a token is.
+
+        Returns:
+            By token, the documents in rising order, how often each holds it, and its
+            idf x repeats x (k1 + 1).
 
         Raises:
             InvalidInput: The tokens are a string.
@@ -275,17 +324,17 @@ class LexicalIndex:
                 " gives it"
             )
         repeats = Counter(tokens)
-        postings = self._postings(_term_hashes(repeats, len(repeats)))
+        terms = _term_hashes(repeats, len(repeats))
+        postings = self._postings(terms)
         if echo is None:
             echo = np.zeros(len(self), bool)
         n_counted = len(self) - int(echo.sum())
         matches = []
-        for (documents, counts), n_repeats in zip(
-            postings, repeats.values(), strict=True
-        ):
-            n_holding = len(documents) - int(echo[documents].sum())
-            idf = math.log((n_counted - n_holding + 0.5) / (n_holding + 0.5))
-            weight = max(idf, IDF_FLOOR) * n_repeats * (K1 + 1)
+        for posting, n_repeats in zip(postings, repeats.values(), strict=True):
+            documents, counts = posting
+            n_echoes = int(echo[documents].sum())
+            n_holding = len(documents) - n_echoes
+            weight = _idf(n_counted, n_holding) * n_repeats * (K1 + 1)
             matches.append((documents, counts, weight))
         return matches
 
@@ -293,43 +342,49 @@ class LexicalIndex:
         """Return the postings of each term, over all segments."""
         parts: list[list[_Postings]] = [[] for _ in terms]
         for segment in self._searched():
+            last_row = len(segment.terms) - 1
             rows = np.searchsorted(segment.terms, terms)
-            rows = np.minimum(rows, len(segment.terms) - 1)
-            for term in np.flatnonzero(segment.terms[rows] == terms).tolist():
-                row = rows[term]
-                span = slice(segment.offsets[row], segment.offsets[row + 1])
-                parts[term].append((segment.documents[span], segment.counts[span]))
+            rows = np.minimum(rows, last_row)
+            is_held = segment.terms[rows] == terms
+            for term in np.flatnonzero(is_held).tolist():
+                postings = segment.postings(rows[term])
+                parts[term].append(postings)
         return [_joined(of_term) for of_term in parts]
 
     def columns(self) -> Columns:
-        """Return the whole index as named arrays, for `from_columns`; merge its segments
-        first, in O(index).
+        """Return the whole index as named arrays, for `from_columns`.
+
+        Its segments are merged first, in O(index).
         """
         self._settle()
         while len(self._segments) > 1:
             newer = self._segments.pop()
-            self._segments[-1] = _merged(self._segments[-1], newer)
+            older = self._segments.pop()
+            self._segments.append(_merged(older, newer))
         segment = self._segments[0] if self._segments else _segment_of([])
-        total = np.array([self._total_length], dtype=np.int64)
-        return {
-            **segment._asdict(),
-            "lengths": self._documents["length"],
-            "total_length": total,
-        }
+        columns: Columns = segment._asdict()
+        columns["lengths"] = self._documents["length"]
+        columns["total_length"] = np.array([self._total_length], dtype=np.int64)
+        return columns
 
     @classmethod
     def from_columns(cls, columns: Columns) -> Self:
-        """Return the index that `columns()` described; arrays may be read-only memory
-        maps and are not copied.
+        """Return the index that `columns()` described.
+
+        The arrays may be read-only memory maps and are not copied.
         """
+        arrays = {name: np.asarray(array) for name, array in columns.items()}
         index = cls()
-        index._segments = [
-            _Segment(*(np.asarray(columns[name]) for name in _Segment._fields))
-        ]
-        index._documents.load(
-            "document", {"document.length": np.asarray(columns["lengths"])}
+        segment = _Segment(
+            terms=arrays["terms"],
+            offsets=arrays["offsets"],
+            documents=arrays["documents"],
+            counts=arrays["counts"],
         )
-        index._total_length = int(columns["total_length"][0])
+        index._segments = [segment]
+        document_columns = {"document.length": arrays["lengths"]}
+        index._documents.load("document", document_columns)
+        index._total_length = int(arrays["total_length"][0])
         return index
 
     def _searched(self) -> list[_Segment]:
@@ -340,19 +395,28 @@ class LexicalIndex:
         return [segment for segment in segments if len(segment.terms)]
 
     def _settle(self) -> None:
-        """Turn the recent occurrences into a segment, and merge while the one before is
-        not twice as large.
+        """Turn the recent occurrences into a segment.
+
+        It is merged with the one before while that is not twice as large.
         """
         newer = self._recent_segment or _segment_of(self._recent)
         self._recent = []
         self._recent_count = 0
         self._recent_segment = None
-        while self._segments and len(self._segments[-1].documents) < 2 * len(
-            newer.documents
-        ):
-            newer = _merged(self._segments.pop(), newer)
+        while self._segments:
+            older = self._segments[-1]
+            if len(older.documents) >= 2 * len(newer.documents):
+                break
+            self._segments.pop()
+            newer = _merged(older, newer)
         if len(newer.documents):
             self._segments.append(newer)
+
+
+def _idf(n_documents: int, n_holding: int) -> float:
+    """Return how rare a token is that so many of the documents hold."""
+    odds = (n_documents - n_holding + 0.5) / (n_holding + 0.5)
+    return max(math.log(odds), IDF_FLOOR)
 
 
 def _joined(postings: Sequence[_Postings]) -> _Postings:
@@ -367,24 +431,36 @@ def _joined(postings: Sequence[_Postings]) -> _Postings:
 
 
 def _segment_of(occurrences: Sequence[tuple[_Hashes, _Numbers]]) -> _Segment:
-    """Return the segment of words and their documents, given in the order of
-    documents.
+    """Return the segment of words and their documents.
+
+    Args:
+        occurrences: Words and their documents, in the order of documents.
     """
-    no_terms = np.zeros(0, dtype=np.uint64)
-    no_documents = np.zeros(0, dtype=np.int32)
-    terms = np.concatenate([no_terms, *(terms for terms, _ in occurrences)])
-    documents = np.concatenate([no_documents, *(numbers for _, numbers in occurrences)])
+    term_parts = [np.zeros(0, dtype=np.uint64)]
+    document_parts = [np.zeros(0, dtype=np.int32)]
+    for part_terms, part_documents in occurrences:
+        term_parts.append(part_terms)
+        document_parts.append(part_documents)
+    terms = np.concatenate(term_parts)
+    documents = np.concatenate(document_parts)
     order = np.argsort(terms, kind="stable")
     terms = terms[order]
     documents = documents[order]
-    new_term = np.ones(len(order), dtype=np.bool_)
-    new_term[1:] = terms[1:] != terms[:-1]
-    new_posting = new_term.copy()
-    new_posting[1:] |= documents[1:] != documents[:-1]
-    starts = np.flatnonzero(new_posting)
-    offsets = np.append(np.flatnonzero(new_term[starts]), len(starts)).astype(np.int64)
-    counts = np.diff(np.append(starts, len(order))).astype(np.int32)
-    return _Segment(terms[new_term], offsets, documents[starts], counts)
+    begins_term = np.ones(len(order), dtype=np.bool_)
+    begins_term[1:] = terms[1:] != terms[:-1]
+    begins_posting = begins_term.copy()
+    begins_posting[1:] |= documents[1:] != documents[:-1]
+    starts = np.flatnonzero(begins_posting)
+    offsets = np.flatnonzero(begins_term[starts])
+    offsets = np.append(offsets, len(starts))
+    ends = np.append(starts, len(order))
+    counts = np.diff(ends)
+    return _Segment(
+        terms=terms[begins_term],
+        offsets=offsets.astype(np.int64),
+        documents=documents[starts],
+        counts=counts.astype(np.int32),
+    )
 
 
 def _merged(older: _Segment, newer: _Segment) -> _Segment:
@@ -392,13 +468,16 @@ def _merged(older: _Segment, newer: _Segment) -> _Segment:
     older_terms = np.repeat(older.terms, np.diff(older.offsets))
     newer_terms = np.repeat(newer.terms, np.diff(newer.offsets))
     occurrences = np.concatenate([older_terms, newer_terms])
+    documents = np.concatenate([older.documents, newer.documents])
+    counts = np.concatenate([older.counts, newer.counts])
     order = np.argsort(occurrences, kind="stable")  # of two sorted runs one merge
     terms, starts = np.unique(occurrences[order], return_index=True)
+    offsets = np.append(starts, len(order))
     return _Segment(
-        terms,
-        offsets=np.append(starts, len(order)).astype(np.int64),
-        documents=np.concatenate([older.documents, newer.documents])[order],
-        counts=np.concatenate([older.counts, newer.counts])[order],
+        terms=terms,
+        offsets=offsets.astype(np.int64),
+        documents=documents[order],
+        counts=counts[order],
     )
 
 
@@ -410,8 +489,9 @@ def _term_hashes(tokens: Iterable[str], count: int) -> _Hashes:
 @functools.lru_cache(maxsize=65_536)
 def _term_hash(token: str) -> int:
     """Return the 64-bit hash of a token."""
-    text = token.encode(errors="surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+    content = token.encode(errors="surrogatepass")
+    digest = hashlib.blake2b(content, digest_size=8).digest()
+    return int.from_bytes(digest, "little")
 
 
 @functools.lru_cache(maxsize=65_536)
@@ -431,12 +511,14 @@ def _chunk_tokens(chunk: str) -> tuple[str, ...]:
 
 
 def _with_parts(name: str, level: int = 0) -> list[str]:
-    """Return a name and, where it has several parts, each of these with its own
-    parts.
+    """Return a name and its parts, each of these with its own parts.
+
+    A name without parts stands alone.
     """
     if level == len(_SPLITTERS):
         return [name]
-    pieces = [piece for piece in _SPLITTERS[level].split(name) if piece]
+    splitter = _SPLITTERS[level]
+    pieces = [piece for piece in splitter.split(name) if piece]
     parts: list[str] = []
     for piece in pieces:
         parts += _with_parts(piece, level + 1)
@@ -446,8 +528,10 @@ def _with_parts(name: str, level: int = 0) -> list[str]:
 
 
 def _word_tokens(word: str, stem: Callable[[str], str]) -> list[str]:
-    """Return the stem of a word; of a run in a script without spaces the pairs of
-    neighbours, or its only character.
+    """Return the tokens of a word.
+
+    They are its stem or, of a run in a script without spaces, the pairs of neighbours,
+    or its only character.
     """
     tokens: list[str] = []
     for index, run in enumerate(_SCRIPT_RUNS.split(word)):
@@ -458,5 +542,7 @@ def _word_tokens(word: str, stem: Callable[[str], str]) -> list[str]:
         elif len(run) == 1:
             tokens.append(run)
         else:
-            tokens += [run[start : start + 2] for start in range(len(run) - 1)]
+            for start in range(len(run) - 1):
+                pair = run[start : start + 2]
+                tokens.append(pair)
     return tokens

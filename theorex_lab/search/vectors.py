@@ -25,52 +25,48 @@ from theorex_lab.core.files import drafted, exclusive, open_private, told
 from theorex_lab.search.fuse import Ids, Mask
 
 Matrix = npt.NDArray[np.float32]
-Keys = (
-    Sequence[bytes] | npt.NDArray[np.uint64]
-)  # of 16 bytes each, or their two halves, (n, 2)
+# Of 16 bytes each, or their two halves, (n, 2).
+Keys = Sequence[bytes] | npt.NDArray[np.uint64]
+KeyFilter = Callable[[npt.NDArray[np.uint64]], Mask]
 _Records = npt.NDArray[Any]
 
 KEY_BYTES = 16
 _BLOCK_RECORDS = 256
 # Of 100 sentence vectors nearest to a query among 5,882, the 500 with most equal signs
 # held .980, of 30 .999, and of 10 all.
-_COMPARED, _COMPARED_ALWAYS = (
-    5,
-    100,
-)  # vectors in full for each that is wanted, and at least
+_COMPARED = 5  # vectors in full for each that is wanted
+_COMPARED_ALWAYS = 100  # vectors in full at least
 _SIGNED_FROM = 128  # dimensions; the signs of fewer say too little
+_SIGNS_A_NUMBER = 64
+_CRC_BYTES = 4
+_RECORDS_AT_ONCE = 4_096
 
 
 def text_key(text: str) -> bytes:
-    """The 16 bytes under which a text's vector is kept: its BLAKE2b hash.
+    """Return the 16 bytes under which a text's vector is kept: its BLAKE2b hash.
 
     >>> text_key("cache stampede").hex()[:8]
     'add4e93d'
     """
-    return hashlib.blake2b(
-        text.encode(errors="surrogatepass"), digest_size=KEY_BYTES
-    ).digest()
+    content = text.encode(errors="surrogatepass")
+    return hashlib.blake2b(content, digest_size=KEY_BYTES).digest()
 
 
 class VectorCache:
-    """Vectors of one embedder on disk, by text hash; processes may read and add at
-    once.
+    """Vectors of one embedder on disk, by text hash.
 
-    One file of records `key (16 bytes), float32 x dimensions, CRC-32`, appended to
-    under a lock and synchronised. A record cut short by a killed process is dropped by
-    the next `add`; one that is damaged counts as missing; of two with one key the newer
-    counts. Adding needs `fcntl` (Linux, macOS).
+    Processes may read and add at once. One file of records `key (16 bytes), float32 x
+    dimensions, CRC-32`, appended to under a lock and synchronised. A record cut short
+    by a killed process is dropped by the next `add`; one that is damaged counts as
+    missing; of two with one key the newer counts. Adding needs `fcntl` (Linux, macOS).
     """
 
     def __init__(self, folder: Path | str, embedder_id: str, dimensions: int) -> None:
         if dimensions < 1 or not embedder_id:
             got = f"the embedder id {embedder_id!r} and {dimensions} dimensions"
             raise InvalidInput(f"got {got}; allowed are an id, 1+")
-        slug = re.sub(r"[^a-z0-9]+", "-", embedder_id.lower())[:40].strip("-")
-        digest = hashlib.blake2b(
-            embedder_id.encode(errors="surrogatepass"), digest_size=8
-        ).hexdigest()
-        self.path = Path(folder) / f"{slug}-{digest}-{dimensions}.vectors"
+        name = f"{_file_id(embedder_id)}-{dimensions}.vectors"
+        self.path = Path(folder) / name
         self.dimensions = dimensions
         self._file_number = 0
         self.generation = 0  # numbers of records hold while it is the same
@@ -78,40 +74,52 @@ class VectorCache:
         self._forget()
 
     def __len__(self) -> int:
-        """Records in the file when it was last looked into, damaged ones included."""
+        """Return how many records the file had when it was last looked into.
+
+        Damaged ones are among them.
+        """
         return len(self._keys)
 
     def get(self, keys: Keys) -> tuple[Mask, Matrix]:
-        """Which of the keys are held in the file as it is now, (n,), and their vectors,
-        (n, dimensions), zeros where not held.
+        """Return which of the keys the file holds as it is now, and their vectors.
+
+        Returns:
+            A mask, (n,), and the vectors, (n, dimensions), zeros where not held.
         """
         self.refresh()
         return self.read(self.find(keys))
 
     def find(self, keys: Keys) -> Ids:
-        """The number of each key's record, -1 where there is none; most damaged ones
-        show when they are read.
+        """Return the number of each key's record, -1 where there is none.
 
-        Numbers hold until `generation` is another one, which only `refresh`, `get` and
-        `add` bring about.
+        Most damaged records show when they are read. Numbers hold until `generation` is
+        another one, which only `refresh`, `get` and `add` bring about.
         """
         wanted = _key_pairs(keys)
         if not len(self):
             return np.full(len(wanted), -1, dtype=np.int64)
+        first_halves = wanted[:, 0]
+        second_halves = wanted[:, 1]
         # In rising order the search runs through the sorted keys once, instead of
         # jumping about in them.
-        order = np.argsort(wanted[:, 0])
-        after = np.searchsorted(self._sorted_keys, wanted[order, 0], side="right")
+        order = np.argsort(first_halves)
+        rising = first_halves[order]
+        after = np.searchsorted(self._sorted_keys, rising, side="right")
         positions = np.empty(len(wanted), np.int64)
         positions[order] = after - 1
-        numbers = self._numbers[np.maximum(positions, 0)]
-        keys = self._keys[numbers]
-        same = (keys[:, 0] == wanted[:, 0]) & (keys[:, 1] == wanted[:, 1])
-        return np.where(same & ~self._damaged[numbers], numbers, -1)
+        positions = np.maximum(positions, 0)
+        numbers = self._numbers[positions]
+        record_keys = self._keys[numbers]
+        is_held = record_keys[:, 0] == first_halves
+        is_held &= record_keys[:, 1] == second_halves
+        is_held &= ~self._damaged[numbers]
+        return np.where(is_held, numbers, -1)
 
     def read(self, numbers: Ids) -> tuple[Mask, Matrix]:
-        """Return which of these numbers have a sound record, (n,), and their vectors,
-        (n, dimensions), zeros where not.
+        """Return which of these numbers have a sound record, and their vectors.
+
+        Returns:
+            A mask, (n,), and the vectors, (n, dimensions), zeros without a record.
         """
         has_record = numbers >= 0
         record_numbers = numbers[has_record]
@@ -121,77 +129,100 @@ class VectorCache:
         is_sound[has_record] = ~self._damaged[record_numbers]
         if is_sound.all():
             return is_sound, records["vector"]
-        matrix = np.zeros((len(numbers), self.dimensions), dtype=np.float32)
-        matrix[is_sound] = records["vector"][is_sound[has_record]]
+        shape = (len(numbers), self.dimensions)
+        matrix = np.zeros(shape, dtype=np.float32)
+        is_sound_record = is_sound[has_record]
+        matrix[is_sound] = records["vector"][is_sound_record]
         return is_sound, matrix
 
     def sound(self, numbers: Ids) -> Mask:
-        """Return which of these records are not damaged; each is looked at once,
-        without reading all into memory.
+        """Return which of these records are not damaged.
+
+        Each is looked at once, without reading all into memory.
         """
-        new = numbers[~self._checked[numbers]]
-        for part in np.array_split(new, len(new) // _BLOCK_RECORDS + 1):
+        is_new = ~self._checked[numbers]
+        new = numbers[is_new]
+        n_parts = len(new) // _BLOCK_RECORDS + 1
+        for part in np.array_split(new, n_parts):
             self._check(self._mapped[part], part)
         return ~self._damaged[numbers]
 
     def likely(self, numbers: Ids, query: Matrix, limit: int) -> Ids:
-        """Which of these records, by their places in `numbers`, are to be compared with
-        a query for the `limit` nearest.
+        """Return which of these records are to be compared with a query in full.
+
+        Args:
+            numbers: The numbers of the records, the newest last.
+            query: The vector of the query.
+            limit: How many of the nearest are wanted.
+
+        Returns:
+            The positions of the records in `numbers`.
         """
-        wanted = max(_COMPARED * limit, _COMPARED_ALWAYS)
-        if len(numbers) <= wanted or not len(self._signs):
+        n_compared = max(_COMPARED * limit, _COMPARED_ALWAYS)
+        if len(numbers) <= n_compared or not len(self._signs):
             return np.arange(len(numbers))
         differ = np.zeros(len(self), np.uint16)
-        for signs, query_signs in zip(self._signs, _signs(query[None]), strict=True):
+        all_query_signs = _signs(query[None])
+        for signs, query_signs in zip(self._signs, all_query_signs, strict=True):
             differ += np.bitwise_count(signs ^ query_signs)
         differ = differ[numbers]
-        most = int(np.searchsorted(np.cumsum(np.bincount(differ)), wanted))
+        n_with_at_most = np.cumsum(np.bincount(differ))
+        most = int(np.searchsorted(n_with_at_most, n_compared))
         nearer = np.flatnonzero(differ < most)
         equal = np.flatnonzero(differ == most)
-        return np.concatenate(
-            (nearer, equal[len(nearer) - wanted :])
-        )  # of equal ones the newer
+        n_equal = n_compared - len(nearer)
+        newest_equal = equal[-n_equal:]
+        return np.concatenate((nearer, newest_equal))
 
     def add(
-        self, keys: Keys, matrix: Matrix, *, wanted: Callable[[], Mask] | None = None
+        self,
+        keys: Keys,
+        matrix: Matrix,
+        *,
+        wanted: Callable[[], Mask] | None = None,
     ) -> None:
         """Append those that are not held yet; durable when this returns.
 
-        `wanted` is asked which of the keys are wanted still, (keys,), while no other
-        process adds or sweeps. Raises InvalidInput for keys not of 16 bytes or a matrix
-        that is not finite and of shape (keys, dimensions), StorageError where the file
-        cannot be written.
+        Args:
+            keys: The keys, of 16 bytes each.
+            matrix: Their vectors, finite, (keys, dimensions).
+            wanted: It is asked which of the keys are wanted still, (keys,), while no
+                other process adds or sweeps.
+
+        Raises:
+            InvalidInput: The keys or the matrix are of another form.
+            StorageError: The file cannot be written.
         """
-        if (
-            matrix.shape != (len(keys), self.dimensions)
-            or not np.isfinite(matrix).all()
-        ):
+        shape = (len(keys), self.dimensions)
+        if matrix.shape != shape or not np.isfinite(matrix).all():
             raise InvalidInput(
-                f"got vectors {matrix.shape}; allowed is ({len(keys)}, {self.dimensions}), finite"
+                f"got vectors {matrix.shape}; allowed is {shape}, finite"
             )
         pairs = _key_pairs(keys)
         with locked(self.path):
-            missing = ~self.get(keys)[0]
+            is_held, _ = self.get(keys)
+            is_new = ~is_held
             if wanted is not None:
-                missing &= wanted()
-            records = np.zeros(np.count_nonzero(missing), dtype=self._record)
-            records["key"], records["vector"] = pairs[missing], matrix[missing]
-            records["crc"] = _checksums(records, np.arange(len(records)))
+                is_new &= wanted()
+            n_new = np.count_nonzero(is_new)
+            records = np.zeros(n_new, dtype=self._record)
+            records["key"] = pairs[is_new]
+            records["vector"] = matrix[is_new]
+            records["crc"] = _checksums(records, np.arange(n_new))
             _append(self.path, records)
         self.refresh()
 
     def refresh(self) -> None:
-        """Map what other processes have appended, and sort the keys; begin again where
-        the file is another one.
+        """Map what other processes have appended, and sort the keys.
+
+        Where the file is another one, it is read from its beginning.
+
+        Raises:
+            StorageError: The file cannot be read.
         """
         try:
-            status = (
-                self.path.stat()
-            )  # at every search: opening the file would take much longer
-            if (status.st_ino, status.st_size // self._record.itemsize) == (
-                self._file_number,
-                len(self),
-            ):
+            # At every search: opening the file would take much longer.
+            if self._is_current(self.path.stat()):
                 return
             file = self.path.open("rb")
         except FileNotFoundError:
@@ -204,101 +235,140 @@ class VectorCache:
             ) from error
         with file:
             status = os.fstat(file.fileno())
-            count = status.st_size // self._record.itemsize
-            if status.st_ino != self._file_number or count < len(self):
+            n_records = self._n_records(status)
+            if status.st_ino != self._file_number or n_records < len(self):
                 self._forget()
-            if count > len(self):
-                self._mapped = _mapped(file, self._record, count)
-                self._take_in(self._mapped[len(self) :])
+            if n_records > len(self):
+                self._mapped = _mapped(file, self._record, n_records)
+                new_records = self._mapped[len(self) :]
+                self._take_in(new_records)
             # The map keeps the file's number from being given to another file.
             self._file_number = status.st_ino
 
+    def _n_records(self, status: os.stat_result) -> int:
+        """Return how many whole records a file has."""
+        return status.st_size // self._record.itemsize
+
+    def _is_current(self, status: os.stat_result) -> bool:
+        """Return whether the file is as it was when it was last looked into."""
+        if status.st_ino != self._file_number:
+            return False
+        return self._n_records(status) == len(self)
+
     def _forget(self) -> None:
+        """Begin with a file of which nothing was read."""
         self.generation += 1
         self._file_number = 0
-        self._mapped = np.zeros(0, dtype=self._record)  # as they lie in the file
-        self._keys = np.zeros(
-            (0, 2), dtype=np.uint64
-        )  # copied from the records, which lie far apart
-        self._signs = np.zeros((-(-self.dimensions // 64), 0), dtype=np.uint64)
-        if self.dimensions < _SIGNED_FROM:
-            self._signs = self._signs[:0]
-        self._checked, self._damaged = np.zeros((2, 0), dtype=np.bool_)
+        # As they lie in the file.
+        self._mapped = np.zeros(0, dtype=self._record)
+        # Copied from the records, which lie far apart.
+        self._keys = np.zeros((0, 2), dtype=np.uint64)
+        n_rows = 0
+        if self.dimensions >= _SIGNED_FROM:
+            n_rows = -(-self.dimensions // _SIGNS_A_NUMBER)
+        self._signs = np.zeros((n_rows, 0), dtype=np.uint64)
+        self._checked = np.zeros(0, dtype=np.bool_)
+        self._damaged = np.zeros(0, dtype=np.bool_)
         self._sorted_keys = np.zeros(0, dtype=np.uint64)
         self._numbers = np.zeros(0, dtype=np.int64)
 
     def _take_in(self, records: _Records) -> None:
-        unknown = np.zeros(len(records), dtype=np.bool_)
+        """Note the keys and signs of new records."""
+        not_yet = np.zeros(len(records), dtype=np.bool_)
+        self._checked = np.concatenate([self._checked, not_yet])
+        self._damaged = np.concatenate([self._damaged, not_yet])
         self._keys = np.concatenate([self._keys, records["key"]])
         if len(self._signs):
-            starts = range(0, len(records), _BLOCK_RECORDS)
-            new = [
-                _signs(records["vector"][start : start + _BLOCK_RECORDS])
-                for start in starts
-            ]
-            self._signs = np.concatenate([self._signs, *new], axis=1)
-        self._checked, self._damaged = (
-            np.concatenate([old, unknown]) for old in (self._checked, self._damaged)
-        )
+            blocks = [self._signs]
+            for start in range(0, len(records), _BLOCK_RECORDS):
+                block = records["vector"][start : start + _BLOCK_RECORDS]
+                blocks.append(_signs(block))
+            self._signs = np.concatenate(blocks, axis=1)
         first_halves = np.ascontiguousarray(self._keys[:, 0])
         self._numbers = np.argsort(first_halves, kind="stable")
         self._sorted_keys = first_halves[self._numbers]
 
     def _check(self, records: _Records, numbers: Ids) -> None:
         """Look for damage in these records; in each once."""
-        rows = np.flatnonzero(~self._checked[numbers])
-        if len(rows):
-            self._damaged[numbers[rows]] = records["crc"][rows] != _checksums(
-                records, rows
-            )
-            self._checked[numbers[rows]] = True
+        is_new = ~self._checked[numbers]
+        rows = np.flatnonzero(is_new)
+        if not len(rows):
+            return
+        checksums = _checksums(records, rows)
+        new_numbers = numbers[rows]
+        self._damaged[new_numbers] = records["crc"][rows] != checksums
+        self._checked[new_numbers] = True
+
+
+def _file_id(embedder_id: str) -> str:
+    """Return what an embedder is called in the name of its file."""
+    words = re.sub(r"[^a-z0-9]+", "-", embedder_id.lower())
+    slug = words[:40].strip("-")
+    content = embedder_id.encode(errors="surrogatepass")
+    digest = hashlib.blake2b(content, digest_size=8)
+    return f"{slug}-{digest.hexdigest()}"
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Keep other processes from writing to a cache's file."""
+    """Keep other processes from writing to a cache's file.
+
+    Raises:
+        StorageError: The system has no `fcntl`, or the file cannot be locked.
+    """
     if importlib.util.find_spec("fcntl") is None:
         raise StorageError(
             "vectors cannot be kept on this system, which has no fcntl; use Linux or macOS"
         )
     # A file of its own, which stays when the cache's is replaced, so that all processes
     # lock the same one.
+    lock = path.with_suffix(".lock")
     with (
         told(f"cannot write {path}", "check space and permissions"),
-        exclusive(path.with_suffix(".lock"), wait=True),
+        exclusive(lock, wait=True),
     ):
         yield
 
 
 def record_type(dimensions: int) -> np.dtype[Any]:
-    """A record of a cache's file."""
+    """Return the type of a record of a cache's file."""
     return np.dtype(
-        [("key", "<u8", (2,)), ("vector", "<f4", (dimensions,)), ("crc", "<u4")]
+        [
+            ("key", "<u8", (2,)),
+            ("vector", "<f4", (dimensions,)),
+            ("crc", "<u4"),
+        ]
     )
 
 
 def _mapped(file: BinaryIO, record: np.dtype[Any], count: int) -> _Records:
-    """The first `count` records of the file, read-only."""
+    """Return the first `count` records of the file, read-only."""
     size = count * record.itemsize
     mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
     return np.frombuffer(mapped, dtype=record, count=count)
 
 
 def _signs(matrix: Matrix) -> npt.NDArray[np.uint64]:
-    """The signs of the numbers, by 64 in a row: (dimensions / 64, vectors)."""
+    """Return the signs of the numbers, 64 in each: (dimensions / 64, vectors)."""
     with np.errstate(invalid="ignore"):  # damaged ones are seen when they are read
-        bits = np.packbits(matrix > 0, axis=1)
-    if missing := -bits.shape[1] % 8:
-        bits = np.pad(bits, ((0, 0), (0, missing)))
-    return bits.view(np.uint64).T
+        is_positive = matrix > 0
+    packed = np.packbits(is_positive, axis=1)
+    n_missing = -packed.shape[1] % 8
+    if n_missing:
+        no_rows = (0, 0)
+        packed = np.pad(packed, (no_rows, (0, n_missing)))
+    return packed.view(np.uint64).T
 
 
 def _append(path: Path, records: _Records) -> None:
-    """Write whole records after the last whole one; what a failed write left is taken
-    back.
+    """Write whole records after the last whole one.
+
+    What a failed write left is taken back.
     """
+    size = records.itemsize
     with open(path, "ab", buffering=0, opener=open_private) as file:
-        end = file.tell() // records.itemsize * records.itemsize
+        n_whole = file.tell() // size
+        end = n_whole * size
         file.truncate(end)
         try:
             write_vectors(file, records)
@@ -316,61 +386,85 @@ def write_vectors(file: FileIO, records: _Records) -> None:
 
 
 def _checksums(
-    records: _Records, numbers: npt.NDArray[np.int64]
+    records: _Records,
+    numbers: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.uint32]:
+    """Return the checksums of the records with these numbers."""
     size = records.itemsize
+    n_checked_bytes = size - _CRC_BYTES
     content = records.view(np.uint8).data
-    sums = [
-        zlib.crc32(content[start : start + size - 4])
-        for start in (numbers * size).tolist()
-    ]
-    return np.array(sums, dtype=np.uint32)
+    checksums = []
+    for start in (numbers * size).tolist():
+        checked = content[start : start + n_checked_bytes]
+        checksums.append(zlib.crc32(checked))
+    return np.array(checksums, dtype=np.uint32)
 
 
 def _key_pairs(keys: Keys) -> npt.NDArray[np.uint64]:
+    """Return the two halves of each key, (keys, 2).
+
+    Raises:
+        InvalidInput: A key is not of 16 bytes.
+    """
     if isinstance(keys, np.ndarray):
         return keys
     if any(len(key) != KEY_BYTES for key in keys):
         raise InvalidInput(
             f"got a key that is not of {KEY_BYTES} bytes; make keys with text_key()"
         )
-    return np.frombuffer(b"".join(keys), dtype="<u8").reshape(-1, 2)
+    halves = np.frombuffer(b"".join(keys), dtype="<u8")
+    return halves.reshape(-1, 2)
 
 
-_RECORDS_AT_ONCE = 4_096
+def sweep_vectors(folder: Path, wanted: KeyFilter) -> int:
+    """Remove from every cache in the folder the vectors whose keys are not wanted.
 
+    A file is rewritten, and those who read it follow. What a killed process left goes
+    too.
 
-def sweep_vectors(
-    folder: Path, wanted: Callable[[npt.NDArray[np.uint64]], Mask]
-) -> int:
-    """Remove from every cache in the folder the vectors whose keys are not wanted;
-    returns how many those were.
+    Args:
+        folder: The folder of the caches.
+        wanted: Returns which keys are wanted, of two halves each, (n, 2); it is called
+            while no other process adds.
 
-    `wanted` tells it of keys, two halves each, (n, 2), while no other process adds. A
-    file is rewritten, and those who read it follow. What a killed process left goes
-    too. Raises StorageError where a file cannot be written.
+    Returns:
+        How many vectors were removed.
+
+    Raises:
+        StorageError: A file cannot be written.
     """
-    dropped = 0
-    # A lock stands before its file: whoever holds it now may be about to write the
-    # first vectors.
-    for path in sorted(
-        {lock.with_suffix(".vectors") for lock in folder.glob("*.lock")}
-        | {*folder.glob("*.vectors")}
-    ):
+    n_dropped = 0
+    for path in _cache_files(folder):
         with locked(path):
             for draft in folder.glob(f".{path.name}.*"):
                 draft.unlink()
-            dropped += _sweep_file(path, wanted) if path.exists() else 0
-    return dropped
+            if path.exists():
+                n_dropped += _sweep_file(path, wanted)
+    return n_dropped
 
 
-def _sweep_file(path: Path, wanted: Callable[[npt.NDArray[np.uint64]], Mask]) -> int:
+def _cache_files(folder: Path) -> list[Path]:
+    """Return the files of vectors in a folder, and those that may be about to come.
+
+    A lock stands before its file: whoever holds it now may be about to write the first
+    vectors.
+    """
+    files = set(folder.glob("*.vectors"))
+    for lock in folder.glob("*.lock"):
+        files.add(lock.with_suffix(".vectors"))
+    return sorted(files)
+
+
+def _sweep_file(path: Path, wanted: KeyFilter) -> int:
+    """Remove what is not wanted from a file; return how many vectors those were."""
     record = record_type(_dimensions(path))
-    keys = np.concatenate(
-        [np.zeros((0, 2), np.uint64), *(part["key"] for part in _parts(path, record))]
-    )
+    key_parts = [np.zeros((0, 2), np.uint64)]
+    for part in _parts(path, record):
+        key_parts.append(part["key"])
+    keys = np.concatenate(key_parts)
     is_wanted = wanted(keys)
-    if is_wanted.all() and path.stat().st_size == len(keys) * record.itemsize:
+    whole_size = len(keys) * record.itemsize
+    if is_wanted.all() and path.stat().st_size == whole_size:
         return 0
     with (
         drafted(path) as draft,
@@ -378,23 +472,32 @@ def _sweep_file(path: Path, wanted: Callable[[npt.NDArray[np.uint64]], Mask]) ->
     ):
         start = 0
         for part in _parts(path, record):
-            write_vectors(file, part[is_wanted[start : start + len(part)]])
-            start += len(part)
+            end = start + len(part)
+            is_wanted_here = is_wanted[start:end]
+            write_vectors(file, part[is_wanted_here])
+            start = end
         os.fsync(file.fileno())
-    return int(np.count_nonzero(~is_wanted))
+    n_wanted = int(np.count_nonzero(is_wanted))
+    return len(is_wanted) - n_wanted
 
 
 def _parts(path: Path, record: np.dtype[Any]) -> Iterator[_Records]:
-    """The whole records of a file in parts, so that it is never in memory as a whole."""
+    """Yield the whole records of a file in parts.
+
+    So it is never in memory as a whole.
+    """
+    part_size = _RECORDS_AT_ONCE * record.itemsize
     with path.open("rb") as file:
-        while content := file.read(_RECORDS_AT_ONCE * record.itemsize):
-            yield np.frombuffer(content, record, len(content) // record.itemsize)
+        while content := file.read(part_size):
+            n_records = len(content) // record.itemsize
+            yield np.frombuffer(content, record, n_records)
 
 
 def _dimensions(path: Path) -> int:
-    """Of the vectors in a cache's file, whose name ends with it.
+    """Return how many dimensions the vectors in a cache's file have, by its name.
 
-    Raises StorageError for a file of another name.
+    Raises:
+        StorageError: The file has a name that does not end with the dimensions.
     """
     number = path.stem.rpartition("-")[2]
     if not number.isdecimal() or not int(number):

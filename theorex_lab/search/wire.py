@@ -45,8 +45,9 @@ class HttpReply:
 
 
 def new_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
-    """Return a client that pools connections, follows no redirect and knows no proxy of
-    the environment.
+    """Return a client that pools connections.
+
+    It follows no redirect and knows no proxy of the environment.
     """
     return httpx.Client(transport=transport, follow_redirects=False, trust_env=False)
 
@@ -60,10 +61,17 @@ def post(
     limit_bytes: int,
     key: str | None,
 ) -> HttpReply:
-    """POST a JSON body and read the whole reply, at most `limit_bytes` of it, also once
-    it is unpacked.
+    """POST a JSON body and read the whole reply.
 
     The deadline holds for all of it, so that a reply which trickles is cut too.
+
+    Args:
+        client: The client.
+        url: Where it is sent.
+        body: The JSON.
+        deadline: When it must be over.
+        limit_bytes: How long the reply may be, also once it is unpacked.
+        key: The key that is sent along; None for none.
 
     Raises:
         ConnectionLost: The connection broke.

@@ -1,3 +1,4 @@
-"""What is done to text, for every design: masking of secrets, invisible characters,
-shortening.
+"""What is done to text, for every design.
+
+Secrets are masked, invisible characters are dropped, texts are shortened.
 """

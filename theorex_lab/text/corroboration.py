@@ -1,5 +1,6 @@
-"""When a name that a stranger said may be believed: an agent said it too, and did not
-say it to refuse it.
+"""Say when a name that a stranger said may be believed.
+
+It may where an agent said it too, and did not say it to refuse it.
 
 A mention is refused where a word of negation stands in front of it in its sentence, or
 in the same clause. The rule is coarse on purpose: a refusal that is missed would lift a
@@ -49,7 +50,7 @@ _TURN = re.compile(
 
 
 def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
-    """Ids of the concepts that the text mentions to refuse them.
+    """Return the ids of the concepts that the text mentions to refuse them.
 
     Takes time linear in the text.
 
@@ -62,18 +63,19 @@ def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
     if not mentions or not _NEGATION.search(text):
         return []
     refused = "\n".join(filter(None, map(_from_negation, _TURN.split(text))))
-    said = _plain(refused)
-    there = (
-        mention
-        for mention in mentions
-        if _plain(mention.surface) in said or _plain(mention.label) in said
-    )
-    return [mention.concept_id for mention in there]
+    plain_refused = _plain(refused)
+    concept_ids = []
+    for mention in mentions:
+        has_surface = _plain(mention.surface) in plain_refused
+        if has_surface or _plain(mention.label) in plain_refused:
+            concept_ids.append(mention.concept_id)
+    return concept_ids
 
 
 def is_worded(label: str) -> bool:
-    """Whether a label looks like words: 128 characters and two underscores or slashes
-    at most, no shell's signs.
+    """Return whether a label looks like words.
+
+    It has 128 characters and two underscores or slashes at most, and no shell's signs.
 
     >>> (
     ...     is_worded("cache stampede"),
@@ -83,26 +85,34 @@ def is_worded(label: str) -> bool:
     ... )
     (True, False, False, False)
     """
-    is_short = (
-        len(label) <= _LABEL_CHARACTERS
-        and label.count("_") + label.count("/") <= _LABEL_JOINS
-    )
-    plain = (
-        sign.isalnum() or sign in _LABEL_SIGNS or unicodedata.category(sign)[0] == "M"
-        for sign in label
-    )
-    return is_short and label[:1].isalnum() and all(plain)
+    n_joins = label.count("_") + label.count("/")
+    if len(label) > _LABEL_CHARACTERS or n_joins > _LABEL_JOINS:
+        return False
+    return label[:1].isalnum() and all(map(_is_label_sign, label))
+
+
+def _is_label_sign(sign: str) -> bool:
+    """Return whether a character may stand in a label of words."""
+    if sign.isalnum() or sign in _LABEL_SIGNS:
+        return True
+    is_combining_mark = unicodedata.category(sign)[0] == "M"
+    return is_combining_mark
 
 
 def _from_negation(sentence: str) -> str:
-    """The part of a sentence from the clause of its first negation on; '' where it has
-    none.
+    """Return the part of a sentence from the clause of its first negation on.
+
+    Returns:
+        The part; '' where the sentence has no negation.
     """
-    found = _NEGATION.search(sentence)
-    return (
-        "" if found is None else sentence[sentence.rfind(",", 0, found.start()) + 1 :]
-    )
+    negation = _NEGATION.search(sentence)
+    if negation is None:
+        return ""
+    comma = sentence.rfind(",", 0, negation.start())
+    return sentence[comma + 1 :]
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """Return a text in one spelling: NFKC, case-folded, with single spaces."""
+    normal = unicodedata.normalize("NFKC", text)
+    return " ".join(normal.casefold().split())

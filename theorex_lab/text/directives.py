@@ -1,5 +1,6 @@
-"""Find what a person tells an agent to do: rules that stand, corrections and things to
-remember.
+"""Find what a person tells an agent to do.
+
+That are rules that stand, corrections and things to remember.
 """
 
 import re
@@ -12,7 +13,12 @@ from theorex_lab.text.spoken import Span, compiled, sentences_of
 
 Signs = dict[str, re.Match[str]]
 Kind = Literal["rule", "correction", "remember"]
+Polarity = Literal["do", "dont"]
 STANDING = 0.5  # from here on a directive holds beyond the task at hand
+# Shares of words that two directives have in common, from which on they say the same,
+# or are about the same.
+_SAME_RULE_OVERLAP = 0.6
+_SAME_SUBJECT_OVERLAP = 0.5
 _BASE = {
     "always": 0.9,
     "never": 0.9,
@@ -20,13 +26,24 @@ _BASE = {
     "convention": 0.65,
     "must": 0.6,
     "dont": 0.5,
+    "correction": 0.4,
+    "do": 0.35,
 }
-_BASE |= {"correction": 0.4, "do": 0.35}
 # These words also stand in descriptions of what happens.
 _USUAL_SIGNS = {"always", "never"}
+_RULE_SIGNS = _USUAL_SIGNS | {"must"}
+_POSITIVE_SIGNS = ("always", "must", "do")
+_CORRECTION_REACH = 8  # characters after a correction in which a negation may stand
 _STOP_KINDS = (
-    "determiners prepositions pronouns modals auxiliaries relatives conjunctions"
-    " coordinators adverbs".split()
+    "determiners",
+    "prepositions",
+    "pronouns",
+    "modals",
+    "auxiliaries",
+    "relatives",
+    "conjunctions",
+    "coordinators",
+    "adverbs",
 )
 
 
@@ -45,7 +62,7 @@ class Directive(NamedTuple):
 
     span: Span
     kind: Kind
-    polarity: Literal["do", "dont"]
+    polarity: Polarity
     standing: float
     subject: frozenset[str]
     replaces: frozenset[str] = frozenset()
@@ -69,9 +86,8 @@ def directives(text: str) -> list[Directive]:
     [('rule', 'dont', True), ('rule', 'dont', False)]
     """
     sentences = sentences_of(text, by="user")
-    return [
-        directive for directive in map(directive_of, sentences) if directive is not None
-    ]
+    candidates = map(directive_of, sentences)
+    return [directive for directive in candidates if directive is not None]
 
 
 def directive_of(span: Span) -> Directive | None:
@@ -83,23 +99,27 @@ def directive_of(span: Span) -> Directive | None:
     signs = _directive_signs(sentence)
     if not signs or is_asked(sentence) or _is_reported(sentence, signs):
         return None
-    polarity: Literal["do", "dont"] = "dont" if _is_negative(signs) else "do"
-    subject = stems(span.text)
-    replaces = frozenset[str]()
-    replacement = _search("replaces", sentence) if polarity == "do" else None
+    polarity: Polarity = "do"
+    replacement = None
+    if _is_negative(signs):
+        polarity = "dont"
+    else:
+        replacement = _search("replaces", sentence)
+    subject_text = span.text
+    replaced_text = ""
     if replacement is not None:
-        subject = stems(
-            span.text[: replacement.start()] + span.text[replacement.end() :]
-        )
+        before = span.text[: replacement.start()]
+        after = span.text[replacement.end() :]
+        subject_text = before + after
         start, end = replacement.span(replacement.lastindex or 0)
-        replaces = stems(span.text[start:end])
+        replaced_text = span.text[start:end]
     return Directive(
-        span,
-        _kind_of(signs),
-        polarity,
-        _standing(sentence, signs),
-        subject,
-        replaces,
+        span=span,
+        kind=_kind_of(signs),
+        polarity=polarity,
+        standing=_standing(sentence, signs),
+        subject=stems(subject_text),
+        replaces=stems(replaced_text),
         renews=_search("renews", sentence) is not None,
     )
 
@@ -127,10 +147,11 @@ def _kind_of(signs: Signs) -> Kind:
 
 def same_rule(a: Directive, b: Directive) -> bool:
     """Return whether two directives say the same, perhaps in other words."""
-    return (
-        a.polarity == b.polarity
-        and _overlap(a.subject | a.replaces, b.subject | b.replaces) >= 0.6
-    )
+    if a.polarity != b.polarity:
+        return False
+    words_of_a = a.subject | a.replaces
+    words_of_b = b.subject | b.replaces
+    return _overlap(words_of_a, words_of_b) >= _SAME_RULE_OVERLAP
 
 
 def reverses(new: Directive, old: Directive) -> bool:
@@ -145,17 +166,22 @@ def reverses(new: Directive, old: Directive) -> bool:
     >>> reverses(new, old), reverses(old, old)
     (True, False)
     """
+    has_same_subject = _overlap(new.subject, old.subject) >= _SAME_SUBJECT_OVERLAP
     if new.polarity != old.polarity:
-        return _overlap(new.subject, old.subject) >= 0.5
-    if not new.replaces & old.replaces and 2 * len(new.replaces & old.subject) > len(
-        new.replaces
-    ):
+        return has_same_subject
+    if _replaces_subject(new, old):
         return True
-    return (
-        new.renews
-        and not same_rule(new, old)
-        and _overlap(new.subject, old.subject) >= 0.5
-    )
+    if not new.renews or same_rule(new, old):
+        return False
+    return has_same_subject
+
+
+def _replaces_subject(new: Directive, old: Directive) -> bool:
+    """Return whether `new` puts something in the place of the subject of `old`."""
+    if new.replaces & old.replaces:
+        return False
+    n_replaced = len(new.replaces & old.subject)
+    return 2 * n_replaced > len(new.replaces)
 
 
 def stems(text: str) -> frozenset[str]:
@@ -164,10 +190,10 @@ def stems(text: str) -> frozenset[str]:
     >>> sorted(stems("Always use the named exports"))
     ['export', 'nam']
     """
-    words = compiled(r"[^\W_][\w.+#/-]*[\w+#]|[^\W_]").findall(
-        text.lower().replace("ё", "е")
-    )
-    return frozenset(_stem(word) for word in words if word not in stop_words())
+    lower = text.lower().replace("ё", "е")
+    words = compiled(r"[^\W_][\w.+#/-]*[\w+#]|[^\W_]").findall(lower)
+    ignored = stop_words()
+    return frozenset(_stem(word) for word in words if word not in ignored)
 
 
 def _stem(word: str) -> str:
@@ -175,13 +201,19 @@ def _stem(word: str) -> str:
     if len(word) < 4 or not word.isalpha():
         return word
     root = compiled(patterns.ENDINGS).sub("", word)
-    is_last_dropped = len(root) > 3 and root[-1] in root[-2] + "e"
-    return root[:-1] if is_last_dropped else root
+    if len(root) <= 3:
+        return root
+    last = root[-1]
+    if last in ("e", root[-2]):
+        return root[:-1]
+    return root
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
     """Return the share of both sets together that is in both."""
-    return len(a & b) / max(1, len(a | b))
+    n_common = len(a & b)
+    n_all = len(a | b)
+    return n_common / max(1, n_all)
 
 
 def is_asked(sentence: str) -> bool:
@@ -208,31 +240,38 @@ def _is_reported(sentence: str, signs: Signs) -> bool:
     report = _search("reported", sentence)
     if report is None:
         return False
-    return report.start() <= min(sign.start() for sign in signs.values())
+    first_start = min(sign.start() for sign in signs.values())
+    return report.start() <= first_start
 
 
 def _is_correction(signs: Signs) -> bool:
     """Return whether signs are of a correction alone, and of no rule."""
-    return "correction" in signs and not signs.keys() & (_USUAL_SIGNS | {"must"})
+    if "correction" not in signs:
+        return False
+    return signs.keys().isdisjoint(_RULE_SIGNS)
 
 
 def _is_negative(signs: Signs) -> bool:
     """Return whether a directive says what is not to be done."""
     starts = {name: sign.start() for name, sign in signs.items()}
     if "never" in starts:
-        return starts["never"] <= starts.get("always", starts["never"])
+        start = starts["never"]
+        return start <= starts.get("always", start)
+    positive_starts = [starts[name] for name in _POSITIVE_SIGNS if name in starts]
     if "dont" in starts:
         start = starts["dont"]
-        return start <= min(
-            starts.get(name, start) for name in ("always", "must", "do")
-        )
-    if "correction" not in starts or starts.keys() & {"do", "always", "must"}:
+        return start <= min(positive_starts, default=start)
+    if "correction" not in starts or positive_starts:
         return False
-    correction = signs["correction"]
+    return _is_negative_correction(signs["correction"])
+
+
+def _is_negative_correction(correction: re.Match[str]) -> bool:
+    """Return whether a correction says "not", in itself or shortly after."""
     negation = compiled(r"(?i)n['o]?t\b|\bне\b")
-    return bool(
-        negation.search(correction.string, correction.start(), correction.end() + 8)
-    )
+    end = correction.end() + _CORRECTION_REACH
+    match = negation.search(correction.string, correction.start(), end)
+    return match is not None
 
 
 def _standing(sentence: str, signs: Signs) -> float:
@@ -244,7 +283,9 @@ def _standing(sentence: str, signs: Signs) -> float:
         score = score - 0.1
     if _search("for now", sentence):
         score = score * 0.3
-    return round(min(1.0, max(0.05, score)), 3)
+    score = max(0.05, score)
+    score = min(1.0, score)
+    return round(score, 3)
 
 
 def _blanked(text: str) -> str:
@@ -255,7 +296,13 @@ def _blanked(text: str) -> str:
     quotes = compiled(
         r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']{3,}'(?!\w)|https?://\S+"
     )
-    return quotes.sub(lambda quote: "_" * len(quote[0]), text.replace("’", "'"))
+    straight = text.replace("’", "'")
+    return quotes.sub(_blank, straight)
+
+
+def _blank(quote: re.Match[str]) -> str:
+    """Return as many blanks as a quote is long."""
+    return "_" * len(quote[0])
 
 
 def _search(section: str, sentence: str) -> re.Match[str] | None:
@@ -272,13 +319,17 @@ def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
     signs: list[str] = []
     for line in patterns.PATTERNS[section]:
         if line.isascii() or not ascii_only:
-            signs.append(f"(?:{line.replace('^^', patterns.CLAUSE)})")
+            sign = line.replace("^^", patterns.CLAUSE)
+            signs.append(f"(?:{sign})")
     return re.compile("|".join(signs), re.IGNORECASE)
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    """Return words that tell nothing of a subject, English and Russian, in lower case."""
+    """Return words that tell nothing of a subject.
+
+    They are English and Russian, in lower case.
+    """
     sections = read_sections(__file__, "lexicon.txt")
     listed = " ".join(sections[kind] for kind in _STOP_KINDS)
     return patterns.STOP_WORDS | frozenset(listed.split())

@@ -1,36 +1,31 @@
-"""Concepts of a text: noun phrases, names and identifiers, without a model; and how
-glad or angry it sounds.
+"""Find the concepts of a text: noun phrases, names and identifiers, without a model.
+
+`sentiment` also says how glad or angry a text sounds.
 
 How a text becomes concepts:
 
 1. It is cut into tokens. A file path, a dotted or snake_case name, an e-mail address
-   and a URL (only its host
-   is kept) are one token and one concept each. Of fenced code only such names are kept;
-   hashes, versions and quantities yield nothing.
+   and a URL (only its host is kept) are one token and one concept each. Of fenced code
+   only such names are kept; hashes, versions and quantities yield nothing.
 2. Noun phrases lie between stop words, verbs and punctuation. A word that is noun or
-   verb ("cache", "test") is
-   decided by its neighbours: a noun after a determiner, adjective, preposition or verb;
-   a verb after "to", a pronoun or a modal, before a determiner, between two nouns with
-   -s, and at the head of a commit subject.
+   verb ("cache", "test") is decided by its neighbours: a noun after a determiner,
+   adjective, preposition or verb; a verb after "to", a pronoun or a modal, before a
+   determiner, between two nouns with -s, and at the head of a commit subject.
 3. "New", "several" and the like are stripped; "stale" and the like stay before a noun.
-   Phrases are cut at the 54
-   stop nouns and into pieces of at most three words, counted from the head, which is
-   the last word.
+   Phrases are cut at the 54 stop nouns and into pieces of at most three words, counted
+   from the head, which is the last word.
 4. A single word is kept where it looks technical (acronym, CamelCase, digits), is a
-   name, or is a noun whose
-   singular has at least four letters. The last rule costs precision and is meant: links
-   between texts and the graduation of concepts depend on the recall of words such as
-   "cache" or "deployment".
+   name, or is a noun whose singular has at least four letters. The last rule costs
+   precision and is meant: links between texts and the graduation of concepts depend on
+   the recall of words such as "cache" or "deployment".
 5. The canonical form is NFKC, lower case, with the last word in the singular; names
-   keep a final s.
-   Abbreviations and what they stand for share one form (`lexicon_tables.ALIASES`) and
-   stand alone: "ML model" is machine learning and model.
+   keep a final s. Abbreviations and what they stand for share one form
+   (`lexicon_tables.ALIASES`) and stand alone: "ML model" is machine learning and model.
 6. Other scripts: with spaces, each word of three letters or more outside a short stop
-   list is a concept (Hangul from
-   two). Without spaces, runs are cut where the script changes and at particles; up to
-   six letters stay whole (four times as many for Thai and its neighbours), longer ones
-   become overlapping pairs (of four letters in Thai, and for long Katakana). Hiragana
-   between other scripts is grammar and dropped.
+   list is a concept (Hangul from two). Without spaces, runs are cut where the script
+   changes and at particles; up to six letters stay whole (four times as many for Thai
+   and its neighbours), longer ones become overlapping pairs (of four letters in Thai,
+   and for long Katakana). Hiragana between other scripts is grammar and dropped.
 """
 
 import re
@@ -97,7 +92,16 @@ _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2,}")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,5}s")
 _FILE_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 # Endings that tell a plural even in a name: "GitHub Actions", but not "Adams".
-_CLEAR_PLURAL = ("ies", "ches", "shes", "xes", "sses", "ings", "ions", "ments")
+_CLEAR_PLURAL = (
+    "ies",
+    "ches",
+    "shes",
+    "xes",
+    "sses",
+    "ings",
+    "ions",
+    "ments",
+)
 
 _LOWER, _CAPITALISED, _TECHNICAL = range(3)
 _NAME = -1  # the kind of a word that is a name where it stands
@@ -112,24 +116,42 @@ _NAME = -1  # the kind of a word that is a name where it stands
     _AFTER_RELATIVE,
     _OTHER,
 ) = range(8)
-_STATE_AFTER = dict.fromkeys(
-    (lex.DETERMINER, lex.PREPOSITION, lex.AUXILIARY, lex.GENERIC, lex.NUMBER), _OPEN
-)
-_STATE_AFTER |= dict.fromkeys((lex.VERB, lex.PARTICIPLE, lex.GERUND), _OPEN)
-_STATE_AFTER |= {
+_STATE_AFTER = {
+    lex.DETERMINER: _OPEN,
+    lex.PREPOSITION: _OPEN,
+    lex.AUXILIARY: _OPEN,
+    lex.GENERIC: _OPEN,
+    lex.NUMBER: _OPEN,
+    lex.VERB: _OPEN,
+    lex.PARTICIPLE: _OPEN,
+    lex.GERUND: _OPEN,
     lex.PRONOUN: _VERB_NEXT,
     lex.MODAL: _VERB_NEXT,
     lex.SENTENCE: _START,
     lex.CONJUNCTION: _OTHER,
-}
-_STATE_AFTER |= {
     lex.TO: _TO_NEXT,
     lex.RELATIVE: _AFTER_RELATIVE,
     lex.STOP_NOUN: _AFTER_NOUN,
 }
 _OBJECT_STARTS = (lex.DETERMINER, lex.PRONOUN)
-_FINITE = (lex.VERB, lex.MODAL, lex.AUXILIARY)
-_BEFORE_GERUND = ("by", "without", "while", "when")
+_FINITE = (
+    lex.VERB,
+    lex.MODAL,
+    lex.AUXILIARY,
+)
+_BEFORE_GERUND = (
+    "by",
+    "without",
+    "while",
+    "when",
+)
+_ADJECTIVAL = (
+    lex.PARTICIPLE,
+    lex.GERUND,
+    lex.GENERIC,
+    lex.ADJECTIVE,
+)
+_LONGEST_ACRONYM = 6
 _LOOKAHEAD_TOKENS = 6
 
 
@@ -137,9 +159,11 @@ _LOOKAHEAD_TOKENS = 6
 class Mention:
     """A concept as one text mentions it.
 
-    `label` is the canonical form, `surface` the spelling at its first place (NFKC,
-    white space as single spaces), `count` the whole-word occurrences of the canonical
-    form in the text, at least 1.
+    Attributes:
+        concept_id: The id of the concept.
+        label: The canonical form.
+        surface: The spelling at its first place (NFKC, white space as single spaces).
+        count: The whole-word occurrences of the canonical form in the text, at least 1.
     """
 
     concept_id: int
@@ -166,11 +190,17 @@ _END = _Token(lex.SENTENCE, "", "", "", _LOWER)
 
 
 def extract(text: str, *, limit: int = 64) -> list[Mention]:
-    """The concepts of a text, in the order of their first occurrence; each once.
+    """Return the concepts of a text, in the order of their first occurrence; each once.
 
-    Beyond `limit` (1 or more) the most frequent are kept, then the earliest. Time and
-    memory grow linearly with the text. Raises InvalidInput for what is not a text, for
-    NUL bytes and for a limit below 1.
+    Time and memory grow linearly with the text.
+
+    Args:
+        text: The text.
+        limit: How many are returned at most, 1 or more. Beyond it the most frequent
+            are kept, then the earliest.
+
+    Raises:
+        InvalidInput: It is not a text, has NUL bytes, or the limit is below 1.
 
     >>> [
     ...     mention.label
@@ -187,40 +217,56 @@ def extract(text: str, *, limit: int = 64) -> list[Mention]:
         )
     tokens = _tokens(text)
     canonicals = [token.canonical for token in tokens]
-    first: dict[str, _Phrase] = {}
-    for phrase in _phrases(tokens, canonicals):
-        first.setdefault(phrase.label, phrase)
-    counts = _occurrences(tokens, canonicals, first.values())
-    times = {label: max(1, counts[phrase.words]) for label, phrase in first.items()}
-    mentions = [
-        Mention(_concept_id(label), label, said.surface, times[label])
-        for label, said in first.items()
-    ]
-    most_frequent = sorted(
-        range(len(mentions)), key=lambda index: -mentions[index].count
-    )[:limit]
+    first_phrases: dict[str, _Phrase] = {}
+    for phrase in _PhraseReader(tokens, canonicals).read():
+        first_phrases.setdefault(phrase.label, phrase)
+    counts = _occurrences(tokens, canonicals, first_phrases.values())
+    mentions = []
+    for label, phrase in first_phrases.items():
+        mention = Mention(
+            concept_id=_concept_id(label),
+            label=label,
+            surface=phrase.surface,
+            count=max(1, counts[phrase.words]),
+        )
+        mentions.append(mention)
+    return _most_frequent(mentions, limit)
+
+
+def _most_frequent(mentions: list[Mention], limit: int) -> list[Mention]:
+    """Return the most frequent mentions, then the earliest, in the order of the text."""
+    if len(mentions) <= limit:
+        return mentions
+    by_count = sorted(
+        range(len(mentions)),
+        key=lambda index: -mentions[index].count,
+    )
+    most_frequent = by_count[:limit]
     return [mentions[index] for index in sorted(most_frequent)]
 
 
 def sentiment(text: str) -> float:
-    """How glad (1) or angry (-1) a text sounds, rounded to 4 digits; 0 is neutral or
-    unknown.
+    """Return how glad (1) or angry (-1) a text sounds, rounded to 4 digits.
 
-    VADER's compound score (Hutto and Gilbert 2014) with the words of technical failure
-    and success added, which general lexicons score 0. Only the first 4,096 characters
-    are scored. Raises InvalidInput as `extract` does.
+    0 is neutral or unknown. It is VADER's compound score (Hutto and Gilbert 2014) with
+    the words of technical failure and success added, which general lexicons score 0.
+    Only the first 4,096 characters are scored.
+
+    Raises:
+        InvalidInput: It is not a text, or has NUL bytes.
 
     >>> sentiment("The deploy crashed") < 0 < sentiment("All tests are green")
     True
     """
     _check_text(text)
-    return round(
-        float(_analyzer().polarity_scores(text[:SENTIMENT_CHARACTERS])["compound"]), 4
-    )
+    beginning = text[:SENTIMENT_CHARACTERS]
+    scores = _analyzer().polarity_scores(beginning)
+    return round(float(scores["compound"]), 4)
 
 
 @cache
 def _analyzer() -> Any:
+    """Return VADER's analyser with our words; loaded at its first use."""
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
     analyzer = SentimentIntensityAnalyzer()
@@ -232,6 +278,7 @@ _concept_id = lru_cache(maxsize=16_384)(concept_id)
 
 
 def _check_text(text: str) -> None:
+    """Raise InvalidInput for what is not a text, and for NUL bytes."""
     if not isinstance(text, str):
         raise InvalidInput(
             f"got a {type(text).__name__}; allowed is a text (str); decode bytes first"
@@ -246,6 +293,7 @@ def _check_text(text: str) -> None:
 
 
 def _tokens(text: str) -> list[_Token]:
+    """Return the tokens of a text, in order."""
     tokens: list[_Token] = []
     for piece in _PIECE.findall(text):
         if len(piece) <= MAX_TOKEN_CHARACTERS:
@@ -256,27 +304,56 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _mark(kind: int = lex.MARK, surface: str = "") -> tuple[_Token, ...]:
-    return (_Token(kind, surface, "", "", _LOWER),)
+    """Return a token that is no word."""
+    token = _Token(
+        kind=kind,
+        surface=surface,
+        lower="",
+        canonical="",
+        shape=_LOWER,
+    )
+    return (token,)
 
 
 def _atom(surface: str, label: str = "") -> _Token:
+    """Return a token that is a concept as it is."""
     # A few letters stand for whole sayings (U+FDFA): their expansion has spaces.
-    canonical = (
-        unicodedata.normalize("NFKC", label or surface).lower().replace(" ", "_")
+    normal = unicodedata.normalize("NFKC", label or surface)
+    canonical = normal.lower().replace(" ", "_")
+    return _Token(
+        kind=lex.ATOM,
+        surface=surface,
+        lower=canonical,
+        canonical=canonical,
+        shape=_TECHNICAL,
     )
-    return _Token(lex.ATOM, surface, canonical, canonical, _TECHNICAL)
+
+
+def _technical_noun(surface: str, lower: str) -> _Token:
+    """Return the token of a technical name with no plural."""
+    return _Token(
+        kind=lex.NOUN,
+        surface=surface,
+        lower=lower,
+        canonical=lower,
+        shape=_TECHNICAL,
+    )
 
 
 def _classify_long(piece: str) -> tuple[_Token, ...]:
+    """Return the tokens of a piece that is too long for a name."""
     if piece.startswith("```"):
         return _code_names(piece)
     if "://" in piece:
         return _classify_url(piece)
-    return _classify_other_script(piece) if _NOT_LATIN.search(piece) else _mark()
+    if _NOT_LATIN.search(piece):
+        return _classify_other_script(piece)
+    return _mark()
 
 
 @lru_cache(maxsize=16_384)
 def _classify(piece: str) -> tuple[_Token, ...]:
+    """Return the tokens of one piece of a text."""
     if piece.startswith("```"):
         return _code_names(piece)
     if piece.isascii() and piece.isalpha():
@@ -288,44 +365,53 @@ def _classify(piece: str) -> tuple[_Token, ...]:
     if piece[0] == "<":
         return _mark()
     if piece[1:3] == ":\\":
-        return (_atom(piece.rstrip(".:\\")),)
-    if not piece.isascii():
-        piece = unicodedata.normalize("NFKC", piece.replace("’", "'"))
-        if _NOT_LATIN.search(piece):
-            return _classify_other_script(piece)
-        if not _WORDLIKE.fullmatch(piece):
-            return _mark()
-    return _classify_latin(piece)
+        path = piece.rstrip(".:\\")
+        return (_atom(path),)
+    if piece.isascii():
+        return _classify_latin(piece)
+    return _classify_beyond_ascii(piece)
+
+
+def _classify_beyond_ascii(piece: str) -> tuple[_Token, ...]:
+    """Return the tokens of a piece with letters that are not in ASCII."""
+    straight = piece.replace("’", "'")
+    normal = unicodedata.normalize("NFKC", straight)
+    if _NOT_LATIN.search(normal):
+        return _classify_other_script(normal)
+    if not _WORDLIKE.fullmatch(normal):
+        return _mark()
+    return _classify_latin(normal)
 
 
 def _classify_mark(piece: str) -> tuple[_Token, ...]:
+    """Return the token of a piece without letters."""
     if piece[0].isalnum() or piece[-1].isalnum():
         return _mark(lex.NUMBER)
     if piece in ".!?;:\n—–-•。！？；：…|":
         return _mark(lex.SENTENCE, piece)
-    return _mark(lex.COMMA if piece in ",&，、" else lex.MARK, piece)
+    kind = lex.COMMA if piece in ",&，、" else lex.MARK
+    return _mark(kind, piece)
 
 
 def _classify_url(piece: str) -> tuple[_Token, ...]:
-    host = (
-        piece.split("://", 1)[1]
-        .split("/", 1)[0]
-        .rsplit("@", 1)[-1]
-        .split(":", 1)[0]
-        .removeprefix("www.")
-    )
+    """Return the host of a URL as a token."""
+    _, _, address = piece.partition("://")
+    authority, _, _ = address.partition("/")
+    _, _, host_and_port = authority.rpartition("@")
+    host, _, _ = host_and_port.partition(":")
+    host = host.removeprefix("www.")
     host = host.rstrip(".,;!?")
-    if (
-        not _LETTER.search(host)
-        or len(host) > MAX_TOKEN_CHARACTERS
-        or not _WORDLIKE.fullmatch(host)
-    ):
+    if not _LETTER.search(host):
+        return _mark()
+    if len(host) > MAX_TOKEN_CHARACTERS:
+        return _mark()
+    if not _WORDLIKE.fullmatch(host):
         return _mark()
     return (_atom(host),)
 
 
 def _classify_latin(piece: str) -> tuple[_Token, ...]:
-    """The tokens of one piece of Latin letters, digits and joining signs."""
+    """Return the tokens of one piece of Latin letters, digits and joining signs."""
     lower = piece.lower()
     if lower in lex.word_kinds():
         return _classify_word(piece, lower)
@@ -336,20 +422,30 @@ def _classify_latin(piece: str) -> tuple[_Token, ...]:
     if _HASH.fullmatch(piece) or lower.startswith(("line ", "lines ")):
         return _mark()
     if lower in lex.SPECIAL_NAMES:
-        return (_Token(lex.NOUN, piece, lower, lower, _TECHNICAL),)
+        return (_technical_noun(piece, lower),)
     if piece.endswith("()"):
-        is_keyword = lex.word_kinds().get(lower[:-2], lex.NOUN) < lex.VERB
-        return (_atom(piece[:-2]),) if len(piece) > 4 and not is_keyword else _mark()
+        return _classify_call(piece)
     bare = re.sub(r"(?::\d+)+$|[+#]+$", "", piece)
     if bare != piece:
         return _classify(bare)
     return _classify_joined(piece, lower)
 
 
+def _classify_call(piece: str) -> tuple[_Token, ...]:
+    """Return the name of a function that is called, `parse()`, as a token."""
+    name = piece[:-2]
+    kind = lex.word_kinds().get(name.lower(), lex.NOUN)
+    is_keyword = kind < lex.VERB
+    if is_keyword or len(name) <= 2:
+        return _mark()
+    return (_atom(name),)
+
+
 def _classify_joined(piece: str, lower: str) -> tuple[_Token, ...]:
     """Return the tokens of a piece by the signs that join its parts."""
     if "@" in piece or "::" in piece:
-        return (_atom(piece.strip("/.")),)
+        name = piece.strip("/.")
+        return (_atom(name),)
     if "/" in piece:
         return _classify_slashed(piece)
     if "." in piece:
@@ -360,25 +456,33 @@ def _classify_joined(piece: str, lower: str) -> tuple[_Token, ...]:
 
 
 def _classify_word(piece: str, lower: str) -> tuple[_Token, ...]:
-    if (kind := lex.word_kinds().get(lower)) is None:
+    """Return the token of one word."""
+    kind = lex.word_kinds().get(lower)
+    if kind is None:
         return (_unknown_word(piece, lower),)
     shape = _LOWER if piece == lower else _CAPITALISED
-    if kind >= lex.NOUN and 1 < len(piece) <= 6 and piece.isupper():
+    is_acronym = piece.isupper() and 1 < len(piece) <= _LONGEST_ACRONYM
+    if is_acronym and kind >= lex.NOUN:
         shape = _TECHNICAL
-    return (_Token(kind, piece, lower, lex.singular(lower), shape),)
+    token = _Token(
+        kind=kind,
+        surface=piece,
+        lower=lower,
+        canonical=lex.singular(lower),
+        shape=shape,
+    )
+    return (token,)
 
 
 def _classify_slashed(piece: str) -> tuple[_Token, ...]:
+    """Return the tokens of a path, or of words with a slash between them."""
     parts = piece.strip("/").split("/")
-    if (
-        piece[0] in "/~."
-        or len(parts) > 2
-        or _FILE_ENDING.search(piece)
-        or "_" in piece
-    ):
+    if piece[0] in "/~." or len(parts) > 2:
+        return (_atom(piece),)
+    if "_" in piece or _FILE_ENDING.search(piece):
         return (_atom(piece),)
     if piece.isupper():
-        return (_Token(lex.NOUN, piece, piece.lower(), piece.lower(), _TECHNICAL),)
+        return (_technical_noun(piece, piece.lower()),)
     return _classify_parts(filter(None, parts), lex.COMMA)
 
 
@@ -386,23 +490,29 @@ def _classify_parts(parts: Iterable[str], mark_kind: int) -> tuple[_Token, ...]:
     """Return the tokens of all parts, with a mark of this kind between them."""
     tokens: list[_Token] = []
     for part in parts:
-        tokens += (*_classify(part), *_mark(mark_kind))
+        tokens += _classify(part)
+        tokens += _mark(mark_kind)
     return tuple(tokens[:-1])
 
 
 def _classify_dotted(piece: str) -> tuple[_Token, ...]:
-    """A file or dotted name, initials, or two sentences that lack the space between
+    """Return the tokens of a piece with dots.
+
+    It is a file, a dotted name, initials, or two sentences that lack the space between
     them.
     """
     parts = [part for part in piece.split(".") if part]
-    if parts[0] in ("self", "this", "cls") and len(parts) > 1:
-        return _classify(piece.split(".", 1)[1])
+    first = parts[0]
+    is_alone = len(parts) == 1
+    if first in ("self", "this", "cls") and not is_alone:
+        _, _, member = piece.partition(".")
+        return _classify(member)
     if all(len(part) == 1 for part in parts):
         letters = "".join(parts)
-        return (_Token(lex.NOUN, piece, letters.lower(), letters.lower(), _TECHNICAL),)
-    kinds = lex.word_kinds()
-    if len(parts) == 1 and kinds.get(parts[0].lower(), lex.NOUN) < lex.NOUN:
-        return _classify(parts[0])
+        return (_technical_noun(piece, letters.lower()),)
+    kind = lex.word_kinds().get(first.lower(), lex.NOUN)
+    if is_alone and kind < lex.NOUN:
+        return _classify(first)
     if any(map(_is_function_word, parts[1:])):
         return _classify_parts(parts, lex.SENTENCE)
     return (_atom(piece),)
@@ -415,88 +525,132 @@ def _is_function_word(part: str) -> bool:
 
 
 def _classify_underscored(piece: str) -> tuple[_Token, ...]:
+    """Return the tokens of a name with underscores, or of a word between them."""
     bare = piece.strip("_")
-    if "_" in bare or (piece.startswith("__") and piece.endswith("__")):
+    is_dunder = piece.startswith("__") and piece.endswith("__")
+    if "_" in bare or is_dunder:
         return (_atom(piece),)
-    return _classify(bare) if bare else _mark()
+    if not bare:
+        return _mark()
+    return _classify(bare)
 
 
 def _unknown_word(piece: str, lower: str) -> _Token:
-    """A word of no list: by its shape a technical name, else by its ending a kind of
-    word.
+    """Return the token of a word of no list.
+
+    By its shape it is a technical name, else by its ending a kind of word.
     """
     if _PLURAL_ACRONYM.fullmatch(piece):
-        return _Token(lex.NOUN, piece, lower, lower[:-1], _TECHNICAL)
+        acronym = _technical_noun(piece, lower)
+        return acronym._replace(canonical=lower[:-1])
     if "-" in piece:
         return _hyphenated(piece, lower)
     if _is_technical(piece):
-        is_name = 1 < len(piece) <= MAX_WORD_CHARACTERS
-        kind = lex.NOUN if is_name else lex.MARK
-        canonical = lower if piece.isupper() else lex.singular(lower)
-        return _Token(kind, piece, lower, canonical, _TECHNICAL)
+        return _technical_word(piece, lower)
     if len(piece) > MAX_WORD_CHARACTERS:
         return _mark()[0]
-    shape = _LOWER if piece == lower else _CAPITALISED
     if lower in lex.SHORT_TECHNICAL or lower in ALIASES:
+        kind = lex.NOUN
         shape = _TECHNICAL
-    kind = lex.NOUN if shape == _TECHNICAL else lex.kind_by_form(lower)
-    return _Token(kind, piece, lower, lex.singular(lower), shape)
+    else:
+        kind = lex.kind_by_form(lower)
+        shape = _LOWER if piece == lower else _CAPITALISED
+    return _Token(
+        kind=kind,
+        surface=piece,
+        lower=lower,
+        canonical=lex.singular(lower),
+        shape=shape,
+    )
+
+
+def _technical_word(piece: str, lower: str) -> _Token:
+    """Return the token of a word that looks technical; no name is very long."""
+    is_name = 1 < len(piece) <= MAX_WORD_CHARACTERS
+    token = _technical_noun(piece, lower)
+    if not piece.isupper():
+        token = token._replace(canonical=lex.singular(lower))
+    if not is_name:
+        token = token._replace(kind=lex.MARK)
+    return token
 
 
 def _is_technical(piece: str) -> bool:
     """Return whether a word has digits, CamelCase, or a few capitals alone."""
-    if any(map(str.isdigit, piece)) or _CAMEL.search(piece):
+    if any(map(str.isdigit, piece)):
         return True
-    return piece.isupper() and len(piece) <= 6
+    if _CAMEL.search(piece):
+        return True
+    return piece.isupper() and len(piece) <= _LONGEST_ACRONYM
 
 
 def _hyphenated(piece: str, lower: str) -> _Token:
-    first = lower.split("-", 1)[0]
-    last = lower.rsplit("-", 1)[1]
-    if any(character.isdigit() for character in piece) or piece.isupper():
-        return _Token(lex.NOUN, piece, lower, lower, _TECHNICAL)
+    """Return the token of a word with hyphens; its last part tells its kind."""
+    if piece.isupper() or any(map(str.isdigit, piece)):
+        return _technical_noun(piece, lower)
+    first, _, _ = lower.partition("-")
+    _, _, last = lower.rpartition("-")
     kind = lex.word_kinds().get(last) or lex.kind_by_form(last)
-    if kind in (lex.PARTICIPLE, lex.GERUND, lex.GENERIC, lex.ADJECTIVE):
+    is_repeated_verb = first == "re" and kind >= lex.VERB
+    if kind in _ADJECTIVAL:
         kind = lex.ADJECTIVE
-    elif kind != lex.GERUND_NOUN and not (first == "re" and kind >= lex.VERB):
+    elif kind != lex.GERUND_NOUN and not is_repeated_verb:
         kind = lex.NOUN
     return _Token(
-        kind,
-        piece,
-        lower,
-        lex.singular(lower),
-        _CAPITALISED if piece[0].isupper() else _LOWER,
+        kind=kind,
+        surface=piece,
+        lower=lower,
+        canonical=lex.singular(lower),
+        shape=_CAPITALISED if piece[0].isupper() else _LOWER,
     )
 
 
 def _code_names(fence: str) -> tuple[_Token, ...]:
-    """The file, dotted, snake_case and CamelCase names of fenced code, each on its own."""
-    names: list[_Token] = []
-    for piece in _PIECE.findall(fence.strip("`")):
-        if len(piece) <= MAX_TOKEN_CHARACTERS and not piece.startswith("```"):
-            for token in _classify(piece):
-                if token.kind == lex.ATOM or (
-                    token.kind == lex.NOUN and _CAMEL.search(token.surface)
-                ):
-                    names.append(token._replace(kind=lex.ATOM))
-    return (*_mark(lex.SENTENCE), *names, *_mark(lex.SENTENCE))
+    """Return the names of fenced code, each on its own.
+
+    Those are file, dotted, snake_case and CamelCase names.
+    """
+    code = fence.strip("`")
+    tokens: list[_Token] = [*_mark(lex.SENTENCE)]
+    for piece in _PIECE.findall(code):
+        if len(piece) > MAX_TOKEN_CHARACTERS or piece.startswith("```"):
+            continue
+        names = filter(_is_code_name, _classify(piece))
+        tokens += [name._replace(kind=lex.ATOM) for name in names]
+    tokens += _mark(lex.SENTENCE)
+    return tuple(tokens)
+
+
+def _is_code_name(token: _Token) -> bool:
+    """Return whether a token of code is a name."""
+    if token.kind == lex.ATOM:
+        return True
+    if token.kind != lex.NOUN:
+        return False
+    return _CAMEL.search(token.surface) is not None
 
 
 def _classify_other_script(piece: str) -> tuple[_Token, ...]:
+    """Return the tokens of a piece with letters outside the Latin script."""
     tokens: list[_Token] = []
     for surface, is_latin in lex.cut_other_script(piece):
         if not is_latin:
-            tokens.append(_atom(surface, lex.without_marks(surface)))
+            label = lex.without_marks(surface)
+            tokens.append(_atom(surface, label))
         elif len(surface) <= MAX_TOKEN_CHARACTERS:
-            tokens += (*_mark(), *_classify_latin(surface), *_mark())
+            tokens += _mark()
+            tokens += _classify_latin(surface)
+            tokens += _mark()
     return tuple(tokens)
 
 
 def _join_aliases(tokens: list[_Token]) -> list[_Token]:
-    """One token in place of each abbreviation of the alias table, and of each phrase
-    that one stands for.
+    """Return the tokens with one in place of each alias.
+
+    An alias is an abbreviation of the alias table, or a phrase that one stands for.
     """
-    if lex.alias_starts().keys().isdisjoint([token.canonical for token in tokens]):
+    canonicals = [token.canonical for token in tokens]
+    if lex.alias_starts().keys().isdisjoint(canonicals):
         return tokens
     joined = []
     index = 0
@@ -508,137 +662,225 @@ def _join_aliases(tokens: list[_Token]) -> list[_Token]:
 
 
 def _alias_at(tokens: list[_Token], index: int) -> tuple[_Token, int]:
-    """The token for the alias that starts here, else the one that stands here, and how
-    many tokens it is for.
+    """Return the token for the alias that starts here, else the one that stands here.
+
+    Returns:
+        The token, and how many tokens it is for.
     """
-    for words, canonical in lex.alias_starts().get(tokens[index].canonical, ()):
-        meant = tokens[index : index + len(words)]
-        if len(words) == 1 or tuple([token.canonical for token in meant]) == words:
-            surface = " ".join(token.surface for token in meant)
-            return _Token(lex.ATOM, surface, canonical, canonical, _TECHNICAL), len(
-                words
-            )
-    return tokens[index], 1
+    first = tokens[index]
+    for words, canonical in lex.alias_starts().get(first.canonical, ()):
+        n_words = len(words)
+        alias = tokens[index : index + n_words]
+        alias_words = tuple([token.canonical for token in alias])
+        if alias_words == words:
+            surface = " ".join([token.surface for token in alias])
+            name = _technical_noun(surface, canonical)
+            return name._replace(kind=lex.ATOM), n_words
+    return first, 1
 
 
 # Phrases
 
 
-def _phrases(tokens: list[_Token], canonicals: list[str]) -> list[_Phrase]:
-    """Every phrase in its order; the canonical forms of names are put into
-    `canonicals`.
-    """
-    phrases: list[_Phrase] = []
-    run: list[int] = []
-    state = _START
-    imperative = False
-    leads_to = False
-    for index, token in enumerate(tokens):
-        kind = _kind_in_context(tokens, index, state, leads_to)
+class _PhraseReader:
+    """Reads the phrases of a text token by token."""
+
+    def __init__(self, tokens: list[_Token], canonicals: list[str]) -> None:
+        """Begin at the first token.
+
+        Args:
+            tokens: The tokens of the text.
+            canonicals: Their canonical forms; those of names are put in here.
+        """
+        self._tokens = tokens
+        self._canonicals = canonicals
+        self._phrases: list[_Phrase] = []
+        # The indexes of the adjectives and nouns that may belong to one phrase.
+        self._run: list[int] = []
+        self._state = _START
+        self._is_imperative = False
+        # Whether "to" leads to a place after the verb before.
+        self._leads_to = False
+
+    def read(self) -> list[_Phrase]:
+        """Return every phrase in its order."""
+        for index in range(len(self._tokens)):
+            self._read_token(index)
+        self._end_run()
+        return self._phrases
+
+    def _read_token(self, index: int) -> None:
+        """Read the next token."""
+        token = self._tokens[index]
+        kind = _kind_in_context(self._tokens, index, self._state, self._leads_to)
         if kind == _NAME:
-            kind = lex.NOUN
             is_plural = token.lower.endswith(_CLEAR_PLURAL)
-            canonicals[index] = token.canonical if is_plural else token.lower
+            self._canonicals[index] = token.canonical if is_plural else token.lower
+            kind = lex.NOUN
         if kind == lex.NOUN:
-            run.append(index)
-            state = _AFTER_NOUN
-            continue
-        if run and (kind != lex.ADJECTIVE or tokens[run[-1]].kind != lex.ADJECTIVE):
-            phrases += _cut(run, tokens, canonicals)
-            run = []
+            self._run.append(index)
+            self._state = _AFTER_NOUN
+            return
+        if self._run and not self._may_go_on(kind):
+            self._end_run()
         if kind == lex.ADJECTIVE:
-            run.append(index)
-            state = _OPEN
+            self._run.append(index)
+            self._state = _OPEN
         elif kind == lex.ATOM:
-            phrases.append(_Phrase(token.canonical, token.surface, (token.canonical,)))
-            state = _AFTER_NOUN
+            self._add_atom(token)
         else:
-            if kind == lex.SENTENCE:
-                imperative = False
-                leads_to = False
-            elif lex.VERB <= kind <= lex.GERUND:
-                imperative = imperative or state == _START
-                leads_to = token.lower in lex.to_takers()
-            state = _next_state(token, kind, state, imperative)
-    return phrases + _cut(run, tokens, canonicals)
+            self._pass_word(token, kind)
+
+    def _may_go_on(self, kind: int) -> bool:
+        """Return whether the run goes on: only an adjective stands after another."""
+        last = self._tokens[self._run[-1]]
+        return kind == lex.ADJECTIVE and last.kind == lex.ADJECTIVE
+
+    def _end_run(self) -> None:
+        """Add the phrases of the run, and begin another."""
+        self._phrases += _cut(self._run, self._tokens, self._canonicals)
+        self._run = []
+
+    def _add_atom(self, token: _Token) -> None:
+        """Add a token that is a concept as it is."""
+        phrase = _Phrase(
+            label=token.canonical,
+            surface=token.surface,
+            words=(token.canonical,),
+        )
+        self._phrases.append(phrase)
+        self._state = _AFTER_NOUN
+
+    def _pass_word(self, token: _Token, kind: int) -> None:
+        """Pass a word or a mark that stands in no phrase."""
+        if kind == lex.SENTENCE:
+            self._is_imperative = False
+            self._leads_to = False
+        elif lex.VERB <= kind <= lex.GERUND:
+            if self._state == _START:
+                self._is_imperative = True
+            self._leads_to = token.lower in lex.to_takers()
+        self._state = _next_state(token, kind, self._state, self._is_imperative)
 
 
 def _kind_in_context(
-    tokens: list[_Token], index: int, state: int, leads_to: bool
+    tokens: list[_Token],
+    index: int,
+    state: int,
+    leads_to: bool,
 ) -> int:
     """Return the kind that a token has among its neighbours; _NAME for a name."""
     token = tokens[index]
     kind = token.kind
-    if token.shape == _CAPITALISED and state != _START and _is_name(tokens, index):
+    is_start = state == _START
+    may_be_name = token.shape == _CAPITALISED and not is_start
+    if may_be_name and _is_name(tokens, index):
         return _NAME
     if kind >= lex.GERUND_NOUN and kind not in (lex.ADJECTIVE, lex.ATOM):
-        return lex.VERB if _is_verb(tokens, index, state, leads_to) else lex.NOUN
-    is_noun_or_verb = kind in (lex.NOUN, lex.VERB)
-    if state == _START and is_noun_or_verb and _is_commit_type(tokens, index):
+        is_verb = _is_verb(tokens, index, state, leads_to)
+        return lex.VERB if is_verb else lex.NOUN
+    may_be_type = is_start and kind in (lex.NOUN, lex.VERB)
+    if may_be_type and _is_commit_type(tokens, index):
         return lex.MARK
     return kind
 
 
-def _next_state(token: _Token, kind: int, state: int, imperative: bool) -> int:
+def _next_state(
+    token: _Token,
+    kind: int,
+    state: int,
+    is_imperative: bool,
+) -> int:
+    """Return what a word or a mark that stands in no phrase leads one to expect."""
+    is_start = state == _START
     if kind == lex.ADVERB:
-        return (
-            _VERB_NEXT
-            if state == _START and token.lower in ("never", "always")
-            else state
-        )
+        is_command = is_start and token.lower in ("never", "always")
+        return _VERB_NEXT if is_command else state
     if kind in (lex.COMMA, lex.COORDINATOR):
-        return _COORDINATED if imperative else _OTHER
+        return _COORDINATED if is_imperative else _OTHER
     if kind == lex.MARK:
-        return _START if state == _START or token.surface in ('"', "“") else _OTHER
+        opens_quote = token.surface in ('"', "“")
+        return _START if is_start or opens_quote else _OTHER
     return _STATE_AFTER[kind]
 
 
 def _is_commit_type(tokens: list[_Token], index: int) -> bool:
-    """Whether this is the type of a conventional commit: "feat(memory): add decay"."""
-    following = tokens[index + 1] if index + 1 < len(tokens) else None
-    return (
-        following is not None
-        and tokens[index].lower in lex.COMMIT_TYPES
-        and following.surface in (":", "(")
-    )
+    """Return whether this is the type of a conventional commit.
+
+    It is one in "feat(memory): add decay".
+    """
+    following = _token_at(tokens, index + 1)
+    if following.surface not in (":", "("):
+        return False
+    return tokens[index].lower in lex.COMMIT_TYPES
 
 
 def _is_name(tokens: list[_Token], index: int) -> bool:
-    """Whether a capitalised word inside a sentence is a name: an unlisted word, or a
-    noun beside a capital.
+    """Return whether a capitalised word inside a sentence is a name.
+
+    It is one where it is an unlisted word, or a noun beside a capital.
     """
     token = tokens[index]
     if token.kind == lex.NOUN:
         return True
     if token.kind < lex.VERB or token.kind in (lex.ATOM, lex.STOP_NOUN):
         return False
-    beside = tokens[max(0, index - 1) : index] + tokens[index + 1 : index + 2]
-    return any(
-        other.kind == lex.NOUN and other.shape == _CAPITALISED for other in beside
-    )
+    if index and _is_capitalised_noun(tokens[index - 1]):
+        return True
+    return _is_capitalised_noun(_token_at(tokens, index + 1))
 
 
-def _is_verb(tokens: list[_Token], index: int, state: int, leads_to: bool) -> bool:
+def _is_capitalised_noun(token: _Token) -> bool:
+    """Return whether a token is a noun with a capital."""
+    return token.kind == lex.NOUN and token.shape == _CAPITALISED
+
+
+def _is_verb(
+    tokens: list[_Token],
+    index: int,
+    state: int,
+    leads_to: bool,
+) -> bool:
     """Return whether a word that is noun or verb is a verb among its neighbours."""
     token = tokens[index]
     following = _token_at(tokens, index + 1)
-    third_person = token.kind >= lex.STRONG_S
     is_gerund = token.kind == lex.GERUND_NOUN
-    if is_gerund and index and tokens[index - 1].lower in _BEFORE_GERUND:
+    if is_gerund and _follows_gerund_word(tokens, index):
         return following.kind >= lex.GENERIC
     if state == _OPEN:
         return False
     if state == _TO_NEXT:
-        return not third_person and not (leads_to and _closes_compound(following))
-    if state == _VERB_NEXT or following.kind in _OBJECT_STARTS:
+        return _is_infinitive(token, following, leads_to)
+    if state == _VERB_NEXT:
+        return True
+    if following.kind in _OBJECT_STARTS:
         return True
     if is_gerund:
         return False
+    return _is_finite_verb(tokens, index, state)
+
+
+def _follows_gerund_word(tokens: list[_Token], index: int) -> bool:
+    """Return whether a word stands after "by" and the like, which take a gerund."""
+    return index > 0 and tokens[index - 1].lower in _BEFORE_GERUND
+
+
+def _is_infinitive(token: _Token, following: _Token, leads_to: bool) -> bool:
+    """Return whether a word after "to" is a verb."""
+    if token.kind >= lex.STRONG_S:
+        return False
+    return not (leads_to and _closes_compound(following))
+
+
+def _is_finite_verb(tokens: list[_Token], index: int, state: int) -> bool:
+    """Return whether a word that is no gerund is a verb by what stands before it."""
     if state in (_START, _COORDINATED):
         return _opens_clause(tokens, index)
     if state == _AFTER_RELATIVE:
-        return third_person
-    return state == _AFTER_NOUN and _is_verb_after_noun(tokens, index)
+        return tokens[index].kind >= lex.STRONG_S
+    if state == _AFTER_NOUN:
+        return _is_verb_after_noun(tokens, index)
+    return False
 
 
 def _token_at(tokens: list[_Token], index: int) -> _Token:
@@ -670,11 +912,14 @@ def _is_third_person(token: _Token, following: _Token, second: _Token) -> bool:
 
 
 def _closes_compound(following: _Token) -> bool:
-    """Whether what follows a word lets it be a noun after "to": "to upload worker", not
-    "to upload files".
+    """Return whether what follows a word lets it be a noun after "to".
+
+    It does in "to upload worker", and not in "to upload files".
     """
+    if following.kind == lex.ADJECTIVE:
+        return False
     if following.kind >= lex.NOUN:
-        return following.kind != lex.ADJECTIVE and not _is_plural(following)
+        return not _is_plural(following)
     return following.kind not in (*_OBJECT_STARTS, lex.GENERIC)
 
 
@@ -700,7 +945,8 @@ def _has_object_after(tokens: list[_Token], index: int) -> bool:
     """Return whether the nouns after a word are its object, and no verb is theirs."""
     kind = tokens[index].kind
     has_plural = False
-    nearby = tokens[index + 1 : index + 1 + _LOOKAHEAD_TOKENS]
+    start = index + 1
+    nearby = tokens[start : start + _LOOKAHEAD_TOKENS]
     for token, after in pairwise((*nearby, _END)):
         is_passive = token.kind == lex.PARTICIPLE and after.lower != "by"
         if token.kind in _FINITE or is_passive:
@@ -714,23 +960,34 @@ def _has_object_after(tokens: list[_Token], index: int) -> bool:
 
 
 def _is_plural(token: _Token) -> bool:
+    """Return whether a word is no singular."""
     return token.lower != token.canonical
 
 
-def _cut(run: list[int], tokens: list[_Token], canonicals: list[str]) -> list[_Phrase]:
-    """The phrases of one run of adjectives and nouns, each of at most three words."""
+def _cut(
+    run: list[int],
+    tokens: list[_Token],
+    canonicals: list[str],
+) -> list[_Phrase]:
+    """Return the phrases of one run of adjectives and nouns.
+
+    Each has at most three words.
+    """
     if not any(_may_stand_alone(tokens[index]) for index in run):
         return []
     if len(run) <= MAX_PHRASE_WORDS:
         pieces = [run]
     else:
         border = _name_border(run, tokens)
-        pieces = [*_thirds(run[:border]), *_thirds(run[border:])]
-    return [
-        _phrase_of(piece, tokens, canonicals)
-        for piece in pieces
-        if len(piece) > 1 or _stands_alone(tokens[piece[0]])
-    ]
+        pieces = _thirds(run[:border])
+        pieces += _thirds(run[border:])
+    phrases = []
+    for piece in pieces:
+        is_alone = len(piece) == 1
+        if is_alone and not _stands_alone(tokens[piece[0]]):
+            continue
+        phrases.append(_phrase_of(piece, tokens, canonicals))
+    return phrases
 
 
 def _may_stand_alone(token: _Token) -> bool:
@@ -741,55 +998,76 @@ def _may_stand_alone(token: _Token) -> bool:
 def _name_border(run: list[int], tokens: list[_Token]) -> int:
     """Return how many capitalised words begin a run, 0 for one or for all of them."""
     n_capitals = 0
-    while n_capitals < len(run) and tokens[run[n_capitals]].shape == _CAPITALISED:
+    for index in run:
+        if tokens[index].shape != _CAPITALISED:
+            break
         n_capitals += 1
-    return n_capitals if 2 <= n_capitals < len(run) else 0
+    if n_capitals in (1, len(run)):
+        return 0
+    return n_capitals
 
 
 def _thirds(run: list[int]) -> list[list[int]]:
-    return [
-        run[max(0, end - MAX_PHRASE_WORDS) : end]
-        for end in reversed(range(len(run), 0, -MAX_PHRASE_WORDS))
-    ]
+    """Return a run in pieces of three words, counted from its end."""
+    pieces = []
+    for end in range(len(run), 0, -MAX_PHRASE_WORDS):
+        start = max(0, end - MAX_PHRASE_WORDS)
+        pieces.append(run[start:end])
+    pieces.reverse()
+    return pieces
 
 
 def _phrase_of(
-    piece: list[int], tokens: list[_Token], canonicals: list[str]
+    piece: list[int],
+    tokens: list[_Token],
+    canonicals: list[str],
 ) -> _Phrase:
-    words = (*[tokens[index].lower for index in piece[:-1]], canonicals[piece[-1]])
+    """Return the phrase of these words, of which the last is the head."""
+    words = [tokens[index].lower for index in piece[:-1]]
+    head = piece[-1]
+    words.append(canonicals[head])
+    surfaces = [tokens[index].surface for index in piece]
     return _Phrase(
-        " ".join(words), " ".join([tokens[index].surface for index in piece]), words
+        label=" ".join(words),
+        surface=" ".join(surfaces),
+        words=tuple(words),
     )
 
 
 def _stands_alone(token: _Token) -> bool:
-    """Whether a single word is a concept: technical, a name, or a noun of four letters
-    or more.
+    """Return whether a single word is a concept.
+
+    It is one where it is technical, a name, or a noun of four letters or more.
     """
     if not _may_stand_alone(token):
         return False
     if token.shape == _TECHNICAL or len(token.canonical) >= 4:
         return True
-    return (
-        token.shape == _CAPITALISED
-        and len(token.lower) > 1
-        and token.lower not in lex.word_kinds()
-    )
+    if token.shape != _CAPITALISED or len(token.lower) <= 1:
+        return False
+    return token.lower not in lex.word_kinds()
 
 
 def _occurrences(
-    tokens: list[_Token], canonicals: list[str], phrases: Iterable[_Phrase]
+    tokens: list[_Token],
+    canonicals: list[str],
+    phrases: Iterable[_Phrase],
 ) -> Counter[tuple[str, ...]]:
-    """How often each word and, where phrases need them, each pair and triple of words
-    stands in the text.
+    """Return how often words stand in the text.
+
+    Counted are single words and, where phrases need them, pairs and triples.
     """
     lengths = {len(phrase.words) for phrase in phrases}
     counts: Counter[tuple[str, ...]] = Counter()
     if 1 in lengths:
         counts.update(zip(canonicals))
-    lowers = [token.lower for token in tokens] if max(lengths, default=0) > 1 else []
+    if max(lengths, default=0) < 2:
+        return counts
+    lowers = [token.lower for token in tokens]
     if 2 in lengths:
-        counts.update(zip(lowers, canonicals[1:], strict=False))
+        pairs = zip(lowers, canonicals[1:], strict=False)
+        counts.update(pairs)
     if 3 in lengths:
-        counts.update(zip(lowers, lowers[1:], canonicals[2:], strict=False))
+        triples = zip(lowers, lowers[1:], canonicals[2:], strict=False)
+        counts.update(triples)
     return counts

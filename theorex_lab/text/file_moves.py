@@ -1,5 +1,6 @@
-"""Read from a shell command which files it moves, removes or brings back, and which
-folders it makes.
+"""Read from a shell command which files it moves, removes or brings back.
+
+The folders that it makes are read too.
 
 The command is all that is read, as an event keeps it: cut, and without paths that lead
 out of the project. What the command alone does not say (variables, substitutions,
@@ -36,7 +37,8 @@ _WINDOWS_VERBS = {
     "remove-item": "remove",
     "ri": "remove",
 }
-_WINDOWS = re.compile(rf"(?i)(?:^|[;&|\n])\s*(?:{'|'.join(_WINDOWS_VERBS)})\s")
+_ANY_WINDOWS_VERB = "|".join(_WINDOWS_VERBS)
+_WINDOWS = re.compile(rf"(?i)(?:^|[;&|\n])\s*(?:{_ANY_WINDOWS_VERB})\s")
 _REMOVERS = frozenset(("rm", "unlink", "rimraf", "trash", "trash-put"))
 _WORDS_BEFORE_VERB = frozenset(
     (
@@ -58,12 +60,24 @@ _WITH_VALUE = {
     "mv": ("-t", "--target-directory", "-S", "--suffix"),
     "mkdir": ("-m", "--mode"),
 }
-_CHANGE_FOLDER = ("cd", "pushd", "chdir", "Set-Location")
+_CHANGE_FOLDER = (
+    "cd",
+    "pushd",
+    "chdir",
+    "Set-Location",
+)
+_CHANGE_OPTIONS = (
+    "--",
+    "-P",
+    "-L",
+    "/d",
+)
 _GIT_OPTIONS_WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree")
 _UNREAD_WINDOWS_OPTIONS = ("-whatif", "-filter", "-include", "-exclude")
 _PATH_OPTIONS = ("-path", "-literalpath")
 _TARGET_OPTIONS = ("-destination", "-newname")
 _DRY_RUN_OPTIONS = ("-n", "--dry-run")
+_NO_FOLDER_OPTIONS = ("-T", "--no-target-directory")
 _COMMAND_ENDS = frozenset(("&&", "||", "|", ";", "&", "(", ")", "\n", "|&", ";;"))
 _LONGEST_CHARACTERS = 4_000
 _MOST_STEPS = 200
@@ -72,8 +86,29 @@ _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh"))
 _MOST_NESTED = 3  # shells that start shells
 _ASSIGNMENT = re.compile(r"\w+=")
 _COMMAND_OPTION = re.compile(r"-[a-z]*c")
-_LONG_SIGNS = ("&&", "||", "|&", ";;")
+_LONG_SIGNS = (
+    "&&",
+    "||",
+    "|&",
+    ";;",
+)
+# What follows the blank that a path leaves which was left out; "" is the end.
+_AFTER_GAP = (
+    "",
+    " ",
+    ";",
+    ")",
+    "\n",
+)
+_ESCAPED_IN_QUOTES = (
+    "$",
+    "`",
+    '"',
+    "\\",
+    "\n",
+)
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MOST_BRACES = 3
 _MOST_WORDS_OF_BRACES = 100
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 
@@ -134,8 +169,10 @@ class _CommandReading:
     _nested: int = 0
 
     def __post_init__(self) -> None:
-        start_folder = self.folder or ""
-        self.folders = (start_folder, "") if start_folder else ("",)
+        if self.folder:
+            self.folders = (self.folder, "")
+        else:
+            self.folders = ("",)
 
     def take(self, sign_before: str, words: list[str]) -> None:
         """Read one part of the command.
@@ -151,7 +188,8 @@ class _CommandReading:
         words = _from_verb(words)
         if not words or sign_before == "||":
             return
-        verb = words[0].removeprefix("\\").rpartition("/")[2]
+        program = words[0].removeprefix("\\")
+        _, _, verb = program.rpartition("/")
         arguments = words[1:]
         if verb in _CHANGE_FOLDER:
             self._enter(arguments)
@@ -176,16 +214,17 @@ class _CommandReading:
         index = _command_index(arguments)
         if index is None or self._nested >= _MOST_NESTED:
             return
+        command = arguments[index]
         folders = self.folders
         self._nested += 1
-        for sign, words in _commands(arguments[index], is_windows=False):
+        for sign, words in _commands(command, is_windows=False):
             self.take(sign, words)
         self._nested -= 1
         self.folders = folders
 
     def _enter(self, arguments: list[str]) -> None:
         """Follow a change of folder."""
-        words = [word for word in arguments if word not in ("--", "-P", "-L", "/d")]
+        words = [word for word in arguments if word not in _CHANGE_OPTIONS]
         target = words[0] if words else ELSEWHERE
         if target == ELSEWHERE and self.folder is None:
             # The root was left out of the command with the paths that lead elsewhere.
@@ -199,24 +238,29 @@ class _CommandReading:
 def _entered_folders(folders: tuple[str, ...], target: str) -> tuple[str, ...] | None:
     """Return the folders after a change to `target`; None outside of the project."""
     if target == ".":
-        return tuple(dict.fromkeys(["", *folders]))
+        root_first = ["", *folders]
+        return tuple(dict.fromkeys(root_first))
     inner_folders = _inner_folders(folders or ("",), target)
-    return tuple(dict.fromkeys(inner_folders)) or None
+    if not inner_folders:
+        return None
+    return tuple(dict.fromkeys(inner_folders))
 
 
 def _from_verb(words: list[str]) -> list[str]:
     """Return the words from the verb on: without assignments, `sudo` and the like."""
     for index, word in enumerate(words):
-        if word not in _WORDS_BEFORE_VERB and not _ASSIGNMENT.match(word):
+        if word in _WORDS_BEFORE_VERB:
+            continue
+        if not _ASSIGNMENT.match(word):
             return words[index:]
     return []
 
 
 def _command_index(arguments: list[str]) -> int | None:
     """Return the index of the command in a shell's arguments; None for no command."""
-    for index, word in enumerate(arguments):
+    for index, word in enumerate(arguments[:-1]):
         if _COMMAND_OPTION.fullmatch(word):
-            return index + 1 if index + 1 < len(arguments) else None
+            return index + 1
     return None
 
 
@@ -231,10 +275,13 @@ def joined_path(folder: str, path: str) -> str | None:
     """
     if path == ELSEWHERE or path.startswith(("/", "~")):
         return None
-    whole_path = posixpath.normpath(posixpath.join(folder, path))
+    joined = posixpath.join(folder, path)
+    whole_path = posixpath.normpath(joined)
     if whole_path == ".." or whole_path.startswith("../"):
         return None
-    return "" if whole_path == "." else whole_path
+    if whole_path == ".":
+        return ""
+    return whole_path
 
 
 def _inner_folders(folders: Sequence[str], path: str) -> tuple[str, ...]:
@@ -244,7 +291,9 @@ def _inner_folders(folders: Sequence[str], path: str) -> tuple[str, ...]:
 
 
 def _step_of(
-    verb: str, arguments: list[str], folders: tuple[str, ...]
+    verb: str,
+    arguments: list[str],
+    folders: tuple[str, ...],
 ) -> FileStep | None:
     """Return the step of one simple command; None where it is none."""
     if verb == "git":
@@ -252,9 +301,11 @@ def _step_of(
     if verb == "mv":
         return _move(arguments, folders)
     if verb in _REMOVERS:
-        return _step_on(REMOVE, _operands(arguments, verb)[0], folders)
+        operands, _ = _operands(arguments, verb)
+        return _step_on(REMOVE, operands, folders)
     if verb == "mkdir":
-        return _step_on(FOLDER, _operands(arguments, verb)[0], folders)
+        operands, _ = _operands(arguments, verb)
+        return _step_on(FOLDER, operands, folders)
     windows_verb = _WINDOWS_VERBS.get(verb.lower())
     if windows_verb is None:
         return None
@@ -262,15 +313,20 @@ def _step_of(
 
 
 def _inside_project(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths without those that are outside of the project or unknown."""
     return tuple(path for path in paths if path != ELSEWHERE)
 
 
 def _step_on(
-    verb: str, operands: Sequence[str], folders: tuple[str, ...]
+    verb: str,
+    operands: Sequence[str],
+    folders: tuple[str, ...],
 ) -> FileStep | None:
     """Return a step that has no target; None where no operand is in the project."""
     paths = _inside_project(operands)
-    return FileStep(verb, folders, paths) if paths else None
+    if not paths:
+        return None
+    return FileStep(verb, folders, paths)
 
 
 def _operands(arguments: Sequence[str], verb: str) -> tuple[list[str], dict[str, str]]:
@@ -279,17 +335,21 @@ def _operands(arguments: Sequence[str], verb: str) -> tuple[list[str], dict[str,
     options: dict[str, str] = {}
     words = iter(arguments)
     for word in words:
+        is_option = word.startswith("-") and len(word) > 1
         if word == "--":
             operands += words
-        elif word.startswith("-") and len(word) > 1:
-            options |= _option(word, words, _WITH_VALUE.get(verb, ()))
+        elif is_option:
+            names_with_value = _WITH_VALUE.get(verb, ())
+            options |= _option(word, words, names_with_value)
         else:
             operands.append(word)
     return operands, options
 
 
 def _option(
-    word: str, words_after: Iterator[str], names_with_value: Sequence[str]
+    word: str,
+    words_after: Iterator[str],
+    names_with_value: Sequence[str],
 ) -> dict[str, str]:
     """Return an option with its value, and each of its letters where it is short.
 
@@ -322,13 +382,15 @@ def _git_step(arguments: list[str], folders: tuple[str, ...]) -> FileStep | None
     if verb == "restore":
         return _git_restore(arguments, folders)
     if verb == "checkout" and "--" in arguments:
-        paths = arguments[arguments.index("--") + 1 :]
+        index = arguments.index("--")
+        paths = arguments[index + 1 :]
         return _step_on(RESTORE, paths, folders)
     return None
 
 
 def _from_git_verb(
-    arguments: list[str], folders: tuple[str, ...]
+    arguments: list[str],
+    folders: tuple[str, ...],
 ) -> tuple[list[str], tuple[str, ...]]:
     """Return the arguments from git's verb on, and the folders in which it runs."""
     while arguments and arguments[0].startswith("-"):
@@ -341,15 +403,20 @@ def _from_git_verb(
 
 
 def _is_dry_run(options: dict[str, str]) -> bool:
+    """Return whether a command only shows what it would do."""
     return not options.keys().isdisjoint(_DRY_RUN_OPTIONS)
 
 
 def _git_move(arguments: list[str], folders: tuple[str, ...]) -> FileStep | None:
-    options = _operands(arguments, "mv")[1]
-    return None if _is_dry_run(options) else _move(arguments, folders)
+    """Return the step of a `git mv`; None where it does nothing."""
+    _, options = _operands(arguments, "mv")
+    if _is_dry_run(options):
+        return None
+    return _move(arguments, folders)
 
 
 def _git_remove(arguments: list[str], folders: tuple[str, ...]) -> FileStep | None:
+    """Return the step of a `git rm`; None where the file stays."""
     operands, options = _operands(arguments, "rm")
     if _is_dry_run(options) or "--cached" in options:
         return None
@@ -357,6 +424,7 @@ def _git_remove(arguments: list[str], folders: tuple[str, ...]) -> FileStep | No
 
 
 def _git_restore(arguments: list[str], folders: tuple[str, ...]) -> FileStep | None:
+    """Return the step of a `git restore`; None where the file stays as it is."""
     operands, options = _operands(arguments, "restore")
     if "--staged" in options and "--worktree" not in options:
         return None  # the file itself stays as it is
@@ -372,25 +440,39 @@ def _move(arguments: list[str], folders: tuple[str, ...]) -> FileStep | None:
     if not operands:
         return None
     *sources, target = operands
-    if target == ELSEWHERE and len(_inside_project(sources)) > 1:
+    n_inside = len(_inside_project(sources))
+    if target == ELSEWHERE and n_inside > 1:
         return _move_step(sources, target, folders, into=True)
-    into = False if "-T" in options or "--no-target-directory" in options else None
-    return _move_step(sources, target, folders, into)
+    if options.keys().isdisjoint(_NO_FOLDER_OPTIONS):
+        return _move_step(sources, target, folders, into=None)
+    return _move_step(sources, target, folders, into=False)
 
 
 def _move_step(
-    sources: Sequence[str], target: str, folders: tuple[str, ...], into: bool | None
+    sources: Sequence[str],
+    target: str,
+    folders: tuple[str, ...],
+    into: bool | None,
 ) -> FileStep | None:
     """Return the step that moves the sources; None where none is in the project."""
     paths = _inside_project(sources)
     if not paths:
         return None
-    is_folder = True if len(paths) > 1 else into
-    return FileStep(MOVE, folders, paths, target, is_folder)
+    if len(paths) > 1:
+        into = True
+    return FileStep(
+        verb=MOVE,
+        folders=folders,
+        paths=paths,
+        target=target,
+        into=into,
+    )
 
 
 def _windows_step(
-    verb: str, arguments: list[str], folders: tuple[str, ...]
+    verb: str,
+    arguments: list[str],
+    folders: tuple[str, ...],
 ) -> FileStep | None:
     """Return the step of a command of cmd or PowerShell; None where it is none."""
     paths = _windows_paths(arguments)
@@ -403,9 +485,16 @@ def _windows_step(
         target = operands.pop()
     if not operands or not target:
         return None
-    if verb == "rename" and operands[0] != ELSEWHERE:
-        target = posixpath.join(posixpath.dirname(operands[0]), target)
-        return FileStep(MOVE, folders, tuple(operands[:1]), target, into=False)
+    renamed = operands[0]
+    if verb == "rename" and renamed != ELSEWHERE:
+        folder = posixpath.dirname(renamed)
+        return FileStep(
+            verb=MOVE,
+            folders=folders,
+            paths=(renamed,),
+            target=posixpath.join(folder, target),
+            into=False,
+        )
     return _move_step(operands, target, folders, into=None)
 
 
@@ -421,14 +510,22 @@ def _windows_paths(arguments: list[str]) -> tuple[list[str], str] | None:
     for word in words:
         name = word.lower()
         if name in _PATH_OPTIONS:
-            operands.insert(0, next(words, ELSEWHERE))
+            path = next(words, ELSEWHERE)
+            operands.insert(0, path)
         elif name in _TARGET_OPTIONS:
             target = next(words, ELSEWHERE)
         elif name in _UNREAD_WINDOWS_OPTIONS:
             return None
-        elif not name.startswith("-") and not re.fullmatch(r"/[a-z]", name):
+        elif not _is_windows_option(name):
             operands += filter(None, word.split(","))
     return operands, target
+
+
+def _is_windows_option(name: str) -> bool:
+    """Return whether a word in lower case is an option of cmd or PowerShell."""
+    if name.startswith("-"):
+        return True
+    return re.fullmatch(r"/[a-z]", name) is not None
 
 
 def _commands(text: str, is_windows: bool) -> Iterator[tuple[str, list[str]]]:
@@ -458,8 +555,11 @@ def _without_gaps(words: list[str]) -> list[str]:
     paths = [word for word in words[1:] if word != ELSEWHERE]
     if len(paths) < 2:
         return words
-    last = [ELSEWHERE] if words[-1] == ELSEWHERE else []
-    return [words[0], *paths, *last]
+    verb = words[0]
+    last = words[-1]
+    if last == ELSEWHERE:
+        return [verb, *paths, last]
+    return [verb, *paths]
 
 
 class _Word:
@@ -499,14 +599,16 @@ class _Word:
         if not self.is_readable:
             return [ELSEWHERE]
         start = PATTERN if self.is_pattern else ""
-        return [start + word for word in _with_braces("".join(self.chars))]
+        word = "".join(self.chars)
+        return [start + part for part in _with_braces(word)]
 
 
 def _n_words(word: str) -> int:
     """Return how many words the braces of a word multiply out to."""
     n_words = 1
     for braces in _BRACES.finditer(word):
-        n_words *= braces[1].count(",") + 1
+        n_parts = braces[1].count(",") + 1
+        n_words *= n_parts
     return n_words
 
 
@@ -516,7 +618,9 @@ def _with_braces(word: str) -> list[str]:
     A word that stands for more than a hundred is left as it is: it names no file.
     """
     braces = _BRACES.search(word)
-    if braces is None or word.count("{") > 3 or _n_words(word) > _MOST_WORDS_OF_BRACES:
+    if braces is None or word.count("{") > _MOST_BRACES:
+        return [word]
+    if _n_words(word) > _MOST_WORDS_OF_BRACES:
         return [word]
     start = word[: braces.start()]
     end = word[braces.end() :]
@@ -557,7 +661,8 @@ class _TokenReader:
         Returns:
             False where a quote begins that nobody closes.
         """
-        if char in " \t" or self._text.startswith("\\\n", self._index):
+        is_hidden_break = self._text.startswith("\\\n", self._index)
+        if char in " \t" or is_hidden_break:
             self._read_blank(char)
         elif char in "\n;&|()":
             self._read_command_end(char)
@@ -579,7 +684,8 @@ class _TokenReader:
 
     def _next_chars(self, number: int) -> str:
         """Return the characters after the present one."""
-        return self._text[self._index + 1 : self._index + 1 + number]
+        start = self._index + 1
+        return self._text[start : start + number]
 
     def _end_word(self) -> None:
         """Note the word where one has begun, and begin another."""
@@ -595,8 +701,9 @@ class _TokenReader:
             self._end_word()
         self._n_blanks += 1
         # A path that was left out leaves two blanks, or one before the end.
-        is_gap = char == " " and self._next_chars(1) in ("", " ", ";", ")", "\n")
-        if is_gap and self._n_blanks == 1 and not self._is_redirection:
+        is_gap = char == " " and self._next_chars(1) in _AFTER_GAP
+        is_first = self._n_blanks == 1
+        if is_gap and is_first and not self._is_redirection:
             self._tokens.append(ELSEWHERE)
         self._index += 2 if char == "\\" else 1
 
@@ -606,15 +713,15 @@ class _TokenReader:
             self._index += 1  # the redirection of both streams
             return
         self._end_word()
-        long_sign = self._text[self._index : self._index + 2]
-        sign = long_sign if long_sign in _LONG_SIGNS else char
+        sign = self._text[self._index : self._index + 2]
+        if sign not in _LONG_SIGNS:
+            sign = char
         self._tokens.append(sign)
         self._index += len(sign)
         if char == "\n" and self._end_lines:
-            self._index = _after_here_documents(
-                self._text, self._index, self._end_lines
-            )
+            end_lines = self._end_lines
             self._end_lines = []
+            self._index = _after_here_documents(self._text, self._index, end_lines)
 
     def _read_redirection(self) -> None:
         """Read the sign of a redirection, or the beginning of a here-document."""
@@ -634,7 +741,10 @@ class _TokenReader:
 
     def _skip(self, chars: str) -> None:
         """Skip a run of these characters."""
-        while self._index < len(self._text) and self._text[self._index] in chars:
+        while self._index < len(self._text):
+            char = self._text[self._index]
+            if char not in chars:
+                break
             self._index += 1
 
     def _read_literal(self, quote: str) -> bool:
@@ -643,18 +753,21 @@ class _TokenReader:
         Returns:
             False where the quotes are not closed.
         """
-        end = self._text.find(quote, self._index + 1)
+        start = self._index + 1
+        end = self._text.find(quote, start)
         if end < 0:
             return False
         self._word.is_open = True
-        for char in self._text[self._index + 1 : end]:
+        for char in self._text[start:end]:
             self._word.add(self._with_slash(char), is_literal=True)
         self._index = end + 1
         return True
 
     def _with_slash(self, char: str) -> str:
         """Return the slash for the backslash of a Windows path."""
-        return "/" if char == "\\" and self._is_windows else char
+        if char == "\\" and self._is_windows:
+            return "/"
+        return char
 
     def _read_quoted(self) -> bool:
         """Read a text in double quotes, in which a shell looks for variables.
@@ -670,7 +783,8 @@ class _TokenReader:
                 self._index += 1
                 return True
             escaped_char = self._next_chars(1)
-            if char == "\\" and escaped_char in ("$", "`", '"', "\\", "\n"):
+            is_escape = char == "\\" and escaped_char in _ESCAPED_IN_QUOTES
+            if is_escape:
                 self._word.add(escaped_char, is_literal=True)
                 self._index += 2
             else:

@@ -1,5 +1,6 @@
-"""The words that concept extraction knows: English function words, verbs, adjectives,
-plurals and aliases.
+"""Hold the words that concept extraction knows.
+
+Those are English function words, verbs, adjectives, plurals and aliases.
 
 A word that stands in no list and has no telling ending counts as a noun, so the lists
 of `lexicon.txt` name what is *not* a noun, and what may be either. Verbs are listed by
@@ -28,17 +29,35 @@ from theorex_lab.text.lexicon_tables import ALIASES, IRREGULAR_PLURALS, SENTIMEN
     TO,
     PRONOUN,
 ) = range(10)
-MODAL, AUXILIARY, RELATIVE, VERB, PARTICIPLE, GERUND, GENERIC, NUMBER, STOP_NOUN = (
-    range(10, 19)
-)
-NOUN, GERUND_NOUN, ADJECTIVE, ATOM, STRONG, MIDDLE, WEAK, STRONG_S, MIDDLE_S, WEAK_S = (
-    range(20, 30)
-)
+(
+    MODAL,
+    AUXILIARY,
+    RELATIVE,
+    VERB,
+    PARTICIPLE,
+    GERUND,
+    GENERIC,
+    NUMBER,
+    STOP_NOUN,
+) = range(10, 19)
+(
+    NOUN,
+    GERUND_NOUN,
+    ADJECTIVE,
+    ATOM,
+    STRONG,
+    MIDDLE,
+    WEAK,
+    STRONG_S,
+    MIDDLE_S,
+    WEAK_S,
+) = range(20, 30)
 
 _SECTIONS = read_sections(__file__, "lexicon.txt")
 
 
 def _words(section: str) -> list[str]:
+    """Return the words of a section of the lists."""
     return _SECTIONS[section].split()
 
 
@@ -46,53 +65,76 @@ STOP_NOUNS = frozenset(_words("stop nouns"))
 SHORT_TECHNICAL = frozenset(_words("short technical"))
 SPECIAL_NAMES = frozenset({"c++", "c#", "f#", "g++", ".net"})
 COMMIT_TYPES = frozenset(
-    "feat fix chore docs doc refactor perf ci build style test tests revert wip deps".split()
+    "feat fix chore docs doc refactor perf ci build style test tests revert wip"
+    " deps".split()
 )
 
 _SAME_IN_PLURAL = frozenset(_words("same in plural"))
 FOREIGN_STOP_WORDS = frozenset(_words("foreign stop words"))
-SENTIMENT_WORDS = {
-    word: score for score, words in SENTIMENTS.items() for word in words.split()
-}
+SENTIMENT_WORDS: dict[str, float] = {}
+for _score, _scored_words in SENTIMENTS.items():
+    SENTIMENT_WORDS.update(dict.fromkeys(_scored_words.split(), _score))
+
+_VOWELS = "aeiou"
 
 
 def inflections(base: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The third person, the regular pasts and the gerunds of a verb; both spellings
-    where a letter may double.
+    """Return the third person, the regular pasts and the gerunds of a verb.
+
+    Both spellings are there where a letter may double.
 
     >>> inflections("evict")
     ('evicts', ('evicted',), ('evicting',))
     """
-    vowels = "aeiou"
-    if base.endswith(("s", "x", "z", "ch", "sh", "o")):
-        third = base + "es"
-    elif base.endswith("y") and base[-2:-1] not in vowels:
-        third = base[:-1] + "ies"
-    else:
-        third = base + "s"
+    third = _third_person(base)
     if base.endswith("e"):
         stem = base if base.endswith(("ee", "oe", "ye")) else base[:-1]
         return third, (base + "d",), (stem + "ing",)
-    if base.endswith("y") and base[-2:-1] not in vowels:
+    if _ends_in_changing_y(base):
         return third, (base[:-1] + "ied",), (base + "ing",)
     stems = [base]
-    if (
-        len(base) > 2
-        and base[-1] not in "aeiouwxy"
-        and base[-2] in vowels
-        and base[-3] not in vowels
-    ):
+    if _may_double(base):
         stems.append(base + base[-1])
-    return (
-        third,
-        tuple(stem + "ed" for stem in stems),
-        tuple(stem + "ing" for stem in stems),
-    )
+    pasts = tuple(stem + "ed" for stem in stems)
+    gerunds = tuple(stem + "ing" for stem in stems)
+    return third, pasts, gerunds
+
+
+def _third_person(base: str) -> str:
+    """Return the third person of a verb."""
+    if base.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return base + "es"
+    if _ends_in_changing_y(base):
+        return base[:-1] + "ies"
+    return base + "s"
+
+
+def _ends_in_changing_y(base: str) -> bool:
+    """Return whether a verb ends in a y that becomes an i: not after a vowel."""
+    return base.endswith("y") and base[-2:-1] not in _VOWELS
+
+
+def _may_double(base: str) -> bool:
+    """Return whether the last letter of a verb may double: that of "stop" does."""
+    if len(base) <= 2 or base[-1] in "aeiouwxy":
+        return False
+    return base[-2] in _VOWELS and base[-3] not in _VOWELS
 
 
 def _add_verbs(
-    kinds: dict[str, int], words: list[str], base_kind: int, third_kind: int
+    kinds: dict[str, int],
+    words: list[str],
+    base_kind: int,
+    third_kind: int,
 ) -> None:
+    """Add verbs in all their forms to the kinds of words.
+
+    Args:
+        kinds: The kinds by word, to which they are added.
+        words: The base forms.
+        base_kind: The kind of the base forms.
+        third_kind: The kind of the third persons.
+    """
     for base in words:
         third, pasts, gerunds = inflections(base)
         kinds[base] = base_kind
@@ -101,10 +143,27 @@ def _add_verbs(
         kinds.update(dict.fromkeys(gerunds, GERUND))
 
 
+_KIND_OF_SECTION = {
+    "gerund nouns": GERUND_NOUN,
+    "adjectives": ADJECTIVE,
+    "generic adjectives": GENERIC,
+    "adverbs": ADVERB,
+    "conjunctions": CONJUNCTION,
+    "coordinators": COORDINATOR,
+    "prepositions": PREPOSITION,
+    "pronouns": PRONOUN,
+    "determiners": DETERMINER,
+    "modals": MODAL,
+    "auxiliaries": AUXILIARY,
+    "relatives": RELATIVE,
+}
+
+
 @cache
 def word_kinds() -> dict[str, int]:
-    """Every listed word and inflected verb with its kind; built at the first call,
-    about 6,000 words.
+    """Return every listed word and inflected verb with its kind.
+
+    About 6,000 words; the table is built at the first call.
     """
     kinds = dict.fromkeys(_words("short nouns") + _words("nouns"), NOUN)
     _add_verbs(kinds, _words("verbs"), VERB, VERB)
@@ -112,23 +171,11 @@ def word_kinds() -> dict[str, int]:
     _add_verbs(kinds, _words("middle"), MIDDLE, MIDDLE_S)
     _add_verbs(kinds, _words("strong"), STRONG, STRONG_S)
     kinds.update(dict.fromkeys(_words("irregular past"), PARTICIPLE))
-    listed = {
-        "gerund nouns": GERUND_NOUN,
-        "adjectives": ADJECTIVE,
-        "generic adjectives": GENERIC,
-        "adverbs": ADVERB,
-    }
-    listed |= {
-        "conjunctions": CONJUNCTION,
-        "coordinators": COORDINATOR,
-        "prepositions": PREPOSITION,
-    }
-    listed |= {"pronouns": PRONOUN, "determiners": DETERMINER, "modals": MODAL}
-    listed |= {"auxiliaries": AUXILIARY, "relatives": RELATIVE}
-    for section, kind in listed.items():
+    for section, kind in _KIND_OF_SECTION.items():
         kinds.update(dict.fromkeys(_words(section), kind))
     for noun in STOP_NOUNS:
-        kinds[noun] = kinds[noun + "s"] = STOP_NOUN
+        kinds[noun] = STOP_NOUN
+        kinds[noun + "s"] = STOP_NOUN
     kinds.update((noun, STOP_NOUN) for noun in _words("stop noun plurals"))
     kinds["to"] = TO
     return kinds
@@ -136,21 +183,26 @@ def word_kinds() -> dict[str, int]:
 
 @cache
 def alias_starts() -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """For the first word of each alias: the words of the alias, and the canonical form
-    of the concept.
+    """Return the aliases by the first word of each.
+
+    Returns:
+        By first word, the words of the alias and the canonical form of the concept.
     """
     starts: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for short, phrase in ALIASES.items():
-        for form in (short, phrase, phrase.replace(" ", "-", 1)):
+        hyphenated = phrase.replace(" ", "-", 1)
+        for form in (short, phrase, hyphenated):
             words = tuple(form.split())
-            starts.setdefault(words[0], []).append((words, phrase))
+            aliases = starts.setdefault(words[0], [])
+            aliases.append((words, phrase))
     return starts
 
 
 @cache
 def to_takers() -> frozenset[str]:
-    """The verbs, in all their forms, after whose object "to" leads to a place and not
-    to a verb.
+    """Return the verbs after whose object "to" leads to a place and not to a verb.
+
+    They are there in all their forms.
     """
     forms: set[str] = set()
     for base in _words("to takers"):
@@ -159,44 +211,57 @@ def to_takers() -> frozenset[str]:
     return frozenset(forms)
 
 
-_SUFFIXES = {
-    "n't 're 've 'll 'd 'm": MODAL,
+_SUFFIX_KINDS = {
+    "n't": MODAL,
+    "'re": MODAL,
+    "'ve": MODAL,
+    "'ll": MODAL,
+    "'d": MODAL,
+    "'m": MODAL,
     "ly": ADVERB,
     "ing": GERUND_NOUN,
     "ed": PARTICIPLE,
-}
-_SUFFIXES |= {"able ible ful less ous": ADJECTIVE, "ize izes ify ifies": VERB}
-_SUFFIX_KINDS = {
-    suffix: kind for suffixes, kind in _SUFFIXES.items() for suffix in suffixes.split()
+    "able": ADJECTIVE,
+    "ible": ADJECTIVE,
+    "ful": ADJECTIVE,
+    "less": ADJECTIVE,
+    "ous": ADJECTIVE,
+    "ize": VERB,
+    "izes": VERB,
+    "ify": VERB,
+    "ifies": VERB,
 }
 _SHORTEST_DERIVED = 5
 _PREFIXED = re.compile(r"(?:re|un|pre|mis|over|de|auto)(.{4,})")
 
 
 def kind_by_form(word: str) -> int:
-    """The kind of a lower-case word that is in no list, by its ending or by the verb
-    after its prefix.
+    """Return the kind of a lower-case word that is in no list.
 
-    >>> kind_by_form("frobnicated") == PARTICIPLE and kind_by_form(
-    ...     "reindex"
-    ... ) == WEAK and kind_by_form("zebra") == NOUN
+    Its ending tells it, or the verb after its prefix.
+
+    >>> kind_by_form("frobnicated") == PARTICIPLE
+    True
+    >>> kind_by_form("reindex") == WEAK
+    True
+    >>> kind_by_form("zebra") == NOUN
     True
     """
-    if word.endswith(tuple(_SUFFIX_KINDS)) and (
-        len(word) >= _SHORTEST_DERIVED or "'" in word
-    ):
-        return next(
-            kind for suffix, kind in _SUFFIX_KINDS.items() if word.endswith(suffix)
-        )
-    if prefixed := _PREFIXED.fullmatch(word):
-        kind = word_kinds().get(prefixed[1], NOUN)
-        return kind if kind >= VERB else NOUN
-    return NOUN
+    if len(word) >= _SHORTEST_DERIVED or "'" in word:
+        for suffix, kind in _SUFFIX_KINDS.items():
+            if word.endswith(suffix):
+                return kind
+    prefixed = _PREFIXED.fullmatch(word)
+    if prefixed is None:
+        return NOUN
+    kind = word_kinds().get(prefixed[1], NOUN)
+    return kind if kind >= VERB else NOUN
 
 
 def singular(word: str) -> str:
-    """The singular of a lower-case English noun; a word that is no plural comes back as
-    it is.
+    """Return the singular of a lower-case English noun.
+
+    A word that is no plural comes back as it is.
 
     >>> [
     ...     singular(word)
@@ -204,14 +269,12 @@ def singular(word: str) -> str:
     ... ]
     ['cache', 'query', 'index', 'redis', 'class', 'status']
     """
-    if (irregular := IRREGULAR_PLURALS.get(word)) is not None:
+    irregular = IRREGULAR_PLURALS.get(word)
+    if irregular is not None:
         return irregular
-    if (
-        len(word) <= 3
-        or not word.endswith("s")
-        or word.endswith(("ss", "us", "is", "'s"))
-        or word in _SAME_IN_PLURAL
-    ):
+    if len(word) <= 3 or not word.endswith("s"):
+        return word
+    if word.endswith(("ss", "us", "is", "'s")) or word in _SAME_IN_PLURAL:
         return word
     if word.endswith("ies"):
         return word[:-1] if len(word) == 4 else word[:-3] + "y"
@@ -251,19 +314,25 @@ _SCRIPT_RUN = r"""
 """
 
 
+_UNSPACED_LETTERS = r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"
+
+
 @cache
 def _script_run() -> re.Pattern[str]:
-    """One run of letters of one script; compiled when a text first needs it."""
-    written = _SCRIPT_RUN.replace("<<word>>", WORD_CHARACTER)
-    return re.compile(
-        written.replace("<<unspaced>>", r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"),
-        re.VERBOSE,
-    )
+    """Return the pattern of one run of letters of one script.
+
+    It is compiled when a text first needs it.
+    """
+    pattern = _SCRIPT_RUN.replace("<<word>>", WORD_CHARACTER)
+    pattern = pattern.replace("<<unspaced>>", _UNSPACED_LETTERS)
+    return re.compile(pattern, re.VERBOSE)
 
 
 def cut_other_script(piece: str) -> list[tuple[str, bool]]:
-    """The concepts of a piece with letters outside the Latin script, and whether a part
-    is Latin after all.
+    """Return the concepts of a piece with letters outside the Latin script.
+
+    Returns:
+        Each concept, and whether the part is Latin after all.
 
     >>> cut_other_script("デプロイ後にキャッシュ")
     [('デプロイ', False), ('キャッシュ', False)]
@@ -277,7 +346,8 @@ def cut_other_script(piece: str) -> list[tuple[str, bool]]:
         elif script in ("spaced", "hangul"):
             parts += [(word, False) for word in _spaced_word(run, script)]
         elif script != "hiragana" or run == piece:
-            grams = _grams_of(run, script, run == piece)
+            is_alone = run == piece
+            grams = _grams_of(run, script, is_alone)
             parts += [(gram, False) for gram in grams]
     return parts
 
@@ -293,29 +363,37 @@ def _grams_of(run: str, script: str, alone: bool) -> list[str]:
 
 
 def without_marks(word: str) -> str:
-    """The word without Arabic vowel points and lengthening strokes, which writers set
-    or leave out at will.
+    """Return the word without Arabic vowel points and lengthening strokes.
+
+    Writers set them or leave them out at will.
     """
     return _VOWEL_POINTS.sub("", word)
 
 
 def _whole_or_grams(run: str, script: str, alone: bool) -> list[str]:
-    """The run as one concept while it is short, else its overlapping grams; one letter
-    counts only when alone.
+    """Return the run as one concept while it is short, else its overlapping grams.
+
+    One letter counts only when alone.
     """
     whole_letters, gram_letters = _WHOLE_AND_GRAM_LETTERS[script]
     if len(run) <= whole_letters:
-        return [run] if len(run) > 1 or (run and alone) else []
-    return [
-        run[start : start + gram_letters]
-        for start in range(len(run) - gram_letters + 1)
-    ]
+        shortest = 1 if alone else 2
+        return [run] if len(run) >= shortest else []
+    n_grams = len(run) - gram_letters + 1
+    return [run[start : start + gram_letters] for start in range(n_grams)]
 
 
 def _spaced_word(run: str, script: str) -> list[str]:
-    stem = _HANGUL_PARTICLE.sub("", run) if script == "hangul" else run
-    word = stem if len(stem) >= 2 else run
+    """Return the word that a run of a script with spaces is, if it is one."""
+    word = run
+    if script == "hangul":
+        stem = _HANGUL_PARTICLE.sub("", run)
+        if len(stem) >= 2:
+            word = stem
     letters = without_marks(word)
     shortest = 3 if script == "spaced" else 2
-    too_short = len(letters) < shortest or len(run) > _LONGEST_SPACED_WORD
-    return [] if too_short or letters.lower() in FOREIGN_STOP_WORDS else [word]
+    if len(letters) < shortest or len(run) > _LONGEST_SPACED_WORD:
+        return []
+    if letters.lower() in FOREIGN_STOP_WORDS:
+        return []
+    return [word]

@@ -1,5 +1,7 @@
-"""Tables of words: what abbreviations stand for, plurals without a rule, and how glad
-or angry words sound.
+"""Tables of words.
+
+They say what abbreviations stand for, which plurals have no rule, and how glad or angry
+words sound.
 """
 
 ALIASES = {

@@ -1,6 +1,6 @@
-"""Texts on one line: without line breaks, control characters and what nobody sees, and
-short; and in fences that none can close.
+"""Bring texts on one line, and into fences that none can close.
 
+The line is short, and has no line breaks, control characters and what nobody sees.
 Stored text that comes back stays data. Standard library only.
 """
 
@@ -12,6 +12,7 @@ from theorex_lab.text.visible import visible
 LINE_CHARACTERS = 300
 BYTES_PER_TOKEN = 4
 _LINES_READ = 20  # much of a text may be white space
+_SHORTEST_FENCE = 3
 # White space, control characters, and halves of surrogate pairs, which no journal
 # holds.
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
@@ -26,37 +27,47 @@ _MARKUP = r"([\\`*_\[\]<>#|~!])"  # compiled where it is used: the hook does wit
 
 
 def folded(text: str) -> str:
-    """The whole text on one line: a space for each run of white space and control
-    characters, none at its ends.
+    """Return the whole text on one line.
+
+    A space stands for each run of white space and control characters, none at its ends.
     """
-    return _SPACE.sub(" ", visible(text)).strip()
+    line = _SPACE.sub(" ", visible(text))
+    return line.strip()
 
 
 def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
-    """At most `limit` characters of a text on one line, … at its cut.
+    """Return at most `limit` characters of a text on one line, … at its cut.
 
     >>> one_line("four" + chr(7) + " letters" + chr(0x202E), 8)
     'four le…'
     """
-    line = folded(text[: _LINES_READ * limit])
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    beginning = text[: _LINES_READ * limit]
+    line = folded(beginning)
+    if len(line) <= limit:
+        return line
+    shortened = line[: limit - 1]
+    return shortened.rstrip() + "…"
 
 
 def count_tokens(text: str) -> int:
-    """Tokens of a text, estimated as a quarter of its bytes in UTF-8, rounded up.
+    """Return the tokens of a text, estimated as a quarter of its bytes in UTF-8.
+
+    The quarter is rounded up.
 
     >>> count_tokens("four letters")
     3
     """
-    return -(-len(text.encode()) // BYTES_PER_TOKEN)
+    n_bytes = len(text.encode())
+    return -(-n_bytes // BYTES_PER_TOKEN)
 
 
 def escape(text: str) -> str:
-    """One line of plain text: white space and control characters folded, Markdown and
-    HTML signs escaped.
+    r"""Return one line of plain text.
 
-    >>> escape("<b>bold</b>\\n# no heading")
-    '\\\\<b\\\\>bold\\\\</b\\\\> \\\\# no heading'
+    White space and control characters are folded, Markdown and HTML signs escaped.
+
+    >>> escape("<b>bold</b>\n# no heading")
+    '\\<b\\>bold\\</b\\> \\# no heading'
     """
     return re.sub(_MARKUP, r"\\\1", folded(text))
 
@@ -72,12 +83,16 @@ def fence(lines: Sequence[str], source: str = "") -> list[str]:
         source: What the fence names as their source, '' for nothing.
     """
     texts = [folded(line) for line in lines]
-    if any("</" in text for text in texts):
+    has_end = any("</" in text for text in texts)
+    if has_end:
         texts = [re.sub(_PROGRAM_END, r"\\<", text) for text in texts]
-    longest_run = 0
+    n_ticks = _SHORTEST_FENCE
     for text in texts:
         for run in re.findall("`+", text):
-            longest_run = max(longest_run, len(run))
-    ticks = "`" * max(3, longest_run + 1)
-    info = f"text source={source}" if source else "text"
-    return [f"{ticks}{info}", *texts, ticks]
+            n_ticks = max(n_ticks, len(run) + 1)
+    ticks = "`" * n_ticks
+    info = "text"
+    if source:
+        info = f"text source={source}"
+    first = f"{ticks}{info}"
+    return [first, *texts, ticks]

@@ -33,6 +33,14 @@ _ESCAPED_SIGNS = {
     ">": "\\u003e",
     "…": "\\u2026",
 }
+# How a path begins that is absolute, or of a home or a host.
+_ELSEWHERE_STARTS = (
+    "/",
+    "~/",
+    "~\\",
+    "\\\\",
+    "file:/",
+)
 _BLANK = "\\u0020"
 _MOST_BLANKS = 3  # of a name that is no sentence
 # Compiled where it is used: the hook does without it.
@@ -49,12 +57,12 @@ _FAR_QUOTED = r"""(?<!c )(["'])(?:(?:file:)?/|~/|[A-Za-z]:[\\/]|\.\./)[^"'\n]*\1
 
 
 def project_path(path: object, folder: object = "") -> str:
-    """Return the path relative to `folder`, as an event keeps it.
+    r"""Return the path relative to `folder`, as an event keeps it.
 
     A path outside of the project is ''.
 
-    The path is kept character by character, after ./ where it would read like a path of a
-    home or a drive. One that is no text in UTF-8 is kept as a JSON string, in quotes,
+    The path is kept character by character, after ./ where it would read like a path of
+    a home or a drive. One that is no text in UTF-8 is kept as a JSON string, in quotes,
     with each byte that is none as the surrogate that Python has for it; `named_path`
     gives it back.
 
@@ -69,30 +77,46 @@ def project_path(path: object, folder: object = "") -> str:
     ... )
     ('./~/a.md', '')
     >>> project_path("caf" + chr(0xDCE9) + ".txt")
-    '"caf\\\\udce9.txt"'
+    '"caf\\udce9.txt"'
     """
-    if not isinstance(path, str) or not path or len(path) > _LONGEST or "\0" in path:
+    if not isinstance(path, str):
         return ""
-    if path.startswith("/") and isinstance(folder, str) and folder.startswith("/"):
+    if len(path) > _LONGEST or "\0" in path:
+        return ""
+    if path.startswith("/"):
         path = _relative_path(path, folder)
-    if not path or leads_elsewhere(path) or ".." in path.replace("\\", "/").split("/"):
+    if not path or leads_elsewhere(path) or _leads_upward(path):
         return ""
-    if len(path.encode("utf-8", "replace")) > PATH_BYTES:
+    content = path.encode("utf-8", "replace")
+    if len(content) > PATH_BYTES:
         return ""
     return kept_path(path)
 
 
-def _relative_path(path: str, folder: str) -> str:
+def _leads_upward(path: str) -> bool:
+    """Return whether a path has a part that leads to the folder above."""
+    if ".." not in path:
+        return False
+    with_slashes = path.replace("\\", "/")
+    return ".." in with_slashes.split("/")
+
+
+def _relative_path(path: str, folder: object) -> str:
     """Return an absolute path relative to an absolute folder, '' where it is outside.
 
-    A name of the project that reads like a home or a drive comes after ./.
+    A name of the project that reads like a home or a drive comes after ./. Without an
+    absolute folder the path stays as it is.
     """
+    if not isinstance(folder, str) or not folder.startswith("/"):
+        return path
     folder_start = os.path.normpath(folder).rstrip("/") + "/"
     path = os.path.normpath(path)
     if not path.startswith(folder_start):
         return ""
-    path = path[len(folder_start) :]
-    return f"./{path}" if leads_elsewhere(path) else path
+    path = path.removeprefix(folder_start)
+    if leads_elsewhere(path):
+        return f"./{path}"
+    return path
 
 
 def leads_elsewhere(path: str) -> bool:
@@ -107,15 +131,17 @@ def leads_elsewhere(path: str) -> bool:
     ... )
     (True, True, False)
     """
-    has_drive = path[1:2] == ":" and path[2:3] in ("/", "\\") and path[:1].isalpha()
-    if path == "~" or path.startswith(("/", "~/", "~\\", "\\\\", "file:/")):
+    if path == "~" or path.startswith(_ELSEWHERE_STARTS):
         return True
-    return has_drive and path[:1].isascii()
+    if path[1:3] not in (":/", ":\\"):
+        return False
+    drive = path[0]
+    return drive.isalpha() and drive.isascii()
 
 
 def kept_path(path: str) -> str:
     """Return a path, or an end of one, as an event keeps it; see `project_path`."""
-    if not (_is_quoted(path) or _has_surrogate(path)):
+    if not _is_quoted(path) and not _has_surrogate(path):
         return path
     import json
 
@@ -123,23 +149,27 @@ def kept_path(path: str) -> str:
 
 
 def _has_surrogate(path: str) -> bool:
+    """Return whether a path has half of a surrogate pair, which is no UTF-8."""
     if path.isascii():
         return False
     return any("\ud800" <= char <= "\udfff" for char in path)
 
 
 def _is_quoted(path: str) -> bool:
-    is_in_quotes = len(path) > 1 and path[0] == '"' == path[-1]
+    """Return whether a path is a JSON string with a surrogate in it."""
+    if len(path) < 2:
+        return False
+    is_in_quotes = path.startswith('"') and path.endswith('"')
     return is_in_quotes and re.search(_SURROGATE, path) is not None
 
 
 def named_path(path: str) -> str:
-    """Return the path as its file system has it, by what an event keeps.
+    r"""Return the path as its file system has it, by what an event keeps.
 
     `os.fsencode` gives its bytes.
 
     >>> (
-    ...     named_path('"caf\\\\udce9.txt"') == "caf" + chr(0xDCE9) + ".txt",
+    ...     named_path('"caf\\udce9.txt"') == "caf" + chr(0xDCE9) + ".txt",
     ...     named_path('"a".txt'),
     ... )
     (True, '"a".txt')
@@ -162,11 +192,12 @@ def is_project_path(path: object) -> bool:
     """
     if not isinstance(path, str) or not path:
         return False
-    return project_path(named_path(path)) == path
+    name = named_path(path)
+    return project_path(name) == path
 
 
 def shown_path(path: object, folder: object = "") -> str:
-    """Return a path of an event, or another of the project in `folder`, as one token.
+    r"""Return a path of an event, or another of the project in `folder`, as one token.
 
     The token is on one line; '' stands for a path outside of the project.
 
@@ -185,32 +216,39 @@ def shown_path(path: object, folder: object = "") -> str:
     ...     shown_path("my notes/plan b.md"),
     ...     shown_path("a" + chr(10) + chr(0x202E) + "b"),
     ... )
-    "my notes/plan b.md" "a\\n\\u202eb"
+    "my notes/plan b.md" "a\n\u202eb"
     """
     if not isinstance(path, str):
         return ""
-    event_path = project_path(named_path(path), folder)
-    return quoted_path(event_path) if event_path else ""
+    name = named_path(path)
+    event_path = project_path(name, folder)
+    if not event_path:
+        return ""
+    return quoted_path(event_path)
 
 
 def quoted_path(path: str) -> str:
-    """Return a path of an event, or an end of one, as one token on one line.
+    r"""Return a path of an event, or an end of one, as one token on one line.
 
     The token has at most 120 characters; see `shown_path`.
 
     >>> quoted_path("it's.md"), quoted_path("a" * 50 + "/" + "b" * 100)[36:44]
-    ('"it\\'s.md"', 'aaaa…bbb')
+    ('"it\'s.md"', 'aaaa…bbb')
     """
     path = named_path(path)
-    is_plain = (
-        _PLAIN.fullmatch(path) is not None
-        and "](" not in path
-        and _UNSEEN.isdisjoint(path)
-    )
-    if is_plain:
-        return "".join(_shortened(list(path), SHOWN_CHARACTERS))
-    signs = _shortened(_escaped_signs(path), SHOWN_CHARACTERS - 2)
+    if _is_plain(path):
+        signs = _shortened(list(path), SHOWN_CHARACTERS)
+        return "".join(signs)
+    signs = _escaped_signs(path)
+    signs = _shortened(signs, SHOWN_CHARACTERS - 2)
     return f'"{"".join(signs)}"'
+
+
+def _is_plain(path: str) -> bool:
+    """Return whether a path is shown as it is."""
+    if _PLAIN.fullmatch(path) is None or "](" in path:
+        return False
+    return _UNSEEN.isdisjoint(path)
 
 
 def _escaped_signs(path: str) -> list[str]:
@@ -222,7 +260,8 @@ def _escaped_signs(path: str) -> list[str]:
     signs: list[str] = []
     last_char = ""
     for char in path:
-        if char == " " and (has_many_blanks or last_char == " "):
+        is_blank_escaped = has_many_blanks or last_char == " "
+        if char == " " and is_blank_escaped:
             signs.append(_BLANK)
         elif char in _ESCAPED_SIGNS:
             signs.append(_ESCAPED_SIGNS[char])
@@ -231,18 +270,21 @@ def _escaped_signs(path: str) -> list[str]:
         else:
             import json
 
-            signs.append(json.dumps(char)[1:-1])
+            quoted = json.dumps(char)
+            signs.append(quoted[1:-1])
         last_char = char
     return signs
 
 
 def _is_seen(char: str) -> bool:
     """Return whether a person sees a character."""
+    if not char.isprintable():
+        return False
     if char.isascii():
-        return char.isprintable()
+        return True
     from theorex_lab.text.visible import visible
 
-    return char.isprintable() and char not in _UNSEEN and visible(char) == char
+    return char not in _UNSEEN and visible(char) == char
 
 
 def _shortened(signs: list[str], room: int) -> list[str]:
@@ -254,8 +296,10 @@ def _shortened(signs: list[str], room: int) -> list[str]:
     """
     if sum(map(len, signs)) <= room:
         return signs
-    head = _first_signs(signs, room // 3)
-    tail = _first_signs(reversed(signs), room - room // 3 - len(_CUT))
+    head_room = room // 3
+    tail_room = room - head_room - len(_CUT)
+    head = _first_signs(signs, head_room)
+    tail = _first_signs(reversed(signs), tail_room)
     return [*head, _CUT, *reversed(tail)]
 
 
@@ -290,7 +334,7 @@ def read_shown_path(shown: str) -> str | None:
 
 
 def without_far_paths(text: str) -> str:
-    """Return the text without the paths that lead out of the project, or may.
+    r"""Return the text without the paths that lead out of the project, or may.
 
     Those are absolute paths, paths of a home and paths that lead upward.
 
@@ -298,10 +342,11 @@ def without_far_paths(text: str) -> str:
     ...     "cat src/a.py /etc/passwd ~/.ssh/key ../b.py and/or app/(shop)/[slug]/page.tsx"
     ... )
     'cat src/a.py    and/or app/(shop)/[slug]/page.tsx'
-    >>> without_far_paths("cp '/home/me/my plan.md' /home/me/my\\\\ plan.md notes")
+    >>> without_far_paths("cp '/home/me/my plan.md' /home/me/my\\ plan.md notes")
     "cp ''  notes"
     """
     # Each of them has one of these signs; most commands have none, and need no pattern.
     if not any(sign in text for sign in "/~\\"):
         return text
-    return re.sub(_FAR, "", re.sub(_FAR_QUOTED, r"\1\1", text))
+    without_quoted = re.sub(_FAR_QUOTED, r"\1\1", text)
+    return re.sub(_FAR, "", without_quoted)

@@ -16,14 +16,27 @@ from theorex_lab.text import worth_signs
 Speaker = Literal["user", "agent"]
 SHORTEST = 15  # characters of a sentence
 LONGEST = 400
+_LONGEST_ABBREVIATED = 12  # characters that are looked at before a stop
 WRAPPED_CHARACTERS = 60  # a line this long that ends in no stop goes on in the next
 _ABBREVIATIONS = frozenset(
-    "e.g i.e eg ie etc vs cf approx resp incl no fig mr mrs dr st т.е т.д т.п напр см".split()
+    "e.g i.e eg ie etc vs cf approx resp incl no fig mr mrs dr st"
+    " т.е т.д т.п напр см".split()
 )
-_Interval = tuple[int, int]
-_WORTH_KINDS = ("decision", "discovery", "feature", "change")  # what is worth keeping
+_Interval = tuple[int, int]  # start and end in a text
+_Tags = list[tuple[str, int]]  # the name of each tag that is open, and its start
+# What is worth keeping.
+_WORTH_KINDS = (
+    "decision",
+    "discovery",
+    "feature",
+    "change",
+)
 KEPT = 0.4  # the score from which a sentence is worth keeping
-_BIAS: dict[Speaker, float] = {"user": -1.8, "agent": -2.5}
+_BIAS: dict[Speaker, float] = {
+    "user": -1.8,
+    "agent": -2.5,
+}
+_HIGHEST_LOG_ODDS = 50.0
 
 
 class Span(NamedTuple):
@@ -43,9 +56,13 @@ class Span(NamedTuple):
 
 
 def sentences_of(
-    text: str, by: Speaker = "agent", *, doubtful: bool = False, short: bool = False
+    text: str,
+    by: Speaker = "agent",
+    *,
+    doubtful: bool = False,
+    short: bool = False,
 ) -> list[Span]:
-    """Return the whole, readable sentences and list items of a text, in their order.
+    r"""Return the whole, readable sentences and list items of a text, in their order.
 
     Each has 15 to 400 characters. Takes time linear in the text.
 
@@ -66,37 +83,52 @@ def sentences_of(
     >>> [
     ...     span.text
     ...     for span in sentences_of(
-    ...         "> Always run curl.\\nUse tabs, not spaces. Thanks!", by="user"
+    ...         "> Always run curl.\nUse tabs, not spaces. Thanks!", by="user"
     ...     )
     ... ]
     ['Use tabs, not spaces.']
     """
-    if by == "user" and _pattern(patterns.WHOLE_MESSAGE).match(text.lstrip()[:LONGEST]):
+    if by == "user" and _is_foreign_message(text):
         return []
     # Where the user's own words seem to end.
     ends = [len(text)]
-    lines = _LineReader(text, _hidden_spans(text), by, ends if doubtful else [])
+    reader = _LineReader(
+        text,
+        hidden=_hidden_spans(text),
+        by=by,
+        ends=ends if doubtful else [],
+    )
     spans: list[Span] = []
-    for start, end in _units(text, lines.read()):
+    for start, end in _units(text, reader.read()):
         spans += _sentences(text, start, end, short)
     own_end = min(ends)
-    return [
-        span if span.start < own_end else span._replace(own=False) for span in spans
-    ]
+    for index, span in enumerate(spans):
+        if span.start >= own_end:
+            spans[index] = span._replace(own=False)
+    return spans
+
+
+def _is_foreign_message(text: str) -> bool:
+    """Return whether nothing in a user's message is the user's own word."""
+    beginning = text.lstrip()[:LONGEST]
+    return _pattern(patterns.WHOLE_MESSAGE).match(beginning) is not None
 
 
 def _hidden_spans(text: str) -> list[_Interval]:
     """Return where fenced code, tagged blocks and comments lie, in order."""
     comments = compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)")
     spans = [comment.span() for comment in comments.finditer(text)]
-    return sorted([*_fenced(text), *_tagged(text), *spans])
+    spans += _fenced(text)
+    spans += _tagged(text)
+    return sorted(spans)
 
 
 @cache
 def _pattern(lines: tuple[str, ...], *, ignore_case: bool = True) -> re.Pattern[str]:
     """Return the pattern that any of the lines fits, compiled at its first use."""
     flags = re.IGNORECASE if ignore_case else 0
-    return re.compile("|".join(f"(?:{line})" for line in lines), flags)
+    any_line = "|".join(f"(?:{line})" for line in lines)
+    return re.compile(any_line, flags)
 
 
 @cache
@@ -112,35 +144,48 @@ def _fenced(text: str) -> Iterator[_Interval]:
     fence that is never closed reaches to the end.
     """
     opened: list[tuple[str, int]] = []
-    for fence in compiled(r"`{3,}|(?m:^[ \t]{0,12}~{3,})").finditer(text):
+    fences = compiled(r"`{3,}|(?m:^[ \t]{0,12}~{3,})")
+    for fence in fences.finditer(text):
         ticks = fence[0].strip()
         info = _info_after(text, fence.end())
+        names_language = info and "`" not in info
         if _closes_fence(ticks, info, opened):
             _, start = opened.pop()
             if not opened:
                 yield start, fence.end()
-        elif not opened or (info and "`" not in info):
+        elif not opened or names_language:
             opened.append((ticks, fence.start()))
     if opened:
-        yield opened[0][1], len(text)
+        _, outer_start = opened[0]
+        yield outer_start, len(text)
 
 
 def _info_after(text: str, start: int) -> str:
     """Return what stands on the line after a fence, such as its language."""
     line_end = text.find("\n", start)
     if line_end < 0:
-        return text[start:].strip()
-    return text[start : min(line_end, start + LONGEST)].strip()
+        rest = text[start:]
+        return rest.strip()
+    info_end = min(line_end, start + LONGEST)
+    return text[start:info_end].strip()
 
 
-def _closes_fence(ticks: str, info: str, opened: list[tuple[str, int]]) -> bool:
+def _closes_fence(
+    ticks: str,
+    info: str,
+    opened: list[tuple[str, int]],
+) -> bool:
     """Return whether a fence closes the last that was opened."""
     if not opened:
         return False
-    opening = opened[-1][0]
-    if ticks[0] != opening[0] or len(ticks) < len(opening):
+    opening, _ = opened[-1]
+    if ticks[0] != opening[0]:
         return False
-    return not info or info[0] in ".,;:)" or " " in info
+    if len(ticks) < len(opening):
+        return False
+    if not info or " " in info:
+        return True
+    return info[0] in ".,;:)"
 
 
 def _tagged(text: str) -> Iterator[_Interval]:
@@ -148,35 +193,44 @@ def _tagged(text: str) -> Iterator[_Interval]:
 
     A tag that is never closed reaches to the end where a program writes such tags.
     """
-    opened: list[tuple[str, int]] = []
+    opened: _Tags = []
     n_opened: Counter[str] = Counter()
     mention_starts = {element.start() for element in _mentions(text)}
-    tags = compiled(r"<(/?)([A-Za-z][\w:-]{0,60}+)([^<>\n]{0,300}+)>")
+    tags = compiled(
+        r"<(?P<slash>/?)"
+        r"(?P<name>[A-Za-z][\w:-]{0,60}+)"
+        r"(?P<rest>[^<>\n]{0,300}+)>"
+    )
     for tag in tags.finditer(text):
-        name = tag[2].lower()
-        is_end = bool(tag[1])
-        if not is_end and not tag[3].endswith("/"):
-            opened.append((name, tag.start()))
-            n_opened[name] += 1
-        elif is_end and n_opened[name]:
+        name = tag["name"].lower()
+        is_end = bool(tag["slash"])
+        is_whole = tag["rest"].endswith("/")
+        if is_end and n_opened[name]:
             start = _close_tag(name, opened, n_opened)
             if start not in mention_starts:
                 yield start, tag.end()
+        elif not is_end and not is_whole:
+            opened.append((name, tag.start()))
+            n_opened[name] += 1
     rest_start = _hidden_rest(text, opened)
     if rest_start is not None:
         yield rest_start, len(text)
 
 
-def _close_tag(name: str, opened: list[tuple[str, int]], n_opened: Counter[str]) -> int:
+def _close_tag(
+    name: str,
+    opened: _Tags,
+    n_opened: Counter[str],
+) -> int:
     """Take out the last tag of this name and those within it; return its start."""
-    while opened[-1][0] != name:
-        inner_name, _ = opened.pop()
-        n_opened[inner_name] -= 1
-    n_opened[name] -= 1
-    return opened.pop()[1]
+    while True:
+        closed_name, start = opened.pop()
+        n_opened[closed_name] -= 1
+        if closed_name == name:
+            return start
 
 
-def _hidden_rest(text: str, opened: list[tuple[str, int]]) -> int | None:
+def _hidden_rest(text: str, opened: _Tags) -> int | None:
     """Return where the first tag stands that hides the rest of the text, if any."""
     alone_on_line = compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
     for name, start in opened:
@@ -192,15 +246,21 @@ def _mentions(text: str) -> Iterator[re.Match[str]]:
     """
     if "</" not in text:
         return
-    for element in compiled(f"(?i){patterns.MENTIONED_ELEMENT}").finditer(text):
-        line_start = text.rfind("\n", 0, element.start()) + 1
-        before = text[max(line_start, element.start() - LONGEST) : element.start()]
+    elements = compiled(f"(?i){patterns.MENTIONED_ELEMENT}")
+    for element in elements.finditer(text):
+        start = element.start()
+        line_start = text.rfind("\n", 0, start) + 1
+        first = max(line_start, start - LONGEST)
+        before = text[first:start]
         if any(map(str.isalnum, before)):
             yield element
 
 
 def _hides_rest(
-    text: str, name: str, start: int, alone_on_line: re.Pattern[str]
+    text: str,
+    name: str,
+    start: int,
+    alone_on_line: re.Pattern[str],
 ) -> bool:
     """Return whether a tag that is never closed hides what follows.
 
@@ -209,17 +269,28 @@ def _hides_rest(
     """
     if alone_on_line.match(text, start):
         return True
-    before = text[max(0, start - LONGEST) : start].rstrip(" \t")
-    starts_line = before.endswith("\n") or (not before and start <= LONGEST)
-    is_word = compiled(r"<[^<>\n]*>[ \t.,:;?!'\"`)]").match(text, start)
-    return name.startswith(patterns.MACHINE_TAGS) and starts_line and not is_word
+    if not name.startswith(patterns.MACHINE_TAGS):
+        return False
+    word = compiled(r"<[^<>\n]*>[ \t.,:;?!'\"`)]")
+    if word.match(text, start):
+        return False
+    first = max(0, start - LONGEST)
+    before = text[first:start].rstrip(" \t")
+    if not before:
+        return start <= LONGEST
+    return before.endswith("\n")
 
 
 class _LineReader:
     """Finds the lines of a text in which someone speaks."""
 
     def __init__(
-        self, text: str, hidden: list[_Interval], by: Speaker, ends: list[int]
+        self,
+        text: str,
+        *,
+        hidden: list[_Interval],
+        by: Speaker,
+        ends: list[int],
     ) -> None:
         """Begin at the start of a text.
 
@@ -242,31 +313,45 @@ class _LineReader:
         """Yield the lines; None where those before and after do not belong together."""
         start = 0
         while start < len(self._text):
-            end = self._text.find("\n", start)
-            if end < 0:
-                end = len(self._text)
+            end = self._line_end(start)
             self._pass_hidden(end)
-            line = self._text[start : min(end, start + 4 * LONGEST)]
-            if self._is_user and self._begins_pasted(line.strip(), end):
-                if self._is_end(line.strip()):
+            read_end = min(end, start + 4 * LONGEST)
+            line = self._text[start:read_end]
+            bare = line.strip()
+            if self._is_user and self._begins_pasted(bare, end):
+                if self._is_end(bare):
                     return
                 self._ends.append(start)
-            is_spoken = self._is_spoken(line) and self._hidden_to <= start
-            yield (start, end) if is_spoken else None
+            is_spoken = self._is_spoken(line)
+            is_hidden = self._hidden_to > start
+            if is_hidden or not is_spoken:
+                yield None
+            else:
+                yield start, end
             start = end + 1
+
+    def _line_end(self, start: int) -> int:
+        """Return where the line ends that begins at `start`."""
+        end = self._text.find("\n", start)
+        if end < 0:
+            return len(self._text)
+        return end
 
     def _pass_hidden(self, line_end: int) -> None:
         """Pass the hidden spans that begin before the end of the line."""
-        hidden = self._hidden
-        while self._n_passed < len(hidden) and hidden[self._n_passed][0] < line_end:
-            self._hidden_to = max(self._hidden_to, hidden[self._n_passed][1])
+        while self._n_passed < len(self._hidden):
+            start, end = self._hidden[self._n_passed]
+            if start >= line_end:
+                break
+            self._hidden_to = max(self._hidden_to, end)
             self._n_passed += 1
 
     def _begins_pasted(self, bare: str, line_end: int) -> bool:
         """Return whether what follows the line looks pasted."""
         if not bare:
             return False
-        if _pattern(patterns.TO_THE_END).match(bare[:LONGEST]):
+        beginning = bare[:LONGEST]
+        if _pattern(patterns.TO_THE_END).match(beginning):
             return True
         return _introduces(bare) and not self._is_before_hidden(line_end)
 
@@ -274,14 +359,16 @@ class _LineReader:
         """Return whether a hidden span follows the line, with white space between."""
         if self._n_passed >= len(self._hidden):
             return False
+        hidden_start, _ = self._hidden[self._n_passed]
         blanks = compiled(r"\s*").match(self._text, line_end)
-        return blanks is not None and self._hidden[self._n_passed][0] == blanks.end()
+        return blanks is not None and blanks.end() == hidden_start
 
     def _is_end(self, bare: str) -> bool:
         """Return whether nothing after a line that begins something pasted is read."""
         if not self._ends:
             return True
-        return _pattern(patterns.GIVEN_BACK).match(bare[:LONGEST]) is not None
+        beginning = bare[:LONGEST]
+        return _pattern(patterns.GIVEN_BACK).match(beginning) is not None
 
     def _is_spoken(self, line: str) -> bool:
         """Return whether a line is no log, table, quote or other text of a machine.
@@ -294,16 +381,20 @@ class _LineReader:
             return False
         is_machine = _is_machine_line(line, bare)
         continues_log = self._in_log and self._is_user
-        is_log = is_machine and " " in bare and bare[0] != ">"
+        is_quote = bare[0] == ">"
+        is_log = is_machine and " " in bare and not is_quote
         self._in_log = continues_log or is_log
         if is_machine or continues_log:
             return False
-        return not (self._is_user and _pattern(patterns.NOT_OWN).match(line))
+        if not self._is_user:
+            return True
+        return _pattern(patterns.NOT_OWN).match(line) is None
 
 
 def _is_machine_line(line: str, bare: str) -> bool:
     """Return whether a line is a quote, a row of a table, or written by a program."""
-    if bare[0] in ">|" or bare.count("|") > 2:
+    is_quote_or_row = bare[0] in ">|"
+    if is_quote_or_row or bare.count("|") > 2:
         return True
     machine_line = _pattern(patterns.MACHINE_LINE, ignore_case=False)
     return machine_line.match(line) is not None
@@ -311,29 +402,44 @@ def _is_machine_line(line: str, bare: str) -> bool:
 
 def _introduces(bare: str) -> bool:
     """Return whether a line says that something pasted follows."""
-    return bare[-1] == ":" and bool(
-        _pattern(patterns.INTRODUCTION).search(bare[-LONGEST // 2 : -1])
-    )
+    if bare[-1] != ":":
+        return False
+    end = bare[-LONGEST // 2 : -1]
+    return _pattern(patterns.INTRODUCTION).search(end) is not None
 
 
 def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
     """Yield the lines, those put together that were wrapped."""
     unit: _Interval | None = None
     for line in [*lines, None]:
-        is_wrapped = (
-            unit
-            and unit[1] - unit[0] >= WRAPPED_CHARACTERS
-            and text[unit[1] - 1] not in ".!?:"
-        )
-        if unit and line and is_wrapped and text[line[0]].islower():
-            unit = unit[0], line[1]
+        if unit and line and _goes_on_in(text, unit, line):
+            start, _ = unit
+            _, end = line
+            unit = (start, end)
             continue
         if unit:
             yield unit
         unit = line
 
 
-def _sentences(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
+def _goes_on_in(text: str, unit: _Interval, line: _Interval) -> bool:
+    """Return whether lines were wrapped, and the next line goes on with them."""
+    start, end = unit
+    line_start, _ = line
+    if end - start < WRAPPED_CHARACTERS:
+        return False
+    last_char = text[end - 1]
+    if last_char in ".!?:":
+        return False
+    return text[line_start].islower()
+
+
+def _sentences(
+    text: str,
+    start: int,
+    end: int,
+    short: bool,
+) -> Iterator[Span]:
     """Yield the sentences of one line or item."""
     marker = _pattern(patterns.LIST_MARKER).match(text, start, end)
     sentence_start = marker.end() if marker else start
@@ -348,13 +454,17 @@ def _sentences(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
 
 def _goes_on(text: str, start: int, stop: re.Match[str]) -> bool:
     """Return whether a stop is within the sentence that begins at `start`."""
-    next_chars = text[stop.end() : stop.end() + 2]
-    if stop[0].startswith(("..", "…")) and next_chars.strip().islower():
+    stop_start, stop_end = stop.span()
+    next_chars = text[stop_end : stop_end + 2].strip()
+    if stop[0].startswith(("..", "…")) and next_chars.islower():
         return True
     if stop[0] != ".":
         return False
-    words = text[max(start, stop.start() - 12) : stop.start()].split()
-    return bool(words) and _is_abbreviated(words[-1], stop.start() - start)
+    first = max(start, stop_start - _LONGEST_ABBREVIATED)
+    words = text[first:stop_start].split()
+    if not words:
+        return False
+    return _is_abbreviated(words[-1], stop_start - start)
 
 
 def _is_abbreviated(word: str, length: int) -> bool:
@@ -364,25 +474,38 @@ def _is_abbreviated(word: str, length: int) -> bool:
         word: The word before the stop.
         length: How many characters the sentence has before it.
     """
-    if word.lstrip("(").lower() in _ABBREVIATIONS:
+    plain = word.lstrip("(").lower()
+    if plain in _ABBREVIATIONS:
         return True
     return word.isdigit() and length < 5
 
 
-def _whole(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
+def _whole(
+    text: str,
+    start: int,
+    end: int,
+    short: bool,
+) -> Iterator[Span]:
     """Yield the sentence in text[start:end] where it is one that can be read."""
     part = text[start:end]
     sentence = part.strip()
-    sentence_start = start + len(part) - len(part.lstrip())
+    n_blanks = len(part) - len(part.lstrip())
+    sentence_start = start + n_blanks
     shortest = 1 if short else SHORTEST
-    if shortest <= len(sentence) <= LONGEST and _is_readable(sentence, short):
+    if not shortest <= len(sentence) <= LONGEST:
+        return
+    if _is_readable(sentence, short):
         sentence_end = sentence_start + len(sentence)
-        yield Span(sentence_start, sentence_end, " ".join(sentence.split()))
+        with_single_spaces = " ".join(sentence.split())
+        yield Span(sentence_start, sentence_end, with_single_spaces)
 
 
 def _is_readable(sentence: str, short: bool) -> bool:
     """Return whether a sentence is made of words."""
-    if sentence[0] == "#" or sentence[-1] == ":" or sentence.count("`") % 2:
+    is_heading = sentence[0] == "#"
+    if is_heading or sentence[-1] == ":":
+        return False
+    if sentence.count("`") % 2:
         return False
     if not _is_worded(sentence, short):
         return False
@@ -394,11 +517,15 @@ def _is_readable(sentence: str, short: bool) -> bool:
 
 def _is_worded(sentence: str, short: bool) -> bool:
     """Return whether enough of a sentence is letters, and it has enough words."""
-    words = compiled(r"`[^`\n]*`|https?://\S+").sub("x", sentence)
+    code_or_address = compiled(r"`[^`\n]*`|https?://\S+")
+    words = code_or_address.sub("x", sentence)
     n_letters = sum(map(str.isalpha, words))
-    n_spoken = sum(map(str.isalnum, words)) + sum(map(str.isspace, words))
+    n_blanks = sum(map(str.isspace, words))
+    n_spoken = sum(map(str.isalnum, words)) + n_blanks
     least_letters = 0.4 if short else 0.6
-    if n_letters < least_letters * len(words) or n_spoken < 0.8 * len(words):
+    if n_letters < least_letters * len(words):
+        return False
+    if n_spoken < 0.8 * len(words):
         return False
     if short or len(words.split()) >= 3:
         return True
@@ -420,21 +547,26 @@ def worth(sentence: str, by: Speaker = "agent") -> float:
     False
     """
     shared = _BIAS[by] + _weight("any", sentence)
-    odds = [
-        math.exp(min(50.0, shared + _weight(kind, sentence))) for kind in _WORTH_KINDS
-    ]
-    return round(1 - 1 / (1 + sum(odds)), 3)
+    odds = []
+    for kind in _WORTH_KINDS:
+        log_odds = shared + _weight(kind, sentence)
+        log_odds = min(_HIGHEST_LOG_ODDS, log_odds)
+        odds.append(math.exp(log_odds))
+    probability = 1 - 1 / (1 + sum(odds))
+    return round(probability, 3)
 
 
 def _weight(section: str, sentence: str) -> float:
     """Return the sum of the weights of a section's signs in a sentence."""
-    return sum(weight for weight, sign in _signs(section) if sign.search(sentence))
+    weights = [weight for weight, sign in _signs(section) if sign.search(sentence)]
+    return sum(weights)
 
 
 @cache
 def _signs(section: str) -> list[tuple[float, re.Pattern[str]]]:
     """Return the signs of a section with their weights, compiled at the first use."""
-    return [
-        (weight, re.compile(sign, re.IGNORECASE))
-        for weight, sign in worth_signs.SIGNS[section]
-    ]
+    signs = []
+    for weight, sign in worth_signs.SIGNS[section]:
+        pattern = re.compile(sign, re.IGNORECASE)
+        signs.append((weight, pattern))
+    return signs

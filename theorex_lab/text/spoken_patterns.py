@@ -1,5 +1,6 @@
-"""What is not the own word of who wrote a prompt: regular expressions, each matched
-where a line begins.
+"""What is not the own word of who wrote a prompt.
+
+Regular expressions, each matched where a line begins.
 """
 
 # A message that begins so was written by a program: summaries, expansions, prompts for

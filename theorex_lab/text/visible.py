@@ -1,5 +1,6 @@
-"""Characters that nobody sees are dropped: what a model reads of a text is what a
-person reads of it.
+"""Drop characters that nobody sees.
+
+What a model reads of a text is what a person reads of it.
 
 Dropped are Unicode tags, overrides, embeddings, isolates and marks of direction,
 zero-width spaces and joiners, soft hyphens, byte order marks, fillers and variation
@@ -11,8 +12,7 @@ selectors. Kept is what a script or an emoji needs:
   an emoji form;
 - a variation selector of Mongolian after its letter;
 - the tags of the three flags that are emoji of their own: England's, Scotland's and
-  Wales'. Of other tags a message
-  could be made.
+  Wales'. Of other tags a message could be made.
 """
 
 # `theorex-hook` imports this module: it is read and compiled as little as possible,
@@ -22,7 +22,7 @@ from __future__ import annotations
 # what type checkers take for true; `typing` would cost every hook some milliseconds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from re import Pattern
+    from re import Match, Pattern
     from typing import Any
 
 _SPANS = (
@@ -55,8 +55,9 @@ _pattern: Pattern[str] | None = None
 
 
 def visible(text: str) -> str:
-    """The text without its characters that nobody sees; the same object where it has
-    none. Linear in its length.
+    """Return the text without its characters that nobody sees.
+
+    It is the same object where it has none. Linear in its length.
 
     >>> visible("ca" + chr(0x200B) + "che"), visible("caf" + chr(0xE9))
     ('cache', 'café')
@@ -64,18 +65,30 @@ def visible(text: str) -> str:
     global _hidden
     if text.isascii():
         return text
-    _hidden = _hidden or frozenset(
-        chr(number) for first, last in _SPANS for number in range(first, last + 1)
-    )
+    if not _hidden:
+        _hidden = _hidden_characters()
     if _hidden.isdisjoint(text):
         return text
-    return (_pattern or _compiled()).sub(
-        lambda found: found[0] if found.lastindex else "", text
-    )
+    pattern = _pattern or _compiled()
+    return pattern.sub(_kept_part, text)
+
+
+def _hidden_characters() -> frozenset[str]:
+    """Return all characters that may go."""
+    characters: set[str] = set()
+    for first, last in _SPANS:
+        numbers = range(first, last + 1)
+        characters.update(map(chr, numbers))
+    return frozenset(characters)
+
+
+def _kept_part(match: Match[str]) -> str:
+    """Return what stays of characters that nobody sees."""
+    return match[0] if match.lastindex else ""
 
 
 def visible_value(value: Any) -> Any:
-    """A JSON value with `visible` done to each text in it, names of members too.
+    """Return a JSON value with `visible` done to each text in it, names too.
 
     >>> visible_value({"tags": ["a" + chr(0xFEFF)], "n": 1})
     {'tags': ['a'], 'n': 1}
@@ -95,15 +108,18 @@ def visible_value(value: Any) -> Any:
     return value
 
 
+def _tag_letters(text: str) -> str:
+    """Return a text in the letters of Unicode's tags."""
+    return "".join(chr(0xE0000 + ord(letter)) for letter in text)
+
+
 def _compiled() -> Pattern[str]:
-    """The pattern of all that may go, with what stays of it in its one group."""
+    """Return the pattern of all that may go, with what stays in its one group."""
     global _pattern
     import re
 
-    flags = "|".join(
-        "".join(chr(0xE0000 + ord(letter)) for letter in flag) for flag in _FLAGS
-    )
-    kept = (
+    flags = "|".join(map(_tag_letters, _FLAGS))
+    needed = (
         rf"(?<=\U0001f3f4)(?:{flags})\U000e007f"
         rf"|(?:(?<={_EMOJI})|(?<={_EMOJI}\ufe0f))\u200d(?=[{_SYMBOLS}])"
         rf"|(?<={_EMOJI})\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)"
@@ -111,5 +127,5 @@ def _compiled() -> Pattern[str]:
         r"|(?<=[\u1820-\u18aa])[\u180b-\u180d\u180f]"
     )
     dropped = "".join(f"{chr(first)}-{chr(last)}" for first, last in _SPANS)
-    _pattern = re.compile(f"({kept})|[{dropped}]+?")
+    _pattern = re.compile(f"({needed})|[{dropped}]+?")
     return _pattern

@@ -1,8 +1,8 @@
-"""What makes a sentence worth keeping, and of which type: weights and regular
-expressions, tried in any case.
+"""What makes a sentence worth keeping, and of which type.
 
-Weights are log odds against not keeping it: a type's are added, and to each those of
-"any". Fitted to one half of the labelled turns by penalized regression.
+Weights and regular expressions, tried in any case. Weights are log odds against not
+keeping it: a type's are added, and to each those of "any". Fitted to one half of the
+labelled turns by penalized regression.
 """
 
 SIGNS: dict[str, tuple[tuple[float, str], ...]] = {

@@ -130,7 +130,8 @@ def compare(
     ]
     run = map if executor is None else executor.map
     trials = list[Trial]()
-    with closing(bar(len(jobs), 0, progress, "trials", "compare")) as progress_bar:
+    progress_bar = bar(len(jobs), unit="trials", what="compare", progress=progress)
+    with closing(progress_bar):
         for trial in run(
             _tried, jobs
         ):  # of an executor, what has not begun is cancelled where one fails

@@ -212,7 +212,8 @@ def replay_sessions(
     options = {"settings": settings, "embedder": HashedNgramEmbedder()}
     trials: dict[str, Trial] = {}
     contexts: dict[str, dict[str, str]] = {}
-    with closing(bar(n_contexts, 0, progress, "sessions", "replay")) as progress_bar:
+    progress_bar = bar(n_contexts, unit="sessions", what="replay", progress=progress)
+    with closing(progress_bar):
         advance = partial(progress_bar.update, 1)
         for name, memory in memories.items():
             make = ReplayAdapterMaker(memory, given=options)

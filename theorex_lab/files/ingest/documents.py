@@ -189,15 +189,8 @@ class _IngestRun:
         for path in paths:
             for source in self._sources(path):
                 sources[source.name] = source
-        with closing(
-            bar(
-                len(sources),
-                0,
-                progress,
-                "file",
-                "ingest",
-            )
-        ) as progress_bar:
+        progress_bar = bar(len(sources), unit="file", what="ingest", progress=progress)
+        with closing(progress_bar):
             for source in sources.values():
                 self._take(source)
                 progress_bar.update(1)

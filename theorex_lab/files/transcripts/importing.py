@@ -163,16 +163,8 @@ def import_transcripts(
         earliest,
         dry_run,
     )
-    n_bytes = sum(files.values())
-    with closing(
-        bar(
-            n_bytes,
-            0,
-            progress,
-            "B",
-            "import",
-        )
-    ) as progress_bar:
+    progress_bar = bar(sum(files.values()), unit="B", what="import", progress=progress)
+    with closing(progress_bar):
         for file in files:
             run.take(file, progress_bar)
     run.write()

@@ -28,8 +28,11 @@ def preview(value: object, limit: int) -> str:
     else:
         import json
 
+        trimmed = _trimmed(value, budget=[limit], depth=0)
         text = json.dumps(
-            _trimmed(value, [limit], 0), ensure_ascii=False, separators=(",", ":")
+            trimmed,
+            ensure_ascii=False,
+            separators=(",", ":"),
         )
     if len(text) > limit:
         text = text[: limit - 1] + "…"
@@ -49,7 +52,8 @@ def _trimmed(value: object, budget: list[int], depth: int) -> object:
     if depth > _DEEPEST:
         return "…"
     if isinstance(value, str):
-        text = masked_start(value, max(budget[0], 1))
+        limit = max(budget[0], 1)
+        text = masked_start(value, limit)
         budget[0] -= len(text)
         return text
     if isinstance(value, list):
@@ -70,7 +74,9 @@ def _trimmed_list(values: list[object], budget: list[int], depth: int) -> list[o
 
 
 def _trimmed_object(
-    value: dict[str, object], budget: list[int], depth: int
+    value: dict[str, object],
+    budget: list[int],
+    depth: int,
 ) -> dict[str, object]:
     """Return the first members of an object, each trimmed; see `_trimmed`."""
     from theorex_lab.text.redact.hints import MASK

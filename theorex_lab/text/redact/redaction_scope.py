@@ -1,5 +1,7 @@
-"""The one mask at every door: what a text that comes in is kept as, how many secrets
-that took out, and the way round it.
+"""Mask every text that comes in, in one place.
+
+A scope says what a text is kept as, how many secrets that took out, and the way round
+it.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,16 +17,18 @@ from theorex_lab.text.visible import visible, visible_value
 
 @dataclass
 class RedactionScope:
-    """What one call took out of the texts that it was given: `masked` secrets; or none,
-    where they are kept on request.
+    """What one call took out of the texts that it was given.
+
+    `masked` counts the secrets; it is 0 where secrets are kept on request.
     """
 
     keeps_secrets: bool = False
     masked: int = 0
 
     def told(self) -> dict[str, Any]:
-        """What a command says of it in its result: nothing where nothing was masked or
-        kept on request.
+        """Return what a command says of it in its result.
+
+        It says nothing where nothing was masked or kept on request.
         """
         if self.keeps_secrets:
             return {"kept_secrets": True}
@@ -37,8 +41,10 @@ _OPEN: ContextVar[RedactionScope | None] = ContextVar("theorex_door", default=No
 
 @contextmanager
 def door(*, keep_secrets: bool = False) -> Iterator[RedactionScope]:
-    """Count what is masked within; with `keep_secrets`, here or around it, nothing is
-    masked.
+    """Count what is masked within.
+
+    Args:
+        keep_secrets: Whether nothing is masked, neither here nor in scopes within.
 
     >>> with door() as here:
     ...     text = kept_text("token=abc123def")
@@ -57,20 +63,23 @@ def door(*, keep_secrets: bool = False) -> Iterator[RedactionScope]:
 
 
 def current() -> RedactionScope:
-    """The door of the running call; one of its own where none was opened."""
+    """Return the door of the running call; a new one where none was opened."""
     return _OPEN.get() or RedactionScope()
 
 
 def kept_text(text: str) -> str:
-    """The text as it may be kept: without what nobody sees, which could split a secret,
-    and masked unless the call keeps secrets.
+    """Return the text as it may be kept.
+
+    It is without what nobody sees, which could split a secret, and masked unless the
+    call keeps secrets.
     """
     return _kept(visible(text), mask)
 
 
 def kept_value(value: Any) -> Any:
-    """A JSON value as it may be kept, each text in it as by `kept_text`; see
-    `masking.masked_value`.
+    """Return a JSON value as it may be kept, each text in it as by `kept_text`.
+
+    See `masking.masked_value`.
     """
     return _kept(visible_value(value), masked_value)
 

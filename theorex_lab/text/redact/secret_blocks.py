@@ -13,8 +13,15 @@ from functools import lru_cache
 from theorex_lab.text.redact.hints import MASK
 from theorex_lab.text.redact.secret_tables import named_pattern
 
-Spans = deque[tuple[int, int]]
+# Where the begins, or the ends, of keys lie in a text, in order.
+Matches = deque[re.Match[str]]
 _NEAR_CHARACTERS = 400
+_SHORTEST_DECODED_CHARACTERS = 8
+# The alphabet of base64 for addresses has two signs of its own.
+_PLAIN_ALPHABET = {
+    ord("-"): "+",
+    ord("_"): "/",
+}
 _PRINTABLE_SHARE = 0.97
 _SHORTEST_ENCODED_CHARACTERS = 16
 _LONGEST_REMEMBERED_CHARACTERS = 200
@@ -22,38 +29,46 @@ _LARGEST_DECODED_CHARACTERS = 1 << 20
 
 
 def mask_blocks(text: str) -> str:
-    """Mask private keys: with both ends, without one of them, also where the line
-    breaks are escaped.
+    """Mask private keys: with both ends, or without one of them.
+
+    They are masked also where the line breaks are escaped.
     """
     if "Private-Lines" in text:
         text = named_pattern("putty").sub(MASK, text)
     if "BEGIN" not in text and "END" not in text:
         return text
-    begins = _spans_of("begin", text)
-    ends = _spans_of("end", text)
-    parts = []
+    begins = _matches_of("begin", text)
+    ends = _matches_of("end", text)
+    parts: list[str] = []
     done = 0
     while begins or ends:
         start, end = _next_key(text, done, begins, ends)
-        parts += [text[done:start], MASK]
+        parts.append(text[done:start])
+        parts.append(MASK)
         done = end
         _drop_before(done, begins)
         _drop_before(done, ends)
-    return "".join([*parts, text[done:]])
+    parts.append(text[done:])
+    return "".join(parts)
 
 
-def _spans_of(name: str, text: str) -> Spans:
-    """Return where the pattern of this name matches, in order."""
-    return deque(match.span() for match in named_pattern(name).finditer(text))
+def _matches_of(name: str, text: str) -> Matches:
+    """Return the matches of the pattern of this name, in order."""
+    return deque(named_pattern(name).finditer(text))
 
 
-def _drop_before(index: int, spans: Spans) -> None:
-    """Drop the spans that begin before the index."""
-    while spans and spans[0][0] < index:
-        spans.popleft()
+def _drop_before(index: int, matches: Matches) -> None:
+    """Drop the matches that begin before the index."""
+    while matches and matches[0].start() < index:
+        matches.popleft()
 
 
-def _next_key(text: str, done: int, begins: Spans, ends: Spans) -> tuple[int, int]:
+def _next_key(
+    text: str,
+    done: int,
+    begins: Matches,
+    ends: Matches,
+) -> tuple[int, int]:
     """Return where the next key lies, which may lack its begin or its end.
 
     Args:
@@ -62,37 +77,52 @@ def _next_key(text: str, done: int, begins: Spans, ends: Spans) -> tuple[int, in
         begins: The begins of keys from there on.
         ends: The ends of keys from there on.
     """
-    if begins and (not ends or begins[0][0] < ends[0][0]):
-        return begins[0][0], _end_of_key(text, begins, ends)
-    end_start, end = ends[0]
-    lines = named_pattern("lines before").match(text[done:end_start][::-1])
+    is_begin_next = bool(begins)
+    if begins and ends:
+        is_begin_next = begins[0].start() < ends[0].start()
+    if is_begin_next:
+        start = begins[0].start()
+        return start, _end_of_key(text, begins, ends)
+    key_end = ends[0]
+    text_before = text[done : key_end.start()]
+    # The pattern reads backwards, from the end of the key.
+    lines = named_pattern("lines before").match(text_before[::-1])
     n_characters = lines.end() if lines else 0
-    return end_start - n_characters, end
+    return key_end.start() - n_characters, key_end.end()
 
 
-def _end_of_key(text: str, begins: Spans, ends: Spans) -> int:
+def _end_of_key(text: str, begins: Matches, ends: Matches) -> int:
     """Return where the key ends that begins first.
 
     That is its end or, where it has none, the last line that looks like a part of it.
     """
-    if ends and (len(begins) < 2 or ends[0][0] <= begins[1][0]):
-        return ends[0][1]
-    body = named_pattern("body").match(text, begins[0][1])
-    end = body.end() if body else begins[0][1]
-    is_rest_blank = len(begins) < 2 and not text[end:].strip()
+    is_last = len(begins) < 2
+    if ends and (is_last or ends[0].start() <= begins[1].start()):
+        return ends[0].end()
+    end = begins[0].end()
+    body = named_pattern("body").match(text, end)
+    if body:
+        end = body.end()
+    if not is_last:
+        return end
+    is_rest_blank = not text[end:].strip()
     return len(text) if is_rest_blank else end
 
 
 def mask_near_ids(text: str) -> str:
     """Mask the 40 characters of an AWS secret key near the id of its key."""
-    id_starts = [match.start() for match in named_pattern("aws id").finditer(text)]
+    ids = named_pattern("aws id").finditer(text)
+    id_starts = [match.start() for match in ids]
     if not id_starts:
         return text
 
     def masked(match: re.Match[str]) -> str:
-        index = bisect(id_starts, match.start())
-        for id_start in id_starts[max(0, index - 1) : index + 1]:
-            if abs(id_start - match.start()) <= _NEAR_CHARACTERS:
+        start = match.start()
+        index = bisect(id_starts, start)
+        # The last id before the key, and the first after it.
+        neighbours = id_starts[max(0, index - 1) : index + 1]
+        for id_start in neighbours:
+            if abs(id_start - start) <= _NEAR_CHARACTERS:
                 return MASK
         return match[0]
 
@@ -111,7 +141,9 @@ def _may_hide(word: str, mask: Callable[[str], str]) -> bool:
     """Return whether a word may be, or begin, the base64 or hex of a secret."""
     if len(word) < _SHORTEST_ENCODED_CHARACTERS:
         return False
-    return len(word) > _LONGEST_REMEMBERED_CHARACTERS or _hides(word, mask)
+    if len(word) > _LONGEST_REMEMBERED_CHARACTERS:
+        return True
+    return _hides(word, mask)
 
 
 @lru_cache(1 << 14)
@@ -123,14 +155,17 @@ def _hides(word: str, mask: Callable[[str], str]) -> bool:
 
 
 def _mask_encoded(text: str, mask: Callable[[str], str]) -> str:
+    """Return a text with what hides a secret masked."""
+    dotted = named_pattern("dotted")
+
     def masked(match: re.Match[str]) -> str:
         decoded = _decoded(match[0])
         if not decoded:
             return match[0]
-        is_secret = named_pattern("dotted").sub(MASK, mask(decoded)) != decoded
-        return MASK if is_secret else match[0]
+        masked_text = dotted.sub(MASK, mask(decoded))
+        return match[0] if masked_text == decoded else MASK
 
-    text = named_pattern("dotted").sub(MASK, text)
+    text = dotted.sub(MASK, text)
     text = named_pattern("base64").sub(masked, text)
     return named_pattern("hex").sub(masked, text)
 
@@ -139,7 +174,8 @@ def _decoded(encoded: str) -> str:
     """Return the text that was encoded, '' where that is none."""
     import binascii
 
-    digits = re.sub(r"\s|^0x|\\x", "", encoded[:_LARGEST_DECODED_CHARACTERS])
+    beginning = encoded[:_LARGEST_DECODED_CHARACTERS]
+    digits = re.sub(r"\s|^0x|\\x", "", beginning)
     try:
         if re.fullmatch("(?:[0-9a-fA-F]{2})+", digits):
             content = bytes.fromhex(digits)
@@ -148,17 +184,21 @@ def _decoded(encoded: str) -> str:
     except (binascii.Error, ValueError):
         return ""
     text = content.decode("utf-8", "ignore")
-    return text if _is_printable(text, len(content)) else ""
+    if not _is_printable(text, len(content)):
+        return ""
+    return text
 
 
 def _from_base64(digits: str) -> bytes:
     """Return the bytes of a base64 of either alphabet, with or without its end."""
     import binascii
 
-    plain = digits.rstrip("=").translate({ord("-"): "+", ord("_"): "/"})
+    plain = digits.rstrip("=").translate(_PLAIN_ALPHABET)
     if len(plain) % 4 == 1:
         plain = plain[:-1]
-    return binascii.a2b_base64(plain + "=" * (-len(plain) % 4))
+    n_missing = -len(plain) % 4
+    padded = plain + "=" * n_missing
+    return binascii.a2b_base64(padded)
 
 
 def _is_printable(text: str, n_bytes: int) -> bool:
@@ -168,7 +208,11 @@ def _is_printable(text: str, n_bytes: int) -> bool:
         text: What they are in UTF-8, without those that are none.
         n_bytes: How many they were.
     """
-    if len(text) <= 7 or len(text) < _PRINTABLE_SHARE * n_bytes * 0.5:
+    if len(text) < _SHORTEST_DECODED_CHARACTERS:
+        return False
+    # A character has two bytes or fewer in most scripts.
+    if len(text) < _PRINTABLE_SHARE * n_bytes * 0.5:
         return False
     runs = re.findall(r"[ -~\n\r\t\u00a0-\uffff]+", text)
-    return sum(map(len, runs)) >= _PRINTABLE_SHARE * len(text)
+    n_printable = sum(map(len, runs))
+    return n_printable >= _PRINTABLE_SHARE * len(text)

@@ -42,7 +42,7 @@ def mask_formats(text: str, hints: set[str]) -> str:
     if "cookie" in hints:
         cookie_starts = starts(text, ["cookie"], 4)
         text = sub_at(PATTERNS["cookies"], _mask_pairs, text, cookie_starts)
-    if "basic" in hints or "auth" in hints:
+    if not hints.isdisjoint(("basic", "auth")):
         text = named_pattern("basic").sub(_mask_user, text)
     return text
 
@@ -51,22 +51,29 @@ def _mask_keys(text: str) -> str:
     """Mask the keys of vendors that begin with a prefix of theirs."""
     for prefixes, rest in PREFIXED:
         present = tuple(prefix for prefix in prefixes if prefix in text)
-        if present:
-            text = tables.prefixed(present, rest).sub(MASK, text)
+        if not present:
+            continue
+        keys = tables.prefixed(present, rest)
+        text = keys.sub(MASK, text)
     return text
 
 
 def _mask_pairs(match: re.Match[str]) -> str:
     """Return cookies with their values masked."""
-    return match["keep"] + ";".join(map(_masked_pair, match["pairs"].split(";")))
+    pairs = match["pairs"].split(";")
+    masked_pairs = ";".join(map(_masked_pair, pairs))
+    return match["keep"] + masked_pairs
 
 
 def _masked_pair(pair: str) -> str:
     """Return one cookie, masked where its value looks drawn."""
     name, sign, value = pair.partition("=")
-    if name.strip().lower() in COOKIE_ATTRIBUTES or len(value) <= 3:
+    is_attribute = name.strip().lower() in COOKIE_ATTRIBUTES
+    if is_attribute or len(value) <= 3:
         return pair
-    if not re.search("[0-9]|.{12}", value) or re.match(r"\$|<|\{|\[masked", value):
+    if not re.search("[0-9]|.{12}", value):
+        return pair
+    if re.match(r"\$|<|\{|\[masked", value):
         return pair
     return name + sign + MASK
 
@@ -76,16 +83,21 @@ def _mask_user(match: re.Match[str]) -> str:
     import binascii
 
     value = match["value"]
+    n_missing = -len(value) % 4
+    padded = value + "=" * n_missing
     try:
-        content = binascii.a2b_base64(value + "=" * (-len(value) % 4))
+        content = binascii.a2b_base64(padded)
     except ValueError:  # also for a letter that is not in ASCII, such as the long s
         return match[0]
     is_text = all(32 <= byte < 127 or byte > 159 for byte in content)
-    return masked_after(match) if b":" in content and is_text else match[0]
+    if is_text and b":" in content:
+        return masked_after(match)
+    return match[0]
 
 
 _PROGRAM = "|".join(map(re.escape, tables.PROGRAMS))
-_CALL = rf"(?<![\w.-])(?P<program>{_PROGRAM})(?:\.exe)?{pattern('arguments')}"
+_ARGUMENTS = pattern("arguments")
+_CALL = rf"(?<![\w.-])(?P<program>{_PROGRAM})(?:\.exe)?{_ARGUMENTS}"
 
 
 def mask_commands(text: str, hints: set[str]) -> str:
@@ -99,26 +111,37 @@ def mask_commands(text: str, hints: set[str]) -> str:
 
 
 def _mask_piped(match: re.Match[str]) -> str:
-    return match[0] if MASK in match["value"] else masked(match, "value")
+    """Return the match with what is piped masked, unless a mask is in it."""
+    if MASK in match["value"]:
+        return match[0]
+    return masked(match, "value")
 
 
 def _mask_arguments(match: re.Match[str]) -> str:
+    """Return the call of a program with the secrets in its arguments masked."""
+    program = match["program"]
     arguments = match["arguments"]
     for programs, pattern_text in COMMANDS:
-        if match["program"] in programs:
+        if program in programs:
             arguments = compiled(pattern_text).sub(_mask_argument, arguments)
-    return match[0][: match.start("arguments") - match.start()] + arguments
+    n_before = match.start("arguments") - match.start()
+    before = match[0][:n_before]
+    return before + arguments
 
 
 def _mask_argument(match: re.Match[str]) -> str:
+    """Return an argument with its value masked, unless it is masked."""
     group = "value" if match["value"] is not None else "value2"
-    return match[0] if match[group].startswith(MASK) else masked(match, group)
+    if match[group].startswith(MASK):
+        return match[0]
+    return masked(match, group)
 
 
 # From the beginning of what names a secret to its hint, at most: `recovery-password`.
 _REACH = 18
 # After one of these nothing is named.
 _INSIDE = frozenset(string.ascii_letters + "_/.$-")
+_OPENING_QUOTES = frozenset("\"'`„“«")
 
 
 def mask_logins(text: str, hints: set[str]) -> str:
@@ -134,11 +157,10 @@ def mask_prose(text: str, hints: set[str]) -> str:
     """
     if not hints.isdisjoint(PHRASE_HINTS):
         text = named_pattern("phrase").sub(masked_after, text)
-    name_starts = [
-        index
-        for index in starts(text, hints.intersection(PROSE_HINTS), _REACH)
-        if index == 0 or text[index - 1] not in _INSIDE
-    ]
+    name_starts = []
+    for start in starts(text, hints.intersection(PROSE_HINTS), _REACH):
+        if start == 0 or text[start - 1] not in _INSIDE:
+            name_starts.append(start)
     return sub_at(PATTERNS["spoken"], _mask_told, text, name_starts)
 
 
@@ -169,23 +191,50 @@ def _looks_chosen(value: str, match: re.Match[str]) -> bool:
     """
     is_password = match["pass"] is not None
     bare = value.rstrip("!?")
-    if len(value) < 3 or value.lower() in TOLD_STATES:
-        return False
-    if named_pattern("code").fullmatch(value):
+    if _is_word_or_code(value):
         return False
     if value.isdecimal():
-        is_code = is_password or "code" in match["name"].lower()
-        return is_code and _is_code_number(value, match["tail"])
+        return _is_told_number(value, match)
     if named_pattern("technical").fullmatch(bare):
         return False
     if re.search("[0-9]", value):
         return _is_drawn_with_digits(value, is_password=is_password)
     if re.search("[@#$%^&*!+=~]", bare):
-        is_joined = re.search(r"[\w][@#$%^&*!+=~]|[@#$%^&*!+=~]\w", bare) is not None
-        return is_joined and len(value) >= (5 if is_password else 16)
+        return _is_drawn_with_signs(value, bare, is_password=is_password)
     if is_password:
         return _is_password_word(value, bare, match)
     return _is_drawn_of_letters(value)
+
+
+def _is_word_or_code(value: str) -> bool:
+    """Return whether a value is very short, tells of a state, or is code."""
+    if len(value) < 3 or value.lower() in TOLD_STATES:
+        return True
+    return named_pattern("code").fullmatch(value) is not None
+
+
+def _is_told_number(value: str, match: re.Match[str]) -> bool:
+    """Return whether digits are the password or the code that the sentence tells."""
+    is_password = match["pass"] is not None
+    is_code = "code" in match["name"].lower()
+    if not is_password and not is_code:
+        return False
+    return _is_code_number(value, match["tail"])
+
+
+def _is_drawn_with_signs(value: str, bare: str, *, is_password: bool) -> bool:
+    """Return whether a value with signs is a secret: long, with a sign beside a letter.
+
+    Args:
+        value: The value.
+        bare: The same without the marks at its end.
+        is_password: Whether the sentence calls it a password.
+    """
+    joined_sign = r"[\w][@#$%^&*!+=~]|[@#$%^&*!+=~]\w"
+    if re.search(joined_sign, bare) is None:
+        return False
+    shortest = 5 if is_password else 16
+    return len(value) >= shortest
 
 
 def _is_code_number(value: str, tail: str) -> bool:
@@ -201,7 +250,8 @@ def _is_drawn_with_digits(value: str, *, is_password: bool) -> bool:
     """Return whether a value with digits is a secret, and no numbered word."""
     if is_password and len(value) > 6:
         return True
-    if len(value) < (4 if is_password else 8):
+    shortest = 4 if is_password else 8
+    if len(value) < shortest:
         return False
     return re.fullmatch(r"[a-z]+(?:[_-][a-z]+)*[_-]?[0-9]", value) is None
 
@@ -211,7 +261,8 @@ def _is_drawn_of_letters(value: str) -> bool:
     drawn = "(?=.{0,30}[a-z])(?=[a-z]{0,30}[A-Z])[A-Za-z]{20,}"
     if re.fullmatch(drawn, value) is None:
         return False
-    return len(re.findall("[a-z][A-Z]", value)) > 3
+    changes = re.findall("[a-z][A-Z]", value)
+    return len(changes) > 3
 
 
 def _is_password_word(value: str, bare: str, match: re.Match[str]) -> bool:
@@ -223,10 +274,14 @@ def _is_password_word(value: str, bare: str, match: re.Match[str]) -> bool:
         match: The match of the sentence.
     """
     has_many_parts = bare.count("-") >= 3
-    is_linked = re.search("[a-z][A-Z][a-z]", bare) and re.search("[—–→]", match["link"])
-    if has_many_parts or is_linked:
+    has_capital_inside = re.search("[a-z][A-Z][a-z]", bare) is not None
+    is_linked = re.search("[—–→]", match["link"]) is not None
+    if has_many_parts or (has_capital_inside and is_linked):
         return len(value) >= 8
-    if not re.fullmatch("[A-Za-z]{5,}", bare) or bare.lower() in TOLD_STATES:
+    if not re.fullmatch("[A-Za-z]{5,}", bare):
         return False
-    is_quoted = match["open"] in tuple("\"'`„“«")
-    return is_quoted and not match["tail"].strip("\"'`»”“’ ")
+    if bare.lower() in TOLD_STATES:
+        return False
+    is_quoted = match["open"] in _OPENING_QUOTES
+    rest = match["tail"].strip("\"'`»”“’ ")
+    return is_quoted and not rest

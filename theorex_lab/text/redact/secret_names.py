@@ -24,11 +24,21 @@ from theorex_lab.text.redact.secret_words import (
 
 NAMES = (*PASSWORDS, *OTHER_NAMES)
 _SUFFIX = pattern("suffix")
-_NAME = f"(?:{'|'.join(name for _, name in NAMES)}){_SUFFIX}"
+_ANY_NAME = "|".join(name for _, name in NAMES)
+_NAME = f"(?:{_ANY_NAME}){_SUFFIX}"
 _REACH = 14  # from the beginning of a name to its hint, at most: `subscription-key`
 _PASSWORD = "|".join(name for _, name in PASSWORDS)
+_MEMBER = rf"(?i)(?:{_NAME}|authorization|(?<![\s\S])pass)\Z"
 _A_PASSWORD = rf"(?i)(?:{_PASSWORD}|pass|psk|storepw|requirepass){_SUFFIX}"
 _PLAIN_WORDS = PLAIN_WORDS | STATES
+_ADDRESS_STARTS = (
+    "/",
+    "~/",
+    "./",
+    "http://",
+    "https://",
+)
+_JOINING_SIGNS = frozenset("_.-")
 
 
 def mask_names(text: str, hints: set[str]) -> str:
@@ -53,7 +63,12 @@ def mask_names(text: str, hints: set[str]) -> str:
     return sub_at(assignment, _mask_assignment, text, name_starts)
 
 
-def _mask_row(pattern_text: str, names: str, text: str, name_starts: list[int]) -> str:
+def _mask_row(
+    pattern_text: str,
+    names: str,
+    text: str,
+    name_starts: list[int],
+) -> str:
     """Mask the values of one row of VALUES_WITHOUT_A_SIGN.
 
     Args:
@@ -63,8 +78,8 @@ def _mask_row(pattern_text: str, names: str, text: str, name_starts: list[int]) 
         name_starts: Where the names begin in it.
     """
     row = pattern_text.replace("<<names>>", names)
-    is_named_first = "".join(pattern_text.split()).startswith("(?i)(?P<name>")
-    if is_named_first:
+    without_blanks = "".join(pattern_text.split())
+    if without_blanks.startswith("(?i)(?P<name>"):
         return sub_at(row, _mask_value, text, name_starts)
     return compiled(row).sub(_mask_value, text)
 
@@ -76,17 +91,19 @@ def _names_in(text: str, entries: list[Entry]) -> tuple[list[int], str]:
     """
     indices: set[int] = set()
     names: list[str] = []
-    for hints, name in entries:
-        reach = 0 if name.lstrip().startswith(hints[0]) else _REACH
+    for entry in entries:
+        hints, name = entry
+        begins_with_hint = name.lstrip().startswith(hints[0])
+        reach = 0 if begins_with_hint else _REACH
+        match_at = compiled(f"(?i){name}").match
         name_starts = [
-            start
-            for start in starts(text, hints, reach)
-            if compiled(f"(?i){name}").match(text, start)
+            start for start in starts(text, hints, reach) if match_at(text, start)
         ]
         if name_starts:
             indices.update(name_starts)
             names.append(name)
-    return sorted(indices), f"(?:{'|'.join(names)}){_SUFFIX}"
+    any_name = "|".join(names)
+    return sorted(indices), f"(?:{any_name}){_SUFFIX}"
 
 
 def _mask_value(match: re.Match[str]) -> str:
@@ -95,25 +112,32 @@ def _mask_value(match: re.Match[str]) -> str:
     No secret is a placeholder, an expression, or a word where a secret must look
     random.
     """
-    return match[0] if _is_word_value(match) else masked(match, "bare")
+    if _is_word_value(match):
+        return match[0]
+    return masked(match, "bare")
 
 
 def _is_word_value(match: re.Match[str]) -> bool:
     """Return whether the value of a match is no secret."""
     value = match["bare"]
     groups = match.groupdict()
-    is_quoted = "flag" not in groups and "env" not in groups
+    is_option = "flag" in groups
+    is_quoted = not is_option and "env" not in groups
     if is_ordinary(match["name"], "=", value, quoted=is_quoted):
         return True
-    if "flag" in groups and named_pattern("after an option").fullmatch(value):
+    if is_option and named_pattern("after an option").fullmatch(value):
         return True
-    if "pair" in groups and not _is_strong(value):
+    is_pair = "pair" in groups
+    if is_pair and not _is_strong(value):
         return True
     return re.fullmatch(r"[a-z]+[_-]password|(?:the|your|my)", value) is not None
 
 
 def _is_strong(value: str) -> bool:
-    return len(value) > 5 and re.search("[0-9@#$%^&*!]", value) is not None
+    """Return whether a value is long and has digits or signs."""
+    if len(value) <= 5:
+        return False
+    return re.search("[0-9@#$%^&*!]", value) is not None
 
 
 def _mask_assignment(match: re.Match[str]) -> str:
@@ -132,9 +156,11 @@ def _is_prose(value: str, match: re.Match[str]) -> bool:
     """Return whether a bare value names a scheme, or is a word of a sentence."""
     if re.fullmatch("(?i)bearer|basic|token", value):
         return True
-    if ":" not in match["sign"] or not (value.isalpha() and value.islower()):
+    is_word = value.isalpha() and value.islower()
+    if ":" not in match["sign"] or not is_word:
         return False
-    following = match.string[match.end() : match.end() + 8]
+    end = match.end()
+    following = match.string[end : end + 8]
     return re.match(r"[ \t]+[^\W\d_]", following) is not None  # a sentence goes on
 
 
@@ -154,7 +180,8 @@ def is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
     is_password = compiled(_A_PASSWORD).fullmatch(name) is not None
     if not is_password and _is_count(name, value):
         return True
-    if named_pattern("weak").fullmatch(name) and not _is_random(value):
+    is_weak_name = named_pattern("weak").fullmatch(name) is not None
+    if is_weak_name and not _is_random(value):
         return True
     if quoted:
         return _is_text(name, value, is_password=is_password)
@@ -162,11 +189,17 @@ def is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
         return True
     if is_password:
         return _is_path_or_pin(name, value)
-    if value.startswith(("/", "~/", "./", "http://", "https://")):
+    return _is_address_or_word(sign, value)
+
+
+def _is_address_or_word(sign: str, value: str) -> bool:
+    """Return whether a bare value is a path, an address, or a word in prose or code."""
+    if value.startswith(_ADDRESS_STARTS):
         return True
-    # A short word in prose or code.
-    is_short = len(value) < 16 or not {"_", ".", "-"}.isdisjoint(value)
-    return sign != "=" and not re.search("[0-9]", value) and is_short
+    if sign == "=" or re.search("[0-9]", value):
+        return False
+    is_joined = not _JOINING_SIGNS.isdisjoint(value)
+    return is_joined or len(value) < 16
 
 
 def _is_count(name: str, value: str) -> bool:
@@ -178,13 +211,17 @@ def _is_count(name: str, value: str) -> bool:
 
 def _is_random(value: str) -> bool:
     """Return whether a value looks drawn, and is no path."""
-    return named_pattern("random").fullmatch(value) is not None and "/" not in value[:2]
+    if "/" in value[:2]:
+        return False
+    return named_pattern("random").fullmatch(value) is not None
 
 
 def _is_code(name: str, sign: str, value: str) -> bool:
     """Return whether a bare value is a plain word, an expression or a variable."""
     word = value.lower().rstrip(")]}>.:!")
-    if word in _PLAIN_WORDS or word.endswith(f".{name.lower()}"):
+    if word in _PLAIN_WORDS:
+        return True
+    if word.endswith(f".{name.lower()}"):
         return True
     if named_pattern("expression").match(value):
         return True
@@ -195,7 +232,8 @@ def _is_code(name: str, sign: str, value: str) -> bool:
 
 def _is_path_or_pin(name: str, value: str) -> bool:
     """Return whether the value of a name such as `pwd` is a path or a few digits."""
-    if name.lower() != "pwd" and not name.lower().endswith("pass"):
+    lower = name.lower()
+    if lower != "pwd" and not lower.endswith("pass"):
         return False
     if value.startswith(("/", "~", ".")):
         return True
@@ -208,12 +246,16 @@ def _is_text(name: str, value: str, *, is_password: bool) -> bool:
         return True
     if re.match(r"[)\]},; ]", value):
         return True  # the end of a quoted label, such as of input("Password: ")
-    if " " in value and not re.search(r"[0-9\"]", value):
+    has_blanks = " " in value
+    if has_blanks and not re.search(r"[0-9\"]", value):
         return _is_message(value)
     word = value.lower()
-    if _is_plain_word(word, is_password=is_password):
-        return not is_password or word != "password"
-    return is_password and word == name.lower()
+    is_plain = _is_plain_word(word, is_password=is_password)
+    if not is_password:
+        return is_plain
+    if is_plain:
+        return word != "password"
+    return word == name.lower()
 
 
 def _is_template(value: str) -> bool:
@@ -228,7 +270,9 @@ def _is_message(value: str) -> bool:
 
     A pass phrase has no punctuation before its spaces and is short.
     """
-    if value[0] == " " or len(value.split()) > 6:
+    if value.startswith(" "):
+        return True
+    if len(value.split()) > 6:
         return True
     return named_pattern("message").search(value) is not None
 
@@ -237,12 +281,19 @@ def _is_plain_word(word: str, *, is_password: bool) -> bool:
     """Return whether a word says what state a secret is in, or is no secret."""
     if word in STATES:
         return True
-    return word in _PLAIN_WORDS and (not is_password or len(word) > 3)
+    if is_password and len(word) <= 3:
+        return False
+    return word in _PLAIN_WORDS
 
 
 def is_secret_member(key: str, value: object) -> bool:
     """Return whether a JSON member holds a secret, by its name."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool):
         return False
-    name = compiled(rf"(?i)(?:{_NAME}|authorization|(?<![\s\S])pass)\Z").search(key)
-    return name is not None and not is_ordinary(name[0], ":", str(value), quoted=True)
+    if not isinstance(value, str | int | float):
+        return False
+    name = compiled(_MEMBER).search(key)
+    if name is None:
+        return False
+    text = str(value)
+    return not is_ordinary(name[0], ":", text, quoted=True)

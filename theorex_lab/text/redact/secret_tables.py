@@ -41,7 +41,8 @@ def compiled(pattern_text: str) -> re.Pattern[str]:
     """
     lines = expanded(pattern_text).split("\n")
     # Without their indentation, since the parser of `re` looks at every blank.
-    return re.compile("".join(map(str.strip, lines)), re.VERBOSE)
+    joined = "".join(map(str.strip, lines))
+    return re.compile(joined, re.VERBOSE)
 
 
 def named_pattern(name: str) -> re.Pattern[str]:
@@ -71,9 +72,13 @@ def sub_at(
             continue
         match = match_at(text, start)
         if match:
-            parts += [text[done:start], replace(match)]
+            parts.append(text[done:start])
+            parts.append(replace(match))
             done = match.end()
-    return "".join([*parts, text[done:]]) if parts else text
+    if not parts:
+        return text
+    parts.append(text[done:])
+    return "".join(parts)
 
 
 def starts(text: str, hints: Iterable[str], reach: int) -> list[int]:
@@ -89,21 +94,26 @@ def starts(text: str, hints: Iterable[str], reach: int) -> list[int]:
     for hint in hints:
         index = lowered.find(hint)
         while index >= 0:
-            indices.update(range(max(0, index - reach), index + 1))
+            first = max(0, index - reach)
+            indices.update(range(first, index + 1))
             index = lowered.find(hint, index + 1)
     return sorted(indices)
 
 
 def masked(match: re.Match[str], group: str, length: int | None = None) -> str:
     """Return the match with a group masked, or its first `length` characters."""
+    whole = match[0]
     start = match.start(group) - match.start()
-    end = match.end(group) - match.start() if length is None else start + length
-    return match[0][:start] + MASK + match[0][end:]
+    if length is None:
+        length = match.end(group) - match.start(group)
+    end = start + length
+    return whole[:start] + MASK + whole[end:]
 
 
 def masked_after(match: re.Match[str]) -> str:
     """Return the mask, after the group `keep` where the pattern has one."""
-    return match.groupdict().get("keep", "") + MASK
+    kept_text = match.groupdict().get("keep", "")
+    return kept_text + MASK
 
 
 def _flat(groups: Iterable[Iterable[str]]) -> set[str]:
@@ -111,11 +121,16 @@ def _flat(groups: Iterable[Iterable[str]]) -> set[str]:
     return set(chain.from_iterable(groups))
 
 
-PROGRAMS = sorted(_flat(programs for programs, _ in COMMANDS), key=len, reverse=True)
+PROGRAMS = sorted(
+    _flat(programs for programs, _ in COMMANDS),
+    key=len,
+    reverse=True,
+)
 _CALLED = frozenset(PROGRAMS)
 CALLED = "<called>"
 KEYED = "<keyed>"
-_PREFIXES = frozenset(map(str.lower, _flat(prefixes for prefixes, _ in PREFIXED)))
+_ALL_PREFIXES = _flat(prefixes for prefixes, _ in PREFIXED)
+_PREFIXES = frozenset(map(str.lower, _ALL_PREFIXES))
 _LONGEST_CALL_CHARACTERS = 40
 
 
@@ -123,9 +138,13 @@ _LONGEST_CALL_CHARACTERS = 40
 def prefixed(prefixes: tuple[str, ...], rest: str) -> re.Pattern[str]:
     """Return the pattern of a vendor's key that begins with one of the prefixes."""
     begins = "|".join(map(re.escape, prefixes))
-    return re.compile(
-        f"{pattern('edge')}(?:{begins}){expanded(rest)}{pattern('more')}", re.VERBOSE
+    parts = (
+        pattern("edge"),
+        f"(?:{begins})",
+        expanded(rest),
+        pattern("more"),
     )
+    return re.compile("".join(parts), re.VERBOSE)
 
 
 def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
@@ -134,19 +153,32 @@ def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
     CALLED stands for a word that ends in a program's name, KEYED for one that holds a
     vendor's key, which has no blank in it.
     """
-    call = compiled(r"[\w.-]*\Z").search(word[-_LONGEST_CALL_CHARACTERS:])
-    is_call = call is not None and call[0].removesuffix(".exe") in _CALLED
-    marks = (CALLED,) if is_call else ()
-    if _PREFIXES.isdisjoint(hints) or not _has_key(word):
-        return marks
-    return (*marks, KEYED)
+    marks = []
+    if _is_call(word):
+        marks.append(CALLED)
+    if not _PREFIXES.isdisjoint(hints) and _has_key(word):
+        marks.append(KEYED)
+    return tuple(marks)
+
+
+def _is_call(word: str) -> bool:
+    """Return whether a word ends in the name of a program that takes secrets."""
+    end = word[-_LONGEST_CALL_CHARACTERS:]
+    name = compiled(r"[\w.-]*\Z").search(end)
+    if name is None:
+        return False
+    program = name[0].removesuffix(".exe")
+    return program in _CALLED
 
 
 def _has_key(word: str) -> bool:
     """Return whether a word holds a key of a vendor."""
     for prefixes, rest in PREFIXED:
         present = tuple(prefix for prefix in prefixes if prefix in word)
-        if present and prefixed(present, rest).search(word):
+        if not present:
+            continue
+        keys = prefixed(present, rest)
+        if keys.search(word):
             return True
     return False
 

@@ -1,7 +1,7 @@
-"""Secrets that are known by their own shape: the prefixes of vendors' keys, and
-formats.
+"""Secrets that are known by their own shape.
 
-The patterns are verbose, and name others of `secret_patterns.PATTERNS`.
+Those are the prefixes of vendors' keys, and formats. The patterns are verbose, and name
+others of `secret_patterns.PATTERNS`.
 """
 
 from theorex_lab.text.redact.secret_patterns import Entry
