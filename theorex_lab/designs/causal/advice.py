@@ -105,7 +105,8 @@ def get_advice(
     ids = list[str]()
     for gene in genes:
         gene_id = gene.get("id") if isinstance(gene, Mapping) else gene
-        ids.append(checked_id("gene", gene_id))
+        checked = checked_id("gene", gene_id)
+        ids.append(checked)
     settings = causal_settings(home)
     now = home.clock.now()
     masked = signal_member(signals)["signals"]  # as they were recorded
@@ -115,7 +116,7 @@ def get_advice(
             masked,
             list(dict.fromkeys(ids)),
             settings,
-            now,
+            now=now,
             drift_enabled=drift_enabled,
             cheapest=cheapest,
         )
@@ -126,29 +127,35 @@ def advice_from(
     signals: Sequence[str],
     ids: Sequence[str],
     settings: CausalSettings,
-    now: int,
     *,
+    now: int,
     drift_enabled: bool = False,
     cheapest: bool | None = None,
 ) -> GeneAdvice:
-    """Return what `get_advice` does, from a table of evidence at a time (µs UTC)."""
-    by_gene = records(table, signals, ids, settings, now)
+    """Return what `get_advice` does, from a table of evidence.
+
+    Args:
+        table: The evidence.
+        signals: The signals, masked.
+        ids: The genes to choose among, each once.
+        settings: The settings of the design.
+        now: The time (µs UTC) to which evidence ages.
+        drift_enabled: Ban nothing.
+        cheapest: As `get_advice` takes it.
+    """
+    by_gene = records(table, signals, ids, settings, now=now)
     scores = {gene: _score(record, settings) for gene, record in by_gene.items()}
     banned = [] if drift_enabled else _banned(ids, by_gene, settings)
     order = sorted(ids, key=lambda gene: -scores[gene])
     usable = [gene for gene in order if gene not in banned and scores[gene] > 0]
-    prefer_cheapest = settings.cheapest if cheapest is None else cheapest
     best = usable[0] if usable else None
-    cheaper = _cheaper(usable, by_gene) if prefer_cheapest else None
+    if cheapest is None:
+        cheapest = settings.cheapest
+    cheaper = _cheaper(usable, by_gene) if cheapest else None
     preferred = cheaper or best
     explanation = _preference(preferred, cheaper, best)
-    if banned:
-        explanation.append(f"memory_ban:{','.join(banned[:_MOST_BANS_TOLD])}")
     prior = by_gene[preferred].prior if preferred else 0.0
-    if prior:
-        explanation.append(f"gene_prior:{prior:.3f}")
-    if drift_enabled:
-        explanation.append("random_drift:enabled")
+    explanation += _reservations(banned, prior, drift_enabled)
     return GeneAdvice(
         signal_key=compute_signal_key(signals),
         preferred_gene_id=preferred,
@@ -176,16 +183,42 @@ def _preference(
     return [f"memory_prefer:{preferred}", f"cheapest_not_worse:{cheaper} than {best}"]
 
 
+def _reservations(
+    banned: Sequence[str], prior: float, drift_enabled: bool
+) -> list[str]:
+    """Return what else is to be said: of bans, of the prior used, and of drift."""
+    explanation = list[str]()
+    if banned:
+        first_banned = ",".join(banned[:_MOST_BANS_TOLD])
+        explanation.append(f"memory_ban:{first_banned}")
+    if prior:
+        explanation.append(f"gene_prior:{prior:.3f}")
+    if drift_enabled:
+        explanation.append("random_drift:enabled")
+    return explanation
+
+
 def records(
     table: EvidenceTable,
     signals: Sequence[str],
     ids: Sequence[str],
     settings: CausalSettings,
+    *,
     now: int,
 ) -> dict[str, GeneRecord]:
     """Return what is known of each gene for these signals.
 
     It is known under their own key, and under keys alike by `settings.similarity`.
+
+    Args:
+        table: The evidence.
+        signals: The signals, masked.
+        ids: The genes.
+        settings: The settings of the design.
+        now: The time (µs UTC) to which evidence ages.
+
+    Returns:
+        A record of each id.
     """
     parts = set(normalized_signals(signals)) or {NO_SIGNALS}
     alike_rows, likeness = table.alike(SIGNALS, parts, settings.similarity)
@@ -258,19 +291,19 @@ def _cheaper(usable: Sequence[str], by_gene: Mapping[str, GeneRecord]) -> str | 
     None where it is the first. Only what was tried under these very signals is
     compared, since success under others is another's.
     """
-    same = [
-        gene
-        for gene in usable
-        if by_gene[gene].n >= _TOLD_FROM and by_gene[gene].likeness == 1
-    ]
-    if not same or same[0] != usable[0]:
+    options = list[Option]()
+    for gene in usable:
+        record = by_gene[gene]
+        if record.n < _TOLD_FROM or record.likeness != 1:
+            continue
+        option = Option(gene, record.n, record.successes, record.cost)
+        options.append(option)
+    if not options or options[0].name != usable[0]:
         return None
-    options = [
-        Option(gene, by_gene[gene].n, by_gene[gene].successes, by_gene[gene].cost)
-        for gene in same
-    ]
-    option = options[cheapest_not_worse(options)]
-    return option.name if option.cost < options[0].cost else None
+    cheapest = options[cheapest_not_worse(options)]
+    if cheapest.cost < options[0].cost:
+        return cheapest.name
+    return None
 
 
 def _score(record: GeneRecord, settings: CausalSettings) -> float:

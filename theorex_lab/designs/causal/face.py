@@ -1,6 +1,4 @@
-"""What a lab gives as `lab.causal`: signals, hypotheses, attempts and outcomes
-recorded, and advice read from them.
-"""
+"""Give `lab.causal`: record signals, attempts and outcomes, and read advice from them."""
 
 from typing import Any
 
@@ -14,10 +12,8 @@ class Causal(DesignApi):
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
-    ...     signals, gene = (
-    ...         ["log_error", "errsig:TypeError: undefined"],
-    ...         {"id": "gene_repair", "category": "repair"},
-    ...     )
+    ...     signals = ["log_error", "errsig:TypeError: undefined"]
+    ...     gene = {"id": "gene_repair", "category": "repair"}
     ...     done = lab.causal.record_attempt(signals, gene)
     ...     outcome = lab.causal.record_outcome_from_state([])
     ...     advice = lab.causal.get_advice(signals, [gene, {"id": "gene_other"}])
@@ -52,9 +48,9 @@ class Causal(DesignApi):
     _assets = on_home(graph.assets_of)
 
     def genes(self) -> list[dict[str, Any]]:
-        """The genes that are known, each as it was told last."""
+        """Return the genes that are known, each as it was told last."""
         return list(self._assets())
 
     def capsules(self) -> list[dict[str, Any]]:
-        """The capsules that are known, each as it was told last."""
+        """Return the capsules that are known, each as it was told last."""
         return list(self._assets(genes=False))
