@@ -1,5 +1,7 @@
-"""Trajectories, an instruction set and dream cycles, as Evolving Memory has them: what
-was done becomes strategies.
+"""Declare the events of dreams, as Evolving Memory has them.
+
+There are trajectories, an instruction set and dream cycles. What was done becomes
+strategies.
 """
 
 from enum import IntEnum, StrEnum

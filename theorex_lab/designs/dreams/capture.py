@@ -96,10 +96,22 @@ class TraceLog:
 
 
 class SessionLog(AbstractContextManager["SessionLog"]):
-    """Work for one goal, whose parts are traced. session: the id of all of it.
+    """Work for one goal, whose parts are traced.
 
-    origin: where it is lived, a key of `FIDELITY`.  source: who set the goal. Raises
-    InvalidInput for what is outside the rules.
+    Args:
+        home: Where it is captured.
+        goal: What it is for.
+        domain: What it belongs to, a name of up to 64 characters.
+        origin: Where it is lived, a key of `FIDELITY`.
+        tags: What it is about.
+        agent: Who works.
+        source: Who set the goal, a key of `TRUST`.
+
+    Attributes:
+        session: The id of all of it.
+
+    Raises:
+        InvalidInput: Something is outside the rules.
     """
 
     def __init__(
@@ -203,7 +215,11 @@ def capture(
     outcome: str = "success",
     confidence: float = 1.0,
     fault: str = "",
-    **about: Any,
+    domain: str = DEFAULT_DOMAIN,
+    origin: str = "agent",
+    tags: Sequence[str] = (),
+    agent: str = "main",
+    source: str = "agent",
 ) -> tuple[str, str]:
     """Capture what is over.
 
@@ -215,7 +231,11 @@ def capture(
         outcome: How it came out.
         confidence: How sure that is, 0..1.
         fault: The class of a failure.
-        about: What `SessionLog` takes.
+        domain: What it belongs to, a name of up to 64 characters.
+        origin: Where it was lived, a key of `FIDELITY`.
+        tags: What it is about.
+        agent: Who did it.
+        source: Who set the goal, a key of `TRUST`.
 
     Returns:
         The ids of the trajectory and of its session.
@@ -232,10 +252,16 @@ def capture(
             )
     ended = member_of(Ended, "outcome", outcome)
     share = checked_share("confidence", confidence)
-    with (
-        SessionLog(home, goal, **about) as log,
-        log.trace(member_of(Level, "level", level)) as trace,
-    ):
+    session = SessionLog(
+        home,
+        goal,
+        domain=domain,
+        origin=origin,
+        tags=tags,
+        agent=agent,
+        source=source,
+    )
+    with session as log, log.trace(member_of(Level, "level", level)) as trace:
         for action in actions:
             trace.action(
                 action.get("reasoning", ""),
@@ -257,20 +283,40 @@ def _is_action(action: object) -> bool:
 
 
 def traced(
-    home: Home, goal: str = "", **about: Any
+    home: Home,
+    goal: str = "",
+    *,
+    domain: str = DEFAULT_DOMAIN,
+    origin: str = "agent",
+    tags: Sequence[str] = (),
+    agent: str = "main",
+    source: str = "agent",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Trace each call of a function, its arguments and what it returns.
 
-    By default its name is the goal.
+    Args:
+        home: Where the calls are captured.
+        goal: What they are for; by default the name of the function.
+        domain: As `SessionLog` takes it, like the following.
+        origin: Where the calls are lived.
+        tags: What they are about.
+        agent: Who calls.
+        source: Who set the goal.
     """
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            with (
-                SessionLog(home, goal or function.__name__, **about) as log,
-                log.trace() as trace,
-            ):
+            session = SessionLog(
+                home,
+                goal or function.__name__,
+                domain=domain,
+                origin=origin,
+                tags=tags,
+                agent=agent,
+                source=source,
+            )
+            with session as log, log.trace() as trace:
                 arguments = [repr(value) for value in args]
                 arguments += [f"{name}={value!r}" for name, value in kwargs.items()]
                 result = function(*args, **kwargs)

@@ -46,13 +46,31 @@ class Dreams(DesignApi):
     begin_traversal = on_home(made.begin_traversal)
     next_step = on_home(made.next_step)
 
-    def query(self, text: str, **among: Any) -> Any:
-        """Return the strategy that answers, if one does; see `strategies.recall`."""
-        return made.recall(self.home, text, vectors=self.vectors, **among)
+    def query(
+        self, text: str, *, domain: str | None = None, top: int | None = None
+    ) -> made.RecallResult:
+        """Return the strategy that answers a task, if one does.
+
+        Args:
+            text: The task.
+            domain: Only of this domain.
+            top: How many strategies are compared, by default recallTop.
+
+        Raises:
+            InvalidInput: The text has no words.
+            ModelUnavailable: The embedder does not answer.
+        """
+        return made.recall(
+            self.home,
+            text,
+            domain=domain,
+            top=top,
+            vectors=self.vectors,
+        )
 
     @cached_property
     def vectors(self) -> made.StrategyVectors:
-        """The vectors of the strategies, read once."""
+        """Return the vectors of the strategies, read once."""
         return made.StrategyVectors(self.home)
 
     def domains(self) -> list[str]:
