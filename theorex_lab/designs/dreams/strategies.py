@@ -163,7 +163,7 @@ class Strategy:
 
     def state(self) -> dict[str, Any]:
         """Return what an event carries of it, as JSON holds it."""
-        state: dict[str, Any] = {name: getattr(self, name) for name in _STATE.split()}
+        state: dict[str, Any] = {name: getattr(self, name) for name in _STATE}
         state["steps"] = [step._asdict() for step in self.steps]
         state["goals"] = list(self.goals)
         state["tags"] = list(self.tags)
@@ -201,34 +201,50 @@ class Strategy:
         }
 
 
+# Members of a strategy that are the same in an event's `state`.
 _STATE = (
-    "goal summary confidence outcome level domain origin success failure version"
-    " isa_version content source"
+    "goal",
+    "summary",
+    "confidence",
+    "outcome",
+    "level",
+    "domain",
+    "origin",
+    "success",
+    "failure",
+    "version",
+    "isa_version",
+    "content",
+    "source",
 )
 
 
-def strategy_of(state: dict[str, Any], **members: Any) -> Strategy:
-    """Return the strategy of an event's `state`, with other `members` beside it."""
-    for name in _STATE.split():
-        members[name] = state[name]
-    for name in ("goals", "tags"):
-        members[name] = tuple(state[name])
-    steps = tuple(StrategyStep(**step) for step in state["steps"])
-    branches = tuple(
-        StrategyBranch(branch["after"], StrategyStep(**branch["step"]))
-        for branch in state["branches"]
-    )
-    return Strategy(steps=steps, branches=branches, **members)
+def _members_of(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of a strategy that an event's `state` tells."""
+    members: dict[str, Any] = {name: state[name] for name in _STATE}
+    members["goals"] = tuple(state["goals"])
+    members["tags"] = tuple(state["tags"])
+    members["steps"] = tuple(StrategyStep(**step) for step in state["steps"])
+    branches = list[StrategyBranch]()
+    for branch in state["branches"]:
+        step = StrategyStep(**branch["step"])
+        branches.append(StrategyBranch(branch["after"], step))
+    members["branches"] = tuple(branches)
+    return members
 
 
 class Strategies(View):
-    """A row a strategy, in the order in which they were made.
+    """Hold a row a strategy, in the order in which they were made.
 
-    rows: created_at, updated_at (µs), agent, project, domain (numbers of names), state
-    (number of its last text), accesses, asleep (pruned), absorbed_by (row + 1, 0 for
-    none).  states: as JSON.  events: the last of each state.  links and constraints: in
-    the order in which they were told, as JSON in `edges` and `told`.  cycles: seqs of
-    dreams.
+    Attributes:
+        rows: created_at, updated_at (µs), agent, project, domain (numbers of names),
+            state (number of its last text), accesses, asleep (pruned), absorbed_by
+            (row + 1, 0 for none).
+        states: As JSON.
+        events: The last of each state.
+        links: In the order in which they were told, as JSON in `edges`.
+        constraints: In the order in which they were told, as JSON in `told`.
+        cycles: seqs of dreams.
     """
 
     name = "strategies"
@@ -277,15 +293,18 @@ class Strategies(View):
     def _put_state(self, event: Event) -> int | None:
         """Take in the state of an event; return the row of its strategy, if there is one."""
         row = self.ids.find(event.body["strategy_id"])
-        state = event.body["state"] if row is not None else None
-        if row is not None and state:
+        if row is None:
+            return None
+        state = event.body["state"]
+        if state:
             self.rows.put(
                 row,
                 state=len(self.states),
                 updated_at=event.at,
                 domain=self.domains.number(state["domain"]),
             )
-            self.states.append(json.dumps(state, separators=(",", ":")))
+            text = json.dumps(state, separators=(",", ":"))
+            self.states.append(text)
             self.events.append(event.id)
         return row
 
@@ -294,8 +313,10 @@ class Strategies(View):
     def _strategy_merged(self, event: Event) -> None:
         row = self._put_state(event)
         absorbed = self.ids.find(event.body["absorbed"])
-        if row is not None and absorbed is not None:
-            self.rows.put(absorbed, absorbed_by=0 if event.body["undo"] else row + 1)
+        if row is None or absorbed is None:
+            return
+        heir = 0 if event.body["undo"] else row + 1
+        self.rows.put(absorbed, absorbed_by=heir)
 
     def _strategy_compacted(self, event: Event) -> None:
         row = self._put_state(event)
@@ -352,35 +373,54 @@ class Strategies(View):
         """Return rows in their order; active: neither pruned nor taken into another."""
         mask = np.ones(len(self.rows), np.bool_)
         if active is not None:
-            mask = ((self.rows["absorbed_by"] == 0) & ~self.rows["asleep"]) == active
+            stands_alone = self.rows["absorbed_by"] == 0
+            is_active = stands_alone & ~self.rows["asleep"]
+            mask = is_active == active
         return rows_in(self, mask, domain, projects)
 
     def strategy(self, row: int) -> Strategy:
         """Return the strategy in a row."""
         cells = {name: self.rows[name][row].item() for name in _CELLS}
-        number = cells.pop("state")
-        absorbed = cells.pop("absorbed_by")
-        numbers = np.flatnonzero(self.constraints["row"] == row).tolist()
-        constraints = [Constraint(*json.loads(self.told[at])) for at in numbers]
-        return strategy_of(
-            json.loads(self.states[number]),
+        absorbed = cells["absorbed_by"]
+        absorbed_by = self.ids[absorbed - 1] if absorbed else ""
+        is_of_strategy = self.constraints["row"] == row
+        constraints = list[Constraint]()
+        for number in np.flatnonzero(is_of_strategy).tolist():
+            members = json.loads(self.told[number])
+            constraints.append(Constraint(*members))
+        state = json.loads(self.states[cells["state"]])
+        return Strategy(
             id=self.ids[row],
-            event=self.events[number],
-            project=self.projects[int(self.rows["project"][row])],
-            agent=self.agents[int(self.rows["agent"][row])],
+            event=self.events[cells["state"]],
+            project=self.projects[cells["project"]],
+            agent=self.agents[cells["agent"]],
+            created_at=cells["created_at"],
+            updated_at=cells["updated_at"],
+            accesses=cells["accesses"],
             constraints=tuple(constraints),
-            active=not (absorbed or self.rows["asleep"][row]),
-            absorbed_by=self.ids[absorbed - 1] if absorbed else "",
-            **cells,
+            active=not (absorbed or cells["asleep"]),
+            absorbed_by=absorbed_by,
+            **_members_of(state),
         )
 
 
-_CELLS = ("created_at", "updated_at", "accesses", "state", "absorbed_by")
+# Columns of `Strategies.rows` that a strategy is read from.
+_CELLS = (
+    "created_at",
+    "updated_at",
+    "agent",
+    "project",
+    "state",
+    "accesses",
+    "asleep",
+    "absorbed_by",
+)
 
 
 def new_strategy_id(*parts: object) -> str:
     """Return the id of a strategy that is made of these: the same for the same."""
-    return f"st-{derived_event_id('strategy', *parts).replace('-', '')[-12:]}"
+    digits = derived_event_id("strategy", *parts).replace("-", "")
+    return f"st-{digits[-12:]}"
 
 
 def strategies_of(
@@ -395,10 +435,8 @@ def strategies_of(
             None both.
     """
     with home.views.reading(Strategies) as view:
-        return [
-            view.strategy(row)
-            for row in view.chosen(domain=domain, active=active, projects=home.projects)
-        ]
+        rows = view.chosen(domain=domain, active=active, projects=home.projects)
+        return [view.strategy(row) for row in rows]
 
 
 def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
@@ -428,7 +466,9 @@ def edges_of(home: Home, node_id: str) -> tuple[list[EdgeRow], list[EdgeRow]]:
     Raises:
         InvalidInput: As `strategy_by_id`.
     """
-    edges = all_edges(home, [strategy_by_id(home, node_id.partition(".")[0])])
+    strategy_id, _, _ = node_id.partition(".")
+    strategy = strategy_by_id(home, strategy_id)
+    edges = all_edges(home, [strategy])
     out = [edge for edge in edges if edge.source == node_id]
     into = [edge for edge in edges if edge.target == node_id]
     return out, into
@@ -454,16 +494,22 @@ def _own_edges(strategy: Strategy) -> list[EdgeRow]:
 
 
 def _edge(source: str, target: str, kind: str, weight: float = 1.0) -> EdgeRow:
-    return EdgeRow(f"{source}>{target}>{kind}", source, target, str(kind), weight)
+    """Return an edge with the id that its ends and its type give."""
+    edge_id = f"{source}>{target}>{kind}"
+    return EdgeRow(edge_id, source, target, str(kind), weight)
 
 
 def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
     """Return the links of a strategy to others, and of others to it."""
     with home.views.reading(Strategies) as view:
         row = view.ids.find(strategy_id)
-        touches = (view.links["source"] == row) | (view.links["target"] == row)
-        numbers = np.flatnonzero(touches).tolist()
-        return [EdgeRow(*json.loads(view.edges[at])) for at in numbers]
+        leads_out = view.links["source"] == row
+        leads_in = view.links["target"] == row
+        edges = list[EdgeRow]()
+        for number in np.flatnonzero(leads_out | leads_in).tolist():
+            members = json.loads(view.edges[number])
+            edges.append(EdgeRow(*members))
+        return edges
 
 
 def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
@@ -494,7 +540,7 @@ class StrategyVectors:
 
     @cached_property
     def cache(self) -> VectorCache:
-        """Vectors on disk."""
+        """Return the vectors on disk."""
         return VectorCache(
             self.home.folder / "vectors",
             self.home.embedder.id,
@@ -502,17 +548,17 @@ class StrategyVectors:
         )
 
     def of(self, texts: Sequence[str]) -> Matrix:
-        """As `vectors_of`."""
+        """Return vectors of texts, as `vectors_of` does."""
         with self._lock:
             keys = [text_key(text) for text in texts]
             is_cached, matrix = self.cache.get(keys)
-            lacking = {
-                keys[index]: texts[index]
-                for index in np.flatnonzero(~is_cached).tolist()
-            }
+            lacking = dict[bytes, str]()
+            for index in np.flatnonzero(~is_cached).tolist():
+                lacking[keys[index]] = texts[index]
             if lacking:
-                self.cache.add(list(lacking), self.made(list(lacking.values())))
-                matrix = self.cache.get(keys)[1]
+                vectors = self.made(list(lacking.values()))
+                self.cache.add(list(lacking), vectors)
+                _, matrix = self.cache.get(keys)
             return matrix
 
     def made(self, texts: Sequence[str]) -> Matrix:
@@ -549,12 +595,13 @@ class StrategyVectors:
             states = [json.loads(view.states[number]) for number in numbers]
             self.ids = [view.ids[row] for row in rows]
             self._domains = view.rows["domain"][rows].astype(np.int64)
-        texts = [
-            strategy_text(state["goal"], state["summary"], state["source"])
-            for state in states
-        ]
+        texts = list[str]()
+        for state in states:
+            text = strategy_text(state["goal"], state["summary"], state["source"])
+            texts.append(text)
         self.of(texts)
-        self._records = self.cache.find([text_key(text) for text in texts])
+        keys = [text_key(text) for text in texts]
+        self._records = self.cache.find(keys)
         self._version = version
 
     def nearest(
@@ -572,22 +619,26 @@ class StrategyVectors:
                 vector = np.asarray(text, np.float32)
             rows = np.arange(len(self.ids))
             if domain is not None:
-                number = self.home.views.get(Strategies).domains.find(domain)
-                rows = np.flatnonzero(
-                    self._domains == (-1 if number is None else number)
-                )
-            rows = rows[self.cache.likely(self._records[rows], vector, most)]
-            cosines = self.cache.read(self._records[rows])[1] @ vector
+                view = self.home.views.get(Strategies)
+                number = view.domains.find(domain)
+                if number is None:
+                    number = -1  # of no strategy
+                rows = np.flatnonzero(self._domains == number)
+            likely = self.cache.likely(self._records[rows], vector, most)
+            rows = rows[likely]
+            _, vectors = self.cache.read(self._records[rows])
+            cosines = vectors @ vector
             best_rows, scores = best_first(rows, cosines, most)
-        return [
-            (self.ids[row], score)
-            for row, score in zip(best_rows.tolist(), scores.tolist(), strict=True)
-        ]
+        nearest = list[tuple[str, float]]()
+        for row, score in zip(best_rows.tolist(), scores.tolist(), strict=True):
+            nearest.append((self.ids[row], score))
+        return nearest
 
     def _query_vector(self, query: str) -> Matrix:
         """Return the vector of a query; that of the latest one is kept."""
         if self._latest_vector is None or query != self._latest_query:
-            self._latest_vector = self.made([query])[0]
+            vectors = self.made([query])
+            self._latest_vector = vectors[0]
             self._latest_query = query
         return self._latest_vector
 
@@ -623,9 +674,12 @@ def undreamt(home: Home) -> dict[tuple[str, str], int]:
     """
     with home.views.reading(Trajectories) as view:
         first_seqs: dict[tuple[str, str], int] = {}
+        is_waiting = ~view.rows["dreamt"]
+        rows = np.flatnonzero(is_waiting)
         # From the latest to the earliest, so that the earliest stays.
-        for row in np.flatnonzero(~view.rows["dreamt"])[::-1].tolist():
-            key = view.keys[int(view.rows["key"][row])]
+        for row in rows[::-1].tolist():
+            number = int(view.rows["key"][row])
+            key = view.keys[number]
             agent, _, session = key.partition("/")
             first_seqs[agent, session] = int(view.rows["goal"][row])
         return first_seqs
@@ -706,22 +760,33 @@ def weighed(
     if success_rate is not None:
         parts.append((settings.recall_success, success_rate))
     total = sum(weight for weight, _ in parts)
-    return sum(weight * value for weight, value in parts) / total if total else 0.0
+    if not total:
+        return 0.0
+    return sum(weight * value for weight, value in parts) / total
 
 
-def recall(home: Home, query: str, **among: Any) -> RecallResult:
+def recall(
+    home: Home,
+    query: str,
+    *,
+    domain: str | None = None,
+    top: int | None = None,
+    vectors: StrategyVectors | None = None,
+) -> RecallResult:
     """Return the strategy that answers a task: the best of those alike, if good enough.
 
     Args:
         home: Whose strategies they are; of its project or of none.
         query: The task.
-        among: Which strategies, as `ranking` takes it.
+        domain: Only of this domain.
+        top: How many are compared, by default recallTop.
+        vectors: Those of the home, where they are kept.
 
     Raises:
         InvalidInput: The query has no words.
         ModelUnavailable: The embedder does not answer.
     """
-    results = ranking(home, query, **among)
+    results = ranking(home, query, domain=domain, top=top, vectors=vectors)
     threshold = dream_settings(home).recall_threshold
     floor = floor_of(home)
     if not results:
@@ -795,11 +860,11 @@ def _weighed_result(
     )
     success = f"worked {strategy.worked}" if strategy.worked else "no success known"
     return RecallResult(
-        "memory_traversal",
-        f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {success}",
-        round(confidence, 6),
-        strategy,
-        round(similarity, 6),
+        path="memory_traversal",
+        reasoning=f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {success}",
+        confidence=round(confidence, 6),
+        entry_point=strategy,
+        similarity=round(similarity, 6),
     )
 
 
@@ -856,10 +921,11 @@ def _fits(home: Home, strategy: Strategy, context: str) -> bool:
         limit = floor_of(home)
     texts = [context, strategy.text, *strategy.goals]
     texts += [step.action for step in strategy.steps]
-    vectors = StrategyVectors(home).made(
-        [one_line(text, _QUERY_CHARACTERS) for text in texts]
-    )
-    return float((vectors[1:] @ vectors[0]).max()) >= limit
+    lines = [one_line(text, _QUERY_CHARACTERS) for text in texts]
+    vectors = StrategyVectors(home).made(lines)
+    context_vector = vectors[0]
+    cosines = vectors[1:] @ context_vector
+    return float(cosines.max()) >= limit
 
 
 def floor_of(home: Home) -> float:
@@ -868,7 +934,9 @@ def floor_of(home: Home) -> float:
     It is the setting, else what unrelated tasks reach with the home's embedder.
     """
     floor = dream_settings(home).recall_floor
-    return calibrated(home.embedder) if floor is None else floor
+    if floor is None:
+        return calibrated(home.embedder)
+    return floor
 
 
 def calibrated(embedder: Embedder) -> float:
@@ -881,7 +949,11 @@ def calibrated(embedder: Embedder) -> float:
     True
     """
     if embedder.id not in _FLOORS:
-        texts = read_sections(__file__, "unrelated.txt")["tasks"].splitlines()
+        sections = read_sections(__file__, "unrelated.txt")
+        texts = sections["tasks"].splitlines()
         vectors = np.asarray(embedder.embed(texts), np.float32)
-        _FLOORS[embedder.id] = round(float(np.triu(vectors @ vectors.T, 1).max()), 3)
+        cosines = vectors @ vectors.T
+        cosines_of_two = np.triu(cosines, 1)
+        greatest = float(cosines_of_two.max())
+        _FLOORS[embedder.id] = round(greatest, 3)
     return _FLOORS[embedder.id]
