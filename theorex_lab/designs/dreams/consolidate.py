@@ -1,5 +1,6 @@
-"""Consolidate: a trajectory becomes a strategy or is taken into one, in one
-transaction, where memory gets no worse by it.
+"""Make a strategy of a trajectory, or take it into one, where memory gets no worse by it.
+
+It is done in one transaction.
 
 Memory gets no worse where the past goals of the strategies that are touched find them
 among the first three afterwards, as they did before. What two strategies make together
@@ -13,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,18 +76,22 @@ class StrategyVectorsOfScope:
         row = self.row_by_id.setdefault(strategy_id, len(self.row_by_id))
         if row == len(self.rows):
             self.rows.grow(1)
-        self.rows.put(
-            row, vector=0.0 if vector is None else vector, awake=vector is not None
-        )
+        if vector is None:
+            self.rows.put(row, vector=0.0, awake=False)
+        else:
+            self.rows.put(row, vector=vector, awake=True)
 
     def near(self, vector: Matrix, most: int = _NEIGHBOURS) -> list[tuple[str, float]]:
         """Return ids and cosines of the strategies nearest to a vector, best first."""
         scores = self._scores(vector[None])[:, 0]
         ids = list(self.row_by_id)
-        best_rows = np.argsort(-scores, kind="stable")[:most].tolist()
-        return [
-            (ids[row], float(scores[row])) for row in best_rows if scores[row] > _ASLEEP
-        ]
+        best_rows = np.argsort(-scores, kind="stable")[:most]
+        nearest = list[tuple[str, float]]()
+        for row in best_rows.tolist():
+            score = float(scores[row])
+            if score > _ASLEEP:
+                nearest.append((ids[row], score))
+        return nearest
 
     def loses(
         self,
@@ -106,38 +110,45 @@ class StrategyVectorsOfScope:
         row_by_id = dict(self.row_by_id)
         for strategy_id in changed:
             row_by_id.setdefault(strategy_id, len(row_by_id))
-        before = np.full((len(row_by_id), len(goals)), _ASLEEP, np.float32)
-        before[: len(self.row_by_id)] = self._scores(goals)
+        shape = (len(row_by_id), len(goals))
+        before = np.full(shape, _ASLEEP, np.float32)
+        n_rows = len(self.row_by_id)
+        before[:n_rows] = self._scores(goals)
         after = before.copy()
         for strategy_id, vector in changed.items():
-            scores = _ASLEEP if vector is None else goals @ vector
-            after[row_by_id[strategy_id]] = scores
+            row = row_by_id[strategy_id]
+            after[row] = _ASLEEP if vector is None else goals @ vector
         old_rows = np.array([row_by_id.get(old_id, -1) for old_id, _, _ in checks])
         new_rows = np.array([row_by_id[new_id] for _, new_id, _ in checks])
-        must_lead = (old_rows < 0) | _lead(before, old_rows)
-        return bool((~_lead(after, new_rows) & must_lead).any())
+        found_nothing = old_rows < 0
+        must_lead = found_nothing | _lead(before, old_rows)
+        does_not_lead = ~_lead(after, new_rows)
+        is_lost = must_lead & does_not_lead
+        return bool(is_lost.any())
 
     def _scores(self, vectors: Matrix) -> Matrix:
         """Return the cosine of each strategy with each vector."""
-        scores: Matrix = np.where(
-            self.rows["awake"][:, None],
-            self.rows["vector"] @ vectors.T,
-            np.float32(_ASLEEP),
-        )
+        is_awake = self.rows["awake"][:, None]
+        cosines = self.rows["vector"] @ vectors.T
+        scores: Matrix = np.where(is_awake, cosines, np.float32(_ASLEEP))
         return scores
 
 
 def _lead(scores: Matrix, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether the strategy in each row is among the first three of its column."""
-    row_scores = scores[rows, np.arange(len(rows))]
-    n_better = (scores > row_scores + _NOISE).sum(axis=0)
-    leads: NDArray[np.bool_] = (row_scores > _ASLEEP) & (n_better < _FIRST)
+    columns = np.arange(len(rows))
+    row_scores = scores[rows, columns]
+    is_better = scores > row_scores + _NOISE
+    is_among_first = is_better.sum(axis=0) < _FIRST
+    is_awake = row_scores > _ASLEEP
+    leads: NDArray[np.bool_] = is_awake & is_among_first
     return leads
 
 
 class ActiveStrategies:
-    """The active strategies of a home as a cycle holds them; what others decide
-    meanwhile is taken over before each commit.
+    """Hold the active strategies of a home for a cycle.
+
+    What others decide meanwhile is taken over before each commit.
     """
 
     def __init__(self, home: Home) -> None:
@@ -313,12 +324,13 @@ class ActiveStrategies:
 
         It maps strategies of the scope to other texts, or to None.
         """
-        vectors = {
-            name: None if text is None else self._vectors[text]
-            for name, text in changed.items()
-        }
+        if not checks:
+            return False
+        vectors = dict[str, Matrix | None]()
+        for strategy_id, text in changed.items():
+            vectors[strategy_id] = None if text is None else self._vectors[text]
         goals = self.vectors(*(goal for _, _, goal in checks))
-        return bool(checks) and self.scope(strategy).loses(checks, goals, vectors)
+        return self.scope(strategy).loses(checks, goals, vectors)
 
     def _warn(
         self,
@@ -340,33 +352,40 @@ class ActiveStrategies:
                 "trajectory": trajectory,
                 "source": source,
             }
-            append(_event(self.home, "constraint", strategy, body, lineage))
+            event = _event(self.home, "constraint", strategy, body, lineage)
+            append(event)
         return len(texts) - n_before
 
     def _link(self, strategy: Strategy, links: Sequence[Link], append: Append) -> int:
         """Append the links of a new strategy to others that exist; return how many."""
-        sound = list[Link]()
-        for link in dict.fromkeys(links):
-            source, target, kind = link
-            exist = source in self.strategies and target in self.strategies
-            if not exist or source == target or kind not in _LINKS:
-                continue
-            if strategy.id in (source, target):
-                sound.append(link)
+        distinct = dict.fromkeys(links)
+        sound = [link for link in distinct if self._may_link(strategy, link)]
         sound = sound[: self.settings.most_links]
-        for source, target, kind in sound:
-            ends = [self.strategies[source], self.strategies[target]]
-            source_vector, target_vector = self.vectors(ends[0].text, ends[1].text)
+        for source_id, target_id, kind in sound:
+            source = self.strategies[source_id]
+            target = self.strategies[target_id]
+            source_vector, target_vector = self.vectors(source.text, target.text)
             cosine = float(source_vector @ target_vector)
+            weight = min(1.0, max(0.0, cosine))
             body = {
-                "from_id": source,
-                "to_id": target,
+                "from_id": source_id,
+                "to_id": target_id,
                 "type": str(kind),
-                "weight": round(min(1.0, max(0.0, cosine)), 6),
+                "weight": round(weight, 6),
             }
-            lineage = [end.event for end in ends]
-            append(_event(self.home, "strategy_linked", strategy, body, lineage))
+            lineage = [source.event, target.event]
+            event = _event(self.home, "strategy_linked", strategy, body, lineage)
+            append(event)
         return len(sound)
+
+    def _may_link(self, strategy: Strategy, link: Link) -> bool:
+        """Return whether a link joins a strategy and another one that exists."""
+        source, target, kind = link
+        if source == target or kind not in _LINKS:
+            return False
+        if source not in self.strategies or target not in self.strategies:
+            return False
+        return strategy.id in (source, target)
 
     def _tidy(
         self, strategy: Strategy, curated: CuratedTrajectory, append: Append
@@ -399,28 +418,33 @@ class ActiveStrategies:
             return
         body = _MERGED | {"absorbed": absorbed, "why": "a dream took them for one"}
         lineage = [heir.event, old.event]
-        append(_event(self.home, "strategy_merged", whole, body, lineage), whole)
-        constraints = [
-            (constraint.text, constraint.fault, constraint.source)
-            for constraint in old.constraints
-        ]
+        event = _event(self.home, "strategy_merged", whole, body, lineage)
+        append(event, whole)
+        constraints = list[tuple[str, str, str]]()
+        for constraint in old.constraints:
+            members = (constraint.text, constraint.fault, constraint.source)
+            constraints.append(members)
         self._warn(whole, constraints, "", append)
         self._remove(old)
 
     def _prune(self, strategy: Strategy, pruned: str, append: Append) -> None:
         """Put a strategy to sleep that another one says too."""
         old = self.strategies[pruned]
-        for heir_id, cosine in self.near(old):
-            if heir_id != pruned and cosine >= self.settings.merge_similarity:
-                heir = self.strategies[heir_id]
-                break
-        else:
-            return
-        if self._loses_to(strategy, old, heir, heir):
+        heir = self._nearest_same(old)
+        if heir is None or self._loses_to(strategy, old, heir, heir):
             return
         body = {"pruned": True, "undo": False}
-        append(_event(self.home, "strategy_compacted", old, body, [old.event]))
+        event = _event(self.home, "strategy_compacted", old, body, [old.event])
+        append(event)
         self._remove(old)
+
+    def _nearest_same(self, old: Strategy) -> Strategy | None:
+        """Return the nearest other strategy that says the same; None without one."""
+        for strategy_id, cosine in self.near(old):
+            is_same = cosine >= self.settings.merge_similarity
+            if is_same and strategy_id != old.id:
+                return self.strategies[strategy_id]
+        return None
 
     def _loses_to(
         self, strategy: Strategy, old: Strategy, heir: Strategy, whole: Strategy
@@ -428,31 +452,38 @@ class ActiveStrategies:
         """Return whether a goal is lost where the heir, as a whole, stands for both."""
         checks = [(old.id, heir.id, goal) for goal in old.goals]
         checks += [(heir.id, heir.id, goal) for goal in heir.goals]
-        return self._loses(strategy, checks, {heir.id: whole.text, old.id: None})
+        changed = {heir.id: whole.text, old.id: None}
+        return self._loses(strategy, checks, changed)
 
     def _remove(self, old: Strategy) -> None:
         self.scope(old).put(old.id, None)
         del self.strategies[old.id]
 
-    def rewrite(self, kind: str, old: Strategy, new: Strategy, **body: Any) -> str:
+    def rewrite(self, kind: str, old: Strategy, new: Strategy, body: Body) -> str:
         """Put a strategy in other words; return why not, or ''.
 
         Goals still find it and its neighbours afterwards.
+
+        Args:
+            kind: The kind of the event that tells it.
+            old: The strategy as it is.
+            new: The strategy in other words.
+            body: What else the event has.
         """
         self.vectors(new.text, *new.goals)
         with self.writing() as append:
             current = self.strategies.get(old.id)
             if current is None or current.event != old.event:
                 return "it was changed meanwhile"
-            near = [
-                self.strategies[strategy_id]
-                for strategy_id, _ in self.near(new)
-                if strategy_id != old.id
-            ]
-            checks = _checks([old, *near])
+            touched = [old]
+            for strategy_id, _ in self.near(new):
+                if strategy_id != old.id:
+                    touched.append(self.strategies[strategy_id])
+            checks = _checks(touched)
             if new.text != old.text and self._loses(old, checks, {old.id: new.text}):
                 return "past goals would no longer find their strategies"
-            append(_event(self.home, kind, new, body, [old.event]), new)
+            event = _event(self.home, kind, new, body, [old.event])
+            append(event, new)
         return ""
 
 
@@ -511,7 +542,9 @@ def undo_merge(home: Home, target: str) -> Strategy:
         InvalidInput: Nothing can be undone, or later changes stand on it.
     """
     named = home.journal.read(ids=[target])
-    strategy_id = named[0].body.get("strategy_id", target) if named else target
+    strategy_id = target
+    if named:
+        strategy_id = named[0].body.get("strategy_id", target)
     strategy = made.strategy_by_id(home, strategy_id)
     with home.journal.exclusive() as append:
         changes = _standing_changes(home, strategy.id)
@@ -530,7 +563,8 @@ def undo_merge(home: Home, target: str) -> Strategy:
             "trajectory": "",
             "state": before.body["state"],
         }
-        append(_event(home, last.kind, strategy, body, [before.id, last.id]))
+        event = _event(home, last.kind, strategy, body, [before.id, last.id])
+        append(event)
     return made.strategy_by_id(home, strategy.id)
 
 
@@ -575,8 +609,9 @@ def kind_of(action: str) -> str:
     text = action[:_READ_CHARACTERS]
     call = patterns.NAMED.match(text)
     if call is None:
-        plain = patterns.QUOTED.sub(_quoted_path, text)
-        return one_line(re.sub(r"\d+", "0", plain).lower(), _READ_CHARACTERS)
+        text = patterns.QUOTED.sub(_quoted_path, text)
+        text = re.sub(r"\d+", "0", text).lower()
+        return one_line(text, _READ_CHARACTERS)
     words = {key or option for key, option in patterns.KEY.findall(text)}
     for _, value in patterns.QUOTED.findall(text):
         if patterns.PLACE.search(value):
@@ -586,7 +621,9 @@ def kind_of(action: str) -> str:
 
 def _quoted_path(quoted: re.Match[str]) -> str:
     """Return a quoted path as it is, any other value as an empty one."""
-    return quoted[0] if patterns.PLACE.search(quoted[2]) else '""'
+    if patterns.PLACE.search(quoted[2]):
+        return quoted[0]
+    return '""'
 
 
 def strategy_from(trajectory: Trajectory, curated: CuratedTrajectory) -> Strategy:
@@ -597,10 +634,10 @@ def strategy_from(trajectory: Trajectory, curated: CuratedTrajectory) -> Strateg
     source = min(trajectory.source, curated.source, key=TRUST.__getitem__)
     fidelity = FIDELITY.get(trajectory.origin, 0.5)
     return Strategy(
-        new_strategy_id(trajectory.id, trajectory.upto),
-        trajectory.goal,
-        curated.summary,
-        _steps_from(trajectory, curated),
+        id=new_strategy_id(trajectory.id, trajectory.upto),
+        goal=trajectory.goal,
+        summary=curated.summary,
+        steps=_steps_from(trajectory, curated),
         goals=(trajectory.goal,),
         confidence=round(curated.confidence * fidelity, 6),
         outcome=trajectory.outcome.value,
@@ -625,19 +662,20 @@ def _steps_from(
     Where there are too many, the first of each kind come before those that repeat one.
     """
     actions = [trajectory.actions[index] for index in curated.critical]
-    kinds = _kinds(actions)
-    by_repetition = sorted(range(len(actions)), key=lambda number: kinds[number][1])
+    n_before = [n_of_kind for _, n_of_kind in _kinds(actions)]
+    by_repetition = sorted(range(len(actions)), key=n_before.__getitem__)
     steps = list[StrategyStep]()
     for number in sorted(by_repetition[:MOST_STEPS]):
         action = actions[number]
+        index = curated.critical[number]
         step = StrategyStep(
-            action.reasoning,
-            action.action,
-            action.result,
-            curated.whys.get(curated.critical[number], ""),
-            1,
-            action.event,
-            action.ok,
+            reasoning=action.reasoning,
+            action=action.action,
+            result=action.result,
+            why=curated.whys.get(index, ""),
+            seen=1,
+            event=action.event,
+            ok=action.ok,
         )
         steps.append(step)
     return tuple(steps)
@@ -687,7 +725,9 @@ def _confidence_with(strategy: Strategy, other: Strategy) -> float:
 
     Each trajectory of the other that did not fail adds to it.
     """
-    n_adding = 0 if _failed(other) else max(1, other.version - other.failure)
+    n_adding = 0
+    if not _failed(other):
+        n_adding = max(1, other.version - other.failure)
     fidelity = FIDELITY.get(other.origin, 0.5)
     return strategy.confidence + _LEARNT * fidelity * n_adding
 
@@ -705,12 +745,14 @@ def _rank(strategy: Strategy) -> tuple[object, ...]:
     """
     length = sum(not patterns.HANDED.match(step.action) for step in strategy.steps)
     succeeded = strategy.outcome == Ended.SUCCESS
+    enough_steps = 2 if succeeded else _READ_STEPS
+    isa_numbers = re.findall(r"\d+", strategy.isa_version)
     return (
-        [int(number) for number in re.findall(r"\d+", strategy.isa_version)],
+        list(map(int, isa_numbers)),
         not _failed(strategy),
         succeeded,
         FIDELITY.get(strategy.origin, 0.5),
-        min(length, 2 if succeeded else _READ_STEPS),
+        min(length, enough_steps),
         -length,
         [step[:3] for step in strategy.steps],
         strategy.goal,
@@ -749,14 +791,20 @@ def _aligned(
             branch = branches.get(kind)
             branches[kind] = _branch_with(branch, before, step)
         else:
-            best_step = steps[index]
-            steps[index] = best_step._replace(
-                seen=best_step.seen + step.seen, why=best_step.why or step.why
-            )
-    ordered = sorted(
-        branches.values(), key=lambda branch: (-branch.step.seen, branch.step[:3])
-    )
+            steps[index] = _step_with(steps[index], step)
+    ordered = sorted(branches.values(), key=_branch_order)
     return tuple(steps), tuple(ordered[:MOST_BRANCHES])
+
+
+def _step_with(step: StrategyStep, other: StrategyStep) -> StrategyStep:
+    """Return a step that was also done as another one of its kind."""
+    n_seen = step.seen + other.seen
+    return step._replace(seen=n_seen, why=step.why or other.why)
+
+
+def _branch_order(branch: StrategyBranch) -> tuple[int, tuple[object, ...]]:
+    """Return by what branches are ordered: how often they were done, then their words."""
+    return -branch.step.seen, branch.step[:3]
 
 
 def _branch_with(
@@ -770,12 +818,15 @@ def _branch_with(
         return StrategyBranch(before, step)
     best = min(branch.step, step, key=lambda step: (step.ok is not True, step[:3]))
     n_seen = branch.step.seen + step.seen
-    return StrategyBranch(branch.after, best._replace(seen=n_seen))
+    best = best._replace(seen=n_seen)
+    return StrategyBranch(branch.after, best)
 
 
 def _kinds_of(strategy: Strategy) -> list[Kind]:
     """Return the kinds of the steps, then of the branches."""
-    return _kinds([*strategy.steps, *(branch.step for branch in strategy.branches)])
+    steps = list(strategy.steps)
+    steps += [branch.step for branch in strategy.branches]
+    return _kinds(steps)
 
 
 def _kinds(steps: Iterable[StrategyStep | CapturedAction]) -> list[Kind]:
@@ -799,12 +850,16 @@ def new_constraints(
     """
     for text, fault, source in constraints:
         line = one_line(text, _CONSTRAINT_CHARACTERS)
-        if not line or len(texts) >= MOST_CONSTRAINTS or _is_repeated(line, texts):
+        if not line or len(texts) >= MOST_CONSTRAINTS:
+            continue
+        if _is_repeated(line, texts):
             continue
         texts.append(line)
         if fault not in [*Fault]:
             fault = Fault.UNKNOWN_FAILURE.value
-        yield line, fault, source if source in TRUST else "tool"
+        if source not in TRUST:
+            source = "tool"
+        yield line, fault, source
 
 
 def _is_repeated(line: str, texts: Iterable[str]) -> bool:
@@ -812,6 +867,8 @@ def _is_repeated(line: str, texts: Iterable[str]) -> bool:
     words = set(tokenize(line))
     for text in texts:
         others = set(tokenize(text))
-        if len(words & others) >= _SAID_AGAIN * len(words | others):
+        n_shared = len(words & others)
+        n_all = len(words | others)
+        if n_shared >= _SAID_AGAIN * n_all:
             return True
     return False

@@ -1,5 +1,7 @@
-"""Run dream cycles: each trajectory is curated and read, then consolidated one by one,
-then long strategies are told shorter.
+"""Run dream cycles.
+
+Each trajectory is curated and read, then consolidated one by one, then long strategies
+are told shorter.
 
 What a cycle cannot take waits for the next. A process that is killed anywhere leaves
 each trajectory untouched, or wholly consolidated. Dreamers are rules without a model,
@@ -104,8 +106,12 @@ class HeuristicDreamer:
 
 
 class DreamDomainAdapter(NamedTuple):
-    """What a domain adds to what a model is asked: its role, what to look for, and the
-    classes of failures there.
+    """Hold what a domain adds to what a model is asked.
+
+    Attributes:
+        role: The role of the model.
+        look_for: What to look for.
+        faults: The classes of failures there.
     """
 
     role: str
@@ -133,10 +139,13 @@ class DreamPromptBuilder:
     adapters: Mapping[str, DreamDomainAdapter] = field(default_factory=lambda: ADAPTERS)
 
     def curate(self, trajectory: Trajectory, near: Sequence[Strategy] = ()) -> str:
-        """Return the question which actions counted, what not to do again, and which
-        strategy it makes.
+        """Return the question what of a trajectory is worth keeping.
 
-        `near` are strategies that may be the same.
+        It asks which actions counted, what not to do again, and which strategy it makes.
+
+        Args:
+            trajectory: The trajectory.
+            near: Strategies that may be the same.
         """
         actions = list(enumerate(trajectory.actions))
         n_actions = len(actions)
@@ -149,9 +158,7 @@ class DreamPromptBuilder:
         return self._prompt("curate", trajectory.domain, data, near)
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> str:
-        """Return the question which strategies near a new one lead to it, or it to
-        them.
-        """
+        """Return the question which strategies near a new one lead to it, or it to them."""
         data = ["The new one:", *_listed([new])]
         return self._prompt("links", new.domain, data, near)
 
@@ -233,10 +240,9 @@ class ModelDreamer(HeuristicDreamer):
         rules = super().curate(trajectory)
         prompt = self.prompts.curate(trajectory, near)
         program, effects = self._run(prompt, len(trajectory.actions), near)
-        whys = {
-            index: one_line(why, _WHY_CHARACTERS)
-            for _, index, why, *_ in effects.children
-        }
+        whys = dict[int, str]()
+        for _, index, why, *_ in effects.children:
+            whys[index] = one_line(why, _WHY_CHARACTERS)
         critical = {*effects.critical, *whys} - {*effects.noise}
         constraints = _model_constraints(effects)
         if not critical and not constraints:
@@ -249,16 +255,16 @@ class ModelDreamer(HeuristicDreamer):
             _, summary, confidence = effects.parents[0]
         summary = one_line(summary, _SUMMARY_CHARACTERS)
         return CuratedTrajectory(
-            tuple(sorted(critical)),
-            tuple(constraints[:MOST_LESSONS]),
-            summary or rules.summary,
-            min(confidence, CONFIDENCE[trajectory.outcome]),
-            {index: why for index, why in whys.items() if why != _KEPT},
-            "model" if summary else rules.source,
-            tuple(effects.groups),
-            tuple(effects.prunes),
-            program,
-            self.tokens - tokens_before,
+            critical=tuple(sorted(critical)),
+            constraints=tuple(constraints[:MOST_LESSONS]),
+            summary=summary or rules.summary,
+            confidence=min(confidence, CONFIDENCE[trajectory.outcome]),
+            whys={index: why for index, why in whys.items() if why != _KEPT},
+            source="model" if summary else rules.source,
+            groups=tuple(effects.groups),
+            prunes=tuple(effects.prunes),
+            program=program,
+            tokens=self.tokens - tokens_before,
         )
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:
@@ -281,7 +287,8 @@ class ModelDreamer(HeuristicDreamer):
         text = one_line(answer, len(strategy.summary) + 1)
         if len(text) >= len(strategy.summary):
             return ""
-        return text if any(letter.isalnum() for letter in text) else ""
+        has_words = any(letter.isalnum() for letter in text)
+        return text if has_words else ""
 
     def _ask(self, prompt: str) -> str:
         """Return the model's answer, and count its tokens.
@@ -362,11 +369,12 @@ def dreamer_for(home: Home, *, night: bool = False) -> HeuristicDreamer:
     def near(trajectory: Trajectory) -> list[Strategy]:
         goal_vector = vectors_of(home, [trajectory.goal])[0]
         nearest = vectors.nearest(goal_vector, _NEAR, trajectory.domain)
-        return [
-            strategy_by_id(home, strategy_id)
-            for strategy_id, cosine in nearest
-            if cosine >= settings.link_similarity
-        ]
+        strategies = list[Strategy]()
+        for strategy_id, cosine in nearest:
+            if cosine >= settings.link_similarity:
+                strategy = strategy_by_id(home, strategy_id)
+                strategies.append(strategy)
+        return strategies
 
     limit = None
     if night and models[name].cost_per_million_tokens:
@@ -384,9 +392,15 @@ Progress = Callable[[dict[str, Any]], object]
 # What a cycle counts, by the names of Evolving Memory's journal, and the tokens that
 # its model took.
 COUNTED = (
-    "traces_processed nodes_created nodes_merged edges_created cross_edges_created"
-    " nodes_compacted constraints_extracted tokens"
-).split()
+    "traces_processed",
+    "nodes_created",
+    "nodes_merged",
+    "edges_created",
+    "cross_edges_created",
+    "nodes_compacted",
+    "constraints_extracted",
+    "tokens",
+)
 _MOST_CYCLES = 20  # a night
 Done = tuple[int, list[str]]  # how many, and what went wrong
 Reading = tuple[Trajectory, CuratedTrajectory, Strategy]
@@ -404,19 +418,29 @@ class DreamReport(SimpleNamespace):
     """
 
     def __init__(
-        self, ran: bool = True, holder: LeaseHolder | None = None, **members: Any
+        self,
+        members: Mapping[str, Any] | None = None,
+        *,
+        ran: bool = True,
+        holder: LeaseHolder | None = None,
     ) -> None:
-        defaults = dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()}
-        super().__init__(ran=ran, holder=holder, **defaults | members)
+        report: dict[str, Any] = {"ran": ran, "holder": holder}
+        report |= dict.fromkeys(COUNTED, 0)
+        report["passed"] = ()
+        report["held"] = ()
+        report |= members or {}
+        super().__init__(**report)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it, times as ISO."""
-        report: Body = {
-            name: to_iso(value) if name.endswith("_at") else value
-            for name, value in vars(self).items()
-        }
+        report: Body = dict(vars(self))
+        for name, value in report.items():
+            if name.endswith("_at"):
+                report[name] = to_iso(value)
         holder: LeaseHolder | None = report.pop("holder")
-        return report | (holder.to_dict() if holder else {})
+        if holder:
+            report |= holder.to_dict()
+        return report
 
 
 def dream(
@@ -440,6 +464,7 @@ def dream(
         InvalidInput: The limit is below 1.
         ModelUnavailable: The embedder is silent.
         LeaseLost: Another process has taken over.
+
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
     ...     _ = lab.dreams.capture(
@@ -455,7 +480,7 @@ def dream(
     chosen = dreamer or dreamer_for(home)
     with leased(home, "dream") as lease:
         if not lease.held:
-            return DreamReport(False, lease.holder)
+            return DreamReport(ran=False, holder=lease.holder)
         cycle = _Cycle(
             ActiveStrategies(home),
             chosen,
@@ -551,7 +576,7 @@ class _Cycle:
         if always or self._has_changed(held_before):
             event = new_event("dream", body, agent=SCANNER, at=body["ended_at"])
             self.home.journal.append([event])
-        report = DreamReport(**body, journal_id=body["dream_id"])
+        report = DreamReport({**body, "journal_id": body["dream_id"]})
         self.tell({"event": "completed", **report.to_dict()})
         return report
 
@@ -711,7 +736,8 @@ def shorten_summaries(
         if dreamer.name != "heuristic":
             source = min(old.source, "model", key=TRUST.__getitem__)
         new = replace(old, summary=shorter, version=old.version + 1, source=source)
-        problem = mind.rewrite("strategy_compacted", old, new, pruned=False, undo=False)
+        body = {"pruned": False, "undo": False}
+        problem = mind.rewrite("strategy_compacted", old, new, body)
         if problem:
             problems.append(f"{old.id} stays as it is: {problem}")
         else:
