@@ -58,7 +58,9 @@ def _remember(
         stored = json.loads(text)
     except (ValueError, RecursionError):
         stored = text
-    record_id = keep_record(home, key, stored, tags, session, agent=agent)
+    record_id = keep_record(
+        home, key, stored, tags, source_session=session, agent=agent
+    )
     return {"record_id": record_id, "key": key}, one_row(key)
 
 

@@ -1,5 +1,6 @@
-"""Learn from a session that is over: it leaves insights, skills and statistics, in one
-transaction.
+"""Learn from a session that is over.
+
+It leaves insights, skills and statistics, in one transaction.
 
 A session is read from a state that says what was proved and what failed, or, by rules,
 from what hooks captured of it. A model may extract insights in the place of rules; its

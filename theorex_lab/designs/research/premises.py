@@ -1,5 +1,6 @@
-"""Suggest which theorems a new one will probably use: those that statements like it use,
-those like it, those that much uses.
+"""Suggest which theorems a new one will probably use.
+
+They are those that statements like it use, those like it, and those that much uses.
 """
 
 import math
@@ -38,8 +39,10 @@ def signs_of(statement: str) -> list[str]:
     words = statement.split()
     signs = []
     for size in range(1, _GRAMS + 1):
-        for start in range(len(words) - size + 1):
-            signs.append(" ".join(words[start : start + size]))
+        last_start = len(words) - size
+        for start in range(last_start + 1):
+            gram = words[start : start + size]
+            signs.append(" ".join(gram))
     return signs
 
 
@@ -57,11 +60,15 @@ class _Texts:
     def add(self, signs: Iterable[str]) -> None:
         """Add a text under the next number."""
         number = len(self._lengths)
-        weights = {sign: 1 + math.log(n) for sign, n in Counter(signs).items()}
-        for sign, weight in weights.items():
-            self._postings.setdefault(sign, []).append((number, weight))
-        squares = sum(weight**2 for weight in weights.values())
-        self._lengths.append(math.sqrt(squares))
+        counts = Counter(signs)
+        squares = []
+        for sign, count in counts.items():
+            weight = 1 + math.log(count)
+            squares.append(weight**2)
+            postings = self._postings.setdefault(sign, [])
+            postings.append((number, weight))
+        length = math.sqrt(sum(squares))
+        self._lengths.append(length)
 
     def likeness(self, signs: Iterable[str]) -> Floats:
         """Return how like each text is to one with these signs, 0..1."""
@@ -73,15 +80,25 @@ class _Texts:
                 continue
             table = np.array(postings)
             numbers = table[:, 0].astype(np.int64)
+            weights = table[:, 1]
+            weight = 1 + math.log(count)
             rarity = math.log((n_texts + 1) / len(postings))
-            products[numbers] += table[:, 1] * (1 + math.log(count)) * rarity**2
-        products /= np.maximum(np.array(self._lengths), 1e-9)
-        return products / max(float(products.max(initial=0.0)), 1e-9)
+            products[numbers] += weights * weight * rarity**2
+        lengths = np.array(self._lengths)
+        products /= np.maximum(lengths, 1e-9)
+        return _scaled(products)
+
+
+def _scaled(numbers: Floats) -> Floats:
+    """Return numbers from 0, divided by the greatest."""
+    greatest = float(numbers.max(initial=0.0))
+    return numbers / max(greatest, 1e-9)
 
 
 class PremiseIndex:
-    """Theorems in the order in which they were told, with the numbers of those that
-    each uses.
+    """Hold theorems in the order in which they were told, and what each uses.
+
+    Each has a number from 0.
 
     >>> index = PremiseIndex()
     >>> for statement, used in (
@@ -104,21 +121,26 @@ class PremiseIndex:
 
     def add(self, statement: str, used: Iterable[int] = (), comment: str = "") -> None:
         """Add a theorem under the next number, with the numbers of those that it uses."""
-        self._statements.add(signs_of(statement))
-        self._comments.add(signs_of(comment.lower()))
+        signs = signs_of(statement)
+        self._statements.add(signs)
+        comment_signs = signs_of(comment.lower())
+        self._comments.add(comment_signs)
         self._used.append(list(used))
 
     def uses(self) -> Floats:
         """Return how often each theorem is used."""
         numbers = list(chain.from_iterable(self._used))
-        return np.bincount(numbers, minlength=len(self)).astype(float)
+        counts = np.bincount(numbers, minlength=len(self))
+        return counts.astype(float)
 
     def likeness(self, statement: str, comment: str = "") -> Floats:
         """Return how like each theorem is to a statement, and its comment, 0..1."""
-        by_statement = self._statements.likeness(signs_of(statement))
+        signs = signs_of(statement)
+        by_statement = self._statements.likeness(signs)
         if not comment:
             return by_statement
-        by_comment = self._comments.likeness(signs_of(comment.lower()))
+        comment_signs = signs_of(comment.lower())
+        by_comment = self._comments.likeness(comment_signs)
         return (1 - _COMMENTS) * by_statement + _COMMENTS * by_comment
 
     def votes(self, statement: str, comment: str = "") -> Floats:
@@ -131,12 +153,14 @@ class PremiseIndex:
         likeness = self.likeness(statement, comment) * ageing
         nearest = np.argsort(-likeness, kind="stable")[:_NEAREST]
         for neighbour in nearest.tolist():
-            votes[self._used[neighbour]] += likeness[neighbour] ** _SHARPNESS
-        return votes / max(float(votes.max(initial=0.0)), 1e-9)
+            premises = self._used[neighbour]
+            votes[premises] += likeness[neighbour] ** _SHARPNESS
+        return _scaled(votes)
 
     def _recency(self) -> Floats:
         """Return 1 for the theorem that was told last, less for each before it."""
-        recency: Floats = _AGEING ** np.arange(len(self) - 1, -1, -1.0)
+        n_later = np.arange(len(self) - 1, -1, -1.0)
+        recency: Floats = _AGEING**n_later
         return recency
 
     def suggest(
@@ -146,13 +170,13 @@ class PremiseIndex:
 
         Each is a number with its score; the best comes first.
         """
-        scores = (
-            self.votes(statement, comment)
-            + _OWN * self.likeness(statement, comment)
-            + _LATELY * self._recency()
-        )
-        order = np.argsort(-scores, kind="stable")[:k].tolist()
-        return [(number, float(scores[number])) for number in order]
+        votes = self.votes(statement, comment)
+        likeness = self.likeness(statement, comment)
+        recency = self._recency()
+        scores = votes + _OWN * likeness + _LATELY * recency
+        order = np.argsort(-scores, kind="stable")
+        best = order[:k].tolist()
+        return [(number, float(scores[number])) for number in best]
 
 
 def suggest_premises(
@@ -171,16 +195,24 @@ def suggest_premises(
     """
     with home.views.reading(Theorems) as view:
         rows = view.chosen(home, domain).tolist()
-        numbers = {row: number for number, row in enumerate(rows)}
-        used: list[list[int]] = [[] for _ in rows]
-        is_use = view.links["relation"] == RELATIONS.index("uses")
-        starts = view.links["start"][is_use].tolist()
-        ends = view.links["end"][is_use].tolist()
-        for start, end in zip(starts, ends, strict=True):
-            if start in numbers and end in numbers:
-                used[numbers[start]].append(numbers[end])
+        premises_of = _premises(view, rows)
         nodes = [view.node(row) for row in rows]
     index = PremiseIndex()
-    for node, premises in zip(nodes, used, strict=True):
+    for node, premises in zip(nodes, premises_of, strict=True):
         index.add(node.formal_statement, premises)
-    return [(nodes[number], score) for number, score in index.suggest(statement, k)]
+    suggestions = index.suggest(statement, k)
+    return [(nodes[number], score) for number, score in suggestions]
+
+
+def _premises(view: Theorems, rows: list[int]) -> list[list[int]]:
+    """Return, for the theorem in each row, the indices in `rows` of those that it uses."""
+    index_by_row = {row: index for index, row in enumerate(rows)}
+    premises: list[list[int]] = [[] for _ in rows]
+    is_use = view.links["relation"] == RELATIONS.index("uses")
+    starts = view.links["start"][is_use]
+    ends = view.links["end"][is_use]
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        if start in index_by_row and end in index_by_row:
+            index = index_by_row[start]
+            premises[index].append(index_by_row[end])
+    return premises

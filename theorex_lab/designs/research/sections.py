@@ -1,5 +1,7 @@
-"""What comes back of research tiers at a session's start: pitfalls, what worked, what
-is known and open, and the skills that did well.
+"""Tell contexts of research tiers.
+
+At a session's start come back pitfalls, what worked, what is known and open, and the
+skills that did well.
 """
 
 from collections.abc import Iterator
@@ -37,11 +39,12 @@ def insight_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
 
 def _line(insight: Insight, now: int, why: str) -> ContextLine:
     """Return the line of an insight, with its age."""
-    age = age_in_words(
-        (now - to_microseconds(insight.created_at)) / MICROSECONDS_PER_DAY
-    )
+    days = (now - to_microseconds(insight.created_at)) / MICROSECONDS_PER_DAY
+    age = age_in_words(days)
     text = one_line(f"{insight.text} ({age})", _LINE_CHARACTERS)
-    untrusted = None if insight.trusted else (insight.agent, TRUST[insight.source])
+    untrusted = None
+    if not insight.trusted:
+        untrusted = (insight.agent, TRUST[insight.source])
     return ContextLine(
         insight.category,
         insight.agent,

@@ -1,5 +1,6 @@
-"""Hold skills: how something is done, as text; and how the sessions went that were given
-one.
+"""Hold skills: how something is done, as text.
+
+It also holds how the sessions went that were given one.
 
 A skill is data: nothing in it is ever run, and where it comes back it is shown as what
 was recorded.
@@ -256,21 +257,53 @@ def skill_event(
 
 
 def record_skill(
-    home: Home, name: str, description: str, body: str = "", **about: Any
+    home: Home,
+    name: str,
+    description: str,
+    body: str = "",
+    *,
+    version: str = "1",
+    tags: Sequence[str] = (),
+    agent_roles: Sequence[str] = (),
+    pipeline_stages: Sequence[str] = (),
+    origin: str = "manual",
+    agent: str = "main",
+    source: str = "agent",
+    lineage: Sequence[str] = (),
 ) -> Skill:
     """Keep a skill as it is from now on; one that is known just so is not kept again.
 
     Args:
         home: Where it is kept.
-        name: Its name.
+        name: 1 to 64 of a-z 0-9 - _.
         description: What it is for.
         body: How it is done.
-        about: As `skill_event` takes it.
+        version: As its author counts.
+        tags: Its tags.
+        agent_roles: The roles that it is for; none: for all.
+        pipeline_stages: The stages that it is for; none: for all.
+        origin: One of ORIGINS.
+        agent: Who records it.
+        source: Whose word it is.
+        lineage: Ids of the events that it rests on.
 
     Raises:
         InvalidInput: As `skill_event` raises it.
     """
-    event = skill_event(home, name, description, body, **about)
+    event = skill_event(
+        home,
+        name,
+        description,
+        body,
+        version=version,
+        tags=tags,
+        agent_roles=agent_roles,
+        pipeline_stages=pipeline_stages,
+        origin=origin,
+        agent=agent,
+        source=source,
+        lineage=lineage,
+    )
     if not is_known(home, event):
         home.journal.append([event])
     return skill_named(home, name)
@@ -288,6 +321,7 @@ def skills_of(
     home: Home,
     role: str | None = None,
     stage: str | None = None,
+    *,
     chosen: Collection[str] = (),
     k: int | None = None,
 ) -> list[Skill]:
@@ -300,19 +334,21 @@ def skills_of(
         chosen: The names that a person chose.
         k: How many at most; default: all.
     """
-    skills = [
-        skill
-        for skill in _read(home)
-        if _fits(role, skill.agent_roles) and _fits(stage, skill.pipeline_stages)
-    ]
-    skills.sort(
-        key=lambda skill: (
+    skills = list[Skill]()
+    for skill in _read(home):
+        fits_stage = _fits(stage, skill.pipeline_stages)
+        if fits_stage and _fits(role, skill.agent_roles):
+            skills.append(skill)
+
+    def best_first(skill: Skill) -> tuple[bool, float, int, str]:
+        return (
             skill.name not in chosen,
             -skill.rank,
             -skill.usage_count,
             skill.name,
         )
-    )
+
+    skills.sort(key=best_first)
     return skills if k is None else skills[:k]
 
 
