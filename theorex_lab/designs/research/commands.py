@@ -130,8 +130,9 @@ def _add_theorem(
     tags: tuple[str, ...],
     agent: str,
 ) -> Output:
-    """A name is told once in a domain; the same statement again changes nothing,
-    another one is refused.
+    """A name is told once in a domain.
+
+    The same statement again changes nothing, another one is refused.
 
     JSON: {node_id, theorem_name, formal_statement, domain, session_id, tags,
     created_at, distance}
@@ -139,7 +140,13 @@ def _add_theorem(
     from theorex_lab.designs.research.theorems import add_theorem
 
     node = add_theorem(
-        home, name, " ".join(statement), domain, session, tags, agent=agent
+        home,
+        name,
+        " ".join(statement),
+        domain,
+        session_id=session,
+        tags=tags,
+        agent=agent,
     )
     return node.to_dict(), f"{node.node_id}: {one_row(node.theorem_name)}"
 
@@ -224,8 +231,9 @@ def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
 def _closure(
     home: Home, relation: str, domain: str | None, dataset: str | None
 ) -> Output:
-    """The reflexive and transitive pairs of a relation. --dataset reads a folder of
-    $THEOREX_DATA instead of the memory.
+    """The reflexive and transitive pairs of a relation.
+
+    --dataset reads a folder of $THEOREX_DATA instead of the memory.
 
     JSON: {nodes, edges, pairs, seconds}
     """
@@ -277,28 +285,38 @@ def _add_insight(
     title: str,
     content: tuple[str, ...],
     session: str,
-    **about: Any,
+    domain: str,
+    confidence: float,
+    agent: str,
 ) -> Output:
-    """What says the same is kept once; what says much of the same is linked with it, or
-    merged by the setting's model.
+    """What says the same is kept once.
+
+    What says much of the same is linked with it, or merged by the setting's model.
 
     JSON: {insight_id, kept, like}
     """
     from theorex_lab.designs.research.insights import add_insight
 
     insight = add_insight(
-        home, category, title, " ".join(content), session_id=session, **about
+        home,
+        category,
+        title,
+        " ".join(content),
+        confidence=confidence,
+        domain=domain,
+        session_id=session,
+        agent=agent,
     )
-    result: dict[str, Any] = {
-        "insight_id": insight and insight.insight_id,
-        "kept": insight is not None,
-        "like": list(insight.like) if insight else [],
-    }
-    return (
-        result,
-        result["insight_id"]
-        or "not kept: its confidence is below the setting insightConfidence",
-    )
+    result: dict[str, Any] = {"insight_id": None, "kept": False, "like": []}
+    if insight is None:
+        return (
+            result,
+            "not kept: its confidence is below the setting insightConfidence",
+        )
+    result["insight_id"] = insight.insight_id
+    result["kept"] = True
+    result["like"] = list(insight.like)
+    return result, insight.insight_id
 
 
 def _insights(home: Home, domain: str | None, category: str | None) -> Output:
@@ -344,8 +362,10 @@ def _inject(
 
 
 def _skills(home: Home, role: str | None, stage: str | None) -> Output:
-    """Those that did best first: by success rate (the last counts most), shrunk by how
-    often it was tried.
+    """Those that did best first.
+
+    They are ordered by success rate (the last counts most), shrunk by how often it was
+    tried.
 
     JSON: {skills: [{skill_id, name, description, origin, success_rate, usage_count,
     successes, low, high, rank, …}]}
@@ -372,8 +392,9 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Output:
 def _skill_stats(
     home: Home, name: str, success: bool | None, session: str, agent: str
 ) -> Output:
-    """With --success or --failure an outcome is recorded first, once a session where
-    one is named.
+    """With --success or --failure an outcome is recorded first.
+
+    It is recorded once a session where one is named.
 
     JSON: {name, success_rate, usage_count, successes, low, high, rank}
     """
@@ -410,8 +431,9 @@ def _post_run(
     state: Path | None,
     agent: str,
 ) -> Output:
-    """What went well and what failed becomes insights, skills and statistics, in one
-    step. Doing it twice changes nothing.
+    """What went well and what failed becomes insights, skills and statistics.
+
+    It is one step. Doing it twice changes nothing.
 
     --state is a theory_state.json; without one it is read from what was captured of the
     session.

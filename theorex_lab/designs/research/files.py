@@ -127,13 +127,17 @@ def named_tier_files(home: Home, *, agent: str | None = None) -> list[Path]:
 def places(_settings: Settings) -> list[Path]:
     """Return where others keep such folders, by the environment."""
     folder = named_folder()
-    return [] if folder is None else [folder]
+    if folder is None:
+        return []
+    return [folder]
 
 
 def named_folder() -> Path | None:
     """Return the folder that EUREKACLAW_DIR names; None where it is not set."""
     name = os.environ.get(VARIABLE)
-    return Path(name).expanduser() if name else None
+    if not name:
+        return None
+    return Path(name).expanduser()
 
 
 def _is_used(home: Home, agent: str | None) -> bool:
@@ -144,20 +148,25 @@ def _is_used(home: Home, agent: str | None) -> bool:
 
 def tier_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     """Yield every file, of all agents or of one."""
-    yield RECORDS, RECORDS, _in_json(_records(home, agent))
-    yield GRAPH, GRAPH, _in_json(_graph(home, agent))
-    insights = [
-        insight for insight in insights_of(home) if agent in (None, insight.agent)
-    ]
+    records = _records(home, agent)
+    yield RECORDS, RECORDS, _in_json(records)
+    graph = _graph(home, agent)
+    yield GRAPH, GRAPH, _in_json(graph)
+    insights = insights_of(home)
+    if agent is not None:
+        insights = [insight for insight in insights if insight.agent == agent]
     yield from _insights(home, insights)
     for skill in skills_of(home):
         if agent in (None, skill.agent):
-            name = f"skills/{portable(skill.name)}/{SKILL}"
+            folder = portable(skill.name)
+            name = f"skills/{folder}/{SKILL}"
             yield f"skills/*/{SKILL}", name, _skill_text(skill)
     for event in home.journal.tail(0, kinds=["post_run"]):
         if agent in (None, event.agent) and event.session:
-            name = f"runs/{portable(event.session)}/post_run.json"
-            yield "runs/*/post_run.json", name, _in_json(_run_members(event))
+            folder = portable(event.session)
+            name = f"runs/{folder}/post_run.json"
+            members = _run_members(event)
+            yield "runs/*/post_run.json", name, _in_json(members)
 
 
 def _records(home: Home, agent: str | None) -> dict[str, Any]:
@@ -266,14 +275,16 @@ def _insights(home: Home, insights: list[Insight]) -> Iterator[Document]:
             f"memories/{slug}/{name}",
             f"{front_matter(members)}\n{heading}\n\n{insight.content}",
         )
-        index.setdefault(slug, {})[name] = {
+        entries = index.setdefault(slug, {})
+        entries[name] = {
             "fingerprint": insight.fingerprint,
             "created_at": members["created_at"],
             "embedding": vectors.get(insight.insight_id),
             "category": insight.category,
         }
     for slug, entries in index.items():
-        yield f"memories/{slug}/{INDEX}", f"memories/{slug}/{INDEX}", _in_json(entries)
+        index_name = f"memories/{slug}/{INDEX}"
+        yield index_name, index_name, _in_json(entries)
 
 
 def _free_name(insight: Insight, slug: str, base: str, taken_names: set[str]) -> str:
@@ -296,11 +307,13 @@ def _vectors(home: Home, ids: Iterable[str]) -> dict[str, list[float]]:
         texts.follow(index)
         for insight_id in ids:
             rows = index.rows_of(insight_id)
-            if len(rows):
-                has_vector, matrix = texts.of(rows[-1:])
-                if has_vector[0]:
-                    numbers = [round(float(number), 6) for number in matrix[0]]
-                    vectors[insight_id] = numbers
+            if not len(rows):
+                continue
+            has_vector, matrix = texts.of(rows[-1:])
+            if has_vector[0]:
+                vector = matrix[0]
+                numbers = [round(float(number), 6) for number in vector]
+                vectors[insight_id] = numbers
     return vectors
 
 
@@ -332,6 +345,7 @@ _STATS = "seed_skill_stats.json"
 _FILE_NAMES = (Path(RECORDS).name, Path(GRAPH).name, SKILL, _STATE)
 _FRONT_CHARACTERS = 20_000
 _NO_DATE = "1970-01-01T00:00:00Z"
+_MOST_USES = 1e9  # of a skill, as an import tells
 
 
 def tier_files(path: Path) -> list[Path]:
@@ -341,14 +355,16 @@ def tier_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         is_note = path.suffix == ".md" and "memories" in path.parts
-        return [path] if is_note or path.name in _FILE_NAMES else []
-    first = [path / name for name in (RECORDS, GRAPH, f"skills/{_STATS}")]
-    others = [
-        *path.glob("memories/*/*.md"),
-        *path.glob(f"skills/*/{SKILL}"),
-        *path.glob(f"runs/*/{_STATE}"),
-    ]
-    return [file for file in [*first, *sorted(others)] if file.is_file()]
+        if is_note or path.name in _FILE_NAMES:
+            return [path]
+        return []
+    files = [path / name for name in (RECORDS, GRAPH, f"skills/{_STATS}")]
+    others = list[Path]()
+    others += path.glob("memories/*/*.md")
+    others += path.glob(f"skills/*/{SKILL}")
+    others += path.glob(f"runs/*/{_STATE}")
+    files += sorted(others)
+    return [file for file in files if file.is_file()]
 
 
 def import_tiers(
@@ -426,9 +442,11 @@ class _Reading:
         elif file.name == _STATE:
             self._run(file)
         elif file.name == SKILL:
-            yield from ((file.name, event) for event in self._skill(file))
+            for event in self._skill(file):
+                yield file.name, event
         else:
-            yield from ((file.name, event) for event in self._insight(file))
+            for event in self._insight(file):
+                yield file.name, event
 
     def home_of(self, record: Members) -> tuple[Home, dict[str, Any]]:
         """Return the home in the project of a record, and its source and agent.
@@ -439,11 +457,11 @@ class _Reading:
         members: dict[str, Any] = {}
         if isinstance(about, Mapping) and self.options.trust_own:
             members = dict(about)
-        project = check_project(str(members.get("project", self.home.project)))
-        return self.home.in_project(project), {
-            "source": self.options.source(members, "source"),
-            "agent": check_agent(str(members.get("agent", self.options.agent))),
-        }
+        project = members.get("project", self.home.project)
+        home = self.home.in_project(check_project(str(project)))
+        agent = members.get("agent", self.options.agent)
+        source = self.options.source(members, "source")
+        return home, {"source": source, "agent": check_agent(str(agent))}
 
     def _record(self, record: Members) -> Event | None:
         """Return the event of a record; None where it is here, or a newer one."""
@@ -583,9 +601,13 @@ class _Reading:
             stats = front
         uses = _number(stats.get("usage_count") or 0)
         rate = _number(stats.get("success_rate") or 0)
-        if self.options.trust_own and 0 < uses < 1e9 and 0 <= rate <= 1:
-            return {"usage_count": int(uses), "success_rate": rate}
-        return None
+        if not self.options.trust_own:
+            return None
+        is_used = 0 < uses < _MOST_USES
+        is_rate = 0 <= rate <= 1
+        if not is_used or not is_rate:
+            return None
+        return {"usage_count": int(uses), "success_rate": rate}
 
     def _run(self, file: Path) -> None:
         """Learn from the state of a session."""
@@ -750,6 +772,8 @@ def _time(value: Any) -> int:
         InvalidInput: It is no time.
     """
     text = str(value or _NO_DATE).replace(" ", "T")
-    return to_microseconds(
-        text if text.endswith("Z") or text[-6:-5] in ("+", "-") else f"{text}Z"
-    )
+    sign_of_zone = text[-6:-5]
+    has_zone = text.endswith("Z") or sign_of_zone in ("+", "-")
+    if not has_zone:
+        text = f"{text}Z"
+    return to_microseconds(text)

@@ -263,7 +263,7 @@ def add_insight(
         InvalidInput: As `insight_events` raises it.
     """
 
-    def told() -> tuple[str, list[Event]]:
+    def id_and_events() -> tuple[str, list[Event]]:
         return insight_events(
             home,
             category,
@@ -278,10 +278,10 @@ def add_insight(
             replaces=replaces,
         )
 
-    insight_id, events = told()
+    insight_id, events = id_and_events()
     if events and not append_once(home.journal, events):
         # Another process said the same just now.
-        insight_id, _ = told()
+        insight_id, _ = id_and_events()
     if not insight_id:
         return None
     for insight in insights_of(home):
@@ -417,7 +417,8 @@ def _alike(home: Home, body: dict[str, Any], overlap: float) -> list[str]:
 
     They are of the same domain and category.
     """
-    words = distinct_words(insight_text(body["title"], body["content"]))
+    text = insight_text(body["title"], body["content"])
+    words = distinct_words(text)
     with home.views.reading(Insights) as view:
         rows = view.chosen(home, body["domain"], body["category"])
         shares = view.overlap(words, rows)

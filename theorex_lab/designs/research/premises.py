@@ -54,8 +54,8 @@ class _Texts:
 
     def __init__(self) -> None:
         # By sign: the number of each text that holds it, and its weight there.
-        self._postings: dict[str, list[tuple[int, float]]] = {}
-        self._lengths: list[float] = []
+        self._postings = dict[str, list[tuple[int, float]]]()
+        self._lengths = list[float]()
 
     def add(self, signs: Iterable[str]) -> None:
         """Add a text under the next number."""
@@ -79,11 +79,13 @@ class _Texts:
             if not postings:
                 continue
             table = np.array(postings)
-            numbers = table[:, 0].astype(np.int64)
+            numbers = table[:, 0]
             weights = table[:, 1]
+            texts = numbers.astype(np.int64)
             weight = 1 + math.log(count)
-            rarity = math.log((n_texts + 1) / len(postings))
-            products[numbers] += weights * weight * rarity**2
+            n_holding = len(postings)
+            rarity = math.log((n_texts + 1) / n_holding)
+            products[texts] += weights * weight * rarity**2
         lengths = np.array(self._lengths)
         products /= np.maximum(lengths, 1e-9)
         return _scaled(products)
@@ -141,25 +143,33 @@ class PremiseIndex:
             return by_statement
         comment_signs = signs_of(comment.lower())
         by_comment = self._comments.likeness(comment_signs)
-        return (1 - _COMMENTS) * by_statement + _COMMENTS * by_comment
+        part_of_statement = (1 - _COMMENTS) * by_statement
+        part_of_comment = _COMMENTS * by_comment
+        return part_of_statement + part_of_comment
 
     def votes(self, statement: str, comment: str = "") -> Floats:
         """Return how much theorems like this one use each, 0..1.
 
         Those told recently count more: it probably belongs to them.
         """
-        votes = np.zeros(len(self))
-        ageing = 1 - _AGED + _AGED * self._recency()
-        likeness = self.likeness(statement, comment) * ageing
-        nearest = np.argsort(-likeness, kind="stable")[:_NEAREST]
+        n_theorems = len(self)
+        votes = np.zeros(n_theorems)
+        recency = self._recency()
+        ageing = 1 - _AGED + _AGED * recency
+        likeness = self.likeness(statement, comment)
+        likeness = likeness * ageing
+        order = np.argsort(-likeness, kind="stable")
+        nearest = order[:_NEAREST]
         for neighbour in nearest.tolist():
             premises = self._used[neighbour]
-            votes[premises] += likeness[neighbour] ** _SHARPNESS
+            vote = likeness[neighbour] ** _SHARPNESS
+            votes[premises] += vote
         return _scaled(votes)
 
     def _recency(self) -> Floats:
         """Return 1 for the theorem that was told last, less for each before it."""
-        n_later = np.arange(len(self) - 1, -1, -1.0)
+        last = len(self) - 1
+        n_later = np.arange(last, -1, -1.0)
         recency: Floats = _AGEING**n_later
         return recency
 
@@ -173,10 +183,14 @@ class PremiseIndex:
         votes = self.votes(statement, comment)
         likeness = self.likeness(statement, comment)
         recency = self._recency()
-        scores = votes + _OWN * likeness + _LATELY * recency
+        scores = votes + _OWN * likeness
+        scores = scores + _LATELY * recency
         order = np.argsort(-scores, kind="stable")
-        best = order[:k].tolist()
-        return [(number, float(scores[number])) for number in best]
+        suggestions = []
+        for number in order[:k].tolist():
+            score = float(scores[number])
+            suggestions.append((number, score))
+        return suggestions
 
 
 def suggest_premises(
@@ -208,11 +222,13 @@ def _premises(view: Theorems, rows: list[int]) -> list[list[int]]:
     """Return, for the theorem in each row, the indices in `rows` of those that it uses."""
     index_by_row = {row: index for index, row in enumerate(rows)}
     premises: list[list[int]] = [[] for _ in rows]
-    is_use = view.links["relation"] == RELATIONS.index("uses")
+    uses = RELATIONS.index("uses")
+    is_use = view.links["relation"] == uses
     starts = view.links["start"][is_use]
     ends = view.links["end"][is_use]
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        if start in index_by_row and end in index_by_row:
-            index = index_by_row[start]
-            premises[index].append(index_by_row[end])
+        index = index_by_row.get(start)
+        premise = index_by_row.get(end)
+        if index is not None and premise is not None:
+            premises[index].append(premise)
     return premises

@@ -80,7 +80,11 @@ def read_theorems(path: Path | str) -> ReadTheorems:
     archives = _files(source, ["*.tar.gz"], (".tar.gz", ".tgz"))
     if archives:
         return blueprint(_members(archives[0]), name)
-    texts = _files(source, ["**/*.tex"], (".tex",))
+    texts = list[Path]()
+    if source.is_dir():
+        texts += source.rglob("*.tex")
+    elif source.suffix == ".tex":
+        texts.append(source)
     if texts:
         chosen = sorted(texts)[:_MOST_FILES]
         named_texts = ((file.name, _inside(source, file)) for file in chosen)
