@@ -53,7 +53,9 @@ class GeneAdvice:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the advice as JSON values."""
-        return {**vars(self), "banned_gene_ids": sorted(self.banned_gene_ids)}
+        members = dict(vars(self))
+        members["banned_gene_ids"] = sorted(self.banned_gene_ids)
+        return members
 
 
 class GeneRecord(NamedTuple):
@@ -148,12 +150,9 @@ def advice_from(
     banned = [] if drift_enabled else _banned(ids, by_gene, settings)
     order = sorted(ids, key=lambda gene: -scores[gene])
     usable = [gene for gene in order if gene not in banned and scores[gene] > 0]
-    best = usable[0] if usable else None
     if cheapest is None:
         cheapest = settings.cheapest
-    cheaper = _cheaper(usable, by_gene) if cheapest else None
-    preferred = cheaper or best
-    explanation = _preference(preferred, cheaper, best)
+    preferred, explanation = _preference(usable, by_gene, cheapest)
     prior = by_gene[preferred].prior if preferred else 0.0
     explanation += _reservations(banned, prior, drift_enabled)
     return GeneAdvice(
@@ -173,14 +172,24 @@ def _banned(
 
 
 def _preference(
-    preferred: str | None, cheaper: str | None, best: str | None
-) -> list[str]:
-    """Return why a gene is preferred: for its score, or as cheaper than the best."""
-    if not preferred:
-        return []
+    usable: Sequence[str], by_gene: Mapping[str, GeneRecord], cheapest: bool
+) -> tuple[str | None, list[str]]:
+    """Return the gene that is preferred, and why; None without a usable one.
+
+    Args:
+        usable: The genes that may be tried, best first.
+        by_gene: What is known of each gene.
+        cheapest: Whether a cheaper one is preferred that is not significantly worse.
+    """
+    if not usable:
+        return None, []
+    best = usable[0]
+    cheaper = _cheaper(usable, by_gene) if cheapest else None
     if not cheaper:
-        return [f"memory_prefer:{preferred}"]
-    return [f"memory_prefer:{preferred}", f"cheapest_not_worse:{cheaper} than {best}"]
+        return best, [f"memory_prefer:{best}"]
+    reasons = [f"memory_prefer:{cheaper}"]
+    reasons.append(f"cheapest_not_worse:{cheaper} than {best}")
+    return cheaper, reasons
 
 
 def _reservations(
@@ -246,7 +255,8 @@ def _priors(
             rows.append(row)
     runs = table.runs(np.array(rows, np.int64))
     _, rates, values = expected_success(runs, now, settings.gene_half_life_days)
-    numbers = zip(values.tolist(), rates.tolist(), runs.n.tolist(), strict=True)
+    columns = [values.tolist(), rates.tolist(), runs.n.tolist()]
+    numbers = zip(*columns, strict=True)
     return dict(zip(tried, numbers, strict=True))
 
 
@@ -308,7 +318,9 @@ def _cheaper(usable: Sequence[str], by_gene: Mapping[str, GeneRecord]) -> str | 
 
 def _score(record: GeneRecord, settings: CausalSettings) -> float:
     """Return the score of a gene: what it did here, and some of what it did elsewhere."""
-    weight = settings.prior_weight if record.best > 0 else settings.prior_alone
+    weight = settings.prior_alone
+    if record.best > 0:
+        weight = settings.prior_weight
     return record.best + weight * record.prior
 
 

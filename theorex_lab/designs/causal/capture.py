@@ -132,12 +132,11 @@ def at_most(value: float, most: float) -> float:
 def number_of(observed: Mapping[str, Any] | None, name: str) -> float | None:
     """Return the finite number that a member is; None for another value and without one."""
     value = (observed or {}).get(name)
-    usable = (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(value) < _MOST
-    )
-    return float(value) if usable else None  # type: ignore[arg-type]
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if not abs(value) < _MOST:  # not a number is below nothing
+        return None
+    return float(value)
 
 
 def _observed(evidence: str) -> InferredOutcome | None:
@@ -433,9 +432,11 @@ def _expectation(body: Given, signal_key: str) -> str:
     """Return what is expected of a gene, in words."""
     gene = body["gene"] or {}
     mutation = body["mutation"] or {}
-    category = mutation.get("category") or gene.get("category")
+    category = mutation.get("category")
+    if not category:
+        category = gene.get("category")
     aim = _ADVICE.get(str(category), "help")
-    name = gene.get("id") or "none"
+    name = gene.get("id", "") or "none"
     return f"The gene {name} is expected to {aim} under {signal_key}."
 
 
@@ -640,7 +641,9 @@ def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Event | 
     if action_id is None:
         with home.views.reading(Graph) as view:
             last = view.last_open(check_agent(agent))
-        return home.journal.read(seqs=[last.seq])[0] if last else None
+        if last is None:
+            return None
+        return home.journal.read(seqs=[last.seq])[0]
     # Most attempts have the id of their action: they are found without folding what
     # came since.
     events = home.journal.read(ids=[action_id.removeprefix(_ACTION)])

@@ -96,14 +96,11 @@ class GeneSelection:
 
         Genes stand there by their ids.
         """
-        ids = [gene["id"] for gene in self.alternatives]
-        chosen = self.selected["id"] if self.selected else None
-        return {
-            **vars(self),
-            "selected": chosen,
-            "alternatives": ids,
-            "banned": sorted(self.banned),
-        }
+        members = dict(vars(self))
+        members["selected"] = self.selected["id"] if self.selected else None
+        members["alternatives"] = [gene["id"] for gene in self.alternatives]
+        members["banned"] = sorted(self.banned)
+        return members
 
 
 class Matcher:

@@ -17,6 +17,7 @@ from theorex_lab.text.line import one_line
 
 Output = tuple[dict[str, Any], str]  # the result of a command, and the text for people
 _SHOWN_CHARACTERS = 120
+_MOST_PREMISES = 10
 _HERE_YET = "of this project yet; --all-projects shows those of others"
 _PATH = click.Path(path_type=Path)
 _TAGS = click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
@@ -115,10 +116,8 @@ def _forget(home: Home, key: str, agent: str) -> Output:
     from theorex_lab.designs.research.records import delete
 
     deleted = delete(home, key, agent=agent)
-    return {
-        "key": key,
-        "deleted": deleted,
-    }, ("deleted" if deleted else "nothing is kept there")
+    text = "deleted" if deleted else "nothing is kept there"
+    return {"key": key, "deleted": deleted}, text
 
 
 def _add_theorem(
@@ -164,13 +163,13 @@ def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Output
 
     new = link_theorems(home, start, end, relation, agent=agent)
     name = theorem_named(home, start).theorem_name
-    circles = [
-        circle for circle in cycles(home) if relation == "uses" and name in circle
-    ]
-    warning = "".join(
-        f"\nthese use each other in a circle: {one_line(', '.join(circle))}"
-        for circle in circles
-    )
+    circles = []
+    warning = ""
+    if relation == "uses":
+        circles = [circle for circle in cycles(home) if name in circle]
+    for circle in circles:
+        names = one_line(", ".join(circle))
+        warning += f"\nthese use each other in a circle: {names}"
     result = {
         "from": start,
         "to": end,
@@ -247,14 +246,16 @@ def _closure(
             Path(os.environ.get("THEOREX_DATA", "")) / dataset
         )
     result = {
-        name: getattr(closure, name) for name in ("nodes", "edges", "pairs", "seconds")
+        "nodes": closure.nodes,
+        "edges": closure.edges,
+        "pairs": closure.pairs,
+        "seconds": closure.seconds,
     }
-    return (
-        result,
-        "{pairs:,} pairs of {nodes:,} nodes and {edges:,} links, in {seconds:.2f} s".format(
-            **result
-        ),
+    text = (
+        f"{closure.pairs:,} pairs of {closure.nodes:,} nodes and {closure.edges:,}"
+        f" links, in {closure.seconds:.2f} s"
     )
+    return result, text
 
 
 def _premises(
@@ -266,17 +267,14 @@ def _premises(
     """
     from theorex_lab.designs.research.premises import suggest_premises
 
-    suggestions = suggest_premises(
-        home, " ".join(statement), 10 if k is None else k, domain=domain
-    )
-    rows = [
-        f"{score:.2f} "
-        f" {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
-        for node, score in suggestions
-    ]
-    return {
-        "premises": [{**node.to_dict(), "score": score} for node, score in suggestions]
-    }, "\n".join(rows) or "nothing is known"
+    most = _MOST_PREMISES if k is None else k
+    rows = []
+    premises = []
+    for node, score in suggest_premises(home, " ".join(statement), most, domain=domain):
+        theorem = f"{node.theorem_name}: {node.formal_statement}"
+        rows.append(f"{score:.2f}  {one_line(theorem, _SHOWN_CHARACTERS)}")
+        premises.append({**node.to_dict(), "score": score})
+    return {"premises": premises}, "\n".join(rows) or "nothing is known"
 
 
 def _add_insight(
@@ -328,15 +326,14 @@ def _insights(home: Home, domain: str | None, category: str | None) -> Output:
     from theorex_lab.designs.research.insights import insights_of
     from theorex_lab.designs.research.records import with_iso_times
 
-    insights = insights_of(home, domain, category)
-    rows = [
-        f"{insight.created_at:%Y-%m-%d}  {insight.domain}  {insight.category} "
-        f" {one_line(insight.text, _SHOWN_CHARACTERS)}"
-        for insight in insights
-    ]
-    return {
-        "insights": [with_iso_times(asdict(insight)) for insight in insights]
-    }, "\n".join(rows) or f"no insights {_HERE_YET}"
+    rows = []
+    insights = []
+    for insight in insights_of(home, domain, category):
+        text = one_line(insight.text, _SHOWN_CHARACTERS)
+        day = f"{insight.created_at:%Y-%m-%d}"
+        rows.append(f"{day}  {insight.domain}  {insight.category}  {text}")
+        insights.append(with_iso_times(asdict(insight)))
+    return {"insights": insights}, "\n".join(rows) or f"no insights {_HERE_YET}"
 
 
 def _inject(
@@ -356,16 +353,24 @@ def _inject(
     """
     from theorex_lab.designs.research.insights import load_for_injection
 
-    options: dict[str, Any] = {"tokens": tokens, "agent": agent, "session": session}
-    text = load_for_injection(home, domain, k, " ".join(query), **options)
-    return {"text": text, "tokens": -(-len(text.encode()) // 4)}, text or "nothing fits"
+    text = load_for_injection(
+        home,
+        domain,
+        k,
+        " ".join(query),
+        tokens=tokens,
+        agent=agent,
+        session=session,
+    )
+    # A token is four bytes, the last one perhaps fewer.
+    n_tokens = -(-len(text.encode()) // 4)
+    return {"text": text, "tokens": n_tokens}, text or "nothing fits"
 
 
 def _skills(home: Home, role: str | None, stage: str | None) -> Output:
     """Those that did best first.
 
-    They are ordered by success rate (the last counts most), shrunk by how often it was
-    tried.
+    By success rate (the last counts most), shrunk by how often it was tried.
 
     JSON: {skills: [{skill_id, name, description, origin, success_rate, usage_count,
     successes, low, high, rank, …}]}
@@ -373,20 +378,17 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Output:
     from theorex_lab.designs.research.records import with_iso_times
     from theorex_lab.designs.research.skills import skills_of
 
-    skills = skills_of(home, role, stage)
+    skills = []
     rows = []
-    for skill in skills:
-        rate = (
-            "untried"
-            if skill.success_rate is None
-            else f"{skill.success_rate:.2f} ({skill.successes} of {skill.usage_count})"
-        )
-        rows.append(
-            one_line(f"{skill.name}: {skill.description}  {rate}", _SHOWN_CHARACTERS)
-        )
-    return {"skills": [with_iso_times(asdict(skill)) for skill in skills]}, "\n".join(
-        rows
-    ) or f"no skills {_HERE_YET}"
+    for skill in skills_of(home, role, stage):
+        rate = "untried"
+        if skill.success_rate is not None:
+            counts = f"{skill.successes} of {skill.usage_count}"
+            rate = f"{skill.success_rate:.2f} ({counts})"
+        row = f"{skill.name}: {skill.description}  {rate}"
+        rows.append(one_line(row, _SHOWN_CHARACTERS))
+        skills.append(with_iso_times(asdict(skill)))
+    return {"skills": skills}, "\n".join(rows) or f"no skills {_HERE_YET}"
 
 
 def _skill_stats(
@@ -400,27 +402,27 @@ def _skill_stats(
     """
     from theorex_lab.designs.research import skills
 
-    skill = (
-        skills.skill_named(home, name)
-        if success is None
-        else skills.update_stats(home, name, success, session_id=session, agent=agent)
-    )
+    if success is None:
+        skill = skills.skill_named(home, name)
+    else:
+        skill = skills.update_stats(
+            home, name, success, session_id=session, agent=agent
+        )
     result = {
-        part: getattr(skill, part)
-        for part in "name success_rate usage_count successes low high rank".split()
+        "name": skill.name,
+        "success_rate": skill.success_rate,
+        "usage_count": skill.usage_count,
+        "successes": skill.successes,
+        "low": skill.low,
+        "high": skill.high,
+        "rank": skill.rank,
     }
-    rate = (
-        "untried"
-        if skill.success_rate is None
-        else f"success rate {skill.success_rate:.3f}"
-    )
-    return (
-        result,
-        (
-            f"{skill.name}: {rate}, worked {skill.successes} of {skill.usage_count}"
-            f" ({skill.low:.2f} to {skill.high:.2f})"
-        ),
-    )
+    rate = "untried"
+    if skill.success_rate is not None:
+        rate = f"success rate {skill.success_rate:.3f}"
+    interval = f"{skill.low:.2f} to {skill.high:.2f}"
+    worked = f"worked {skill.successes} of {skill.usage_count}"
+    return result, f"{skill.name}: {rate}, {worked} ({interval})"
 
 
 def _post_run(
@@ -445,23 +447,18 @@ def _post_run(
 
     run = None if state is None else read_state(state)
     summary = post_run(home, session, run, domain=domain, status=status, agent=agent)
-    insights = [
-        insight
-        for insight in insights_of(home)
-        if insight.insight_id in summary["insights"]
-    ]
-    rows = [
-        one_line(f"{insight.category}: {insight.text}", _SHOWN_CHARACTERS)
-        for insight in insights
-    ]
-    rows += [f"skill: {name}" for name in (*summary["skills"], *summary["patterns"])]
+    rows = []
+    for insight in insights_of(home):
+        if insight.insight_id in summary["insights"]:
+            text = f"{insight.category}: {insight.text}"
+            rows.append(one_line(text, _SHOWN_CHARACTERS))
+    rows += [f"skill: {name}" for name in summary["skills"]]
+    rows += [f"skill: {name}" for name in summary["patterns"]]
     rows += [f"outcome counted: {name}" for name in summary["stats"]]
-    return summary, "\n".join(
-        [
-            f"{session}: {summary['status'] or 'outcome unknown'}",
-            *(rows or ["nothing new"]),
-        ]
-    )
+    if not rows:
+        rows.append("nothing new")
+    status = summary["status"] or "outcome unknown"
+    return summary, "\n".join([f"{session}: {status}", *rows])
 
 
 def _export(home: Home, folder: Path, replace: bool) -> Output:

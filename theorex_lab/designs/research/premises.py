@@ -26,6 +26,7 @@ _AGED = 0.3
 _AGEING = 0.8
 _OWN = 0.4
 _LATELY = 0.1
+_TINY = 1e-9  # what nothing is divided by less than
 
 
 def signs_of(statement: str) -> list[str]:
@@ -63,11 +64,12 @@ class _Texts:
         counts = Counter(signs)
         squares = []
         for sign, count in counts.items():
-            weight = 1 + math.log(count)
+            weight = _weight(count)
             squares.append(weight**2)
             postings = self._postings.setdefault(sign, [])
             postings.append((number, weight))
-        length = math.sqrt(sum(squares))
+        square = sum(squares)
+        length = math.sqrt(square)
         self._lengths.append(length)
 
     def likeness(self, signs: Iterable[str]) -> Floats:
@@ -82,19 +84,25 @@ class _Texts:
             numbers = table[:, 0]
             weights = table[:, 1]
             texts = numbers.astype(np.int64)
-            weight = 1 + math.log(count)
+            weight = _weight(count)
             n_holding = len(postings)
             rarity = math.log((n_texts + 1) / n_holding)
             products[texts] += weights * weight * rarity**2
         lengths = np.array(self._lengths)
-        products /= np.maximum(lengths, 1e-9)
+        products /= np.maximum(lengths, _TINY)
         return _scaled(products)
+
+
+def _weight(count: int) -> float:
+    """Return how much a sign weighs that a text holds so often (log-scaled)."""
+    return 1 + math.log(count)
 
 
 def _scaled(numbers: Floats) -> Floats:
     """Return numbers from 0, divided by the greatest."""
     greatest = float(numbers.max(initial=0.0))
-    return numbers / max(greatest, 1e-9)
+    divisor = max(greatest, _TINY)
+    return numbers / divisor
 
 
 class PremiseIndex:
@@ -208,27 +216,36 @@ def suggest_premises(
         Each theorem with its score.
     """
     with home.views.reading(Theorems) as view:
-        rows = view.chosen(home, domain).tolist()
+        chosen = view.chosen(home, domain)
+        rows = chosen.tolist()
         premises_of = _premises(view, rows)
         nodes = [view.node(row) for row in rows]
     index = PremiseIndex()
     for node, premises in zip(nodes, premises_of, strict=True):
         index.add(node.formal_statement, premises)
-    suggestions = index.suggest(statement, k)
-    return [(nodes[number], score) for number, score in suggestions]
+    suggestions = []
+    for number, score in index.suggest(statement, k):
+        node = nodes[number]
+        suggestions.append((node, score))
+    return suggestions
 
 
 def _premises(view: Theorems, rows: list[int]) -> list[list[int]]:
     """Return, for the theorem in each row, the indices in `rows` of those that it uses."""
-    index_by_row = {row: index for index, row in enumerate(rows)}
-    premises: list[list[int]] = [[] for _ in rows]
+    index_by_row = dict[int, int]()
+    premises = list[list[int]]()
+    for index, row in enumerate(rows):
+        index_by_row[row] = index
+        premises.append([])
     uses = RELATIONS.index("uses")
-    is_use = view.links["relation"] == uses
-    starts = view.links["start"][is_use]
-    ends = view.links["end"][is_use]
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        index = index_by_row.get(start)
+    links = view.links
+    is_use = links["relation"] == uses
+    starts = links["start"][is_use].tolist()
+    ends = links["end"][is_use].tolist()
+    for start, end in zip(starts, ends, strict=True):
+        user = index_by_row.get(start)
         premise = index_by_row.get(end)
-        if index is not None and premise is not None:
-            premises[index].append(premise)
+        if user is None or premise is None:
+            continue
+        premises[user].append(premise)
     return premises

@@ -291,13 +291,16 @@ def equational(folder: Path) -> ReadTheorems:
     nodes = list[Node]()
     always_true = set(unconditional)
     for number, law in enumerate(laws):
+        name = _equation(number)
         tags: tuple[str, ...] = ()
         if number in always_true:
             tags = (UNCONDITIONAL,)
-        nodes.append((_equation(number), law, tags))
+        nodes.append((name, law, tags))
     links = list[Link]()
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        links.append((_equation(start), _equation(end), "generalizes"))
+        start_name = _equation(start)
+        end_name = _equation(end)
+        links.append((start_name, end_name, "generalizes"))
     return ReadTheorems(folder.name, nodes, links, [], {})
 
 
@@ -358,13 +361,15 @@ def _implications(entries: Any, n_laws: int) -> tuple[list[tuple[int, int]], lis
         if implied and not implied["finite"]:
             start = _number(implied["lhs"], n_laws)
             end = _number(implied["rhs"], n_laws)
-            if start is not None and end is not None and start != end:
-                pairs[start, end] = None
+            if start is None or end is None or start == end:
+                continue
+            pairs[start, end] = None
         else:
-            number = _number(variant.get("unconditional", ""), n_laws)
+            name = variant.get("unconditional", "")
+            number = _number(name, n_laws)
             if number is not None:
                 unconditional[number] = None
-    return [*pairs], [*unconditional]
+    return list(pairs), list(unconditional)
 
 
 def _number(name: str, most: int) -> int | None:
@@ -433,12 +438,14 @@ def _members(path: Path) -> Iterator[tuple[str, str]]:
     unpacked = io.BytesIO(data)
     try:
         with tarfile.open(fileobj=unpacked) as archive:
-            for member in archive.getmembers()[:_MOST_FILES]:
-                if not member.isfile() or not member.name.endswith(".tex"):
+            members = archive.getmembers()
+            for member in members[:_MOST_FILES]:
+                name = member.name
+                if not member.isfile() or not name.endswith(".tex"):
                     continue
                 file = archive.extractfile(member)
                 if file is not None:
-                    yield member.name, _decoded(file, member.name)
+                    yield name, _decoded(file, name)
     except tarfile.TarError as error:
         raise InvalidInput(
             f"got {path}, which is no archive ({error}); give a .tar.gz of .tex files"
