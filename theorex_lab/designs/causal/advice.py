@@ -328,6 +328,10 @@ def is_banned(record: GeneRecord, settings: CausalSettings) -> bool:
     """Return whether a gene failed too often to be tried again.
 
     All that it ever did counts, since success of long ago is no failure.
+
+    Args:
+        record: What is known of the gene.
+        settings: The settings of the design.
     """
     if record.attempts >= settings.ban_attempts:
         return record.rate < settings.ban_below

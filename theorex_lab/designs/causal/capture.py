@@ -61,6 +61,10 @@ class InferredOutcome(NamedTuple):
 def infer_outcome(had_error: bool, has_error: bool) -> InferredOutcome:
     """Return the outcome by whether an error was there before and is there now.
 
+    Args:
+        had_error: Whether there was one before.
+        has_error: Whether there is one now.
+
     >>> infer_outcome(True, False)
     InferredOutcome(status='success', score=0.85, note='error_cleared')
     """
@@ -130,7 +134,12 @@ def at_most(value: float, most: float) -> float:
 
 
 def number_of(observed: Mapping[str, Any] | None, name: str) -> float | None:
-    """Return the finite number that a member is; None for another value and without one."""
+    """Return the finite number that a member is; None for another value and without one.
+
+    Args:
+        observed: What was observed, by name.
+        name: The name of the member.
+    """
     value = (observed or {}).get(name)
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
@@ -358,7 +367,7 @@ def record_signal_snapshot(
         agent: Who met them.
 
     Raises:
-        InvalidInput: As `keys.checked_signals` raises it.
+        InvalidInput: As `designs.causal.keys.checked_signals` raises it.
     """
     body = {
         "signal": signal_member(signals),
@@ -753,7 +762,17 @@ def asset_event(
     session: str = "",
     lineage: Sequence[str] = (),
 ) -> Event:
-    """Return the event that tells a gene or a capsule as it is now, its secrets masked."""
+    """Return the event that tells a gene or a capsule as it is now, its secrets masked.
+
+    Args:
+        asset: The gene or the capsule.
+        source: Whose word it is.
+        project: The project that it belongs to.
+        agent: Who tells it.
+        at: When, in µs UTC.
+        session: In which session.
+        lineage: Ids of the events that it rests on.
+    """
     masked = kept_value(dict(asset))
     body = {
         "asset": masked,
@@ -809,6 +828,10 @@ def checked_observations(observations: Given | None) -> dict[str, Any] | None:
 def checked_id(name: str, value: object) -> str:
     """Return an id.
 
+    Args:
+        name: What it is the id of, as an error calls it.
+        value: The id.
+
     Raises:
         InvalidInput: It is not 1 to 200 printable ASCII characters. Others may look like
             another id.
@@ -827,6 +850,10 @@ def checked_id(name: str, value: object) -> str:
 
 def checked_fraction(name: str, value: Any) -> float:
     """Return a number from 0 to 1.
+
+    Args:
+        name: As an error calls it.
+        value: The number.
 
     Raises:
         InvalidInput: It is another value.

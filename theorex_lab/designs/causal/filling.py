@@ -298,6 +298,11 @@ def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Failure
 
     It counts until the same kind of call was made again, among the next 40 calls of its
     session.
+
+    Args:
+        home: Where the items are that were given meanwhile.
+        failed: The call that failed.
+        after: What its session did after it, in order.
     """
     acts: list[str] = []
     item_ids: list[str] = []

@@ -223,6 +223,10 @@ def match_score(gene: Gene, matcher: Matcher) -> float:
     """Return how many of a gene's patterns fit, with its boost where any does.
 
     A distilled gene has .8 of it.
+
+    Args:
+        gene: The gene.
+        matcher: Holds the signals.
     """
     distinct = dict.fromkeys(texts_in(gene, "signals_match"))
     patterns = list(distinct)[:_MOST_PATTERNS]
@@ -279,6 +283,10 @@ def marks_in(gene: Gene) -> list[Mapping[str, Any]]:
 def overlap(signals: Iterable[str], others: Iterable[str]) -> float:
     """Return the share of signals that are among others, 0..1; 0 without signals.
 
+    Args:
+        signals: The signals.
+        others: The signals among which they may be.
+
     >>> overlap(["log_error", "slow"], ["slow"])
     0.5
     """
@@ -295,6 +303,10 @@ def failed_genes(
     """Return the genes of two or more capsules that failed under signals like these.
 
     Those signals have .6 or more of these.
+
+    Args:
+        capsules: The capsules, with outcome, trigger and gene.
+        signals: The signals.
     """
     n_failures = Counter[str]()
     for capsule in capsules:
@@ -312,6 +324,10 @@ def drift_intensity(genes: int, *, explicit: bool) -> float:
     """Return how strongly chance rules among so many genes, 0..1.
 
     It is 1/√N, and .3 more where drift is on; .7 for one gene.
+
+    Args:
+        genes: How many there are.
+        explicit: Whether drift is on.
 
     >>> (
     ...     drift_intensity(4, explicit=False),
@@ -418,7 +434,7 @@ def _gene_pool(genes: Iterable[Gene]) -> dict[str, Gene]:
     """Return genes by their ids.
 
     Raises:
-        InvalidInput: An id is one that `capture.checked_id` refuses.
+        InvalidInput: An id is one that `designs.causal.capture.checked_id` refuses.
     """
     pool = {}
     for gene in genes:
@@ -463,7 +479,7 @@ def checked_asset(asset: Mapping[str, Any], kind: str = "") -> Asset:
         kind: The type that it has to have; '': either.
 
     Raises:
-        InvalidInput: It has another type or category, an id that `capture.checked_id`
+        InvalidInput: It has another type or category, an id that `designs.causal.capture.checked_id`
             refuses, a list that holds other things than up to 64 texts, a confidence
             outside 0..1, or it is no JSON of up to 64,000 characters.
     """
@@ -505,6 +521,12 @@ def record_gene(
     """Record a gene as it is from now on; return it with its asset_id.
 
     One that is known just so is not recorded again.
+
+    Args:
+        home: Where it is kept.
+        gene: The gene, as `checked_asset` takes it.
+        source: Whose word it is, a key of `TRUST`.
+        agent: Who records it.
 
     Raises:
         InvalidInput: As `checked_asset` raises it, for another source than those of

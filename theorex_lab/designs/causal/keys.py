@@ -143,6 +143,10 @@ def has_error(signals: Iterable[str], tokens: Iterable[str]) -> bool:
 
     Signals may go on after a token that ends in a colon.
 
+    Args:
+        signals: The signals.
+        tokens: What signals of errors are, or begin with.
+
     >>> (
     ...     has_error(["errsig:no such file"], ["log_error", "errsig:"]),
     ...     has_error(["log_errors"], ["log_error"]),

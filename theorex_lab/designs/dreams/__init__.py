@@ -44,7 +44,7 @@ FIDELITY = {
     "dream_text": 0.3,
 }
 # Kinds of events that tell what a strategy is as a whole, each in a `state`: that of a
-# `strategies.Strategy`.
+# `designs.dreams.strategies.Strategy`.
 STATED = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
 _OUTCOME = one_of(*(ended.value for ended in Ended))
 _STEP = {

@@ -61,6 +61,12 @@ class TraceLog:
         Long texts are cut (2,000, 8,000 and 4,000 characters); bytes that are no UTF-8 are
         replaced.
 
+        Args:
+            reasoning: Why it was done.
+            action: What was done, such as a call.
+            result: What came of it.
+            ok: Whether it did its work; None where that is not known.
+
         Returns:
             The id of the event.
 
@@ -86,6 +92,11 @@ class TraceLog:
 
     def end(self, outcome: str, confidence: float = 1.0, *, fault: str = "") -> None:
         """Note how it came out, how sure that is (0..1), and for a failure its class.
+
+        Args:
+            outcome: A value of `Ended`.
+            confidence: How sure that is, 0 to 1.
+            fault: The class of a failure, a value of `Fault`.
 
         Raises:
             InvalidInput: The class is none of `Fault`, or another value is not allowed.
@@ -166,6 +177,10 @@ class SessionLog(AbstractContextManager["SessionLog"]):
 
         It is part of the trace around it. It ends as a success unless it says otherwise.
         One that raises is a failure with its error, which goes on.
+
+        Args:
+            level: How much the goal is about, 1 to 4.
+            goal: What it is for; '' is the session's goal.
 
         Raises:
             InvalidInput: The level is outside 1..4.
@@ -346,6 +361,11 @@ def checked_goal(goal: str) -> str:
 def member_of(kind: Callable[[Any], R], name: str, value: object) -> R:
     """Return the member of an enumeration.
 
+    Args:
+        kind: The enumeration.
+        name: As an error calls it.
+        value: The value of the member.
+
     Raises:
         InvalidInput: There is none; it names those that are allowed.
     """
@@ -362,6 +382,10 @@ def member_of(kind: Callable[[Any], R], name: str, value: object) -> R:
 
 def checked_share(name: str, value: float) -> float:
     """Return a number from 0 to 1.
+
+    Args:
+        name: As an error calls it.
+        value: The number.
 
     Raises:
         InvalidInput: It is another.

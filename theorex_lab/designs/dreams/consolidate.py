@@ -254,6 +254,12 @@ class ActiveStrategies:
 
         `vectors` knows the strategy's.
 
+        Args:
+            trajectory: The trajectory.
+            curated: What the dreamer made of it.
+            new: The strategy that it says by itself.
+            links: The links of that strategy.
+
         Returns:
             created or merged, the strategy's id and what there is to count; or held, or
             elsewhere where another dream took it, and why.
@@ -630,6 +636,10 @@ def strategy_from(trajectory: Trajectory, curated: CuratedTrajectory) -> Strateg
     """Return what a trajectory says by itself, as a dream has read it.
 
     Its steps are the recorded actions.
+
+    Args:
+        trajectory: The trajectory.
+        curated: What a dreamer made of it.
     """
     source = min(trajectory.source, curated.source, key=TRUST.__getitem__)
     fidelity = FIDELITY.get(trajectory.origin, 0.5)
@@ -688,6 +698,11 @@ def joined_strategies(
 
     It has the better one's steps, and its words unless it is not `reworded`. A failure
     adds to its count and to nothing else.
+
+    Args:
+        first: The strategy that stays, by its id.
+        second: The strategy that is taken into it.
+        reworded: Whether it takes the words of the better one.
     """
     best, rest = sorted((first, second), key=_rank, reverse=True)
     worded = best if reworded else first
@@ -847,6 +862,10 @@ def new_constraints(
 
     One repeats another that says it in nearly the same words. What is yielded is added
     to the texts.
+
+    Args:
+        texts: The texts that are there.
+        constraints: Text, fault class and source of each.
     """
     for text, fault, source in constraints:
         line = one_line(text, _CONSTRAINT_CHARACTERS)

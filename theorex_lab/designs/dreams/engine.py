@@ -68,7 +68,7 @@ _KEPT = "-"  # stands in a program for words that are kept as they were recorded
 
 
 class HeuristicDreamer:
-    """Rules without a model; see `lessons`. Other dreamers derive from it.
+    """Rules without a model; see `designs.dreams.lessons`. Other dreamers derive from it.
 
     A model that does not answer raises ModelUnavailable; UnusableAnswer where it
     answers nonsense.
@@ -715,6 +715,11 @@ def shorten_summaries(
     mind: ActiveStrategies, dreamer: HeuristicDreamer, domain: str | None
 ) -> Done:
     """Tell strategies shorter that are long, little used and not yet settled.
+
+    Args:
+        mind: The strategies.
+        dreamer: Who tells them shorter.
+        domain: Only of this domain; None: of all.
 
     Returns:
         How many were told shorter, and what went wrong.

@@ -14,6 +14,11 @@ def strategy_text(goal: str, summary: str, source: str) -> str:
 
     It is its goal, and what a model summed up. What rules sum up are names of tools and
     files, which make unlike work alike, and like work unlike.
+
+    Args:
+        goal: What it is for.
+        summary: What was summed up.
+        source: Whose words the summary is, a key of `TRUST`.
     """
     if source == "model":
         return _whole(goal, summary)

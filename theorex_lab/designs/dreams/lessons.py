@@ -84,6 +84,10 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
     them where it tells or asks with an id that a later change was given, and the goal
     does not name. Where none changed anything, they are those that did their work, the
     first of the same. Of many, they are the first and the last 20.
+
+    Args:
+        actions: The actions of a trajectory.
+        goal: What they were for.
     """
     sound = [index for index, action in enumerate(actions) if not went_wrong(action)]
     sound.reverse()

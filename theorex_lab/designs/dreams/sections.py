@@ -177,7 +177,7 @@ def capture_run(
         source: Who set the goal, a key of `TRUST`.
 
     Raises:
-        InvalidInput: A turn has other members, and as `capture.capture` does.
+        InvalidInput: A turn has other members, and as `designs.dreams.capture.capture` does.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -246,7 +246,13 @@ def memory_section(
 
     It is the strategy that answers to a goal, its steps and constraints; '' where none
     does. That it was recalled is noted, for `agent`. It raises as
-    `strategies.recall`.
+    `designs.dreams.strategies.recall`.
+
+    Args:
+        home: Whose strategies they are.
+        goal: The task.
+        domain: Only of this domain.
+        agent: For whom it is.
     """
     result = recall(home, goal, domain=domain)
     text = section_of(result)

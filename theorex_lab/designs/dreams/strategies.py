@@ -610,6 +610,11 @@ class StrategyVectors:
         """Return the strategies nearest to a text or vector, best first.
 
         They are of a domain or of all, and come as ids with their cosines.
+
+        Args:
+            text: The text or its vector.
+            most: How many at most.
+            domain: Only of this domain; None: of all.
         """
         with self._lock:
             self.follow()
@@ -746,6 +751,12 @@ def weighed(
     """Return likeness, confidence and success, weighted.
 
     Where no success is known its weight goes to the other two in proportion.
+
+    Args:
+        settings: The weights.
+        similarity: The cosine with the task.
+        confidence: How far the strategy is trusted, 0 to 1.
+        success_rate: The share of its trajectories that succeeded; None: unknown.
 
     >>> (
     ...     round(weighed(DreamSettings(), 0.8, 0.6, None), 3),

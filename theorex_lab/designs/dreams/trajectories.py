@@ -388,6 +388,12 @@ def rows_in(view: Any, mask: Any, domain: str | None, projects: Projects) -> lis
     """Return rows of a view that a mask chooses.
 
     They are of a domain, and of these projects or of none.
+
+    Args:
+        view: Holds rows, domains and projects.
+        mask: Which rows may be returned; it is changed.
+        domain: Only of this domain.
+        projects: Only of these projects, or of none.
     """
     if domain is not None:
         number = view.domains.find(domain)
@@ -464,7 +470,13 @@ def trajectory_by_id(home: Home, trajectory_id: str) -> Trajectory:
 
 
 def unknown_id(kind: str, value: object, ids: Iterable[str]) -> InvalidInput:
-    """Return the error that an id is none of these, naming the nearest."""
+    """Return the error that an id is none of these, naming the nearest.
+
+    Args:
+        kind: What the id is of, as the error calls it.
+        value: The id that there is not.
+        ids: The ids that there are.
+    """
     hint = "there are none yet: capture, and dream first"
     last_ids = list(ids)[-_NEAREST_AMONG:]
     near = get_close_matches(str(value), last_ids, 1, 0)

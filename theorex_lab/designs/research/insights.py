@@ -190,6 +190,10 @@ class Insights(View):
         """Return, by id, the share of these words that each insight in the rows holds.
 
         It is |old ∩ new| / |new|; nothing is alike without words.
+
+        Args:
+            words: Distinct words.
+            rows: The rows of the insights.
         """
         if not words:
             return {}

@@ -159,6 +159,10 @@ class PremiseIndex:
         """Return how much theorems like this one use each, 0..1.
 
         Those told recently count more: it probably belongs to them.
+
+        Args:
+            statement: What the new theorem says.
+            comment: What is said beside it.
         """
         n_theorems = len(self)
         votes = np.zeros(n_theorems)
@@ -187,6 +191,11 @@ class PremiseIndex:
         """Return the k theorems that one with this statement will most probably use.
 
         Each is a number with its score; the best comes first.
+
+        Args:
+            statement: What the new theorem says.
+            k: How many at most.
+            comment: What is said beside it.
         """
         votes = self.votes(statement, comment)
         likeness = self.likeness(statement, comment)

@@ -117,6 +117,10 @@ def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
     label of the whole; what cites a label within it, such as an equation's, uses the
     statement that holds it.
 
+    Args:
+        texts: The name and the text of each file.
+        domain: The domain of the statements.
+
     >>> text = (
     ...     r"\begin{lemma}\label{a}A\end{lemma} "
     ...     r"\begin{theorem}\label{b}B\end{theorem}\begin{proof}\uses{a}C\end{proof}"
@@ -200,6 +204,10 @@ def metamath(text: str, domain: str) -> ReadTheorems:
 
     Each has its hypotheses and its statement, the comment before it, and what its proof
     names.
+
+    Args:
+        text: What the file holds.
+        domain: The domain of the assertions.
 
     >>> theorems = metamath(
     ...     "one $a |- 1 $. $( From one. $) two $p |- 2 $= ( one ) A $.", "x"

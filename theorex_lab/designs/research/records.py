@@ -145,6 +145,12 @@ def begin_session(
 
     What it leaves is kept in this domain, where the next sessions look.
 
+    Args:
+        home: Where that is noted.
+        session_id: The session.
+        domain: What it is about, one line.
+        agent: Whose session it is.
+
     Raises:
         InvalidInput: The session or the domain is outside the rules.
     """
@@ -422,6 +428,12 @@ def record_body(
 ) -> dict[str, Any]:
     """Return the members record_id, key, value and tags of a record, secrets masked.
 
+    Args:
+        home: Where it is to be kept.
+        key: The key.
+        value: Any JSON value.
+        tags: Its tags.
+
     Raises:
         InvalidInput: As `keep_record` raises it.
     """
@@ -559,6 +571,11 @@ def delete(home: Home, key: str, *, agent: str = "main") -> bool:
     """Take a record of the home's project back; return whether there was one.
 
     What it said stays in the journal; `erase` removes it.
+
+    Args:
+        home: Where it is kept.
+        key: The key.
+        agent: Who takes it back.
     """
     with home.views.reading(Records) as view:
         name = _name_of(home.project, key)

@@ -378,6 +378,14 @@ def update_stats(
 ) -> Skill:
     """Say how a session with a skill went; of a session that is named, once.
 
+    Args:
+        home: Where the skill is.
+        name: The skill.
+        success: Whether the session went well.
+        session_id: The session.
+        domain: What it was about; '' is the session's domain, else `general`.
+        agent: Who tells it.
+
     Raises:
         InvalidInput: The skill is unknown.
     """
@@ -400,7 +408,18 @@ def skill_outcome_event(
     source: str = "agent",
     lineage: Sequence[str] = (),
 ) -> Event:
-    """Return the event of an outcome of a skill; a named session has one id for it."""
+    """Return the event of an outcome of a skill; a named session has one id for it.
+
+    Args:
+        home: Where the skill is.
+        name: The skill.
+        success: Whether the session went well.
+        session_id: The session; '' for one that is not named.
+        domain: What it was about.
+        agent: Who tells it.
+        source: Whose word it is.
+        lineage: Ids of the events that it rests on.
+    """
     body: Body = {
         "name": name,
         "success": bool(success),

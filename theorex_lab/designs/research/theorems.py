@@ -246,6 +246,17 @@ def theorem_event(
 
     Its id is that of its name in its domain and project.
 
+    Args:
+        home: Whose project it belongs to.
+        name: Its name.
+        statement: What it says.
+        domain: What it belongs to.
+        session_id: The session that proved it.
+        tags: Its tags.
+        agent: Who tells it.
+        source: Whose word it is.
+        at: When, in µs UTC; default: now.
+
     Raises:
         InvalidInput: As `add_theorem` raises it.
     """
@@ -306,6 +317,11 @@ def theorem_named(
     home: Home, id_or_name: str, domain: str | None = None
 ) -> KnowledgeNode:
     """Return the theorem of this id or name.
+
+    Args:
+        home: Where it is kept.
+        id_or_name: Its id or its name.
+        domain: Only of this domain; default: of any.
 
     Raises:
         InvalidInput: There is none, or there are several. The nearest is told.
@@ -395,6 +411,14 @@ def link_event(
     source: str = "agent",
 ) -> Event:
     """Return the event of a link between ids; the same link has the same id.
+
+    Args:
+        home: Whose project it belongs to.
+        start: The id of the first theorem.
+        end: The id of the second.
+        relation: One of RELATIONS.
+        agent: Who tells it.
+        source: Whose word it is.
 
     Raises:
         InvalidInput: There is no such relation.
@@ -530,6 +554,11 @@ def closure_of(
 
     What specializes another is generalized by it. What has the tag `unconditional`
     follows from anything.
+
+    Args:
+        home: Where the theorems are.
+        relation: One of RELATIONS.
+        domain: Only of this domain; default: of any.
 
     Raises:
         InvalidInput: There is no such relation.
