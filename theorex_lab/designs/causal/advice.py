@@ -1,4 +1,7 @@
-"""Advise which gene to try for signals, and which not to, by what came of them before."""
+"""Advise which gene to try for signals, and which not to.
+
+Both are told by what came of them before.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -62,8 +65,8 @@ class GeneRecord(NamedTuple):
     """Hold what is known of a gene.
 
     Attributes:
-        best: What is expected here, aged and weighed by how alike the signals are; 0 where
-            nothing is known.
+        best: What is expected here, aged and weighed by how alike the signals are; 0
+            where nothing is known.
         rate: The best that it did here, not aged.
         attempts: The most under one key.
         n, successes, cost, likeness: Those of the key that tells best. The cost is the
@@ -317,7 +320,10 @@ def _cheaper(usable: Sequence[str], by_gene: Mapping[str, GeneRecord]) -> str | 
 
 
 def _score(record: GeneRecord, settings: CausalSettings) -> float:
-    """Return the score of a gene: what it did here, and some of what it did elsewhere."""
+    """Return the score of a gene.
+
+    It is what the gene did here, and some of what it did elsewhere.
+    """
     weight = settings.prior_alone
     if record.best > 0:
         weight = settings.prior_weight

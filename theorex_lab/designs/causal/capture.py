@@ -134,7 +134,9 @@ def at_most(value: float, most: float) -> float:
 
 
 def number_of(observed: Mapping[str, Any] | None, name: str) -> float | None:
-    """Return the finite number that a member is; None for another value and without one.
+    """Return the finite number that a member is.
+
+    None for another value and without one.
 
     Args:
         observed: What was observed, by name.
@@ -362,8 +364,8 @@ def record_signal_snapshot(
     Args:
         home: Where it is kept.
         signals: The signals.
-        observations: {name: text, number or truth value}, such as recent_error_count and
-            scan_ms; long texts are cut.
+        observations: {name: text, number or truth value}, such as recent_error_count
+            and scan_ms; long texts are cut.
         agent: Who met them.
 
     Raises:
@@ -397,8 +399,8 @@ def record_hypothesis(
         signals: The signals.
         selected_gene: The gene that is to be tried.
         observations: As `record_signal_snapshot` takes them.
-        mutation: What is to be changed, as `checked_mutation` takes it; an invalid one is
-            recorded as none.
+        mutation: What is to be changed, as `checked_mutation` takes it; an invalid one
+            is recorded as none.
         personality_state: The parameters of the personality, 0 to 1 each.
         selector: How the gene was chosen, as `GeneSelection.to_dict` returns it.
         drift_enabled: Whether drift was on.
@@ -526,7 +528,8 @@ def record_outcome_from_state(
         home: Where it is kept.
         signals: The signals that are there now.
         observations: As `record_signal_snapshot` takes them.
-        evidence: A log in which an EvolutionEvent may say how it came out; it is not kept.
+        evidence: A log in which an EvolutionEvent may say how it came out; it is not
+            kept.
         action_id: The attempt; default: the agent's last open one.
         latency_ms: How long it took.
         tokens: How many tokens it took.
@@ -833,8 +836,8 @@ def checked_id(name: str, value: object) -> str:
         value: The id.
 
     Raises:
-        InvalidInput: It is not 1 to 200 printable ASCII characters. Others may look like
-            another id.
+        InvalidInput: It is not 1 to 200 printable ASCII characters. Others may look
+            like another id.
     """
     plain = (
         isinstance(value, str)

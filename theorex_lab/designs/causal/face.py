@@ -1,4 +1,7 @@
-"""Give `lab.causal`: record signals, attempts and outcomes, and read advice from them."""
+"""Give `lab.causal`.
+
+It records signals, hypotheses, attempts and outcomes, and reads advice from them.
+"""
 
 from typing import Any
 
@@ -8,7 +11,7 @@ from theorex_lab.memory.contract import DesignApi, on_home
 
 
 class Causal(DesignApi):
-    """Causal memory in one home.
+    """Give causal memory in one home.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:

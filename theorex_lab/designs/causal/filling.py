@@ -1,10 +1,11 @@
 """Read attempts from what was captured.
 
-An attempt is a call that failed, what was done about it, and how the same call then went.
-Signals are the error and what was called. What was done becomes a gene: the files that
-were edited, the commands that were run, the arguments that were changed until the call
-was repeated; a fix or a strategy that was given meanwhile; another model. The next call
-of the same kind closes the attempt, else the outcome that is recorded in the session.
+An attempt is a call that failed, what was done about it, and how the same call then
+went. Signals are the error and what was called. What was done becomes a gene: the files
+that were edited, the commands that were run, the arguments that were changed until the
+call was repeated; a fix or a strategy that was given meanwhile; another model. The next
+call of the same kind closes the attempt, else the outcome that is recorded in the
+session.
 """
 
 import json
@@ -120,12 +121,12 @@ _READ_KINDS = ("tool_used", "outcome", "recalled")
 class Failures(View):
     """Hold calls that failed, a row each, and the last event of each session.
 
-    A command that only looks fails where nothing is found, which is no failure. A trace in
-    which a model failed and another was asked is a row without a session (-1).
+    A command that only looks fails where nothing is found, which is no failure. A trace
+    in which a model failed and another was asked is a row without a session (-1).
 
     Attributes:
-        rows: seq of the call; session: its number; answered: whether an attempt tells what
-            was done about it.
+        rows: seq of the call; session: its number; answered: whether an attempt tells
+            what was done about it.
         ends: Of each session the seq and the time (µs) of its last call.
     """
 

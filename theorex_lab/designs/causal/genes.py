@@ -479,9 +479,10 @@ def checked_asset(asset: Mapping[str, Any], kind: str = "") -> Asset:
         kind: The type that it has to have; '': either.
 
     Raises:
-        InvalidInput: It has another type or category, an id that `designs.causal.capture.checked_id`
-            refuses, a list that holds other things than up to 64 texts, a confidence
-            outside 0..1, or it is no JSON of up to 64,000 characters.
+        InvalidInput: It has another type or category, an id that
+            `designs.causal.capture.checked_id` refuses, a list that holds other things
+            than up to 64 texts, a confidence outside 0..1, or it is no JSON of up to
+            64,000 characters.
     """
     checked = {"type": kind, **asset, "id": checked_id("asset", asset.get("id"))}
     checked.pop("asset_id", None)

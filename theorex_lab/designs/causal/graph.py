@@ -36,16 +36,18 @@ class RecordedAttempt(NamedTuple):
 
 
 class Graph(View):
-    """Hold a row an attempt, and a row a gene or a capsule, in the order of their telling.
+    """Hold a row an attempt, and a row a gene or a capsule.
+
+    They stand in the order of their telling.
 
     Attributes:
-        rows: seq: of the attempt (0 where only its outcome is known). agent: the number of
-            a name. closed: also of what only a file tells.
+        rows: seq: of the attempt (0 where only its outcome is known). agent: the number
+            of a name. closed: also of what only a file tells.
         assets: The JSON of each gene or capsule as it was told, one after the other.
-        known: By id, the index in `assets` of the last, whether it is a gene, its project
-            (number of a name), and whether it is trusted.
-        lived: Outcomes that are trusted, in order: seq, gene (number, -1 without), score,
-            and whether it failed.
+        known: By id, the index in `assets` of the last, whether it is a gene, its
+            project (number of a name), and whether it is trusted.
+        lived: Outcomes that are trusted, in order: seq, gene (number, -1 without),
+            score, and whether it failed.
     """
 
     name = "causal_graph"
@@ -81,8 +83,8 @@ class Graph(View):
     def _row(self, event: Event) -> int | None:
         """Return the row of an action.
 
-        None for what a file tells of one that is known: it tells nothing of what was tried
-        here.
+        None for what a file tells of one that is known: it tells nothing of what was
+        tried here.
         """
         action_id = event.body["action"]["id"]
         row = self.actions.number(action_id)
@@ -163,7 +165,7 @@ class Graph(View):
         )
 
     def last_open(self, agent: str) -> RecordedAttempt | None:
-        """Return the attempt of an agent that was told last and is open; None without one."""
+        """Return the open attempt of an agent that was told last; None without one."""
         number = self.agents.find(agent)
         if number is None:
             return None

@@ -1,6 +1,7 @@
-"""Say what genes, capsules and attempts have in search, and what outcomes are evidence of.
+"""Say what genes, capsules and attempts have in search.
 
-A gene and a capsule are found by what they tell to do, an attempt by what was done.
+It also says what outcomes are evidence of. A gene and a capsule are found by what they
+tell to do, an attempt by what was done.
 """
 
 from __future__ import annotations
@@ -69,9 +70,10 @@ ATTEMPT = ItemKind("attempt", {"attempt_closed": _worked})
 
 
 def runs_of(event: Event) -> Iterable[EvidenceRun]:
-    """Yield what an outcome tells of its gene, under its signals and whatever they were.
+    """Yield what an outcome tells of its gene.
 
-    What others only say is no evidence.
+    It tells it under its signals, and whatever they were. What others only say is no
+    evidence.
     """
     body = event.body
     gene = body.get("gene") or {}

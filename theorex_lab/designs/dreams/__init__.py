@@ -31,8 +31,17 @@ Edge = StrEnum("Edge", "NEXT_STEP PREVIOUS_STEP IS_CHILD_OF CAUSAL CONTEXT_JUMP"
 # Why something failed, as far as that is known.
 Fault = StrEnum(
     "Fault",
-    "PHYSICAL_SLIP MECHANICAL_STALL VLM_HALLUCINATION LIGHTING_GLARE COMMAND_LOST SENSOR_OCCLUSION "
-    "TIMEOUT LOGIC_ERROR UNKNOWN_FAILURE",
+    [
+        "PHYSICAL_SLIP",
+        "MECHANICAL_STALL",
+        "VLM_HALLUCINATION",
+        "LIGHTING_GLARE",
+        "COMMAND_LOST",
+        "SENSOR_OCCLUSION",
+        "TIMEOUT",
+        "LOGIC_ERROR",
+        "UNKNOWN_FAILURE",
+    ],
 )
 # How far what was lived there holds in the world, by where a trajectory is from.
 FIDELITY = {
@@ -126,7 +135,8 @@ KINDS = {
     ),
     "strategy_merged": Kind(
         1,
-        "a trajectory, or another strategy, was taken into one: absorbed; with `undo`, given up",
+        "a trajectory, or another strategy, was taken into one: absorbed; with `undo`,"
+        " given up",
         {
             **_TOLD,
             "absorbed": str,

@@ -34,7 +34,7 @@ _DOMAIN_CHARACTERS = 64
 
 
 class TraceLog:
-    """A trajectory that goes on.
+    """Hold a trajectory that goes on.
 
     Attributes:
         id: Its id.
@@ -58,8 +58,8 @@ class TraceLog:
     ) -> str:
         """Note what was done, why, and what came of it, at once.
 
-        Long texts are cut (2,000, 8,000 and 4,000 characters); bytes that are no UTF-8 are
-        replaced.
+        Long texts are cut (2,000, 8,000 and 4,000 characters); bytes that are no UTF-8
+        are replaced.
 
         Args:
             reasoning: Why it was done.
@@ -71,17 +71,20 @@ class TraceLog:
             The id of the event.
 
         Raises:
-            InvalidInput: The action has no words, or `ok` is none of True, False and None.
+            InvalidInput: The action has no words, or `ok` is none of True, False and
+                None.
         """
         # 1 and 0 equal True and False, but are none of them.
         if not (ok is None or ok is True or ok is False):
             raise InvalidInput(
-                f"got ok={ok!r}; allowed are True, False, and None where it is not known"
+                f"got ok={ok!r}; allowed are True, False, and None where it is not"
+                " known"
             )
         values = {"reasoning": reasoning, "action": action, "result": result}
-        texts = {
-            name: _text(value)[: _CHARACTERS[name]] for name, value in values.items()
-        }
+        texts = dict[str, str]()
+        for name, value in values.items():
+            most = _CHARACTERS[name]
+            texts[name] = _text(value)[:most]
         if not texts["action"].strip():
             raise InvalidInput(
                 "got an action without words; say what was done, such as"
@@ -160,7 +163,7 @@ class SessionLog(AbstractContextManager["SessionLog"]):
         self._around: list[str] = []
 
     def __exit__(self, *_: object) -> None:
-        """The traces end by themselves."""
+        """Do nothing: the traces end by themselves."""
 
     def append(self, kind: str, body: dict[str, Any]) -> str:
         """Append an event of this session; return its id."""
@@ -175,8 +178,8 @@ class SessionLog(AbstractContextManager["SessionLog"]):
     ) -> Iterator[TraceLog]:
         """Trace work for a goal, by default the session's.
 
-        It is part of the trace around it. It ends as a success unless it says otherwise.
-        One that raises is a failure with its error, which goes on.
+        It is part of the trace around it. It ends as a success unless it says
+        otherwise. One that raises is a failure with its error, which goes on.
 
         Args:
             level: How much the goal is about, 1 to 4.

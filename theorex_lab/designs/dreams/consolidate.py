@@ -1,6 +1,6 @@
-"""Make a strategy of a trajectory, or take it into one, where memory gets no worse by it.
+"""Make a strategy of a trajectory, or take it into one.
 
-It is done in one transaction.
+It is done in one transaction, where memory gets no worse by it.
 
 Memory gets no worse where the past goals of the strategies that are touched find them
 among the first three afterwards, as they did before. What two strategies make together
@@ -65,7 +65,7 @@ GoalCheck = tuple[str, str, str]
 
 
 class StrategyVectorsOfScope:
-    """The vectors of the active strategies of one project and domain, as one matrix."""
+    """Hold the vectors of the active strategies of one project and domain."""
 
     def __init__(self, dimensions: int) -> None:
         self.row_by_id: dict[str, int] = {}
@@ -135,7 +135,7 @@ class StrategyVectorsOfScope:
 
 
 def _lead(scores: Matrix, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether the strategy in each row is among the first three of its column."""
+    """Return whether the strategy in each row is among its column's first three."""
     columns = np.arange(len(rows))
     row_scores = scores[rows, columns]
     is_better = scores > row_scores + _NOISE
@@ -203,7 +203,10 @@ class ActiveStrategies:
         return np.array([self._vectors[text] for text in texts], np.float32)
 
     def near(self, new: Strategy) -> list[tuple[str, float]]:
-        """Return the nearest strategies of the same project and domain, with cosines."""
+        """Return the nearest strategies of the same scope, with cosines.
+
+        A scope is a project and a domain.
+        """
         return self.scope(new).near(self.vectors(new.text)[0])
 
     def may_change(self, strategy: Strategy) -> bool:
@@ -396,7 +399,10 @@ class ActiveStrategies:
     def _tidy(
         self, strategy: Strategy, curated: CuratedTrajectory, append: Append
     ) -> None:
-        """Merge and prune strategies as the dream asked, where nothing is lost by it."""
+        """Merge and prune strategies as the dream asked.
+
+        That is done where nothing is lost by it.
+        """
         for into, absorbed in curated.groups:
             if self._may_tidy(strategy, absorbed, into):
                 self._absorb(strategy, into, absorbed, append)
@@ -818,7 +824,10 @@ def _step_with(step: StrategyStep, other: StrategyStep) -> StrategyStep:
 
 
 def _branch_order(branch: StrategyBranch) -> tuple[int, tuple[object, ...]]:
-    """Return by what branches are ordered: how often they were done, then their words."""
+    """Return by what branches are ordered.
+
+    It is how often they were done, then their words.
+    """
     return -branch.step.seen, branch.step[:3]
 
 

@@ -68,10 +68,11 @@ _KEPT = "-"  # stands in a program for words that are kept as they were recorded
 
 
 class HeuristicDreamer:
-    """Rules without a model; see `designs.dreams.lessons`. Other dreamers derive from it.
+    """Curate by rules, without a model.
 
-    A model that does not answer raises ModelUnavailable; UnusableAnswer where it
-    answers nonsense.
+    The rules are those of `designs.dreams.lessons`. Other dreamers derive from it. A
+    model that does not answer raises ModelUnavailable; UnusableAnswer where it answers
+    nonsense.
     """
 
     name: str = "heuristic"
@@ -127,7 +128,7 @@ ADAPTERS = {
 
 @dataclass(frozen=True)
 class DreamPromptBuilder:
-    """What a model is asked; everything that was recorded is fenced.
+    """Write what a model is asked; everything that was recorded is fenced.
 
     Attributes:
         adapters: What each domain adds; `default` is for all others.
@@ -141,7 +142,8 @@ class DreamPromptBuilder:
     def curate(self, trajectory: Trajectory, near: Sequence[Strategy] = ()) -> str:
         """Return the question what of a trajectory is worth keeping.
 
-        It asks which actions counted, what not to do again, and which strategy it makes.
+        It asks which actions counted, what not to do again, and which strategy it
+        makes.
 
         Args:
             trajectory: The trajectory.
@@ -158,7 +160,10 @@ class DreamPromptBuilder:
         return self._prompt("curate", trajectory.domain, data, near)
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> str:
-        """Return the question which strategies near a new one lead to it, or it to them."""
+        """Return the question what a new strategy is linked with.
+
+        It asks which strategies near the new one lead to it, or it to them.
+        """
         data = ["The new one:", *_listed([new])]
         return self._prompt("links", new.domain, data, near)
 
@@ -207,7 +212,7 @@ def _listed(strategies: Iterable[Strategy]) -> list[str]:
 
 @dataclass
 class ModelDreamer(HeuristicDreamer):
-    """A language model that answers with programs.
+    """Curate by a language model that answers with programs.
 
     What it says of actions counts by their index alone.
 
@@ -407,7 +412,7 @@ Reading = tuple[Trajectory, CuratedTrajectory, Strategy]
 
 
 class DreamReport(SimpleNamespace):
-    """What one cycle did.
+    """Hold what one cycle did.
 
     Attributes:
         ran: False where another process tends the home, the `holder`.
@@ -523,7 +528,7 @@ def _waits(home: Home) -> bool:
 
 
 class _Cycle:
-    """One cycle, and what it has done so far."""
+    """Run one cycle, and hold what it has done so far."""
 
     def __init__(
         self,
@@ -548,7 +553,10 @@ class _Cycle:
         self.held = list[tuple[str, str]]()
 
     def run(self, *, always: bool = True) -> DreamReport:
-        """Run the phases; unless `always`, a cycle that changed nothing is not noted."""
+        """Run the phases.
+
+        Unless `always`, a cycle that changed nothing is not noted.
+        """
         started = self.home.clock.now()
         held_before = self._held_before()
         waiting = self._waiting(held_before)
@@ -668,7 +676,7 @@ class _Cycle:
         )
 
     def _read(self, trajectory: Trajectory) -> Reading | None:
-        """Return what the dreamer sees in a trajectory; None where it teaches nothing."""
+        """Return what the dreamer sees in a trajectory; None for nothing."""
         n_actions = len(trajectory.actions)
         n_needed = self.mind.settings.min_actions
         if n_actions < n_needed:
@@ -692,7 +700,10 @@ class _Cycle:
         self._note(trajectory, outcome, text)
 
     def _links(self, new: Strategy) -> list[Link]:
-        """Return the links that the dreamer sees for a strategy that stands by itself."""
+        """Return the links that the dreamer sees for a new strategy.
+
+        One that will be merged has none.
+        """
         settings = self.mind.settings
         near = self.mind.near(new)
         if not near or near[0][1] >= settings.merge_similarity:

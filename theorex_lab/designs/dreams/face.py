@@ -15,7 +15,7 @@ from theorex_lab.memory.contract import DesignApi, on_home
 
 
 class Dreams(DesignApi):
-    """Dreams in one home.
+    """Give dreams in one home.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab, lab.dreams.session("deploy the site") as log:
@@ -82,8 +82,8 @@ class Dreams(DesignApi):
     def stats(self) -> dict[str, Any]:
         """Return how much there is.
 
-        It counts parent_nodes, child_nodes, traces, sessions, edges and dream_cycles, and
-        names the isa_version.
+        It counts parent_nodes, child_nodes, traces, sessions, edges and dream_cycles,
+        and names the isa_version.
         """
         active = self.strategies()
         trajectories = self.trajectories()

@@ -53,7 +53,10 @@ def domains(dreams: Dreams) -> Answer:
 
 
 def isa_version(dreams: Dreams) -> Answer:  # noqa: ARG001
-    """The version of the instruction set that is written, and those that can be read."""
+    """The version of the instruction set that is written.
+
+    And those that can be read.
+    """
     return {"current": ISA_VERSION, "supported": [ISA_VERSION]}
 
 
@@ -124,7 +127,10 @@ def answering(
 
 
 def _answer(result: RecallResult, scores: Mapping[str, float | None]) -> Answer:
-    """Return the result of a recall as JSON holds it, with scores of the entry point."""
+    """Return the result of a recall as JSON holds it.
+
+    Its entry point has the scores.
+    """
     answer: Answer = {
         "path": result.path,
         "reasoning": result.reasoning,

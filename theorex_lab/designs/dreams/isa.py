@@ -124,7 +124,10 @@ class Program:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Instructions that will be rejected whatever the program is run on, with lines."""
+        """Return the instructions that will be rejected in any case.
+
+        They come with their lines, whatever the program is run on.
+        """
         errors: list[str] = []
         for instruction in self.instructions:
             problem = instruction.problem
@@ -217,7 +220,10 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _quoted(operand: str) -> str:
-    r"""Return an operand as a word: plain, in `"…"`, or in `$'…'` for control characters."""
+    r"""Return an operand as a word.
+
+    It is plain, in `"…"`, or in `$'…'` for control characters.
+    """
     if _PLAIN_OPERAND.fullmatch(operand):
         return operand
     if re.search(r"[\x00-\x1f\x7f]", operand):
@@ -244,7 +250,7 @@ _MADE: dict[str, Callable[[str], Any]] = {
 
 
 class ProgramEffects(SimpleNamespace):
-    """What a program asks for: lists that opcodes add to, in the program's order.
+    """Hold what a program asks for: lists that opcodes add to, in the program's order.
 
     A node that the program built is `$0`, `$1` and so on.
 
@@ -270,7 +276,7 @@ class ProgramEffects(SimpleNamespace):
 
 
 class ProgramRun(NamedTuple):
-    """What came of a program.
+    """Hold what came of a program.
 
     Attributes:
         success: Whether it came to its end within the limit; else `effects` are empty.

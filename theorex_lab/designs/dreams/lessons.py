@@ -256,7 +256,10 @@ class _Contrast(NamedTuple):
 def _contrast(
     failed: CapturedAction, remedy: CapturedAction | None
 ) -> _Contrast | None:
-    """Return how a failed action differs from its remedy; None where that tells nothing."""
+    """Return how a failed action differs from its remedy.
+
+    None where that tells nothing.
+    """
     name, values = call_of(failed.action)
     remedy_values: Values = {}
     if remedy is not None:
@@ -364,7 +367,10 @@ def _decisive(trajectory: Trajectory) -> Lesson:
 
 
 def _run_steps(actions: Iterable[CapturedAction]) -> list[RunStep]:
-    """Return the last changes as steps of a run: what the agent did, what came of it."""
+    """Return the last changes as steps of a run.
+
+    Each has what the agent did, and what came of it.
+    """
     changes = []
     for index, action in enumerate(actions):
         if action.changed:
@@ -456,7 +462,10 @@ def _shown(name: str, values: Values, action: CapturedAction) -> str:
 
 
 def _label(action: CapturedAction, agent: str) -> str:
-    """Return what an action is called in a summary: its tool, a command by its program."""
+    """Return what an action is called in a summary.
+
+    It is its tool; a command is called by its program.
+    """
     tool = action.tool
     if not tool:
         return "a step"
@@ -471,7 +480,10 @@ def _label(action: CapturedAction, agent: str) -> str:
 
 
 def _named(labels: Iterable[str]) -> str:
-    """Return names in the order in which they first came, and how many more there are."""
+    """Return names in their order, and how many more there are.
+
+    Each comes once, where it first came.
+    """
     distinct = list(dict.fromkeys(labels))
     if not distinct:
         return ""

@@ -177,7 +177,8 @@ def capture_run(
         source: Who set the goal, a key of `TRUST`.
 
     Raises:
-        InvalidInput: A turn has other members, and as `designs.dreams.capture.capture` does.
+        InvalidInput: A turn has other members, and as `designs.dreams.capture.capture`
+            does.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:

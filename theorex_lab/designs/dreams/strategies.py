@@ -43,7 +43,7 @@ Matrix = NDArray[np.float32]
 
 
 class StrategyStep(NamedTuple):
-    """A step as it was recorded.
+    """Hold a step as it was recorded.
 
     Attributes:
         why: What a dream said it is for.
@@ -62,14 +62,14 @@ class StrategyStep(NamedTuple):
 
 
 class StrategyBranch(NamedTuple):
-    """What was done instead, after a step (-1: before the first)."""
+    """Hold what was done instead, after a step (-1: before the first)."""
 
     after: int
     step: StrategyStep
 
 
 class Constraint(NamedTuple):
-    """What is not to be done again.
+    """Hold what is not to be done again.
 
     Attributes:
         source: Whose words they are, a key of `TRUST`.
@@ -87,7 +87,10 @@ class Constraint(NamedTuple):
 
 
 class EdgeRow(NamedTuple):
-    """An edge of the graph; a step's id is its strategy's, a dot and its number from 0."""
+    """Hold an edge of the graph.
+
+    The id of a step is its strategy's, a dot and its number from 0.
+    """
 
     edge_id: str
     source: str
@@ -98,7 +101,7 @@ class EdgeRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Strategy:
-    """What was made of trajectories. Times in µs UTC.
+    """Hold what was made of trajectories. Times in µs UTC.
 
     Attributes:
         goals: The goals that it was made of, `goal` first.
@@ -291,7 +294,10 @@ class Strategies(View):
         self._put_state(event)
 
     def _put_state(self, event: Event) -> int | None:
-        """Take in the state of an event; return the row of its strategy, if there is one."""
+        """Take in the state of an event.
+
+        Return the row of its strategy, if there is one.
+        """
         row = self.ids.find(event.body["strategy_id"])
         if row is None:
             return None
@@ -524,7 +530,7 @@ def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
 
 
 class StrategyVectors:
-    """The vectors of the active strategies of a home's project, or of none.
+    """Hold the vectors of the active strategies of a home's project, or of none.
 
     What changed is looked up again.
     """
@@ -572,8 +578,8 @@ class StrategyVectors:
         shape = (len(texts), embedder.dimensions)
         if vectors.shape != shape or not np.isfinite(vectors).all():
             raise ModelUnavailable(
-                f"{embedder.id} gave vectors of the shape {vectors.shape}; allowed is one a"
-                " text, finite"
+                f"{embedder.id} gave vectors of the shape {vectors.shape}; allowed is"
+                " one a text, finite"
             )
         return vectors
 
@@ -696,7 +702,7 @@ _QUERY_CHARACTERS = 2_000
 
 
 class RecallResult(NamedTuple):
-    """What a recall gave.
+    """Hold what a recall gave.
 
     Attributes:
         reasoning: Why, in words.
@@ -713,7 +719,7 @@ class RecallResult(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """What comes next on a way: a step and its number, None at the end.
+    """Hold what comes next on a way: a step and its number, None at the end.
 
     After a jump, `entry` is the strategy that it leads to.
     """
@@ -727,7 +733,7 @@ class NextStep(NamedTuple):
 
 @dataclass
 class TraversalState:
-    """The position on a strategy that is followed.
+    """Hold the position on a strategy that is followed.
 
     Attributes:
         node_id: The strategy.
@@ -913,7 +919,10 @@ def next_step(home: Home, state: TraversalState, context: str = "") -> NextStep:
 def _jump(
     home: Home, state: TraversalState, strategy: Strategy, context: str
 ) -> NextStep:
-    """Return the strategy that fits the context, or zero_shot; the state jumps to it."""
+    """Return the strategy that fits the context, or zero_shot.
+
+    The state jumps to it.
+    """
     result = recall(home, context, domain=strategy.domain)
     reasoning = f"it no longer fits {strategy.id}; {result.reasoning}"
     entry = result.entry_point
@@ -926,7 +935,10 @@ def _jump(
 
 
 def _fits(home: Home, strategy: Strategy, context: str) -> bool:
-    """Return whether the context is near enough to a strategy, or to one of its steps."""
+    """Return whether the context is near enough to a strategy.
+
+    It may be near to one of its steps.
+    """
     limit = dream_settings(home).drift_threshold
     if limit is None:
         limit = floor_of(home)

@@ -39,7 +39,7 @@ _BLANK = re.compile(r'\{(?:"\w+": *""(?:, *)?)+\}')
 
 
 class CapturedAction(NamedTuple):
-    """One action.
+    """Hold one action.
 
     Attributes:
         event: The id of what captured it.
@@ -62,7 +62,7 @@ class CapturedAction(NamedTuple):
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A trajectory. Times in µs UTC, ended_at None while it goes on.
+    """Hold a trajectory. Times in µs UTC, ended_at None while it goes on.
 
     Attributes:
         origin: Where it was lived, a key of `FIDELITY`.
@@ -98,7 +98,7 @@ class Trajectory:
 
 
 class CuratedTrajectory(NamedTuple):
-    """What a dreamer made of a trajectory.
+    """Hold what a dreamer made of a trajectory.
 
     Attributes:
         critical: Indices of its actions, rising.
@@ -488,7 +488,10 @@ def unknown_id(kind: str, value: object, ids: Iterable[str]) -> InvalidInput:
 
 
 def _read(home: Home, view: Trajectories, rows: Sequence[int]) -> list[Trajectory]:
-    """Return what the journal says of these rows, without those whose goal was erased."""
+    """Return the trajectories in these rows.
+
+    Those whose goal was erased are left out.
+    """
     seqs_by_row = _action_seqs(view, rows)
     goals = view.rows["goal"]
     ends = view.rows["end"]
@@ -670,7 +673,10 @@ def _tool_action(event: Event, message: str) -> CapturedAction:
 
 
 def _call_of(body: dict[str, Any]) -> str:
-    """Return a tool call in short: with the files that it names, else with its input."""
+    """Return a tool call in short.
+
+    It has the files that the call names, else its input.
+    """
     paths = body["paths"]["edited"] or body["paths"]["read"]
     names = filter(None, map(shown_path, paths))
     files = ", ".join(names)

@@ -188,15 +188,13 @@ def _related(home: Home, name: str, depth: int) -> Output:
     """
     from theorex_lab.designs.research.theorems import find_related_theorems
 
-    nodes = find_related_theorems(home, name, depth)
-    rows = [
-        f"{node.distance} "
-        f" {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
-        for node in nodes
-    ]
-    return {"related": [node.to_dict() for node in nodes]}, "\n".join(
-        rows
-    ) or "nothing is linked with it"
+    rows = []
+    related = []
+    for node in find_related_theorems(home, name, depth):
+        theorem = f"{node.theorem_name}: {node.formal_statement}"
+        rows.append(f"{node.distance}  {one_line(theorem, _SHOWN_CHARACTERS)}")
+        related.append(node.to_dict())
+    return {"related": related}, "\n".join(rows) or "nothing is linked with it"
 
 
 def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
@@ -501,11 +499,11 @@ def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) ->
         "skipped": n_skipped,
     }
     if not n_imported + n_skipped:
-        fail(
-            "; ".join(problems)
-            or "got no file of memory/, memories/, skills/ or runs/ there; name such a folder",
-            **result,
+        nothing = (
+            "got no file of memory/, memories/, skills/ or runs/ there; name such a"
+            " folder"
         )
+        fail("; ".join(problems) or nothing, **result)
     rows = [
         f"{report.imported:8d} new, {report.skipped} there already  {report.file}"
         for report in reports

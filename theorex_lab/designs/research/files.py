@@ -170,7 +170,10 @@ def tier_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
 
 
 def _records(home: Home, agent: str | None) -> dict[str, Any]:
-    """Return the records by key; a key of several projects has the project before it."""
+    """Return the records by key.
+
+    A key of several projects has the project before it.
+    """
     last_events = {
         event.body["record_id"]: event
         for event in home.journal.tail(0, kinds=["record"])
@@ -257,7 +260,8 @@ def _insights(home: Home, insights: list[Insight]) -> Iterator[Document]:
     taken_names = set[str]()
     for insight in insights:
         slug = domain_slug(insight.domain)
-        base = f"{insight.created_at:%Y%m%d}_{_title_slug(insight.title or insight.content)}"
+        title = _title_slug(insight.title or insight.content)
+        base = f"{insight.created_at:%Y%m%d}_{title}"
         name = _free_name(insight, slug, base, taken_names)
         taken_names |= {f"{slug}/{base}".lower(), f"{slug}/{name}".lower()}
         members: dict[str, Any] = {
@@ -679,7 +683,8 @@ class _GraphReading:
         is_edge = isinstance(edge, list) and len(edge) == 3
         if not is_edge or not all(self._is_node(end) for end in edge[:2]):
             raise InvalidInput(
-                f"got {edge!r:.100}; allowed is [from, to, relation] of two of the nodes"
+                f"got {edge!r:.100}; allowed is [from, to, relation] of two of the"
+                " nodes"
             )
         start, end, relation = edge
         options = self.reading.options

@@ -1,6 +1,7 @@
-"""Say what the research tiers have in search, and what outcomes of skills are evidence of.
+"""Say what the research tiers have in search.
 
-Records, theorems, insights and skills are found by their words.
+It also says what outcomes of skills are evidence of. Records, theorems, insights and
+skills are found by their words.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def _theorem(event: Event) -> Iterable[ItemText]:
 
 
 def insight_text(title: str, content: str) -> str:
-    """Return an insight in words: its title, unless the content says it, and its content.
+    """Return an insight in words.
+
+    It has its title, unless the content says it, and its content.
 
     >>> insight_text("Use Hoeffding", "It gives the rate.")
     'Use Hoeffding: It gives the rate.'
@@ -152,6 +155,7 @@ def checked_domain(domain: str) -> str:
     is_line = isinstance(domain, str) and "\n" not in domain and "\0" not in domain
     if not is_line or len(domain) > _DOMAIN_LINE_CHARACTERS:
         raise InvalidInput(
-            f"got the domain {domain!r:.100}; allowed is one line of up to 200 characters"
+            f"got the domain {domain!r:.100}; allowed is one line of up to 200"
+            " characters"
         )
     return domain.strip()

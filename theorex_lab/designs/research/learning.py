@@ -138,7 +138,7 @@ class Pattern(NamedTuple):
 
 
 class SessionReading(NamedTuple):
-    """What was read of a session.
+    """Hold what was read of a session.
 
     Attributes:
         drafts: The insights to be.
@@ -715,9 +715,9 @@ class SessionProgress(View):
 
     Attributes:
         sessions: The agent and the name of each, with a slash between.
-        rows: first, last: seqs of the first and of the last capture since the session was
-            learnt from (0: none). at: the time of the last (µs). given: seq of the first
-            time since then that the session was given something (0: none).
+        rows: first, last: seqs of the first and of the last capture since the session
+            was learnt from (0: none). at: the time of the last (µs). given: seq of the
+            first time since then that the session was given something (0: none).
     """
 
     name = "research_runs"

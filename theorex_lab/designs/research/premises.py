@@ -130,7 +130,13 @@ class PremiseIndex:
         return len(self._used)
 
     def add(self, statement: str, used: Iterable[int] = (), comment: str = "") -> None:
-        """Add a theorem under the next number, with the numbers of those that it uses."""
+        """Add a theorem under the next number.
+
+        Args:
+            statement: What it says.
+            used: The numbers of the theorems that it uses.
+            comment: What is said beside it.
+        """
         signs = signs_of(statement)
         self._statements.add(signs)
         comment_signs = signs_of(comment.lower())
@@ -240,7 +246,10 @@ def suggest_premises(
 
 
 def _premises(view: Theorems, rows: list[int]) -> list[list[int]]:
-    """Return, for the theorem in each row, the indices in `rows` of those that it uses."""
+    """Return the premises of the theorem in each row.
+
+    They are indices in `rows`.
+    """
     index_by_row = dict[int, int]()
     premises = list[list[int]]()
     for index, row in enumerate(rows):

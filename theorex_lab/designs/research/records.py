@@ -335,8 +335,8 @@ class Records(View):
     Attributes:
         keys: The project and the key of each, with a NUL between.
         about: JSON of the tags of each write.
-        rows: seq of the last write (0: deleted); created, updated: when it was first and
-            last written (µs); place: the index in `about` of its last write.
+        rows: seq of the last write (0: deleted); created, updated: when it was first
+            and last written (µs); place: the index in `about` of its last write.
     """
 
     name = "research_records"

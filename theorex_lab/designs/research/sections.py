@@ -22,9 +22,9 @@ _SKILLED_FROM = 0.5  # rank from which a skill is told
 
 
 def insight_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
-    """Yield the insights that fit a request, else the newest; then skills that did well.
+    """Yield the insights that fit a request, then skills that did well.
 
-    What says much of the same comes once.
+    Without a query they are the newest insights. What says much of the same comes once.
     """
     ranking = [*islice(distinct(ranked(home, request.query)), _MOST_INSIGHTS)]
     if not request.query:  # that something worked says least of what to do

@@ -67,7 +67,8 @@ class Skill:
         source: Whose word it is.
         agent: Who recorded it.
         created_at: When it was first recorded.
-        success_rate: A moving average in which the last outcome weighs most; None untried.
+        success_rate: A moving average in which the last outcome weighs most; None
+            untried.
         usage_count: How many outcomes it has.
         successes: How many of them are good.
         low: The lower end of the interval of its success (Wilson, 95 %).
@@ -100,8 +101,8 @@ class Skills(View):
 
     Attributes:
         names: The project and the name of each, with a NUL between.
-        rows: seq: of the event that told it last. at: when it was first told. rate, uses:
-            what an import said of it.
+        rows: seq: of the event that told it last. at: when it was first told. rate,
+            uses: what an import said of it.
         outcomes: In order, the row and whether it succeeded.
     """
 
@@ -153,8 +154,8 @@ def moving_average(
 ) -> float | None:
     """Return a success rate that forgets.
 
-    It starts with the first outcome; of each further one it takes the share alpha, beside
-    what it was.
+    It starts with the first outcome; of each further one it takes the share alpha,
+    beside what it was.
 
     Args:
         outcomes: In order.
