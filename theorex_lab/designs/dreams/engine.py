@@ -748,10 +748,7 @@ def shorten_summaries(
             return n_shortened, [*problems, str(error)]
         if not 0 < len(shorter) < len(old.summary):
             continue
-        source = old.source
-        if dreamer.name != "heuristic":
-            source = min(old.source, "model", key=TRUST.__getitem__)
-        new = replace(old, summary=shorter, version=old.version + 1, source=source)
+        new = _retold(old, shorter, dreamer)
         body = {"pruned": False, "undo": False}
         problem = mind.rewrite("strategy_compacted", old, new, body)
         if problem:
@@ -759,6 +756,14 @@ def shorten_summaries(
         else:
             n_shortened += 1
     return n_shortened, problems
+
+
+def _retold(old: Strategy, summary: str, dreamer: HeuristicDreamer) -> Strategy:
+    """Return a strategy with another summary, trusted no more than who wrote it."""
+    source = old.source
+    if dreamer.name != "heuristic":
+        source = min(old.source, "model", key=TRUST.__getitem__)
+    return replace(old, summary=summary, version=old.version + 1, source=source)
 
 
 def _is_long(mind: ActiveStrategies, strategy: Strategy) -> bool:

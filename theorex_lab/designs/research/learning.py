@@ -40,7 +40,7 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.memory.contract import Home
-from theorex_lab.text.directives import directives
+from theorex_lab.text.directives import Directive, directives
 from theorex_lab.text.line import fence, one_line
 from theorex_lab.text.paths import kept_path, named_path, quoted_path
 from theorex_lab.text.spoken import sentences_of
@@ -584,20 +584,22 @@ def _rules(events: Sequence[Event]) -> Iterator[InsightDraft]:
     for event in events:
         if event.kind != "prompt" or event.body.get("source") != "user":
             continue
-        for rule in directives(event.body["text"]):
-            if not rule.stands or len(rule.subject) < _FEWEST_WORDS:
-                continue
-            text = rule.span.text
-            if _LEANS.match(text):
-                continue
+        for rule in filter(_is_for_good, directives(event.body["text"])):
             yield InsightDraft(
                 "domain_knowledge",
                 "",
-                one_line(text, _LONG),
+                one_line(rule.span.text, _LONG),
                 0.9,
                 "user",
                 (event.id,),
             )
+
+
+def _is_for_good(rule: Directive) -> bool:
+    """Return whether a rule stands, and tells by itself what it is about."""
+    if not rule.stands or len(rule.subject) < _FEWEST_WORDS:
+        return False
+    return _LEANS.match(rule.span.text) is None
 
 
 def _findings(events: Sequence[Event]) -> Iterator[InsightDraft]:

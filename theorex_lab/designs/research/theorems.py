@@ -699,17 +699,14 @@ def import_theorems(
         )
         theorems[event.id] = event
         ids[event.body["theorem_name"]] = event.id
+    named_links = list(links)
     link_events = dict[str, Event]()
-    unknown_names = dict[str, None]()
-    for start, end, relation in links:
-        unresolved = [name for name in (start, end) if name not in ids]
-        if unresolved:
-            unknown_names |= dict.fromkeys(unresolved)
-            continue
-        event = link_event(
-            home, ids[start], ids[end], relation, source=source, agent=agent
-        )
-        link_events[event.id] = event
+    for start, end, relation in named_links:
+        if start in ids and end in ids:
+            event = link_event(
+                home, ids[start], ids[end], relation, source=source, agent=agent
+            )
+            link_events[event.id] = event
     recorded = _recorded(home, theorems)
     recorded_links = _recorded(home, link_events)
     new_theorems = [theorems[key] for key in theorems if key not in recorded]
@@ -720,8 +717,20 @@ def import_theorems(
         "links": len(new_links),
         "known": len(recorded) + len(recorded_links),
         "conflicts": _conflicts(recorded, theorems),
-        "unresolved": list(unknown_names),
+        "unresolved": _unknown_names(named_links, ids),
     }
+
+
+def _unknown_names(
+    links: Iterable[tuple[str, str, str]], ids: dict[str, str]
+) -> list[str]:
+    """Return the names at the ends of links that have no id, each once."""
+    names = dict[str, None]()
+    for start, end, _ in links:
+        for name in (start, end):
+            if name not in ids:
+                names[name] = None
+    return list(names)
 
 
 def _recorded(home: Home, ids: Iterable[str]) -> dict[str, Event]:
