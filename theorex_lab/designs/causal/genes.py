@@ -246,7 +246,9 @@ def texts_in(asset: Mapping[str, Any], name: str) -> list[str]:
     Another value has none.
     """
     value = asset.get(name)
-    items = value if isinstance(value, list | tuple) else [value]
+    items = [value]
+    if isinstance(value, list | tuple):
+        items = list(value)
     return [text for text in items if isinstance(text, str)]
 
 
@@ -427,7 +429,10 @@ def _equals_of_first(
     """
     n_best = max(2, math.ceil(len(order) * intensity))
     best = order[:n_best]
-    return [name for name in best if scores[name] == scores[order[0]]]
+    if not best:
+        return []
+    first_score = scores[best[0]]
+    return [name for name in best if scores[name] == first_score]
 
 
 def _gene_pool(genes: Iterable[Gene]) -> dict[str, Gene]:
@@ -812,6 +817,9 @@ def tend_at_night(home: Home, _agent: str | None) -> str:
     with all_projects.views.reading(Graph) as view:
         projects = list(view.projects)
     n_marked = mark_genes(all_projects)
-    distilled = [distill(home.in_project(project)) for project in projects]
-    n_distilled = len(distilled) - distilled.count(None)
+    n_distilled = 0
+    for project in projects:
+        gene = distill(home.in_project(project))
+        if gene is not None:
+            n_distilled += 1
     return f"{n_marked} genes marked, {n_distilled} distilled"

@@ -182,7 +182,8 @@ def _foreign(event: Event) -> bool:
 
 def _trusted(event: Event) -> bool:
     """Return whether an event is more than an import's or a tool's word."""
-    return TRUST[event.body["source"]] >= TRUST["model"]
+    trust = TRUST[event.body["source"]]
+    return trust >= TRUST["model"]
 
 
 def attempt_of(home: Home, action_id: str) -> RecordedAttempt:

@@ -196,11 +196,13 @@ class ActiveStrategies:
         Raises:
             ModelUnavailable: The embedder does not answer.
         """
-        lacking = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        distinct = dict.fromkeys(texts)
+        lacking = [text for text in distinct if text not in self._vectors]
         if lacking:
             computed = made.vectors_of(self.home, lacking)
             self._vectors.update(zip(lacking, computed, strict=True))
-        return np.array([self._vectors[text] for text in texts], np.float32)
+        vectors = [self._vectors[text] for text in texts]
+        return np.array(vectors, np.float32)
 
     def near(self, new: Strategy) -> list[tuple[str, float]]:
         """Return the nearest strategies of the same scope, with cosines.
@@ -211,9 +213,10 @@ class ActiveStrategies:
 
     def may_change(self, strategy: Strategy) -> bool:
         """Return whether a strategy is neither used often nor pinned."""
+        if strategy.accesses >= self.settings.compaction_max_uses:
+            return False
         pinned = self.home.views.get(Marks).pinned
-        is_settled = strategy.accesses >= self.settings.compaction_max_uses
-        return not is_settled and strategy.id not in pinned
+        return strategy.id not in pinned
 
     @contextmanager
     def writing(self) -> Iterator[Append]:
@@ -415,7 +418,9 @@ class ActiveStrategies:
         old = self.strategies.get(removed_id)
         if old is None or removed_id in (strategy.id, into):
             return False
-        return self.scope(old) is self.scope(strategy) and self.may_change(old)
+        if self.scope(old) is not self.scope(strategy):
+            return False
+        return self.may_change(old)
 
     def _absorb(
         self, strategy: Strategy, into: str, absorbed: str, append: Append
@@ -624,11 +629,14 @@ def kind_of(action: str) -> str:
         text = patterns.QUOTED.sub(_quoted_path, text)
         text = re.sub(r"\d+", "0", text).lower()
         return one_line(text, _READ_CHARACTERS)
-    words = {key or option for key, option in patterns.KEY.findall(text)}
+    words = set[str]()
+    for key, option in patterns.KEY.findall(text):
+        words.add(key or option)
     for _, value in patterns.QUOTED.findall(text):
         if patterns.PLACE.search(value):
             words.add(value)
-    return " ".join([call[1], *sorted(words)])
+    tool = call[1]
+    return " ".join([tool, *sorted(words)])
 
 
 def _quoted_path(quoted: re.Match[str]) -> str:

@@ -32,7 +32,12 @@ from theorex_lab.designs.research.insights import (
 )
 from theorex_lab.designs.research.items import domain_slug, record_id_of
 from theorex_lab.designs.research.learning import RunState, post_run
-from theorex_lab.designs.research.records import all_records, record_body, record_of
+from theorex_lab.designs.research.records import (
+    CrossRunRecord,
+    all_records,
+    record_body,
+    record_of,
+)
 from theorex_lab.designs.research.skills import (
     Skill,
     is_known,
@@ -174,15 +179,15 @@ def _records(home: Home, agent: str | None) -> dict[str, Any]:
 
     A key of several projects has the project before it.
     """
-    last_events = {
-        event.body["record_id"]: event
-        for event in home.journal.tail(0, kinds=["record"])
-    }
-    records = [
-        record
-        for record in all_records(home)
-        if agent in (None, last_events[record.record_id].agent)
-    ]
+    last_events = dict[str, Event]()
+    for event in home.journal.tail(0, kinds=["record"]):
+        record_id = event.body["record_id"]
+        last_events[record_id] = event
+    records = list[CrossRunRecord]()
+    for record in all_records(home):
+        last_event = last_events[record.record_id]
+        if agent in (None, last_event.agent):
+            records.append(record)
     n_records = Counter(record.key for record in records)
     by_name = {}
     for record in records:
@@ -223,27 +228,25 @@ def _about(event: Event) -> dict[str, str]:
 
 def _graph(home: Home, agent: str | None) -> dict[str, Any]:
     """Return the theorems by id, and the links between them."""
-    events = {
-        event.id: event
-        for event in home.journal.tail(0, kinds=["theorem"])
-        if agent in (None, event.agent)
-    }
+    events = dict[str, Event]()
+    for event in home.journal.tail(0, kinds=["theorem"]):
+        if agent in (None, event.agent):
+            events[event.id] = event
     nodes = {}
     edges = []
     with home.views.reading(Theorems) as view:
         for row in view.chosen(home).tolist():
             node_id = view.ids[row]
-            if node_id in events:
-                members = view.node(row).to_dict()
-                del members["distance"]
-                nodes[node_id] = {**members, "theorex": _about(events[node_id])}
-        links = zip(
-            view.links["start"].tolist(),
-            view.links["end"].tolist(),
-            view.links["relation"].tolist(),
-            strict=True,
-        )
-        for start, end, relation in links:
+            if node_id not in events:
+                continue
+            members = view.node(row).to_dict()
+            del members["distance"]
+            members["theorex"] = _about(events[node_id])
+            nodes[node_id] = members
+        starts = view.links["start"].tolist()
+        ends = view.links["end"].tolist()
+        relations = view.links["relation"].tolist()
+        for start, end, relation in zip(starts, ends, relations, strict=True):
             start_id = view.ids[start]
             end_id = view.ids[end]
             if start_id in nodes and end_id in nodes:
@@ -323,8 +326,9 @@ def _vectors(home: Home, ids: Iterable[str]) -> dict[str, list[float]]:
 
 def _title_slug(title: str) -> str:
     """Return a title as a part of a file's name."""
-    slug = re.sub(r"\W+", "_", title.lower()).strip("_")
-    return slug[:_TITLE_CHARACTERS].strip("_") or "insight"
+    slug = re.sub(r"\W+", "_", title.lower())
+    slug = slug.strip("_")[:_TITLE_CHARACTERS]
+    return slug.strip("_") or "insight"
 
 
 def front_matter(members: dict[str, Any]) -> str:
@@ -332,11 +336,12 @@ def front_matter(members: dict[str, Any]) -> str:
 
     JSON is YAML, so that no text can end it.
     """
-    lines = [
-        f"{name}: {json.dumps(value, ensure_ascii=True)}"
-        for name, value in members.items()
-    ]
-    return "\n".join(["---", *lines, "---", ""])
+    lines = ["---"]
+    for name, value in members.items():
+        text = json.dumps(value, ensure_ascii=True)
+        lines.append(f"{name}: {text}")
+    lines += ["---", ""]
+    return "\n".join(lines)
 
 
 def _in_json(value: object) -> str:
@@ -479,11 +484,11 @@ class _Reading:
         created = _time(record.get("created_at"))
         updated = _time(record.get("updated_at") or record.get("created_at"))
         old = record_of(home, body["key"])
-        if old is not None and (
-            old.value == body["value"] or to_microseconds(old.updated_at) >= updated
-        ):
-            self.n_known += 1
-            return None
+        if old is not None:
+            is_same = old.value == body["value"]
+            if is_same or to_microseconds(old.updated_at) >= updated:
+                self.n_known += 1
+                return None
         session = check_session(str(record.get("source_session") or ""))
         body |= {
             "source_session": session,
@@ -621,9 +626,9 @@ class _Reading:
         summary = post_run(
             self.home, session, state, agent=self.options.agent, source=source
         )
-        self.n_learnt = sum(
-            len(summary[name]) for name in ("insights", "skills", "patterns")
-        )
+        self.n_learnt = 0
+        for name in ("insights", "skills", "patterns"):
+            self.n_learnt += len(summary[name])
         self.n_known = not self.n_learnt
 
 
@@ -726,12 +731,8 @@ def _parts(file: Path) -> tuple[dict[str, Any], str]:
     text = read_file(file).decode("utf-8", "replace").replace("\r\n", "\n")
     front, separator, rest = text.partition("\n---\n")
     may_repeat = "&" in front and "*" in front
-    if (
-        not text.startswith("---\n")
-        or not separator
-        or len(front) > _FRONT_CHARACTERS
-        or may_repeat
-    ):
+    has_front = text.startswith("---\n") and bool(separator)
+    if not has_front or len(front) > _FRONT_CHARACTERS or may_repeat:
         raise InvalidInput(
             "got a file without front matter; allowed is one that begins with --- and"
             " members, and ---"

@@ -395,7 +395,8 @@ def checked_confidence(confidence: Any) -> float:
     Raises:
         InvalidInput: It is anything else.
     """
-    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    is_truth_value = isinstance(confidence, bool)
+    is_number = isinstance(confidence, int | float) and not is_truth_value
     if not is_number or not 0 <= confidence <= 1:
         raise InvalidInput(
             f"got the confidence {confidence!r:.60}; allowed is a number from 0 to 1"
@@ -582,11 +583,15 @@ def ranked(
         likeness = _likeness(home, query, list(by_id))
     if likeness is None:
         return [(insight, None) for insight in reversed(by_id.values())]
-    order = sorted(
-        likeness,
-        key=lambda insight_id: -likeness[insight_id] * by_id[insight_id].confidence,
-    )
-    return [(by_id[insight_id], likeness[insight_id]) for insight_id in order]
+
+    def best_first(insight_id: str) -> float:
+        confidence = by_id[insight_id].confidence
+        return -likeness[insight_id] * confidence
+
+    ranking = list[tuple[Insight, float | None]]()
+    for insight_id in sorted(likeness, key=best_first):
+        ranking.append((by_id[insight_id], likeness[insight_id]))
+    return ranking
 
 
 def _likeness(home: Home, query: str, ids: Sequence[str]) -> dict[str, float] | None:

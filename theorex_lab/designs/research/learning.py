@@ -220,8 +220,11 @@ def _listed(members: Mapping[str, Any], name: str) -> list[Any]:
         InvalidInput: The member is no list, or too long a one.
     """
     items = members.get(name) or []
-    if isinstance(items, Mapping):  # by id
-        items = [{"id": key, **_object(value)} for key, value in items.items()]
+    if isinstance(items, Mapping):
+        by_id = items
+        items = []
+        for key, value in by_id.items():
+            items.append({"id": key, **_object(value)})
     if not isinstance(items, list) or len(items) > _MOST_LISTED:
         raise InvalidInput(
             f"got {name}={items!r:.100}; allowed is a list of up to {_MOST_LISTED:,}"
@@ -922,12 +925,11 @@ class _Learnt:
         """Return the ids of the open problems that a draft with their title solves."""
         if not draft.title or draft.category not in ("pitfalls", "proof_strategy"):
             return []
-        problems = insights_of(self.home, self.domain, "open_problems")
-        return [
-            problem.insight_id
-            for problem in problems
-            if problem.title == draft.title and problem.trusted
-        ]
+        solved_ids = list[str]()
+        for problem in insights_of(self.home, self.domain, "open_problems"):
+            if problem.title == draft.title and problem.trusted:
+                solved_ids.append(problem.insight_id)
+        return solved_ids
 
     def lessons(self, reading: SessionReading) -> None:
         """Distill a skill of many failures or successes.
@@ -936,17 +938,16 @@ class _Learnt:
         """
         failures = reading.failures
         proofs = reading.proofs
-        is_enough = (
-            len(failures) >= self.settings.distill_failures
-            or len(proofs) >= self.settings.distill_successes
-        )
-        if not is_enough:
+        has_failures = len(failures) >= self.settings.distill_failures
+        has_successes = len(proofs) >= self.settings.distill_successes
+        if not has_failures and not has_successes:
             return
         lines = [f"- Failed: {compressed(text)}" for text in failures[:_EVIDENCE]]
         lines += [f"- Worked: {text}" for text in proofs[:_EVIDENCE]]
+        slug = domain_slug(self.domain).replace("_", "-")
         self._skill(
             "skills",
-            f"lessons-{domain_slug(self.domain).replace('_', '-')}",
+            f"lessons-{slug}",
             f"What failed and what worked in {self.domain}",
             "\n".join(lines),
             list(_lineage(reading.drafts)),
@@ -957,13 +958,16 @@ class _Learnt:
         for pattern in patterns:
             if len(pattern.calls) < self.settings.pattern_calls:
                 continue
-            calls = enumerate(pattern.calls[:_MOST_CALLS], 1)
-            slug = re.sub(r"[^a-z0-9]+", "-", pattern.of.lower()).strip("-")[:40]
+            lines = list[str]()
+            for number, call in enumerate(pattern.calls[:_MOST_CALLS], 1):
+                lines.append(f"{number}. {call}")
+            slug = re.sub(r"[^a-z0-9]+", "-", pattern.of.lower())
+            slug = slug.strip("-")[:40]
             self._skill(
                 "patterns",
                 f"tool-pattern-{slug or 'calls'}",
                 f"The calls after which {pattern.of} succeeded",
-                "\n".join(f"{number}. {call}" for number, call in calls),
+                "\n".join(lines),
                 pattern.events,
             )
 

@@ -323,7 +323,8 @@ def closure_of_theories(folder: Path) -> Closure:
     Nothing is remembered of it.
     """
     laws, starts, ends, unconditional = _laws(folder)
-    names = [_equation(number) for number in range(len(laws))]
+    numbers = range(len(laws))
+    names = list(map(_equation, numbers))
     return closed(names, starts, ends, unconditional)
 
 
