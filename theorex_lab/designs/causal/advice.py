@@ -107,7 +107,7 @@ def get_advice(
     Raises:
         InvalidInput: The signals or an id are outside the rules.
     """
-    ids = list[str]()
+    ids = []
     for gene in genes:
         gene_id = gene.get("id") if isinstance(gene, Mapping) else gene
         checked = checked_id("gene", gene_id)
@@ -199,7 +199,7 @@ def _reservations(
     banned: Sequence[str], prior: float, drift_enabled: bool
 ) -> list[str]:
     """Return what else is to be said: of bans, of the prior used, and of drift."""
-    explanation = list[str]()
+    explanation = []
     if banned:
         first_banned = ",".join(banned[:_MOST_BANS_TOLD])
         explanation.append(f"memory_ban:{first_banned}")
@@ -249,8 +249,8 @@ def _priors(
     table: EvidenceTable, ids: Sequence[str], settings: CausalSettings, now: int
 ) -> dict[str, tuple[float, ...]]:
     """Return prior, rate and attempts of each gene, whatever it was tried for."""
-    tried = list[str]()
-    rows = list[int]()
+    tried = []
+    rows = []
     for gene in ids:
         row = table.row(_OPTION, gene)
         if row is not None:
@@ -304,7 +304,7 @@ def _cheaper(usable: Sequence[str], by_gene: Mapping[str, GeneRecord]) -> str | 
     None where it is the first. Only what was tried under these very signals is
     compared, since success under others is another's.
     """
-    options = list[Option]()
+    options = []
     for gene in usable:
         record = by_gene[gene]
         if record.n < _TOLD_FROM or record.likeness != 1:

@@ -415,7 +415,7 @@ def _arguments(text: str) -> dict[str, Any]:
     Of the one at which the preview was cut it is what is left of it.
     """
     read = json.JSONDecoder().raw_decode
-    arguments = dict[str, Any]()
+    arguments = {}
     position = 1
     while position < len(text) - 1:
         try:
@@ -505,7 +505,7 @@ def _attempts(
     who: dict[str, Any] = {"agent": failed.agent, "session": failed.session}
     # What was done is in the agent's own words; what failed is told in the tool's.
     gene_source = "agent" if about["source"] == "tool" else about["source"]
-    events = list[Event]()
+    events = []
     trusted_ids = own_assets(home, [gene for gene, _ in genes])
     for gene, asset in genes:
         if asset is not None and gene not in trusted_ids:

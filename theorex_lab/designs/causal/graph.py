@@ -253,7 +253,7 @@ def assets_of(
 
 def own_assets(home: Home, ids: Iterable[str]) -> set[str]:
     """Return those of these ids under which a trusted gene or capsule is known."""
-    trusted_ids = set[str]()
+    trusted_ids = set()
     with home.views.reading(Graph) as view:
         for asset in ids:
             number = view.ids.find(asset)

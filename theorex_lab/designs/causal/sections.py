@@ -53,7 +53,7 @@ def advice_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     is not told: it may be anybody's words under the id of one that is known here.
     """
     genes = {gene["id"]: gene for gene in assets_of(home, own=True)}
-    histories = dict[str, _GeneHistory]()
+    histories = {}
     for history in _histories(home, set(genes), request.now):
         histories[history.gene] = history
     settings = causal_settings(home)
@@ -148,7 +148,7 @@ def _where(key: str) -> str:
     >>> _where("causal/signal:class:a failed test|command:go test|log_error|tool:bash")
     'after go test: a failed test'
     """
-    parts = dict[str, str]()
+    parts = {}
     signals = key.removeprefix(SIGNALS).split("|")
     for signal in signals:
         if signal.startswith(_WHERE):

@@ -81,7 +81,7 @@ class TraceLog:
                 " known"
             )
         values = {"reasoning": reasoning, "action": action, "result": result}
-        texts = dict[str, str]()
+        texts = {}
         for name, value in values.items():
             most = _CHARACTERS[name]
             texts[name] = _text(value)[:most]

@@ -86,7 +86,7 @@ class StrategyVectorsOfScope:
         scores = self._scores(vector[None])[:, 0]
         ids = list(self.row_by_id)
         best_rows = np.argsort(-scores, kind="stable")[:most]
-        nearest = list[tuple[str, float]]()
+        nearest = []
         for row in best_rows.tolist():
             score = float(scores[row])
             if score > _ASLEEP:
@@ -164,7 +164,7 @@ class ActiveStrategies:
         """Read the active strategies, and the vectors of their texts and goals."""
         seq = self.home.journal.last_seq()
         strategies = made.strategies_of(self.home)
-        texts = list[str]()
+        texts = []
         for strategy in strategies:
             texts += [strategy.text, *strategy.goals]
         self.vectors(*texts)
@@ -310,8 +310,8 @@ class ActiveStrategies:
 
         It is the first way that leaves memory no worse, or None.
         """
-        near = list[Strategy]()
-        same = list[Strategy]()
+        near = []
+        same = []
         for strategy_id, cosine in self.near(new):
             strategy = self.strategies[strategy_id]
             near.append(strategy)
@@ -338,7 +338,7 @@ class ActiveStrategies:
         """
         if not checks:
             return False
-        vectors = dict[str, Matrix | None]()
+        vectors = {}
         for strategy_id, text in changed.items():
             vectors[strategy_id] = None if text is None else self._vectors[text]
         goals = self.vectors(*(goal for _, _, goal in checks))
@@ -437,7 +437,7 @@ class ActiveStrategies:
         lineage = [heir.event, old.event]
         event = _event(self.home, "strategy_merged", whole, body, lineage)
         append(event, whole)
-        constraints = list[tuple[str, str, str]]()
+        constraints = []
         for constraint in old.constraints:
             members = (constraint.text, constraint.fault, constraint.source)
             constraints.append(members)
@@ -506,7 +506,7 @@ class ActiveStrategies:
 
 def _checks(strategies: Iterable[Strategy]) -> list[GoalCheck]:
     """Return that each goal of these strategies is to find its own."""
-    checks = list[GoalCheck]()
+    checks = []
     for strategy in strategies:
         checks += [(strategy.id, strategy.id, goal) for goal in strategy.goals]
     return checks
@@ -587,7 +587,7 @@ def undo_merge(home: Home, target: str) -> Strategy:
 
 def _standing_changes(home: Home, strategy_id: str) -> list[Event]:
     """Return the events that tell what a strategy is, without those undone."""
-    changes = list[Event]()
+    changes = []
     for event in home.journal.tail(0, kinds=STATED):
         if event.body["strategy_id"] != strategy_id:
             continue
@@ -629,7 +629,7 @@ def kind_of(action: str) -> str:
         text = patterns.QUOTED.sub(_quoted_path, text)
         text = re.sub(r"\d+", "0", text).lower()
         return one_line(text, _READ_CHARACTERS)
-    words = set[str]()
+    words = set()
     for key, option in patterns.KEY.findall(text):
         words.add(key or option)
     for _, value in patterns.QUOTED.findall(text):
@@ -688,7 +688,7 @@ def _steps_from(
     actions = [trajectory.actions[index] for index in curated.critical]
     n_before = [n_of_kind for _, n_of_kind in _kinds(actions)]
     by_repetition = sorted(range(len(actions)), key=n_before.__getitem__)
-    steps = list[StrategyStep]()
+    steps = []
     for number in sorted(by_repetition[:MOST_STEPS]):
         action = actions[number]
         index = curated.critical[number]
@@ -864,7 +864,7 @@ def _kinds_of(strategy: Strategy) -> list[Kind]:
 def _kinds(steps: Iterable[StrategyStep | CapturedAction]) -> list[Kind]:
     """Return the kind of each step, with how many of its kind came before."""
     counts = Counter[str]()
-    kinds = list[Kind]()
+    kinds = []
     for step in steps:
         kind = kind_of(step.action)
         kinds.append((kind, counts[kind]))

@@ -203,7 +203,7 @@ def _action_line(index: int, action: CapturedAction) -> str:
 
 
 def _listed(strategies: Iterable[Strategy]) -> list[str]:
-    lines = list[str]()
+    lines = []
     for strategy in strategies:
         text = one_line(f"{strategy.goal}. {strategy.summary}")
         lines.append(f"{strategy.id}: {text}")
@@ -245,7 +245,7 @@ class ModelDreamer(HeuristicDreamer):
         rules = super().curate(trajectory)
         prompt = self.prompts.curate(trajectory, near)
         program, effects = self._run(prompt, len(trajectory.actions), near)
-        whys = dict[int, str]()
+        whys = {}
         for _, index, why, *_ in effects.children:
             whys[index] = one_line(why, _WHY_CHARACTERS)
         critical = {*effects.critical, *whys} - {*effects.noise}
@@ -278,7 +278,7 @@ class ModelDreamer(HeuristicDreamer):
         They are the causal edges and context jumps that the model names.
         """
         _, effects = self._run(self.prompts.links(new, near), 0, [new, *near])
-        links = list[Link]()
+        links = []
         for source, target, edge in dict.fromkeys(effects.links):
             if edge not in (Edge.CAUSAL, Edge.CONTEXT_JUMP) or source == target:
                 continue
@@ -338,7 +338,7 @@ class ModelDreamer(HeuristicDreamer):
 
 def _model_constraints(effects: ProgramEffects) -> list[Lesson]:
     """Return the constraints of a program that have words."""
-    constraints = list[Lesson]()
+    constraints = []
     for text, fault in effects.constraints:
         if text.strip():
             constraints.append((one_line(text), fault.value, "model"))
@@ -374,7 +374,7 @@ def dreamer_for(home: Home, *, night: bool = False) -> HeuristicDreamer:
     def near(trajectory: Trajectory) -> list[Strategy]:
         goal_vector = vectors_of(home, [trajectory.goal])[0]
         nearest = vectors.nearest(goal_vector, _NEAR, trajectory.domain)
-        strategies = list[Strategy]()
+        strategies = []
         for strategy_id, cosine in nearest:
             if cosine >= settings.link_similarity:
                 strategy = strategy_by_id(home, strategy_id)
@@ -633,14 +633,14 @@ class _Cycle:
 
     def _take(self, waiting: Sequence[Trajectory]) -> None:
         """Read trajectories, then consolidate one after the other."""
-        readings = list[Reading]()
+        readings = []
         for trajectory in waiting:
             with self._waits_where_silent(trajectory):
                 reading = self._read(trajectory)
                 if reading is not None:
                     readings.append(reading)
         with self._waits_where_silent(*(trajectory for trajectory, _, _ in readings)):
-            texts = list[str]()
+            texts = []
             for _, _, new in readings:
                 texts += [new.text, new.goal]
             self.mind.vectors(*texts)

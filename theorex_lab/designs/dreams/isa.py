@@ -161,8 +161,8 @@ def parse(text: str) -> Program:
     >>> program.instructions[1].operands, program.warnings[1]
     (('all done',), "L2: unknown opcode 'DELETE'")
     """
-    instructions = list[Instruction]()
-    warnings = list[str]()
+    instructions = []
+    warnings = []
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.strip()
         if not bare or bare.startswith(("#", "//")):
@@ -328,8 +328,8 @@ def run(
     effects = ProgramEffects()
     n_executed = 0
     success = True
-    errors = list[str]()
-    log = list[str]()
+    errors = []
+    log = []
     for instruction in program.instructions:
         opcode = instruction.opcode
         where = f"L{instruction.line}:"

@@ -142,7 +142,7 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
     has_failed = trajectory.outcome is Ended.FAILURE
     if not failures and has_failed and trajectory.actions:
         return (_decisive(trajectory),)
-    lessons = list[Lesson]()
+    lessons = []
     last_kinds = list(failures.values())[-_MOST_KINDS:]
     for failure_indices in last_kinds:
         lesson = _lesson(trajectory.actions, failure_indices)
@@ -157,8 +157,8 @@ def summary_of(trajectory: Trajectory) -> str:
 
     It names the tools in their order, the files, and how the trajectory came out.
     """
-    changes = list[CapturedAction]()
-    lookups = list[CapturedAction]()
+    changes = []
+    lookups = []
     for action in trajectory.actions:
         if went_wrong(action):
             continue
@@ -178,7 +178,7 @@ def _work_in_words(
     tools = _named(_label(action, agent) for action in changes)
     lookup_tools = _named(_label(action, agent) for action in lookups)
     files = _named(filter(_is_file, _values_of(changes)))
-    parts = list[str]()
+    parts = []
     if tools:
         parts.append(f"done by {tools}")
     if lookup_tools and tools:
@@ -375,7 +375,7 @@ def _run_steps(actions: Iterable[CapturedAction]) -> list[RunStep]:
     for index, action in enumerate(actions):
         if action.changed:
             changes.append((index, action))
-    steps = list[RunStep]()
+    steps = []
     for index, action in changes[-_DECISIVE_AMONG:]:
         text = f"{action.reasoning}\n{action.action}"
         deed = RunStep(index, "agent", text[:_READ_CHARACTERS])
@@ -424,7 +424,7 @@ def call_of(action: str) -> tuple[str, Values]:
     if not call:
         return "", {}
     name_counts = Counter[str]()
-    values = dict[tuple[str, int], str]()
+    values = {}
     for name, text, plain in patterns.VALUE.findall(action, call.end()):
         value = text or plain
         if value:
@@ -440,7 +440,7 @@ def _ids(text: str) -> set[str]:
 
 def _apart(values: Values, others: Values) -> Values:
     """Return the values that the others do not have under the same key."""
-    differing = dict[tuple[str, int], str]()
+    differing = {}
     for key, value in values.items():
         if others.get(key) != value:
             differing[key] = value

@@ -228,7 +228,7 @@ def _members_of(state: dict[str, Any]) -> dict[str, Any]:
     members["goals"] = tuple(state["goals"])
     members["tags"] = tuple(state["tags"])
     members["steps"] = tuple(StrategyStep(**step) for step in state["steps"])
-    branches = list[StrategyBranch]()
+    branches = []
     for branch in state["branches"]:
         step = StrategyStep(**branch["step"])
         branches.append(StrategyBranch(branch["after"], step))
@@ -390,7 +390,7 @@ class Strategies(View):
         absorbed = cells["absorbed_by"]
         absorbed_by = self.ids[absorbed - 1] if absorbed else ""
         is_of_strategy = self.constraints["row"] == row
-        constraints = list[Constraint]()
+        constraints = []
         for number in np.flatnonzero(is_of_strategy).tolist():
             members = json.loads(self.told[number])
             constraints.append(Constraint(*members))
@@ -511,7 +511,7 @@ def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
         row = view.ids.find(strategy_id)
         leads_out = view.links["source"] == row
         leads_in = view.links["target"] == row
-        edges = list[EdgeRow]()
+        edges = []
         for number in np.flatnonzero(leads_out | leads_in).tolist():
             members = json.loads(view.edges[number])
             edges.append(EdgeRow(*members))
@@ -558,7 +558,7 @@ class StrategyVectors:
         with self._lock:
             keys = [text_key(text) for text in texts]
             is_cached, matrix = self.cache.get(keys)
-            lacking = dict[bytes, str]()
+            lacking = {}
             for index in np.flatnonzero(~is_cached).tolist():
                 lacking[keys[index]] = texts[index]
             if lacking:
@@ -601,7 +601,7 @@ class StrategyVectors:
             states = [json.loads(view.states[number]) for number in numbers]
             self.ids = [view.ids[row] for row in rows]
             self._domains = view.rows["domain"][rows].astype(np.int64)
-        texts = list[str]()
+        texts = []
         for state in states:
             text = strategy_text(state["goal"], state["summary"], state["source"])
             texts.append(text)
@@ -640,7 +640,7 @@ class StrategyVectors:
             _, vectors = self.cache.read(self._records[rows])
             cosines = vectors @ vector
             best_rows, scores = best_first(rows, cosines, most)
-        nearest = list[tuple[str, float]]()
+        nearest = []
         for row, score in zip(best_rows.tolist(), scores.tolist(), strict=True):
             nearest.append((self.ids[row], score))
         return nearest
@@ -859,7 +859,7 @@ def ranking(
     settings = dream_settings(home)
     vectors = vectors or StrategyVectors(home)
     line = one_line(query, _QUERY_CHARACTERS)
-    results = list[RecallResult]()
+    results = []
     with home.views.reading(Strategies) as view:
         nearest = vectors.nearest(line, top or settings.recall_top, domain)
         for strategy_id, similarity in nearest:

@@ -460,7 +460,7 @@ def trajectory_by_id(home: Home, trajectory_id: str) -> Trajectory:
         InvalidInput: There is none; it names the nearest.
     """
     with home.views.reading(Trajectories) as view:
-        trajectories = list[Trajectory]()
+        trajectories = []
         row = view.ids.find(trajectory_id)
         if row is not None:
             trajectories = _read(home, view, [row])
@@ -505,7 +505,7 @@ def _read(home: Home, view: Trajectories, rows: Sequence[int]) -> list[Trajector
     if event_seqs:
         for event in home.journal.read(seqs=sorted(event_seqs)):
             events[event.seq] = event
-    trajectories = list[Trajectory]()
+    trajectories = []
     for row in rows:
         goal = events.get(int(goals[row]))
         if goal is None:

@@ -179,11 +179,11 @@ def _records(home: Home, agent: str | None) -> dict[str, Any]:
 
     A key of several projects has the project before it.
     """
-    last_events = dict[str, Event]()
+    last_events = {}
     for event in home.journal.tail(0, kinds=["record"]):
         record_id = event.body["record_id"]
         last_events[record_id] = event
-    records = list[CrossRunRecord]()
+    records = []
     for record in all_records(home):
         last_event = last_events[record.record_id]
         if agent in (None, last_event.agent):
@@ -228,7 +228,7 @@ def _about(event: Event) -> dict[str, str]:
 
 def _graph(home: Home, agent: str | None) -> dict[str, Any]:
     """Return the theorems by id, and the links between them."""
-    events = dict[str, Event]()
+    events = {}
     for event in home.journal.tail(0, kinds=["theorem"]):
         if agent in (None, event.agent):
             events[event.id] = event

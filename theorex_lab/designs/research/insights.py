@@ -200,7 +200,7 @@ class Insights(View):
         numbers = self.vocabulary.numbers(*words)
         is_shared = np.isin(self.words["word"], numbers)
         n_shared = np.bincount(self.words["row"][is_shared], minlength=len(self.rows))
-        shares = dict[str, float]()
+        shares = {}
         for row in rows.tolist():
             insight_id = self.ids[row]
             shares[insight_id] = float(n_shared[row] / len(words))
@@ -574,7 +574,7 @@ def ranked(
         Each insight with its likeness; None where the newest come first.
     """
     settings = research_settings(home)
-    by_id = dict[str, Insight]()
+    by_id = {}
     for insight in insights_of(home, domain):
         if insight.confidence >= settings.insight_confidence:
             by_id[insight.insight_id] = insight
@@ -610,7 +610,7 @@ def _likeness(home: Home, query: str, ids: Sequence[str]) -> dict[str, float] | 
     cosines = searcher.vectors.likeness(query, [*ids], seconds=_SECONDS)
     if cosines is None:
         return None
-    likeness = dict[str, float]()
+    likeness = {}
     for insight_id, cosine in cosines.items():
         if cosine >= settings.similarity_floor:
             likeness[insight_id] = cosine

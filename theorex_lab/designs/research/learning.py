@@ -279,7 +279,7 @@ def _read_of_state(
     ]
     failures = _distinct_failures(state)
     succeeded = _succeeded(state.status)
-    drafts = list[InsightDraft]()
+    drafts = []
     for lemma, text in zip(state.proven_lemmas[:_LEMMAS], proofs, strict=False):
         lemma_text = f"Proved: {text[:_LEMMA_CHARACTERS]}"
         confidence = _confidence_of(lemma)
@@ -311,7 +311,7 @@ def _patterns(state: RunState, pattern_confidence: float) -> list[Pattern]:
 
     A lemma without a confidence counts, and one from this confidence on.
     """
-    patterns = list[Pattern]()
+    patterns = []
     for lemma in state.proven_lemmas:
         states_confidence = lemma.get("confidence") is not None
         if states_confidence and _confidence_of(lemma) < pattern_confidence:
@@ -446,7 +446,7 @@ def _checks(events: Sequence[Event]) -> tuple[list[_Repair], dict[str, Event]]:
     by the kind of check, with the call that failed first.
     """
     first_failures = dict[str, int]()  # index of the call, by the kind of check
-    repairs = list[_Repair]()
+    repairs = []
     for index, event in enumerate(events):
         family = _check_family(event)
         failed = has_failed(event) if family else None
@@ -474,8 +474,8 @@ def _repair(
     """
     failed = events[start]
     passed = events[end]
-    calls = list[Event]()
-    edits = list[Event]()
+    calls = []
+    edits = []
     for event in events[start + 1 : end]:
         if event.kind != "tool_used" or has_failed(event):
             continue
@@ -659,7 +659,7 @@ def _by_model(
     sources = {draft.source for draft in drafts}
     source = "import" if "import" in sources else "model"
     events = _lineage(drafts)
-    extracted = list[InsightDraft]()
+    extracted = []
     try:
         for line in lines[:_MOST_DRAFTS]:
             draft = _draft_of_answer(json.loads(line), source, events)
@@ -671,7 +671,7 @@ def _by_model(
 
 def _extraction_prompt(drafts: Sequence[InsightDraft], conjecture: str) -> str:
     """Return what a model is asked that extracts insights from drafts."""
-    lines = list[str]()
+    lines = []
     for draft in drafts:
         members = {"category": draft.category, "text": draft.content}
         line = json.dumps(members, ensure_ascii=False)
@@ -886,13 +886,13 @@ class _Learnt:
 
     def _skills_of_session(self) -> list[str]:
         """Return the names of the skills that the session was given, sorted."""
-        item_ids = set[str]()
+        item_ids = set()
         for event in self.read:
             if event.kind == "recalled":
                 item_ids.update(event.body["items"])
         if not item_ids:
             return []
-        names = set[str]()
+        names = set()
         with self.home.views.reading(Skills) as view:
             for entry in view.names:
                 _, _, name = entry.partition("\0")
@@ -925,7 +925,7 @@ class _Learnt:
         """Return the ids of the open problems that a draft with their title solves."""
         if not draft.title or draft.category not in ("pitfalls", "proof_strategy"):
             return []
-        solved_ids = list[str]()
+        solved_ids = []
         for problem in insights_of(self.home, self.domain, "open_problems"):
             if problem.title == draft.title and problem.trusted:
                 solved_ids.append(problem.insight_id)
@@ -958,7 +958,7 @@ class _Learnt:
         for pattern in patterns:
             if len(pattern.calls) < self.settings.pattern_calls:
                 continue
-            lines = list[str]()
+            lines = []
             for number, call in enumerate(pattern.calls[:_MOST_CALLS], 1):
                 lines.append(f"{number}. {call}")
             slug = re.sub(r"[^a-z0-9]+", "-", pattern.of.lower())
@@ -1041,7 +1041,7 @@ def _events(home: Home, agent: str, session: str) -> list[Event]:
     if not first:
         return []
     start = min(first, first_recall or first)
-    events = list[Event]()
+    events = []
     for event in home.journal.tail(start - 1, kinds=_READ_KINDS, upto=last):
         if event.agent == agent and event.session == session:
             events.append(event)

@@ -159,7 +159,7 @@ class _BlueprintReader:
 
     def links(self) -> list[Link]:
         """Return the links: who uses the statement that holds a label."""
-        links = list[Link]()
+        links = []
         for start, cited in self._uses:
             end = self._holders.get(cited, cited)
             links.append((start, end, "uses"))
@@ -296,7 +296,7 @@ def equational(folder: Path) -> ReadTheorems:
     The implications are those of full_entries.json (or its .gz).
     """
     laws, starts, ends, unconditional = _laws(folder)
-    nodes = list[Node]()
+    nodes = []
     always_true = set(unconditional)
     for number, law in enumerate(laws):
         name = _equation(number)
@@ -304,7 +304,7 @@ def equational(folder: Path) -> ReadTheorems:
         if number in always_true:
             tags = (UNCONDITIONAL,)
         nodes.append((name, law, tags))
-    links = list[Link]()
+    links = []
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         start_name = _equation(start)
         end_name = _equation(end)

@@ -552,7 +552,7 @@ def recall_by_tag(home: Home, tag: str) -> list[CrossRunRecord]:
 
 def search_keys(home: Home, prefix: str = "") -> list[str]:
     """Return the keys that begin with a text, in their order."""
-    keys = set[str]()
+    keys = set()
     with home.views.reading(Records) as view:
         for row in _rows(home, view):
             _, _, key = view.keys[row].partition(_BETWEEN)
@@ -604,7 +604,7 @@ def _rows(home: Home, view: Records) -> list[int]:
     if home.projects is None:
         return rows
     projects = {"", *home.projects}
-    rows_of_projects = list[int]()
+    rows_of_projects = []
     for row in rows:
         project, _, _ = view.keys[row].partition(_BETWEEN)
         if project in projects:

@@ -335,7 +335,7 @@ def skills_of(
         chosen: The names that a person chose.
         k: How many at most; default: all.
     """
-    skills = list[Skill]()
+    skills = []
     for skill in _read(home):
         fits_stage = _fits(stage, skill.pipeline_stages)
         if fits_stage and _fits(role, skill.agent_roles):

@@ -475,7 +475,7 @@ def find_related_theorems(
         is_open = np.zeros(len(view.rows), bool)
         is_open[view.chosen(home)] = True
         is_open[start] = False
-        nodes = list[KnowledgeNode]()
+        nodes = []
         level = np.array([start])
         for distance in range(1, depth + 1):
             near = view.neighbours(level)
@@ -691,8 +691,8 @@ def import_theorems(
         InvalidInput: A text or a relation is outside the rules. Nothing was taken in.
     """
     domain = checked_domain(domain) or GENERAL
-    theorems = dict[str, Event]()
-    ids = dict[str, str]()
+    theorems = {}
+    ids = {}
     for name, statement, tags in nodes:
         event = theorem_event(
             home, name, statement, domain, tags=tags, source=source, agent=agent
@@ -700,7 +700,7 @@ def import_theorems(
         theorems[event.id] = event
         ids[event.body["theorem_name"]] = event.id
     named_links = list(links)
-    link_events = dict[str, Event]()
+    link_events = {}
     for start, end, relation in named_links:
         if start in ids and end in ids:
             event = link_event(
