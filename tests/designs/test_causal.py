@@ -287,7 +287,7 @@ def test_a_half_life_of_none_is_refused_and_an_infinite_one_never_ages(
     table = EvidenceTable()
     table.add("causal/signal:(none)", "gene_a", True, at=0)
     ageless = CausalSettings(edge_half_life_days=None, gene_half_life_days=None)
-    assert advice_from(table, [], ["gene_a"], ageless, NOW).scores == {
+    assert advice_from(table, [], ["gene_a"], ageless, now=NOW).scores == {
         "gene_a": pytest.approx(2 / 3)
     }
 

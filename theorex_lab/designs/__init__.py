@@ -1,5 +1,6 @@
-"""Memory designs, one folder each; none knows another, and no room below knows one of
-them.
+"""Hold the memory designs, one folder each.
+
+None knows another, and no room below knows one of them.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ BUILT_IN = ("sessions", "theorex", "facts", "dreams", "causal", "research")
 
 
 def installed() -> tuple[Design, ...]:
-    """Return the built-in designs, in the order of `BUILT_IN`, and those of other
-    packages.
+    """Return the built-in designs and those of other packages.
+
+    The built-in ones come first, in the order of `BUILT_IN`.
     """
     from theorex_lab.designs.causal import design as causal
     from theorex_lab.designs.dreams import design as dreams
@@ -32,8 +34,9 @@ def installed() -> tuple[Design, ...]:
 
 
 def others() -> tuple[Design, ...]:
-    """Return the designs of other packages: the entry points of the group
-    `theorex_lab.designs`.
+    """Return the designs of other packages.
+
+    They are the entry points of the group `theorex_lab.designs`.
     """
     if not _may_have_others():
         return ()
@@ -43,8 +46,9 @@ def others() -> tuple[Design, ...]:
 
 
 def _may_have_others() -> bool:
-    """Return whether a package on the path names the group: reading the files costs a
-    tenth of importing the library that knows.
+    """Return whether a package on the path names the group.
+
+    Reading the files costs a tenth of importing the library that knows.
     """
     folders = [folder or "." for folder in dict.fromkeys(sys.path)]
     if any(map(os.path.isfile, folders)):  # packages in an archive

@@ -1,5 +1,6 @@
-"""Causal memory, as the GEP memory graph has it: which signals were there, what was
-tried about them, and what came of it.
+"""Declare the events of causal memory, as the GEP memory graph has it.
+
+They say which signals were there, what was tried about them, and what came of it.
 """
 
 from typing import Any

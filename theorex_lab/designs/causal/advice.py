@@ -1,4 +1,7 @@
-"""Advise which gene to try for signals, and which not to, by what came of them before."""
+"""Advise which gene to try for signals, and which not to.
+
+Both are told by what came of them before.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -53,15 +56,17 @@ class GeneAdvice:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the advice as JSON values."""
-        return {**vars(self), "banned_gene_ids": sorted(self.banned_gene_ids)}
+        members = dict(vars(self))
+        members["banned_gene_ids"] = sorted(self.banned_gene_ids)
+        return members
 
 
 class GeneRecord(NamedTuple):
     """Hold what is known of a gene.
 
     Attributes:
-        best: What is expected here, aged and weighed by how alike the signals are; 0 where
-            nothing is known.
+        best: What is expected here, aged and weighed by how alike the signals are; 0
+            where nothing is known.
         rate: The best that it did here, not aged.
         attempts: The most under one key.
         n, successes, cost, likeness: Those of the key that tells best. The cost is the
@@ -102,10 +107,11 @@ def get_advice(
     Raises:
         InvalidInput: The signals or an id are outside the rules.
     """
-    ids = list[str]()
+    ids = []
     for gene in genes:
         gene_id = gene.get("id") if isinstance(gene, Mapping) else gene
-        ids.append(checked_id("gene", gene_id))
+        checked = checked_id("gene", gene_id)
+        ids.append(checked)
     settings = causal_settings(home)
     now = home.clock.now()
     masked = signal_member(signals)["signals"]  # as they were recorded
@@ -115,7 +121,7 @@ def get_advice(
             masked,
             list(dict.fromkeys(ids)),
             settings,
-            now,
+            now=now,
             drift_enabled=drift_enabled,
             cheapest=cheapest,
         )
@@ -126,29 +132,32 @@ def advice_from(
     signals: Sequence[str],
     ids: Sequence[str],
     settings: CausalSettings,
-    now: int,
     *,
+    now: int,
     drift_enabled: bool = False,
     cheapest: bool | None = None,
 ) -> GeneAdvice:
-    """Return what `get_advice` does, from a table of evidence at a time (µs UTC)."""
-    by_gene = records(table, signals, ids, settings, now)
+    """Return what `get_advice` does, from a table of evidence.
+
+    Args:
+        table: The evidence.
+        signals: The signals, masked.
+        ids: The genes to choose among, each once.
+        settings: The settings of the design.
+        now: The time (µs UTC) to which evidence ages.
+        drift_enabled: Ban nothing.
+        cheapest: As `get_advice` takes it.
+    """
+    by_gene = records(table, signals, ids, settings, now=now)
     scores = {gene: _score(record, settings) for gene, record in by_gene.items()}
     banned = [] if drift_enabled else _banned(ids, by_gene, settings)
     order = sorted(ids, key=lambda gene: -scores[gene])
     usable = [gene for gene in order if gene not in banned and scores[gene] > 0]
-    prefer_cheapest = settings.cheapest if cheapest is None else cheapest
-    best = usable[0] if usable else None
-    cheaper = _cheaper(usable, by_gene) if prefer_cheapest else None
-    preferred = cheaper or best
-    explanation = _preference(preferred, cheaper, best)
-    if banned:
-        explanation.append(f"memory_ban:{','.join(banned[:_MOST_BANS_TOLD])}")
+    if cheapest is None:
+        cheapest = settings.cheapest
+    preferred, explanation = _preference(usable, by_gene, cheapest)
     prior = by_gene[preferred].prior if preferred else 0.0
-    if prior:
-        explanation.append(f"gene_prior:{prior:.3f}")
-    if drift_enabled:
-        explanation.append("random_drift:enabled")
+    explanation += _reservations(banned, prior, drift_enabled)
     return GeneAdvice(
         signal_key=compute_signal_key(signals),
         preferred_gene_id=preferred,
@@ -166,14 +175,39 @@ def _banned(
 
 
 def _preference(
-    preferred: str | None, cheaper: str | None, best: str | None
-) -> list[str]:
-    """Return why a gene is preferred: for its score, or as cheaper than the best."""
-    if not preferred:
-        return []
+    usable: Sequence[str], by_gene: Mapping[str, GeneRecord], cheapest: bool
+) -> tuple[str | None, list[str]]:
+    """Return the gene that is preferred, and why; None without a usable one.
+
+    Args:
+        usable: The genes that may be tried, best first.
+        by_gene: What is known of each gene.
+        cheapest: Whether a cheaper one is preferred that is not significantly worse.
+    """
+    if not usable:
+        return None, []
+    best = usable[0]
+    cheaper = _cheaper(usable, by_gene) if cheapest else None
     if not cheaper:
-        return [f"memory_prefer:{preferred}"]
-    return [f"memory_prefer:{preferred}", f"cheapest_not_worse:{cheaper} than {best}"]
+        return best, [f"memory_prefer:{best}"]
+    reasons = [f"memory_prefer:{cheaper}"]
+    reasons.append(f"cheapest_not_worse:{cheaper} than {best}")
+    return cheaper, reasons
+
+
+def _reservations(
+    banned: Sequence[str], prior: float, drift_enabled: bool
+) -> list[str]:
+    """Return what else is to be said: of bans, of the prior used, and of drift."""
+    explanation = []
+    if banned:
+        first_banned = ",".join(banned[:_MOST_BANS_TOLD])
+        explanation.append(f"memory_ban:{first_banned}")
+    if prior:
+        explanation.append(f"gene_prior:{prior:.3f}")
+    if drift_enabled:
+        explanation.append("random_drift:enabled")
+    return explanation
 
 
 def records(
@@ -181,11 +215,22 @@ def records(
     signals: Sequence[str],
     ids: Sequence[str],
     settings: CausalSettings,
+    *,
     now: int,
 ) -> dict[str, GeneRecord]:
     """Return what is known of each gene for these signals.
 
     It is known under their own key, and under keys alike by `settings.similarity`.
+
+    Args:
+        table: The evidence.
+        signals: The signals, masked.
+        ids: The genes.
+        settings: The settings of the design.
+        now: The time (µs UTC) to which evidence ages.
+
+    Returns:
+        A record of each id.
     """
     parts = set(normalized_signals(signals)) or {NO_SIGNALS}
     alike_rows, likeness = table.alike(SIGNALS, parts, settings.similarity)
@@ -204,8 +249,8 @@ def _priors(
     table: EvidenceTable, ids: Sequence[str], settings: CausalSettings, now: int
 ) -> dict[str, tuple[float, ...]]:
     """Return prior, rate and attempts of each gene, whatever it was tried for."""
-    tried = list[str]()
-    rows = list[int]()
+    tried = []
+    rows = []
     for gene in ids:
         row = table.row(_OPTION, gene)
         if row is not None:
@@ -213,7 +258,8 @@ def _priors(
             rows.append(row)
     runs = table.runs(np.array(rows, np.int64))
     _, rates, values = expected_success(runs, now, settings.gene_half_life_days)
-    numbers = zip(values.tolist(), rates.tolist(), runs.n.tolist(), strict=True)
+    columns = [values.tolist(), rates.tolist(), runs.n.tolist()]
+    numbers = zip(*columns, strict=True)
     return dict(zip(tried, numbers, strict=True))
 
 
@@ -258,24 +304,29 @@ def _cheaper(usable: Sequence[str], by_gene: Mapping[str, GeneRecord]) -> str | 
     None where it is the first. Only what was tried under these very signals is
     compared, since success under others is another's.
     """
-    same = [
-        gene
-        for gene in usable
-        if by_gene[gene].n >= _TOLD_FROM and by_gene[gene].likeness == 1
-    ]
-    if not same or same[0] != usable[0]:
+    options = []
+    for gene in usable:
+        record = by_gene[gene]
+        if record.n < _TOLD_FROM or record.likeness != 1:
+            continue
+        option = Option(gene, record.n, record.successes, record.cost)
+        options.append(option)
+    if not options or options[0].name != usable[0]:
         return None
-    options = [
-        Option(gene, by_gene[gene].n, by_gene[gene].successes, by_gene[gene].cost)
-        for gene in same
-    ]
-    option = options[cheapest_not_worse(options)]
-    return option.name if option.cost < options[0].cost else None
+    cheapest = options[cheapest_not_worse(options)]
+    if cheapest.cost < options[0].cost:
+        return cheapest.name
+    return None
 
 
 def _score(record: GeneRecord, settings: CausalSettings) -> float:
-    """Return the score of a gene: what it did here, and some of what it did elsewhere."""
-    weight = settings.prior_weight if record.best > 0 else settings.prior_alone
+    """Return the score of a gene.
+
+    It is what the gene did here, and some of what it did elsewhere.
+    """
+    weight = settings.prior_alone
+    if record.best > 0:
+        weight = settings.prior_weight
     return record.best + weight * record.prior
 
 
@@ -283,6 +334,10 @@ def is_banned(record: GeneRecord, settings: CausalSettings) -> bool:
     """Return whether a gene failed too often to be tried again.
 
     All that it ever did counts, since success of long ago is no failure.
+
+    Args:
+        record: What is known of the gene.
+        settings: The settings of the design.
     """
     if record.attempts >= settings.ban_attempts:
         return record.rate < settings.ban_below

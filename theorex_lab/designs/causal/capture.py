@@ -1,7 +1,7 @@
-"""Record what happens: signals, hypotheses, attempts, and outcomes, which are told or
-inferred from what is seen after them.
+"""Record what happens: signals, hypotheses, attempts, and outcomes.
 
-Figures that are missing change no score. Each is in the journal when the call returns.
+Outcomes are told, or inferred from what is observed after an attempt. Figures that are
+missing change no score. Each is in the journal when the call returns.
 An attempt and its outcome are matched by the id of the action, so that several may be
 open, a killed process loses neither, and no outcome is recorded twice.
 """
@@ -9,7 +9,7 @@ open, a killed process loses neither, and no outcome is recorded twice.
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from theorex_lab.core.clock import to_iso
@@ -61,6 +61,10 @@ class InferredOutcome(NamedTuple):
 def infer_outcome(had_error: bool, has_error: bool) -> InferredOutcome:
     """Return the outcome by whether an error was there before and is there now.
 
+    Args:
+        had_error: Whether there was one before.
+        has_error: Whether there is one now.
+
     >>> infer_outcome(True, False)
     InferredOutcome(status='success', score=0.85, note='error_cleared')
     """
@@ -72,6 +76,7 @@ def infer_outcome_enhanced(
     has_error: bool,
     baseline: Mapping[str, Any] | None = None,
     current: Mapping[str, Any] | None = None,
+    *,
     evidence: str = "",
 ) -> InferredOutcome:
     """Return the outcome that a log tells, else the one that is inferred.
@@ -113,9 +118,14 @@ def infer_outcome_enhanced(
             score += at_most((before - now) / divisor, most)
     return InferredOutcome(
         base.status,
-        round(min(1.0, max(0.0, score)), 12),
+        round(_clipped(score), 12),
         f"{base.note}|heuristic_delta",
     )
+
+
+def _clipped(value: float) -> float:
+    """Return the value, at least 0 and at most 1."""
+    return min(1.0, max(0.0, value))
 
 
 def at_most(value: float, most: float) -> float:
@@ -124,14 +134,20 @@ def at_most(value: float, most: float) -> float:
 
 
 def number_of(observed: Mapping[str, Any] | None, name: str) -> float | None:
-    """Return the finite number that a member is; None for another value and without one."""
+    """Return the finite number that a member is.
+
+    None for another value and without one.
+
+    Args:
+        observed: What was observed, by name.
+        name: The name of the member.
+    """
     value = (observed or {}).get(name)
-    usable = (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(value) < _MOST
-    )
-    return float(value) if usable else None  # type: ignore[arg-type]
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if not abs(value) < _MOST:  # not a number is below nothing
+        return None
+    return float(value)
 
 
 def _observed(evidence: str) -> InferredOutcome | None:
@@ -164,7 +180,7 @@ def _outcome_of(outcome: Mapping[str, Any]) -> InferredOutcome | None:
         if score is None:
             return None
         status = SUCCESS if score >= _SUCCESS_FROM else FAILED
-    score = _OBSERVED_SCORES[status] if score is None else min(1.0, max(0.0, score))
+    score = _OBSERVED_SCORES[status] if score is None else _clipped(score)
     return InferredOutcome(status, score, "evolutionevent_observed")
 
 
@@ -191,18 +207,19 @@ def checked_state(state: State) -> dict[str, float]:
     Raises:
         InvalidInput: A parameter is no finite number, or there is no such parameter.
     """
-    for name in state:
-        if name != "type" and (
-            name not in PARAMETERS or number_of(state, name) is None
-        ):
-            got = f"got {name!s:.60}={state[name]!r:.60} in a personality"
+    for name, value in state.items():
+        if name == "type":
+            continue
+        if name not in PARAMETERS or number_of(state, name) is None:
+            got = f"got {name!s:.60}={value!r:.60} in a personality"
             raise InvalidInput(
                 f"{got}; allowed are numbers from 0 to 1 for {', '.join(PARAMETERS)}"
             )
-    return {
-        name: min(1.0, max(0.0, float(state.get(name, default))))
-        for name, default in PARAMETERS.items()
-    }
+    parameters = {}
+    for name, default in PARAMETERS.items():
+        value = float(state.get(name, default))
+        parameters[name] = _clipped(value)
+    return parameters
 
 
 def personality_key(state: State) -> str:
@@ -213,10 +230,11 @@ def personality_key(state: State) -> str:
     >>> personality_key({"rigor": 0.72})
     'rigor=0.7|creativity=0.4|verbosity=0.3|risk_tolerance=0.4|obedience=0.9'
     """
-    return "|".join(
-        f"{name}={math.floor(value * 10 + 0.5) / 10:.1f}"
-        for name, value in checked_state(state).items()
-    )
+    parts = []
+    for name, value in checked_state(state).items():
+        rounded = math.floor(value * 10 + 0.5) / 10
+        parts.append(f"{name}={rounded:.1f}")
+    return "|".join(parts)
 
 
 def checked_mutation(mutation: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -236,25 +254,34 @@ def checked_mutation(mutation: Mapping[str, Any] | None) -> dict[str, Any] | Non
     members: dict[str, Any] = {"risk_level": "low", "trigger_signals": []}
     if isinstance(mutation, Mapping):
         members |= mutation
-    texts = {name: members.get(name, "") for name in _TEXTS}
-    triggers = members["trigger_signals"]
-    if members.get("category") not in CATEGORIES or members["risk_level"] not in RISKS:
+    if not _is_mutation(members):
         return None
-    if not isinstance(triggers, list | tuple):
-        return None
-    if not all(isinstance(text, str) for text in [*triggers, *texts.values()]):
-        return None
-    checked: dict[str, Any] = {
-        name: text[:_TEXT_CHARACTERS] for name, text in texts.items()
-    }
-    checked |= {"category": members["category"], "risk_level": members["risk_level"]}
-    checked["trigger_signals"] = [
-        text[:_TEXT_CHARACTERS] for text in triggers[:_MOST_TRIGGERS]
-    ]
+    checked: dict[str, Any] = {}
+    for name in _TEXTS:
+        text = members.get(name, "")
+        checked[name] = text[:_TEXT_CHARACTERS]
+    checked["category"] = members["category"]
+    checked["risk_level"] = members["risk_level"]
+    triggers = members["trigger_signals"][:_MOST_TRIGGERS]
+    checked["trigger_signals"] = [text[:_TEXT_CHARACTERS] for text in triggers]
     if not checked["id"]:
         event_id = derived_event_id("mutation", json.dumps(checked))
         checked["id"] = f"mut_{event_id}"
     return checked
+
+
+def _is_mutation(members: Mapping[str, Any]) -> bool:
+    """Return whether the members of a mutation have values that are allowed."""
+    if members.get("category") not in CATEGORIES:
+        return False
+    if members["risk_level"] not in RISKS:
+        return False
+    triggers = members["trigger_signals"]
+    if not isinstance(triggers, list | tuple):
+        return False
+    texts = [*triggers]
+    texts += [members.get(name, "") for name in _TEXTS]
+    return all(isinstance(text, str) for text in texts)
 
 
 Given = Mapping[str, Any]
@@ -264,9 +291,16 @@ _LINE_OF = {
     "signal_snapshot": "signal",
     "attempt_closed": "outcome",
 }  # kinds as the document calls them
+# Members of an attempt that the event that closes it repeats.
 _KEPT = (
-    "signal mutation personality gene action hypothesis capsules".split()
-)  # of an attempt, by what closes it
+    "signal",
+    "mutation",
+    "personality",
+    "gene",
+    "action",
+    "hypothesis",
+    "capsules",
+)
 _OBSERVED_CHARACTERS = 2_000
 MOST_OBSERVED = 64
 _ACTION = "act_"  # before the id of its attempt
@@ -330,12 +364,12 @@ def record_signal_snapshot(
     Args:
         home: Where it is kept.
         signals: The signals.
-        observations: {name: text, number or truth value}, such as recent_error_count and
-            scan_ms; long texts are cut.
+        observations: {name: text, number or truth value}, such as recent_error_count
+            and scan_ms; long texts are cut.
         agent: Who met them.
 
     Raises:
-        InvalidInput: As `keys.checked_signals` raises it.
+        InvalidInput: As `designs.causal.keys.checked_signals` raises it.
     """
     body = {
         "signal": signal_member(signals),
@@ -350,8 +384,13 @@ def record_hypothesis(
     selected_gene: Given | None = None,
     *,
     observations: Given | None = None,
+    mutation: Given | None = None,
+    personality_state: Given | None = None,
+    selector: Given | None = None,
+    drift_enabled: bool = False,
+    selected_by: str = "selector",
+    capsules_used: Sequence[str] = (),
     agent: str = "main",
-    **about: Any,
 ) -> RecordedAction:
     """Record what is expected of a gene before it is tried; return its id.
 
@@ -360,14 +399,30 @@ def record_hypothesis(
         signals: The signals.
         selected_gene: The gene that is to be tried.
         observations: As `record_signal_snapshot` takes them.
+        mutation: What is to be changed, as `checked_mutation` takes it; an invalid one
+            is recorded as none.
+        personality_state: The parameters of the personality, 0 to 1 each.
+        selector: How the gene was chosen, as `GeneSelection.to_dict` returns it.
+        drift_enabled: Whether drift was on.
+        selected_by: What chose the gene.
+        capsules_used: Ids of the capsules that are used, up to 64.
         agent: Who expects it.
-        about: mutation, personality_state, selector, drift_enabled, selected_by,
-            capsules_used.
 
     Raises:
         InvalidInput: Something is outside the rules.
     """
-    body = _about(home, signals, selected_gene, observations, **about)
+    body = _tried_body(
+        home,
+        signals,
+        selected_gene,
+        observations=observations,
+        mutation=mutation,
+        personality_state=personality_state,
+        selector=selector,
+        drift_enabled=drift_enabled,
+        selected_by=selected_by,
+        capsules_used=capsules_used,
+    )
     hypothesis_id = f"hyp_{new_event_id(home.clock.now())}"
     signal = body.pop("signal")
     hypothesis = {
@@ -388,9 +443,11 @@ def _expectation(body: Given, signal_key: str) -> str:
     """Return what is expected of a gene, in words."""
     gene = body["gene"] or {}
     mutation = body["mutation"] or {}
-    category = mutation.get("category") or gene.get("category")
+    category = mutation.get("category")
+    if not category:
+        category = gene.get("category")
     aim = _ADVICE.get(str(category), "help")
-    name = gene.get("id") or "none"
+    name = gene.get("id", "") or "none"
     return f"The gene {name} is expected to {aim} under {signal_key}."
 
 
@@ -401,8 +458,13 @@ def record_attempt(
     *,
     hypothesis_id: str | None = None,
     observations: Given | None = None,
+    mutation: Given | None = None,
+    personality_state: Given | None = None,
+    selector: Given | None = None,
+    drift_enabled: bool = False,
+    selected_by: str = "selector",
+    capsules_used: Sequence[str] = (),
     agent: str = "main",
-    **about: Any,
 ) -> RecordedAction:
     """Record that a gene is tried, before it is known what comes of it.
 
@@ -412,8 +474,13 @@ def record_attempt(
         selected_gene: The gene that is tried.
         hypothesis_id: The hypothesis that it tests.
         observations: As `record_signal_snapshot` takes them.
+        mutation: As `record_hypothesis` takes it, like the following.
+        personality_state: The parameters of the personality.
+        selector: How the gene was chosen.
+        drift_enabled: Whether drift was on.
+        selected_by: What chose the gene.
+        capsules_used: Ids of the capsules that are used.
         agent: Who tries it.
-        about: As `record_hypothesis` takes it.
 
     Returns:
         The id of the action.
@@ -421,7 +488,18 @@ def record_attempt(
     Raises:
         InvalidInput: Something is outside the rules.
     """
-    body = _about(home, signals, selected_gene, observations, **about)
+    body = _tried_body(
+        home,
+        signals,
+        selected_gene,
+        observations=observations,
+        mutation=mutation,
+        personality_state=personality_state,
+        selector=selector,
+        drift_enabled=drift_enabled,
+        selected_by=selected_by,
+        capsules_used=capsules_used,
+    )
     event_id = new_event_id(home.clock.now())
     action_id = f"{_ACTION}{event_id}"
     body["action"]["id"] = action_id
@@ -439,8 +517,10 @@ def record_outcome_from_state(
     *,
     evidence: str = "",
     action_id: str | None = None,
+    latency_ms: float | None = None,
+    tokens: float | None = None,
+    cost: float | None = None,
     agent: str = "main",
-    **used: float | None,
 ) -> dict[str, Any] | None:
     """Close an attempt by the signals that are there now.
 
@@ -448,10 +528,13 @@ def record_outcome_from_state(
         home: Where it is kept.
         signals: The signals that are there now.
         observations: As `record_signal_snapshot` takes them.
-        evidence: A log in which an EvolutionEvent may say how it came out; it is not kept.
+        evidence: A log in which an EvolutionEvent may say how it came out; it is not
+            kept.
         action_id: The attempt; default: the agent's last open one.
+        latency_ms: How long it took.
+        tokens: How many tokens it took.
+        cost: What it cost.
         agent: Whose attempt it is.
-        used: latency_ms, tokens, cost.
 
     Returns:
         The event in the document's form, None where nothing is open.
@@ -462,14 +545,18 @@ def record_outcome_from_state(
     now = checked_signals(signals)
 
     def inferred(body: Given) -> InferredOutcome:
-        error_now = has_error(now, causal_settings(home).error_tokens)
+        error_tokens = causal_settings(home).error_tokens
         return infer_outcome_enhanced(
-            body["had_error"], error_now, body.get("observed"), observations, evidence
+            body["had_error"],
+            has_error(now, error_tokens),
+            body.get("observed"),
+            observations,
+            evidence=evidence,
         )
 
-    return _close(
-        home, action_id, agent, inferred, now, checked_observations(observations), used
-    )
+    current = checked_observations(observations)
+    used = {"latency_ms": latency_ms, "tokens": tokens, "cost": cost}
+    return _close(home, action_id, agent, inferred, now, current, used)
 
 
 def close(
@@ -477,11 +564,13 @@ def close(
     action_id: str,
     status: str,
     score: float | None = None,
-    note: str = "",
     *,
-    agent: str = "main",
+    note: str = "",
     signals: Sequence[str] = (),
-    **used: float | None,
+    latency_ms: float | None = None,
+    tokens: float | None = None,
+    cost: float | None = None,
+    agent: str = "main",
 ) -> dict[str, Any]:
     """Close an attempt as a success or a failure that is known.
 
@@ -491,9 +580,11 @@ def close(
         status: success or failed.
         score: From 0 to 1.
         note: How that is known.
-        agent: Whose attempt it is.
         signals: The signals that are there now.
-        used: latency_ms, tokens, cost.
+        latency_ms: How long it took.
+        tokens: How many tokens it took.
+        cost: What it cost.
+        agent: Whose attempt it is.
 
     Raises:
         InvalidInput: As `record_outcome_from_state` raises it.
@@ -502,19 +593,13 @@ def close(
         raise InvalidInput(
             f"got the status {status!r}; allowed are {SUCCESS} and {FAILED}"
         )
-    worth = (
-        float(status == SUCCESS) if score is None else checked_fraction("score", score)
-    )
+    worth = float(status == SUCCESS)
+    if score is not None:
+        worth = checked_fraction("score", score)
     outcome = InferredOutcome(status, worth, note[:_NOTE_CHARACTERS] or "told")
-    event = _close(
-        home,
-        action_id,
-        agent,
-        lambda _body: outcome,
-        checked_signals(signals),
-        None,
-        used,
-    )
+    now = checked_signals(signals)
+    used = {"latency_ms": latency_ms, "tokens": tokens, "cost": cost}
+    event = _close(home, action_id, agent, lambda _body: outcome, now, None, used)
     assert event is not None  # an action that is named is there, or refused
     return event
 
@@ -523,15 +608,32 @@ def _close(
     home: Home,
     action_id: str | None,
     agent: str,
-    infer: Any,
+    infer: Callable[[Given], InferredOutcome],
     now: list[str],
     current: Given | None,
     used: Mapping[str, float | None],
 ) -> dict[str, Any] | None:
+    """Close an attempt by the outcome that is inferred from its body.
+
+    Returns:
+        The event in the document's form, None where nothing is open.
+
+    Raises:
+        InvalidInput: The action is unknown or closed, or a figure in `used` is refused.
+    """
     check_used(used)
-    while (attempt := _attempt_to_close(home, action_id, agent)) is not None:
+    while True:
+        attempt = _attempt_to_close(home, action_id, agent)
+        if attempt is None:
+            return None
+        outcome = infer(attempt.body)
         event = closing(
-            attempt, infer(attempt.body), now, current, used, at=home.clock.now()
+            attempt,
+            outcome,
+            now,
+            current=current,
+            used=used,
+            at=home.clock.now(),
         )
         try:
             home.journal.append([event])
@@ -541,7 +643,6 @@ def _close(
             # another process closed it just now: the one before it is the last
             continue
         return document_form(event)
-    return None
 
 
 def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Event | None:
@@ -552,7 +653,9 @@ def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Event | 
     if action_id is None:
         with home.views.reading(Graph) as view:
             last = view.last_open(check_agent(agent))
-        return home.journal.read(seqs=[last.seq])[0] if last else None
+        if last is None:
+            return None
+        return home.journal.read(seqs=[last.seq])[0]
     # Most attempts have the id of their action: they are found without folding what
     # came since.
     events = home.journal.read(ids=[action_id.removeprefix(_ACTION)])
@@ -575,9 +678,9 @@ def closing(
     attempt: Event,
     outcome: InferredOutcome,
     now: Sequence[str],
+    *,
     current: Given | None,
     used: Mapping[str, float | None],
-    *,
     at: int,
     lineage: Sequence[str] = (),
 ) -> Event:
@@ -614,10 +717,12 @@ def closing(
         "confidence": {"half_life_days": 30},
         "baseline": body.get("observed"),
     }
-    closed |= {name: value for name, value in used.items() if value is not None}
-    closed |= {
-        name: body[name] for name in ("source", "project", "told") if name in body
-    }
+    for name, value in used.items():
+        if value is not None:
+            closed[name] = value
+    for name in ("source", "project", "told"):
+        if name in body:
+            closed[name] = body[name]
     return new_event(
         "attempt_closed",
         closed,
@@ -637,11 +742,17 @@ def asset_id(asset: Given) -> str:
     >>> asset_id({"type": "Gene", "id": "g"})[:20]
     'sha256:559aed474e9e6'
     """
-    members = {name: value for name, value in asset.items() if name != "asset_id"}
+    members = dict(asset)
+    members.pop("asset_id", None)
     text = json.dumps(
-        members, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        members,
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
     )
-    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    content = text.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(content).hexdigest()
+    return f"sha256:{digest}"
 
 
 def asset_event(
@@ -654,7 +765,17 @@ def asset_event(
     session: str = "",
     lineage: Sequence[str] = (),
 ) -> Event:
-    """Return the event that tells a gene or a capsule as it is now, its secrets masked."""
+    """Return the event that tells a gene or a capsule as it is now, its secrets masked.
+
+    Args:
+        asset: The gene or the capsule.
+        source: Whose word it is.
+        project: The project that it belongs to.
+        agent: Who tells it.
+        at: When, in µs UTC.
+        session: In which session.
+        lineage: Ids of the events that it rests on.
+    """
     masked = kept_value(dict(asset))
     body = {
         "asset": masked,
@@ -672,9 +793,10 @@ def signal_member(signals: Sequence[str]) -> dict[str, Any]:
 
     They are their key, as they were given, and the normal form of the first error.
     """
-    masked = checked_signals(
-        kept_value(signals if isinstance(signals, str) else list(signals))
-    )
+    # A text is no list of signals: it is refused as it is.
+    if not isinstance(signals, str):
+        signals = list(signals)
+    masked = checked_signals(kept_value(signals))
     return {
         "key": compute_signal_key(masked),
         "signals": masked,
@@ -690,32 +812,32 @@ def checked_observations(observations: Given | None) -> dict[str, Any] | None:
     """
     if observations is None:
         return None
-    plain = [
-        isinstance(value, str | int | float | None) for value in observations.values()
-    ]
-    if (
-        not all(plain)
-        or not all(isinstance(name, str) for name in observations)
-        or len(plain) > MOST_OBSERVED
-    ):
+    cut = dict(observations)
+    has_names = all(isinstance(name, str) for name in observations)
+    is_plain = has_names and len(cut) <= MOST_OBSERVED
+    for name, value in observations.items():
+        if not isinstance(value, str | int | float | None):
+            is_plain = False
+        if isinstance(value, str):
+            cut[name] = value[:_OBSERVED_CHARACTERS]
+    if not is_plain:
         allowed = f"up to {MOST_OBSERVED} texts, numbers and truth values by name"
         raise InvalidInput(
             f"got the observations {observations!r:.200}; allowed are {allowed}"
         )
-    cut = {
-        name: value[:_OBSERVED_CHARACTERS]
-        for name, value in observations.items()
-        if isinstance(value, str)
-    }
-    return {**observations, **cut}
+    return cut
 
 
 def checked_id(name: str, value: object) -> str:
     """Return an id.
 
+    Args:
+        name: What it is the id of, as an error calls it.
+        value: The id.
+
     Raises:
-        InvalidInput: It is not 1 to 200 printable ASCII characters. Others may look like
-            another id.
+        InvalidInput: It is not 1 to 200 printable ASCII characters. Others may look
+            like another id.
     """
     plain = (
         isinstance(value, str)
@@ -732,6 +854,10 @@ def checked_id(name: str, value: object) -> str:
 def checked_fraction(name: str, value: Any) -> float:
     """Return a number from 0 to 1.
 
+    Args:
+        name: As an error calls it.
+        value: The number.
+
     Raises:
         InvalidInput: It is another value.
     """
@@ -743,11 +869,15 @@ def checked_fraction(name: str, value: Any) -> float:
 
 
 def check_used(used: Mapping[str, object]) -> None:
-    """Raise InvalidInput for a latency_ms, tokens or cost that is no finite number from
-    0, and for other names.
+    """Raise an error for what an attempt cannot have used.
+
+    Raises:
+        InvalidInput: A latency_ms, tokens or cost is no finite number from 0, or has
+            another name.
     """
     for name, value in used.items():
-        if name not in USED or not (value is None or _within(value, _MOST_USED)):
+        is_allowed = value is None or _within(value, _MOST_USED)
+        if name not in USED or not is_allowed:
             raise InvalidInput(
                 f"got {name}={value!r}; allowed are latency_ms, tokens and cost,"
                 " numbers from 0 to 2^62"
@@ -762,18 +892,18 @@ def _within(value: Any, most: int) -> bool:
     )
 
 
-def _about(
+def _tried_body(
     home: Home,
     signals: Sequence[str],
     selected_gene: Given | None,
-    observations: Given | None,
     *,
-    mutation: Given | None = None,
-    personality_state: Given | None = None,
-    selector: Given | None = None,
-    drift_enabled: bool = False,
-    selected_by: str = "selector",
-    capsules_used: Sequence[str] = (),
+    observations: Given | None,
+    mutation: Given | None,
+    personality_state: Given | None,
+    selector: Given | None,
+    drift_enabled: bool,
+    selected_by: str,
+    capsules_used: Sequence[str],
 ) -> dict[str, Any]:
     """Return what hypotheses and attempts say alike."""
     if len(capsules_used) > _MOST_CAPSULES:

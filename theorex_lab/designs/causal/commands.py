@@ -1,7 +1,9 @@
 """The commands of causal memory: `theorex causal …`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +17,9 @@ from theorex_lab.files.command_line import (
 )
 from theorex_lab.files.command_line.options import OWN_AGENT, own_agent
 from theorex_lab.text.line import one_line
+
+if TYPE_CHECKING:
+    from theorex_lab.designs.causal.capture import RecordedAction
 
 _STRATEGY_CHARACTERS = 120
 _SIGNALS = click.option(
@@ -50,8 +55,9 @@ _OBSERVED = click.option(
 def _recording(
     *options: Callable[..., Any],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """What a command takes that records: whose it is, the signals, what was observed,
-    and these options.
+    """Declare what a command takes that records.
+
+    It takes whose it is, the signals, what was observed, and these options.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,31 +83,36 @@ def causal_snapshot(
     emit(event, f"{event['id']}: {event['signal']['key']}")
 
 
-def _tried(
-    record: Any,
-    agent: str | None,
-    signals: tuple[str, ...],
-    gene: str | None,
-    category: str | None,
-    observed: Any,
-    **more: Any,
-) -> None:
-    """Record what is expected or tried, and print it."""
-    selected = {"id": gene, "category": category} if gene else None
-    action = record(
-        signals, selected, observations=observed, agent=own_agent(agent), **more
-    )
+def _selected(gene: str | None, category: str | None) -> dict[str, str | None] | None:
+    """Return the gene that is tried, as it is recorded; None without an id."""
+    return {"id": gene, "category": category} if gene else None
+
+
+def _emit_action(action: RecordedAction) -> None:
+    """Print what was recorded."""
     emit(action._asdict(), f"{action.id}: {action.signal_key}")
 
 
 @command("hypothesis")
 @_recording(_GENE, _CATEGORY)
-def causal_hypothesis(**options: Any) -> None:
+def causal_hypothesis(
+    agent: str | None,
+    signals: tuple[str, ...],
+    gene: str | None,
+    category: str | None,
+    observed: dict[str, Any] | None,
+) -> None:
     """What a gene is expected to do, before it is tried.
 
     JSON: {id, signal_key, event}
     """
-    _tried(open_lab().causal.record_hypothesis, **options)
+    action = open_lab().causal.record_hypothesis(
+        signals,
+        _selected(gene, category),
+        observations=observed,
+        agent=own_agent(agent),
+    )
+    _emit_action(action)
 
 
 @command("attempt")
@@ -110,12 +121,26 @@ def causal_hypothesis(**options: Any) -> None:
     _CATEGORY,
     click.option("--hypothesis", "hypothesis_id", metavar="ID", help="What it tests."),
 )
-def causal_attempt(**options: Any) -> None:
+def causal_attempt(
+    agent: str | None,
+    signals: tuple[str, ...],
+    gene: str | None,
+    category: str | None,
+    hypothesis_id: str | None,
+    observed: dict[str, Any] | None,
+) -> None:
     """That a gene is tried; `close` says what came of it.
 
     JSON: {id, signal_key, event}
     """
-    _tried(open_lab().causal.record_attempt, **options)
+    action = open_lab().causal.record_attempt(
+        signals,
+        _selected(gene, category),
+        hypothesis_id=hypothesis_id,
+        observations=observed,
+        agent=own_agent(agent),
+    )
+    _emit_action(action)
 
 
 @command("close")
@@ -141,10 +166,12 @@ def causal_close(
     observed: dict[str, Any] | None,
     status: str | None,
     score: float | None,
-    **used: float | None,
+    cost: float | None,
+    latency_ms: float | None,
 ) -> None:
-    """Without --status an error that is gone is a success, one that stays or is new a
-    failure.
+    """Without --status an error that is gone is a success.
+
+    One that stays or is new is a failure.
 
     JSON: {closed, event}
     """
@@ -152,37 +179,43 @@ def causal_close(
     owner = own_agent(agent)
     if status is None:
         event = causal.record_outcome_from_state(
-            signals, observed, action_id=action_id, agent=owner, **used
+            signals,
+            observed,
+            action_id=action_id,
+            latency_ms=latency_ms,
+            cost=cost,
+            agent=owner,
         )
     else:
         attempts = [] if action_id else causal.open_attempts(owner)
         if not (action_id or attempts):
             raise InvalidInput(
-                "got no --action, and no attempt is open; allowed is the id that `attempt` gave"
+                "got no --action, and no attempt is open; allowed is the id that"
+                " `attempt` gave"
             )
         event = causal.close(
             action_id or attempts[-1].action_id,
             status,
             score,
-            agent=owner,
             signals=signals,
-            **used,
+            latency_ms=latency_ms,
+            cost=cost,
+            agent=owner,
         )
-    outcome = (
-        f"{event['outcome']['status']} ({event['outcome']['note']})" if event else ""
-    )
-    emit(
-        {"closed": event is not None, "event": event},
-        f"{event['action']['id']}: {outcome}" if event else "nothing is open",
-    )
+    text = "nothing is open"
+    if event:
+        outcome = event["outcome"]
+        text = f"{event['action']['id']}: {outcome['status']} ({outcome['note']})"
+    emit({"closed": event is not None, "event": event}, text)
 
 
 @command("genes")
 @reads_project
 @_SIGNALS
 def causal_genes(signals: tuple[str, ...]) -> None:
-    """What came of each under these signals and signals alike; without --signals, of
-    all that it was tried for.
+    """What came of each under these signals and signals alike.
+
+    Without --signals, of all that it was tried for.
 
     JSON: {genes: [{id, category, strategy, n, successes, low, high, banned}]}
     """

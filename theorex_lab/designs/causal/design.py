@@ -1,5 +1,6 @@
-"""Declare what causal memory brings to a home: each part is imported when it is first
-asked for.
+"""Declare what causal memory brings to a home.
+
+Each part is imported when it is first asked for.
 """
 
 from __future__ import annotations

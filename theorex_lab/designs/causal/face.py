@@ -1,5 +1,6 @@
-"""What a lab gives as `lab.causal`: signals, hypotheses, attempts and outcomes
-recorded, and advice read from them.
+"""Give `lab.causal`.
+
+It records signals, hypotheses, attempts and outcomes, and reads advice from them.
 """
 
 from typing import Any
@@ -10,14 +11,12 @@ from theorex_lab.memory.contract import DesignApi, on_home
 
 
 class Causal(DesignApi):
-    """Causal memory in one home.
+    """Give causal memory in one home.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
-    ...     signals, gene = (
-    ...         ["log_error", "errsig:TypeError: undefined"],
-    ...         {"id": "gene_repair", "category": "repair"},
-    ...     )
+    ...     signals = ["log_error", "errsig:TypeError: undefined"]
+    ...     gene = {"id": "gene_repair", "category": "repair"}
     ...     done = lab.causal.record_attempt(signals, gene)
     ...     outcome = lab.causal.record_outcome_from_state([])
     ...     advice = lab.causal.get_advice(signals, [gene, {"id": "gene_other"}])
@@ -52,9 +51,9 @@ class Causal(DesignApi):
     _assets = on_home(graph.assets_of)
 
     def genes(self) -> list[dict[str, Any]]:
-        """The genes that are known, each as it was told last."""
+        """Return the genes that are known, each as it was told last."""
         return list(self._assets())
 
     def capsules(self) -> list[dict[str, Any]]:
-        """The capsules that are known, each as it was told last."""
+        """Return the capsules that are known, each as it was told last."""
         return list(self._assets(genes=False))

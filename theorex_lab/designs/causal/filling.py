@@ -1,10 +1,11 @@
-"""Read attempts from what was captured: a call that failed, what was done about it, and
-how the same call then went.
+"""Read attempts from what was captured.
 
-Signals are the error and what was called. What was done becomes a gene: the files that
-were edited, the commands that were run, the arguments that were changed until the call
-was repeated; a fix or a strategy that was given meanwhile; another model. The next call
-of the same kind closes the attempt, else the outcome that is recorded in the session.
+An attempt is a call that failed, what was done about it, and how the same call then
+went. Signals are the error and what was called. What was done becomes a gene: the files
+that were edited, the commands that were run, the arguments that were changed until the
+call was repeated; a fix or a strategy that was given meanwhile; another model. The next
+call of the same kind closes the attempt, else the outcome that is recorded in the
+session.
 """
 
 import json
@@ -120,12 +121,12 @@ _READ_KINDS = ("tool_used", "outcome", "recalled")
 class Failures(View):
     """Hold calls that failed, a row each, and the last event of each session.
 
-    A command that only looks fails where nothing is found, which is no failure. A trace in
-    which a model failed and another was asked is a row without a session (-1).
+    A command that only looks fails where nothing is found, which is no failure. A trace
+    in which a model failed and another was asked is a row without a session (-1).
 
     Attributes:
-        rows: seq of the call; session: its number; answered: whether an attempt tells what
-            was done about it.
+        rows: seq of the call; session: its number; answered: whether an attempt tells
+            what was done about it.
         ends: Of each session the seq and the time (µs) of its last call.
     """
 
@@ -241,21 +242,25 @@ def _unanswered(
     by_number = dict[int, set[int]]()
     sessions = dict[tuple[str, str], _SessionFailures]()
     with home.views.reading(Failures) as view:
-        for row in np.flatnonzero(~view.rows["answered"]).tolist():
+        is_unanswered = ~view.rows["answered"]
+        for row in np.flatnonzero(is_unanswered).tolist():
             number = int(view.rows["session"][row])
-            by_number.setdefault(number, set()).add(int(view.rows["seq"][row]))
+            seqs = by_number.setdefault(number, set())
+            seqs.add(int(view.rows["seq"][row]))
         traces = by_number.pop(-1, set())
         for number, seqs in by_number.items():
             owner, _, name = view.sessions[number].partition("/")
-            is_over = session is not None or view.ends["at"][number] <= idle_since
-            if is_over and agent in (None, owner) and session in (None, name):
+            is_idle = view.ends["at"][number] <= idle_since
+            is_over = session is not None or is_idle
+            is_asked_for = agent in (None, owner) and session in (None, name)
+            if is_over and is_asked_for:
                 last_call = int(view.ends["seq"][number])
                 sessions[owner, name] = _SessionFailures(seqs, last_call)
     return traces, sessions
 
 
 def signals_of(event: Event) -> list[str]:
-    """Return the signals of a call that failed.
+    r"""Return the signals of a call that failed.
 
     They say that it did, its error, what was called, and the class of the error of a
     check.
@@ -264,7 +269,7 @@ def signals_of(event: Event) -> list[str]:
     >>> body = {
     ...     "tool": "Bash",
     ...     "command": "go test ./...",
-    ...     "response": "Exit code 1\\n--- FAIL: TestSync",
+    ...     "response": "Exit code 1\n--- FAIL: TestSync",
     ...     "ok": True,
     ... }
     >>> signals = signals_of(new_event("tool_used", body, agent="main", at=0))
@@ -294,6 +299,11 @@ def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Failure
 
     It counts until the same kind of call was made again, among the next 40 calls of its
     session.
+
+    Args:
+        home: Where the items are that were given meanwhile.
+        failed: The call that failed.
+        after: What its session did after it, in order.
     """
     acts: list[str] = []
     item_ids: list[str] = []
@@ -301,9 +311,9 @@ def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Failure
     success = False
     for event in after[:_CALLS]:
         if event.kind == "recalled":
-            item_ids += (
-                item for item in event.body["items"] if _says_what_to_do(home, item)
-            )
+            for item in event.body["items"]:
+                if _says_what_to_do(home, item):
+                    item_ids.append(item)
         elif event.kind == "outcome":
             closed_by = event
             success = bool(event.body["success"])
@@ -342,8 +352,13 @@ def _program(command: str) -> str:
     >>> _program("cd cli && LANG=C cat -A notes"), _program("cd cli && go test ./...")
     ('cat', 'go test')
     """
+    family = family_of(command)
+    if family:
+        return family
     words = _BEFORE.sub("", command).split()
-    return family_of(command) or (one_line(words[0], 40) if words else "")
+    if not words:
+        return ""
+    return one_line(words[0], 40)
 
 
 def _act(event: Event) -> str:
@@ -355,7 +370,8 @@ def _act(event: Event) -> str:
         return ""
     command = _BEFORE.sub("", body.get("command", ""))
     if edited:
-        act = f"edit {', '.join(filter(None, map(shown_path, edited)))}"
+        paths = map(shown_path, edited)
+        act = f"edit {', '.join(filter(None, paths))}"
     elif command:
         act = f"run {command}"
     else:
@@ -369,12 +385,12 @@ def _edited(event: Event) -> list[str]:
 
 
 def _only_looks(event: Event) -> bool:
+    """Return whether a call changes nothing: its command, or its tool, only looks."""
     command = event.body.get("command", "")
-    return (
-        not _edited(event)
-        and not family_of(command)
-        and bool(_LOOKS.match(command or tool_key(event.body["tool"])))
-    )
+    if _edited(event) or family_of(command):
+        return False
+    callee = command or tool_key(event.body["tool"])
+    return bool(_LOOKS.match(callee))
 
 
 def _repeated(before: Event, after: Event) -> list[str]:
@@ -386,11 +402,11 @@ def _repeated(before: Event, after: Event) -> list[str]:
     old = _arguments(before.body.get("input", ""))
     new = _arguments(after.body.get("input", ""))
     tool = before.body["tool"]
-    return [
-        f"call {tool} with another {name}"
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != new.get(name)
-    ]
+    changes = []
+    for name in dict.fromkeys([*old, *new]):
+        if old.get(name) != new.get(name):
+            changes.append(f"call {tool} with another {name}")
+    return changes
 
 
 def _arguments(text: str) -> dict[str, Any]:
@@ -399,7 +415,7 @@ def _arguments(text: str) -> dict[str, Any]:
     Of the one at which the preview was cut it is what is left of it.
     """
     read = json.JSONDecoder().raw_decode
-    arguments = dict[str, Any]()
+    arguments = {}
     position = 1
     while position < len(text) - 1:
         try:
@@ -489,7 +505,7 @@ def _attempts(
     who: dict[str, Any] = {"agent": failed.agent, "session": failed.session}
     # What was done is in the agent's own words; what failed is told in the tool's.
     gene_source = "agent" if about["source"] == "tool" else about["source"]
-    events = list[Event]()
+    events = []
     trusted_ids = own_assets(home, [gene for gene, _ in genes])
     for gene, asset in genes:
         if asset is not None and gene not in trusted_ids:
@@ -558,8 +574,8 @@ def _closed(
         attempt,
         infer_outcome(True, not success),
         signals_now,
-        None,
-        used,
+        current=None,
+        used=used,
         at=closed_by.at,
         lineage=[closed_by.id],
     )
@@ -574,11 +590,11 @@ def _in_words(signals: Sequence[str], asset: dict[str, Any] | None) -> str:
         return ""
     errors = [signal for signal in signals if signal.startswith(ERROR_SIGNAL)]
     error = errors[0].removeprefix(ERROR_SIGNAL) if errors else ""
-    where = [
-        signal.partition(":")[2]
-        for signal in signals
-        if signal.startswith(("tool:", "command:", "class:"))
-    ]
+    where = []
+    for signal in signals:
+        name, _, value = signal.partition(":")
+        if name in ("tool", "command", "class"):
+            where.append(value)
     acts = "; ".join(asset["strategy"])
     return f"{error or 'an error'} ({', '.join(where)}): {acts}"
 

@@ -1,8 +1,8 @@
-"""Choose genes for signals, record genes and capsules, mark them by what came of them, and
-distill them from successes.
+"""Choose genes for signals, and keep genes and capsules.
 
-Chosen are those whose patterns fit the signals, by what is known of them, or drawn by
-drift. What genes tell to do is data: it is shown, and never done.
+They are recorded, marked by what came of them, and distilled from successes. Chosen are
+those whose patterns fit the signals, by what is known of them, or drawn by drift. What
+genes tell to do is data: it is shown, and never done.
 """
 
 import json
@@ -96,19 +96,19 @@ class GeneSelection:
 
         Genes stand there by their ids.
         """
-        ids = [gene["id"] for gene in self.alternatives]
-        chosen = self.selected["id"] if self.selected else None
-        return {
-            **vars(self),
-            "selected": chosen,
-            "alternatives": ids,
-            "banned": sorted(self.banned),
-        }
+        members = dict(vars(self))
+        members["selected"] = self.selected["id"] if self.selected else None
+        members["alternatives"] = [gene["id"] for gene in self.alternatives]
+        members["banned"] = sorted(self.banned)
+        return members
 
 
 class Matcher:
-    """Signals against which patterns are tried; `notes` says which patterns were left
-    aside, and why.
+    """Try patterns against signals.
+
+    Attributes:
+        signals: The signals.
+        notes: Which patterns were left aside, and why.
     """
 
     def __init__(self, signals: Iterable[str]) -> None:
@@ -119,8 +119,10 @@ class Matcher:
         self._known = dict[str, bool]()
 
     def hits(self, pattern: str) -> bool:
-        """Whether a signal fits: a regular expression as `/…/flags`, one of several
-        words as `a|b`, or a word; case counts in the first alone.
+        r"""Return whether a signal fits a pattern.
+
+        A pattern is a regular expression as `/…/flags`, one of several words as `a|b`,
+        or a word. Case counts in the first alone.
 
         >>> matcher = Matcher(["errsig:TypeError: undefined"])
         >>> [
@@ -128,7 +130,7 @@ class Matcher:
         ...     for pattern in (
         ...         "typeerror",
         ...         "timeout|undefined",
-        ...         r"/type\\w+/i",
+        ...         r"/type\w+/i",
         ...         "/type/",
         ...         "/(a+)+b/",
         ...     )
@@ -138,17 +140,25 @@ class Matcher:
         ['/(a+)+b/: a group is repeated, or looks around']
         """
         if pattern not in self._known:
-            match = _REGEX.fullmatch(pattern[: 2 * _PATTERN_CHARACTERS])
-            self._known[pattern] = (
-                self._fits(pattern, *match.groups()) if match else self._holds(pattern)
-            )
+            self._known[pattern] = self._matches(pattern)
         return self._known[pattern]
+
+    def _matches(self, pattern: str) -> bool:
+        """Return whether a signal fits a pattern that was not tried yet."""
+        match = _REGEX.fullmatch(pattern[: 2 * _PATTERN_CHARACTERS])
+        if match is None:
+            return self._holds(pattern)
+        regex, flags = match.groups()
+        return self._fits(pattern, regex, flags)
 
     def _holds(self, pattern: str) -> bool:
         """Return whether a signal holds one of the words of a pattern."""
         parts = pattern[:_PATTERN_CHARACTERS].split("|")
-        words = [word.strip().lower() for word in parts]
-        return any(self._has_word(word) for word in words if word)
+        for part in parts:
+            word = part.strip().lower()
+            if word and self._has_word(word):
+                return True
+        return False
 
     def _has_word(self, word: str) -> bool:
         """Return whether a signal holds a word in lower case."""
@@ -165,7 +175,9 @@ class Matcher:
             if n_steps > self._left:
                 raise InvalidInput("it may need too many steps")
             self._left -= n_steps
-            options = sum((_FLAGS[flag] for flag in set(flags)), re.NOFLAG)
+            options = re.NOFLAG
+            for flag in flags:
+                options |= _FLAGS[flag]
             compiled = re.compile(regex, options)
         except (InvalidInput, re.error, OverflowError) as error:
             if len(self.notes) < _MOST_NOTES:
@@ -175,44 +187,57 @@ class Matcher:
 
 
 def _steps(regex: str, flags: str, characters: int) -> float:
-    """How many steps a search of a text may take at the worst.
+    """Return how many steps a search of a text may take at the worst.
 
-    Raises InvalidInput for what is not tried at all.
+    Args:
+        regex: The regular expression.
+        flags: Its flags.
+        characters: How long the text is.
+
+    Raises:
+        InvalidInput: The expression is not tried at all.
+        OverflowError: The number is too large for a float.
     """
-    if (
-        len(regex) > _PATTERN_CHARACTERS
-        or not _FLAGS.keys() >= set(flags)
-        or _STRANGE.search(regex)
-    ):
-        what = (
-            "other flags than imsgu, a reference to itself, or signs that are kept for"
-            " sets"
+    is_long = len(regex) > _PATTERN_CHARACTERS
+    has_other_flags = not _FLAGS.keys() >= set(flags)
+    if is_long or has_other_flags or _STRANGE.search(regex):
+        raise InvalidInput(
+            f"it has over {_PATTERN_CHARACTERS} characters, other flags than imsgu, a"
+            " reference to itself, or signs that are kept for sets"
         )
-        raise InvalidInput(f"it has over {_PATTERN_CHARACTERS} characters, {what}")
     plain = _ONE_SIGN.sub("x", regex)
     if _REFUSED.search(plain):
         raise InvalidInput("a group is repeated, or looks around")
-    # Each repetition ends at any character after the one before; an option doubles the
-    # ways, a group has as many as alternatives.
-    repeated = len(re.findall(r"[*+{]", plain)) + 1
-    groups = plain.count("(") + 1
-    ways = 2.0 ** plain.count("?") * (plain.count("|") / groups + 1) ** groups
-    return (
-        float((characters + len(regex)) ** repeated) / math.factorial(repeated) * ways
-    )
+    # An option doubles the ways to match, a group has as many as alternatives.
+    n_options = plain.count("?")
+    n_groups = plain.count("(") + 1
+    alternatives = plain.count("|") / n_groups + 1
+    ways = 2.0**n_options * alternatives**n_groups
+    # Each repetition ends at any character after the one before.
+    n_repeated = len(re.findall(r"[*+{]", plain)) + 1
+    n_places = float((characters + len(regex)) ** n_repeated)
+    return n_places / math.factorial(n_repeated) * ways
 
 
 def match_score(gene: Gene, matcher: Matcher) -> float:
     """Return how many of a gene's patterns fit, with its boost where any does.
 
     A distilled gene has .8 of it.
+
+    Args:
+        gene: The gene.
+        matcher: Holds the signals.
     """
-    patterns = list(dict.fromkeys(texts_in(gene, "signals_match")))[:_MOST_PATTERNS]
+    distinct = dict.fromkeys(texts_in(gene, "signals_match"))
+    patterns = list(distinct)[:_MOST_PATTERNS]
     n_hits = sum(map(matcher.hits, patterns))
     if not n_hits:
         return 0.0
-    weight = _DISTILLED_WEIGHT if gene["id"].startswith(DISTILLED) else 1.0
-    return max(0.01, n_hits * weight + boost_of(gene))
+    weight = 1.0
+    if gene["id"].startswith(DISTILLED):
+        weight = _DISTILLED_WEIGHT
+    score = n_hits * weight + boost_of(gene)
+    return max(0.01, score)
 
 
 def texts_in(asset: Mapping[str, Any], name: str) -> list[str]:
@@ -221,7 +246,9 @@ def texts_in(asset: Mapping[str, Any], name: str) -> list[str]:
     Another value has none.
     """
     value = asset.get(name)
-    items = value if isinstance(value, list | tuple) else [value]
+    items = [value]
+    if isinstance(value, list | tuple):
+        items = list(value)
     return [text for text in items if isinstance(text, str)]
 
 
@@ -240,8 +267,11 @@ def boost_of(gene: Gene) -> float:
     ... )
     0.1
     """
-    marks = [mark for mark in marks_in(gene) if mark.get("context") == ""]
-    return at_most(sum(number_of(mark, "boost") or 0.0 for mark in marks), MOST_BOOST)
+    boosts = []
+    for mark in marks_in(gene):
+        if mark.get("context") == "":
+            boosts.append(number_of(mark, "boost") or 0.0)
+    return at_most(sum(boosts), MOST_BOOST)
 
 
 def marks_in(gene: Gene) -> list[Mapping[str, Any]]:
@@ -255,13 +285,18 @@ def marks_in(gene: Gene) -> list[Mapping[str, Any]]:
 def overlap(signals: Iterable[str], others: Iterable[str]) -> float:
     """Return the share of signals that are among others, 0..1; 0 without signals.
 
+    Args:
+        signals: The signals.
+        others: The signals among which they may be.
+
     >>> overlap(["log_error", "slow"], ["slow"])
     0.5
     """
     parts = set(normalized_signals(signals))
     if not parts:
         return 0.0
-    return len(parts.intersection(normalized_signals(others))) / len(parts)
+    shared = parts.intersection(normalized_signals(others))
+    return len(shared) / len(parts)
 
 
 def failed_genes(
@@ -270,14 +305,20 @@ def failed_genes(
     """Return the genes of two or more capsules that failed under signals like these.
 
     Those signals have .6 or more of these.
+
+    Args:
+        capsules: The capsules, with outcome, trigger and gene.
+        signals: The signals.
     """
     n_failures = Counter[str]()
     for capsule in capsules:
         outcome = capsule.get("outcome")
         if not isinstance(outcome, Mapping) or outcome.get("status") != FAILED:
             continue
-        if overlap(signals, texts_in(capsule, "trigger")) >= _OVERLAP:
-            n_failures[str(capsule.get("gene"))] += 1
+        trigger = texts_in(capsule, "trigger")
+        if overlap(signals, trigger) >= _OVERLAP:
+            gene = str(capsule.get("gene"))
+            n_failures[gene] += 1
     return frozenset(gene for gene, n in n_failures.items() if n >= _FAILURES)
 
 
@@ -285,6 +326,10 @@ def drift_intensity(genes: int, *, explicit: bool) -> float:
     """Return how strongly chance rules among so many genes, 0..1.
 
     It is 1/√N, and .3 more where drift is on; .7 for one gene.
+
+    Args:
+        genes: How many there are.
+        explicit: Whether drift is on.
 
     >>> (
     ...     drift_intensity(4, explicit=False),
@@ -327,9 +372,7 @@ def select_gene(
         InvalidInput: As `get_advice` raises it, and for a gene without an id.
     """
     checked = checked_signals(signals)
-    pool = {}
-    for gene in assets_of(home) if genes is None else genes:
-        pool[checked_id("gene", gene.get("id"))] = gene
+    pool = _gene_pool(assets_of(home) if genes is None else genes)
     drift = drift_enabled or causal_settings(home).drift
     matcher = Matcher(checked)
     scores = _match_scores(pool, matcher)
@@ -341,30 +384,68 @@ def select_gene(
     preferred = advice.preferred_gene_id
     if preferred in banned:
         preferred = None
-    order = sorted(
-        scores.keys() - banned,
-        key=lambda name: (name != preferred, -scores[name], name),
-    )
+
+    def best_first(name: str) -> tuple[bool, float, str]:
+        return name != preferred, -scores[name], name
+
+    order = sorted(scores.keys() - banned, key=best_first)
     intensity = drift_intensity(len(pool), explicit=drift)
-    candidates = order[: max(2, math.ceil(len(order) * intensity))]
-    selected_by = "selector"
     if drift:
         selected_by = "selector+drift"
+        n_best = max(2, math.ceil(len(order) * intensity))
+        candidates = order[:n_best]
     elif preferred:
         selected_by = "memory_graph+selector"
         candidates = order[:1]
-    else:  # chance decides between equals alone
-        candidates = [name for name in candidates if scores[name] == scores[order[0]]]
+    else:
+        selected_by = "selector"
+        candidates = _equals_of_first(order, scores, intensity)
     why = [*advice.explanation, *matcher.notes]
     if not candidates:
         why.append("no gene fits that may be tried")
         return GeneSelection(None, [], "selector", drift, intensity, banned, why)
-    number = int(np.random.default_rng(seed).integers(len(candidates)))
+    generator = np.random.default_rng(seed)
+    number = int(generator.integers(len(candidates)))
     chosen = candidates[number]
-    others = [pool[name] for name in order if name != chosen][:_MOST_ALTERNATIVES]
+    others = [pool[name] for name in order if name != chosen]
     return GeneSelection(
-        pool[chosen], others, selected_by, drift, intensity, banned, why
+        selected=pool[chosen],
+        alternatives=others[:_MOST_ALTERNATIVES],
+        selected_by=selected_by,
+        drift=drift,
+        intensity=intensity,
+        banned=banned,
+        why=why,
     )
+
+
+def _equals_of_first(
+    order: Sequence[str], scores: Mapping[str, float], intensity: float
+) -> list[str]:
+    """Return the genes between which chance decides without drift.
+
+    They are those among the best, as many as the intensity says, with the score of the
+    first.
+    """
+    n_best = max(2, math.ceil(len(order) * intensity))
+    best = order[:n_best]
+    if not best:
+        return []
+    first_score = scores[best[0]]
+    return [name for name in best if scores[name] == first_score]
+
+
+def _gene_pool(genes: Iterable[Gene]) -> dict[str, Gene]:
+    """Return genes by their ids.
+
+    Raises:
+        InvalidInput: An id is one that `designs.causal.capture.checked_id` refuses.
+    """
+    pool = {}
+    for gene in genes:
+        gene_id = checked_id("gene", gene.get("id"))
+        pool[gene_id] = gene
+    return pool
 
 
 def _match_scores(pool: Mapping[str, Gene], matcher: Matcher) -> dict[str, float]:
@@ -403,9 +484,10 @@ def checked_asset(asset: Mapping[str, Any], kind: str = "") -> Asset:
         kind: The type that it has to have; '': either.
 
     Raises:
-        InvalidInput: It has another type or category, an id that `capture.checked_id`
-            refuses, a list that holds other things than up to 64 texts, a confidence
-            outside 0..1, or it is no JSON of up to 64,000 characters.
+        InvalidInput: It has another type or category, an id that
+            `designs.causal.capture.checked_id` refuses, a list that holds other things
+            than up to 64 texts, a confidence outside 0..1, or it is no JSON of up to
+            64,000 characters.
     """
     checked = {"type": kind, **asset, "id": checked_id("asset", asset.get("id"))}
     checked.pop("asset_id", None)
@@ -426,7 +508,8 @@ def checked_asset(asset: Mapping[str, Any], kind: str = "") -> Asset:
         if len(texts) > _MOST_TEXTS or texts != items:
             raise InvalidInput(f"got {name}={value!r:.100}{allowed}")
         checked[name] = texts
-    checked_fraction("confidence", checked.get("confidence", 0.0))
+    confidence = checked.get("confidence", 0.0)
+    checked_fraction("confidence", confidence)
     try:
         size = len(json.dumps(checked, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
@@ -444,6 +527,12 @@ def record_gene(
     """Record a gene as it is from now on; return it with its asset_id.
 
     One that is known just so is not recorded again.
+
+    Args:
+        home: Where it is kept.
+        gene: The gene, as `checked_asset` takes it.
+        source: Whose word it is, a key of `TRUST`.
+        agent: Who records it.
 
     Raises:
         InvalidInput: As `checked_asset` raises it, for another source than those of
@@ -491,9 +580,10 @@ def _record(
     with home.views.reading(Graph) as view:
         number = view.ids.find(masked["id"])
         if number is not None:
-            old = json.loads(view.assets[int(view.known["place"][number])])
+            index = int(view.known["place"][number])
+            old = json.loads(view.assets[index])
             is_trusted = view.known["own"][number]
-            old_project = view.projects[int(view.known["project"][number])]
+            old_project = _project_of(view, number)
             if old["type"] != masked["type"]:
                 other = f"got the id {masked['id']!r}, which a {old['type']} has"
                 raise InvalidInput(f"{other}; give the {masked['type']} one of its own")
@@ -502,6 +592,12 @@ def _record(
                 return recorded
     home.journal.append([event])
     return recorded
+
+
+def _project_of(view: Graph, number: int) -> str:
+    """Return the project of the asset of a number."""
+    project = int(view.known["project"][number])
+    return view.projects[project]
 
 
 def boost_after(outcomes: Iterable[bool]) -> float:
@@ -531,19 +627,19 @@ def mark_genes(home: Home) -> int:
     """
     with home.views.reading(Graph) as view:
         gene_numbers = view.lived["gene"]
-        failed = view.lived["failed"]
-        outcomes = {
-            name: ~failed[gene_numbers == number]
-            for number, name in enumerate(view.genes)
-        }
+        succeeded = ~view.lived["failed"]
+        outcomes = {}
+        for number, name in enumerate(view.genes):
+            outcomes[name] = succeeded[gene_numbers == number]
         genes = [gene for gene in assets_of(home, own=True) if gene["id"] in outcomes]
         projects = []
         for gene in genes:
-            number = view.ids.numbers(gene["id"])[0]
-            projects.append(view.projects[int(view.known["project"][number])])
+            asset_number = view.ids.numbers(gene["id"])[0]
+            projects.append(_project_of(view, asset_number))
     n_changed = 0
     for gene, project in zip(genes, projects, strict=True):
-        mark = {"context": "", "boost": boost_after(outcomes[gene["id"]].tolist())}
+        boost = boost_after(outcomes[gene["id"]].tolist())
+        mark = {"context": "", "boost": boost}
         old_marks = marks_in(gene)
         if mark not in old_marks:
             others = [other for other in old_marks if other.get("context") != ""]
@@ -568,7 +664,7 @@ def gene_rows(home: Home, signals: Sequence[str] = ()) -> list[dict[str, Any]]:
             checked_signals(signals),
             list(genes),
             settings,
-            home.clock.now(),
+            now=home.clock.now(),
         )
     rows = []
     for gene, record in by_gene.items():
@@ -577,21 +673,21 @@ def gene_rows(home: Home, signals: Sequence[str] = ()) -> list[dict[str, Any]]:
             successes = record.successes
         else:
             n_tried = record.prior_attempts
-            # The rate is (successes + 1) / (n + 2).
-            successes = round(record.prior_rate * (n_tried + 2) - 1) if n_tried else 0
+            successes = 0
+            if n_tried:  # the rate is (successes + 1) / (n + 2)
+                successes = round(record.prior_rate * (n_tried + 2) - 1)
         low, high = wilson_of_one(successes, n_tried)
-        rows.append(
-            {
-                "id": gene,
-                "category": genes[gene].get("category"),
-                "strategy": gene_text(genes[gene]),
-                "n": n_tried,
-                "successes": successes,
-                "low": low,
-                "high": high,
-                "banned": bool(signals) and is_banned(record, settings),
-            }
-        )
+        row = {
+            "id": gene,
+            "category": genes[gene].get("category"),
+            "strategy": gene_text(genes[gene]),
+            "n": n_tried,
+            "successes": successes,
+            "low": low,
+            "high": high,
+            "banned": bool(signals) and is_banned(record, settings),
+        }
+        rows.append(row)
     return rows
 
 
@@ -605,14 +701,19 @@ def task_match(home: Home, signals: Sequence[str]) -> float:
     n_helped = 0
     with home.views.reading(evidence_view(home)) as evidence:
         table = evidence.table
-        runs = table.runs(table.alike(SIGNALS, parts, _TASK_LIKENESS)[0])
+        rows, _ = table.alike(SIGNALS, parts, _TASK_LIKENESS)
+        runs = table.runs(rows)
         for part in parts:
-            rows, _ = table.alike(SIGNALS, {part}, _ANY_LIKENESS)
-            n_helped += int(table.runs(rows).successes.any())
+            rows_of_part, _ = table.alike(SIGNALS, {part}, _ANY_LIKENESS)
+            runs_of_part = table.runs(rows_of_part)
+            n_helped += int(runs_of_part.successes.any())
     rate = 0.0
     if len(runs.n):
-        rate = (runs.successes.sum() + 1) / (runs.n.sum() + 2)
-    return float(0.6 * rate + 0.4 * n_helped / max(len(parts), 1))
+        n_successes = runs.successes.sum()
+        n_runs = runs.n.sum()
+        rate = (n_successes + 1) / (n_runs + 2)
+    n_parts = max(len(parts), 1)
+    return float(0.6 * rate + 0.4 * n_helped / n_parts)
 
 
 def distill(home: Home, *, agent: str = "main") -> Asset | None:
@@ -631,16 +732,15 @@ def distill(home: Home, *, agent: str = "main") -> Asset | None:
     last = _last_distilled(genes.values(), project)
     if now - last < MICROSECONDS_PER_DAY:
         return None
-    successes = [
-        event
-        for event in _good_outcomes(home)
-        if event.at > last and event.body.get("project", "") == project
-    ]
+    successes = _good_outcomes(home, project, last)
+    if len(successes) < _FEWEST:
+        return None
     used = [_gene_used(event, genes) for event in successes]
     signals = _shared(map(_trimmed_signals, successes))
-    matched = list(filter(_is_word, signals))[:_MOST_TEXTS]
+    words = list(filter(_is_word, signals))
+    matched = words[:_MOST_TEXTS]
     steps = _shared(texts_in(gene, "strategy") for gene in used)[:_MOST_STEPS]
-    if len(successes) < _FEWEST or not (matched and steps):
+    if not matched or not steps:
         return None
     identity = "\n".join([project, *matched, "", *steps])
     made: Asset = {
@@ -670,18 +770,28 @@ def _trimmed_signals(event: Event) -> set[str]:
     return set(map(trimmed, event.body["signal"]["signals"]))
 
 
-def _good_outcomes(home: Home) -> list[Event]:
-    """Return the last events that tell a success of a good score."""
+def _good_outcomes(home: Home, project: str, since: float) -> list[Event]:
+    """Return the last events that tell a success of a good score in a project.
+
+    They are later than a time (µs UTC).
+    """
     with home.views.reading(Graph) as view:
-        is_good = (view.lived["score"] >= _GOOD_SCORE) & ~view.lived["failed"]
-        seqs = view.lived["seq"][is_good][-_MOST_READ:].tolist()
-    return list(home.journal.read(seqs=seqs))
+        has_good_score = view.lived["score"] >= _GOOD_SCORE
+        is_good = has_good_score & ~view.lived["failed"]
+        seqs = view.lived["seq"][is_good]
+        last_seqs = seqs[-_MOST_READ:].tolist()
+    outcomes = []
+    for event in home.journal.read(seqs=last_seqs):
+        is_here = event.body.get("project", "") == project
+        if is_here and event.at > since:
+            outcomes.append(event)
+    return outcomes
 
 
 def _gene_used(event: Event, genes: dict[Any, Asset]) -> Asset:
     """Return the gene that an outcome tells of; an empty one where it is unknown."""
-    gene_id = (event.body.get("gene") or {}).get("id")
-    return genes.get(gene_id, {})
+    gene = event.body.get("gene") or {}
+    return genes.get(gene.get("id"), {})
 
 
 def _shared(collections: Iterable[Iterable[str]]) -> list[str]:
@@ -696,11 +806,9 @@ def _shared(collections: Iterable[Iterable[str]]) -> list[str]:
 
 def _is_word(signal: str) -> bool:
     """Return whether a signal is a word: no pattern, no error."""
-    return (
-        bool(signal)
-        and "|" not in signal
-        and not signal.startswith(("/", ERROR_SIGNAL))
-    )
+    if not signal or "|" in signal:
+        return False
+    return not signal.startswith(("/", ERROR_SIGNAL))
 
 
 def tend_at_night(home: Home, _agent: str | None) -> str:
@@ -709,6 +817,9 @@ def tend_at_night(home: Home, _agent: str | None) -> str:
     with all_projects.views.reading(Graph) as view:
         projects = list(view.projects)
     n_marked = mark_genes(all_projects)
-    distilled = [distill(home.in_project(project)) for project in projects]
-    n_distilled = len(distilled) - distilled.count(None)
+    n_distilled = 0
+    for project in projects:
+        gene = distill(home.in_project(project))
+        if gene is not None:
+            n_distilled += 1
     return f"{n_marked} genes marked, {n_distilled} distilled"

@@ -1,5 +1,6 @@
-"""Hold the causal graph: attempts and how they were closed, the genes and capsules that
-are known.
+"""Hold the causal graph.
+
+It has the attempts and how they were closed, and the genes and capsules that are known.
 """
 
 import json
@@ -35,16 +36,18 @@ class RecordedAttempt(NamedTuple):
 
 
 class Graph(View):
-    """Hold a row an attempt, and a row a gene or a capsule, in the order of their telling.
+    """Hold a row an attempt, and a row a gene or a capsule.
+
+    They stand in the order of their telling.
 
     Attributes:
-        rows: seq: of the attempt (0 where only its outcome is known). agent: the number of
-            a name. closed: also of what only a file tells.
+        rows: seq: of the attempt (0 where only its outcome is known). agent: the number
+            of a name. closed: also of what only a file tells.
         assets: The JSON of each gene or capsule as it was told, one after the other.
-        known: By id, the index in `assets` of the last, whether it is a gene, its project
-            (number of a name), and whether it is trusted.
-        lived: Outcomes that are trusted, in order: seq, gene (number, -1 without), score,
-            and whether it failed.
+        known: By id, the index in `assets` of the last, whether it is a gene, its
+            project (number of a name), and whether it is trusted.
+        lived: Outcomes that are trusted, in order: seq, gene (number, -1 without),
+            score, and whether it failed.
     """
 
     name = "causal_graph"
@@ -66,23 +69,32 @@ class Graph(View):
         self._open: dict[int, list[int]] = {}
 
     def _after_load(self) -> None:
-        waiting = np.flatnonzero(~self.rows["closed"])
-        waiting = waiting[np.argsort(self.rows["seq"][waiting], kind="stable")]
+        is_open = ~self.rows["closed"]
+        waiting = np.flatnonzero(is_open)
+        seqs = self.rows["seq"][waiting]
+        by_seq = np.argsort(seqs, kind="stable")
+        waiting = waiting[by_seq]
         agents = self.rows["agent"][waiting]
         self._open = {}
         for row, agent in zip(waiting.tolist(), agents.tolist(), strict=True):
-            self._open.setdefault(agent, []).append(row)
+            rows_of_agent = self._open.setdefault(agent, [])
+            rows_of_agent.append(row)
 
     def _row(self, event: Event) -> int | None:
         """Return the row of an action.
 
-        None for what a file tells of one that is known: it tells nothing of what was tried
-        here.
+        None for what a file tells of one that is known: it tells nothing of what was
+        tried here.
         """
-        row = self.actions.number(event.body["action"]["id"])
-        if row == len(self.rows):
-            return self.rows.add(agent=self.agents.number(event.agent))
-        return None if _foreign(event) else row
+        action_id = event.body["action"]["id"]
+        row = self.actions.number(action_id)
+        is_new = row == len(self.rows)
+        if is_new:
+            agent = self.agents.number(event.agent)
+            return self.rows.add(agent=agent)
+        if _foreign(event):
+            return None
+        return row
 
     def _attempt(self, event: Event) -> None:
         row = self._row(event)
@@ -92,56 +104,75 @@ class Graph(View):
         self.rows.put(row, seq=event.seq, closed=is_closed)
         if not is_closed:
             agent = int(self.rows["agent"][row])
-            self._open.setdefault(agent, []).append(row)
+            rows_of_agent = self._open.setdefault(agent, [])
+            rows_of_agent.append(row)
 
     def _attempt_closed(self, event: Event) -> None:
         row = self._row(event)
         if row is None:
             return
         self.rows.put(row, closed=True)
-        waiting = self._open.get(int(self.rows["agent"][row]), [])
+        agent = int(self.rows["agent"][row])
+        waiting = self._open.get(agent, [])
         if row in waiting:
             waiting.remove(row)
-        if _trusted(event) and event.body["outcome"]["status"] in (SUCCESS, FAILED):
+        if not _trusted(event):
+            return
+        status = event.body["outcome"]["status"]
+        if status in (SUCCESS, FAILED):
             self._lived(event)
 
     def _lived(self, event: Event) -> None:
         """Take in an outcome that is trusted."""
         outcome = event.body["outcome"]
-        gene = (event.body.get("gene") or {}).get("id")
+        gene = event.body.get("gene") or {}
+        gene_id = gene.get("id")
+        gene_number = -1
+        if gene_id:
+            gene_number = self.genes.number(gene_id)
         self.lived.add(
             seq=event.seq,
-            gene=self.genes.number(gene) if gene else -1,
+            gene=gene_number,
             score=outcome["score"] or 0.0,
             failed=outcome["status"] == FAILED,
         )
 
     def _asset(self, event: Event) -> None:
-        number = self.ids.number(event.body["asset"]["id"])
-        if number == len(self.known):
+        asset = event.body["asset"]
+        number = self.ids.number(asset["id"])
+        is_new = number == len(self.known)
+        if is_new:
             self.known.add()
-        project = self.projects.number(event.body.get("project", ""))
-        gene = event.body["asset"]["type"] == "Gene"
+        project = event.body.get("project", "")
         self.known.put(
             number,
             place=len(self.assets),
-            gene=gene,
-            project=project,
+            gene=asset["type"] == "Gene",
+            project=self.projects.number(project),
             own=_trusted(event),
         )
-        self.assets.append(json.dumps(event.body["asset"], separators=(",", ":")))
+        text = json.dumps(asset, separators=(",", ":"))
+        self.assets.append(text)
 
     def attempt(self, row: int) -> RecordedAttempt:
         """Return the attempt in a row."""
+        seq = int(self.rows["seq"][row])
+        is_closed = self.rows["closed"][row]
         return RecordedAttempt(
-            self.actions[row], int(self.rows["seq"][row]), not self.rows["closed"][row]
+            action_id=self.actions[row],
+            seq=seq,
+            open=not is_closed,
         )
 
     def last_open(self, agent: str) -> RecordedAttempt | None:
-        """Return the attempt of an agent that was told last and is open; None without one."""
+        """Return the open attempt of an agent that was told last; None without one."""
         number = self.agents.find(agent)
-        waiting = self._open.get(-1 if number is None else number)
-        return self.attempt(waiting[-1]) if waiting else None
+        if number is None:
+            return None
+        waiting = self._open.get(number)
+        if not waiting:
+            return None
+        return self.attempt(waiting[-1])
 
 
 def _foreign(event: Event) -> bool:
@@ -151,7 +182,8 @@ def _foreign(event: Event) -> bool:
 
 def _trusted(event: Event) -> bool:
     """Return whether an event is more than an import's or a tool's word."""
-    return TRUST[event.body["source"]] >= TRUST["model"]
+    trust = TRUST[event.body["source"]]
+    return trust >= TRUST["model"]
 
 
 def attempt_of(home: Home, action_id: str) -> RecordedAttempt:
@@ -165,10 +197,13 @@ def attempt_of(home: Home, action_id: str) -> RecordedAttempt:
         if row is not None:
             return view.attempt(row)
         n_actions = len(view.actions)
-        last_rows = range(max(0, n_actions - _NEAREST_AMONG), n_actions)
+        first_row = max(0, n_actions - _NEAREST_AMONG)
+        last_rows = range(first_row, n_actions)
         candidates = [view.actions[row] for row in last_rows]
     near = get_close_matches(action_id, candidates, n=1, cutoff=0.5)
-    allowed = f"one that `attempt` gave{', such as ' + near[0] if near else ''}"
+    allowed = "one that `attempt` gave"
+    if near:
+        allowed += f", such as {near[0]}"
     raise InvalidInput(f"got the action {action_id!r:.100}; allowed is {allowed}")
 
 
@@ -177,14 +212,16 @@ def open_attempts(home: Home, agent: str | None = None) -> list[RecordedAttempt]
 
     They are those of an agent or of all.
     """
+    attempts = []
     with home.views.reading(Graph) as view:
-        rows = np.flatnonzero(~view.rows["closed"])
+        is_open = ~view.rows["closed"]
+        rows = np.flatnonzero(is_open)
         agents = view.rows["agent"][rows]
-        return [
-            view.attempt(row)
-            for row, number in zip(rows.tolist(), agents.tolist(), strict=True)
-            if agent in (None, view.agents[number])
-        ]
+        for row, number in zip(rows.tolist(), agents.tolist(), strict=True):
+            if agent is None or agent == view.agents[number]:
+                attempt = view.attempt(row)
+                attempts.append(attempt)
+    return attempts
 
 
 def assets_of(
@@ -200,22 +237,30 @@ def assets_of(
         own: Only those that are trusted.
     """
     with home.views.reading(Graph) as view:
-        is_chosen = (view.known["gene"] == genes) & (view.known["own"] | (not own))
+        is_chosen = view.known["gene"] == genes
+        if own:
+            is_chosen &= view.known["own"]
         if home.projects is not None:
-            is_chosen &= np.isin(
-                view.known["project"], view.projects.numbers("", *home.projects)
-            )
-        numbers = view.known["place"][is_chosen].tolist()
-        return [json.loads(view.assets[number]) for number in numbers]
+            projects = view.projects.numbers("", *home.projects)
+            is_chosen &= np.isin(view.known["project"], projects)
+        indexes = view.known["place"][is_chosen]
+        assets = []
+        for index in indexes.tolist():
+            asset = json.loads(view.assets[index])
+            assets.append(asset)
+        return assets
 
 
 def own_assets(home: Home, ids: Iterable[str]) -> set[str]:
     """Return those of these ids under which a trusted gene or capsule is known."""
-    trusted_ids = set[str]()
+    trusted_ids = set()
     with home.views.reading(Graph) as view:
         for asset in ids:
             number = view.ids.find(asset)
-            if number is not None and view.known["own"][number]:
+            if number is None:
+                continue
+            is_trusted = view.known["own"][number]
+            if is_trusted:
                 trusted_ids.add(asset)
     return trusted_ids
 
@@ -230,12 +275,14 @@ def status(home: Home, _agent: str | None) -> dict[str, Any]:
     """Return how many attempts, open ones, genes and capsules there are."""
     view = home.views.get(Graph)
     is_closed = view.rows["closed"]
+    is_open = ~is_closed
     is_gene = view.known["gene"]
+    is_capsule = ~is_gene
     return {
         "causal": {
             "attempts": len(is_closed),
-            "open": int((~is_closed).sum()),
+            "open": int(is_open.sum()),
             "genes": int(is_gene.sum()),
-            "capsules": int((~is_gene).sum()),
+            "capsules": int(is_capsule.sum()),
         }
     }

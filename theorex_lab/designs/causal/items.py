@@ -1,5 +1,7 @@
-"""What genes and capsules have in search, the evidence that outcomes yield, and the
-settings of the design.
+"""Say what genes, capsules and attempts have in search.
+
+It also says what outcomes are evidence of. A gene and a capsule are found by what they
+tell to do, an attempt by what was done.
 """
 
 from __future__ import annotations
@@ -11,11 +13,21 @@ from theorex_lab.designs.causal import FAILED, SIGNAL_KEY, SUCCESS
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import OPTION_KEY, EvidenceRun, ItemKind, ItemText
 
+_MOST_TAGS = 20
+
 
 def gene_text(asset: Mapping[str, Any]) -> str:
-    """Return what a gene does, or a capsule tells, in words."""
-    text = asset.get("strategy") or asset.get("summary") or asset.get("content") or ""
-    return "; ".join(text) if isinstance(text, list) else str(text)
+    """Return what a gene does, or a capsule tells, in words.
+
+    The first of strategy, summary and content that is not empty tells it.
+    """
+    for member in ("strategy", "summary", "content"):
+        text = asset.get(member)
+        if isinstance(text, list) and text:
+            return "; ".join(text)
+        if text:
+            return str(text)
+    return ""
 
 
 def _of_type(kind: str) -> ItemKind:
@@ -23,9 +35,12 @@ def _of_type(kind: str) -> ItemKind:
 
     def texts(event: Event) -> Iterable[ItemText]:
         asset = event.body["asset"]
+        if asset["type"] != kind:
+            return
         text = gene_text(asset)
-        if asset["type"] == kind and text:
-            tags = tuple(asset.get("signals_match", ())[:20])
+        if text:
+            patterns = asset.get("signals_match", ())
+            tags = tuple(patterns[:_MOST_TAGS])
             yield ItemText(asset["id"], text, tags)
 
     def replaced_ids(event: Event) -> Iterable[str]:
@@ -33,12 +48,20 @@ def _of_type(kind: str) -> ItemKind:
         if asset["type"] == kind:
             yield asset["id"]
 
-    return ItemKind(kind.lower(), {"asset": texts}, hides={"asset": replaced_ids})
+    return ItemKind(
+        kind.lower(),
+        {"asset": texts},
+        hides={"asset": replaced_ids},
+    )
 
 
 def _worked(event: Event) -> Iterable[ItemText]:
-    if event.body.get("told") and event.body["outcome"]["status"] == SUCCESS:
-        yield ItemText(event.id, f"{event.body['told']}; it worked")
+    words = event.body.get("told")
+    if not words:
+        return
+    status = event.body["outcome"]["status"]
+    if status == SUCCESS:
+        yield ItemText(event.id, f"{words}; it worked")
 
 
 GENE = _of_type("Gene")
@@ -47,14 +70,26 @@ ATTEMPT = ItemKind("attempt", {"attempt_closed": _worked})
 
 
 def runs_of(event: Event) -> Iterable[EvidenceRun]:
-    """Yield what an outcome tells of its gene, under its signals and whatever they were.
+    """Yield what an outcome tells of its gene.
 
-    What others only say is no evidence.
+    It tells it under its signals, and whatever they were. What others only say is no
+    evidence.
     """
     body = event.body
-    gene = (body.get("gene") or {}).get("id")
+    gene = body.get("gene") or {}
+    gene_id = gene.get("id")
     status = body["outcome"]["status"]
-    if gene and status in (SUCCESS, FAILED) and body["source"] != "import":
-        used = [body.get(name) for name in ("latency_ms", "tokens", "cost")]
-        for key in (SIGNAL_KEY + body["signal"]["key"], OPTION_KEY):
-            yield EvidenceRun(key, gene, status == SUCCESS, *used)
+    if not gene_id or status not in (SUCCESS, FAILED):
+        return
+    if body["source"] == "import":
+        return
+    signal_key = body["signal"]["key"]
+    for key in (SIGNAL_KEY + signal_key, OPTION_KEY):
+        yield EvidenceRun(
+            key,
+            gene_id,
+            status == SUCCESS,
+            body.get("latency_ms"),
+            body.get("tokens"),
+            body.get("cost"),
+        )

@@ -1,5 +1,6 @@
-"""Compute keys of signals: the same trouble gets the same key, whatever its paths, numbers
-and addresses.
+"""Compute keys of signals.
+
+The same trouble gets the same key, whatever its paths, numbers and addresses.
 """
 
 import re
@@ -74,13 +75,14 @@ def normalized_signals(signals: Iterable[str]) -> list[str]:
     """
     normalized = []
     for signal in map(trimmed, signals):
-        if not signal.startswith(ERROR_SIGNAL):
+        if signal.startswith(ERROR_SIGNAL):
+            error = signal.removeprefix(ERROR_SIGNAL)
+            normal = normalize_error_signature(error)
+            if normal:
+                normalized.append(NORMALIZED + stable_hash(normal))
+        elif signal:
             normalized.append(signal)
-            continue
-        normal = normalize_error_signature(signal.removeprefix(ERROR_SIGNAL))
-        if normal:
-            normalized.append(NORMALIZED + stable_hash(normal))
-    return [signal for signal in normalized if signal]
+    return normalized
 
 
 def compute_signal_key(signals: Iterable[str]) -> str:
@@ -108,20 +110,18 @@ def checked_signals(signals: Sequence[str]) -> list[str]:
         InvalidInput: They are no sequence of texts, more than 256, or longer than 4,000
             characters.
     """
-    if isinstance(signals, str) or not all(
-        isinstance(signal, str) for signal in signals
-    ):
+    are_texts = all(isinstance(signal, str) for signal in signals)
+    if isinstance(signals, str) or not are_texts:
         raise InvalidInput(
-            f"got the signals {signals!r:.200}; allowed is a list of texts, such as ['log_error']"
+            f"got the signals {signals!r:.200}; allowed is a list of texts, such as"
+            " ['log_error']"
         )
     texts = list(signals)
-    if len(texts) > MOST_SIGNALS or any(
-        len(signal) > MOST_CHARACTERS for signal in texts
-    ):
-        longest = max(map(len, texts))
-        allowed = f"{MOST_SIGNALS} of up to {MOST_CHARACTERS:,} characters"
+    longest = max(map(len, texts), default=0)
+    if len(texts) > MOST_SIGNALS or longest > MOST_CHARACTERS:
         raise InvalidInput(
-            f"got {len(texts)} signals, the longest of {longest} characters; allowed are {allowed}"
+            f"got {len(texts)} signals, the longest of {longest} characters; allowed"
+            f" are {MOST_SIGNALS} of up to {MOST_CHARACTERS:,} characters"
         )
     return texts
 
@@ -129,10 +129,12 @@ def checked_signals(signals: Sequence[str]) -> list[str]:
 def error_signature(signals: Iterable[str]) -> str | None:
     """Return the normal form of the first error among signals; None without one."""
     for signal in map(trimmed, signals):
-        if signal.startswith(ERROR_SIGNAL):
-            normal = normalize_error_signature(signal.removeprefix(ERROR_SIGNAL))
-            if normal:
-                return normal
+        if not signal.startswith(ERROR_SIGNAL):
+            continue
+        error = signal.removeprefix(ERROR_SIGNAL)
+        normal = normalize_error_signature(error)
+        if normal:
+            return normal
     return None
 
 
@@ -140,6 +142,10 @@ def has_error(signals: Iterable[str], tokens: Iterable[str]) -> bool:
     """Return whether a signal is one of these tokens, or begins with one.
 
     Signals may go on after a token that ends in a colon.
+
+    Args:
+        signals: The signals.
+        tokens: What signals of errors are, or begin with.
 
     >>> (
     ...     has_error(["errsig:no such file"], ["log_error", "errsig:"]),
@@ -149,7 +155,9 @@ def has_error(signals: Iterable[str], tokens: Iterable[str]) -> bool:
     """
     all_tokens = frozenset(tokens)
     prefixes = tuple(token for token in all_tokens if token.endswith(":"))
-    return any(
-        signal in all_tokens or signal.startswith(prefixes)
-        for signal in map(trimmed, signals)
-    )
+    for signal in map(trimmed, signals):
+        if signal in all_tokens:
+            return True
+        if signal.startswith(prefixes):
+            return True
+    return False

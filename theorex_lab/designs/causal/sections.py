@@ -53,47 +53,62 @@ def advice_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     is not told: it may be anybody's words under the id of one that is known here.
     """
     genes = {gene["id"]: gene for gene in assets_of(home, own=True)}
-    histories = {
-        history.gene: history for history in _histories(home, set(genes), request.now)
-    }
+    histories = {}
+    for history in _histories(home, set(genes), request.now):
+        histories[history.gene] = history
     settings = causal_settings(home)
-    for gene in _order(home, histories, request.query):
-        history = histories[gene]
-        strategy = genes[gene].get("strategy")
-        if history.n >= settings.ban_attempts and history.rate < settings.ban_below:
-            yield _line(BANNED, genes[gene], history, request.now)
-        elif history.rate >= _HELPED_FROM and strategy not in ([AGAIN], [WITHOUT]):
-            yield _line(HELPED, genes[gene], history, request.now)
+    for gene_id in _order(home, histories, request.query):
+        gene = genes[gene_id]
+        history = histories[gene_id]
+        is_tried = history.n >= settings.ban_attempts
+        if is_tried and history.rate < settings.ban_below:
+            yield _line(BANNED, gene, history, request.now)
+            continue
+        does_nothing = gene.get("strategy") in ([AGAIN], [WITHOUT])
+        if history.rate >= _HELPED_FROM and not does_nothing:
+            yield _line(HELPED, gene, history, request.now)
 
 
 def _order(home: Home, histories: dict[str, _GeneHistory], query: str) -> Iterable[str]:
     """Return the genes in the order of the hits of a query, else the best first."""
     if query:
         hits = Searcher(home).search(
-            query, kinds=(HELPED,), limit=_MOST_HITS, projects=home.projects
+            query,
+            kinds=(HELPED,),
+            limit=_MOST_HITS,
+            projects=home.projects,
         )
         return [hit.id for hit in hits if hit.id in histories]
-    return sorted(
-        histories,
-        key=lambda gene: (-histories[gene].value, -histories[gene].last, gene),
-    )
+
+    def best_first(gene: str) -> tuple[float, int, str]:
+        history = histories[gene]
+        return -history.value, -history.last, gene
+
+    return sorted(histories, key=best_first)
 
 
 def _line(
     kind: str, gene: dict[str, Any], history: _GeneHistory, now: int
 ) -> ContextLine:
     """Return the line of a gene, with how often it worked or failed."""
-    age = age_in_words((now - history.last) / MICROSECONDS_PER_DAY)
+    days = (now - history.last) / MICROSECONDS_PER_DAY
+    age = age_in_words(days)
     if kind == BANNED:
-        often = f"failed {history.n - history.successes:.0f}"
+        n_failures = history.n - history.successes
+        often = f"failed {n_failures:.0f}"
     else:
         often = f"worked {history.successes:.0f}"
-    text = one_line(
-        f"{history.where}: {gene_text(gene)} ({often} of {history.n:.0f} times, {age})",
-        _LINE_CHARACTERS,
+    outcome = f"{often} of {history.n:.0f} times, {age}"
+    text = f"{history.where}: {gene_text(gene)} ({outcome})"
+    return ContextLine(
+        kind,
+        "main",
+        one_line(text, _LINE_CHARACTERS),
+        None,
+        (gene["id"],),
+        (),
+        f"expected success {history.value:.2f}",
     )
-    why = f"expected success {history.value:.2f}"
-    return ContextLine(kind, "main", text, None, (gene["id"],), (), why)
 
 
 def _histories(home: Home, genes: set[str], now: int) -> Iterator[_GeneHistory]:
@@ -105,13 +120,17 @@ def _histories(home: Home, genes: set[str], now: int) -> Iterator[_GeneHistory]:
     by_gene: dict[str, list[int]] = {}
     for row, option in enumerate(cells.options):
         if option in genes:
-            by_gene.setdefault(option, []).append(row)
+            rows_of_gene = by_gene.setdefault(option, [])
+            rows_of_gene.append(row)
     for gene, rows in by_gene.items():
         n_tried = cells.n[rows].sum()
         successes = cells.successes[rows].sum()
-        newest = rows[int(cells.last[rows].argmax())]
+        newest_index = int(cells.last[rows].argmax())
+        newest = rows[newest_index]
+        # Laplace's rule of succession.
         rate = float((successes + 1) / (n_tried + 2))
-        share_left = float(aged.n[rows].sum() / n_tried)
+        n_left = aged.n[rows].sum()
+        share_left = float(n_left / n_tried)
         yield _GeneHistory(
             gene=gene,
             where=_where(cells.keys[newest]),
@@ -129,11 +148,18 @@ def _where(key: str) -> str:
     >>> _where("causal/signal:class:a failed test|command:go test|log_error|tool:bash")
     'after go test: a failed test'
     """
-    parts = dict[str, str]()
-    for signal in key.removeprefix(SIGNALS).split("|"):
+    parts = {}
+    signals = key.removeprefix(SIGNALS).split("|")
+    for signal in signals:
         if signal.startswith(_WHERE):
             name, _, value = signal.partition(":")
             parts[name] = value
-    called = parts.get("command") or parts.get("tool") or parts.get("query_type")
-    where = f"after {called or 'an error'}"
-    return f"{where}: {parts['class']}" if "class" in parts else where
+    callee = "an error"
+    for name in ("command", "tool", "query_type"):
+        if parts.get(name):
+            callee = parts[name]
+            break
+    where = f"after {callee}"
+    if "class" in parts:
+        where += f": {parts['class']}"
+    return where

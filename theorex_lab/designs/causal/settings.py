@@ -10,7 +10,7 @@ _MOST_DAYS = 365_000
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CausalSettings(SettingsRecord):
-    """The settings of the design of causal memory."""
+    """Hold the settings of the design of causal memory."""
 
     edge_half_life_days: float | None = setting(
         30.0,
@@ -58,7 +58,8 @@ class CausalSettings(SettingsRecord):
     )
     cheapest: bool = setting(
         True,
-        "whether the cheapest of genes not told from the best is preferred, where costs are known",
+        "whether the cheapest of genes not told from the best is preferred, where costs"
+        " are known",
     )
     drift: bool = setting(
         False, "whether genes are also drawn at random, bans left aside"

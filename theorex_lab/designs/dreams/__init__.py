@@ -1,5 +1,7 @@
-"""Trajectories, an instruction set and dream cycles, as Evolving Memory has them: what
-was done becomes strategies.
+"""Declare the events of dreams, as Evolving Memory has them.
+
+There are trajectories, an instruction set and dream cycles. What was done becomes
+strategies.
 """
 
 from enum import IntEnum, StrEnum
@@ -29,8 +31,17 @@ Edge = StrEnum("Edge", "NEXT_STEP PREVIOUS_STEP IS_CHILD_OF CAUSAL CONTEXT_JUMP"
 # Why something failed, as far as that is known.
 Fault = StrEnum(
     "Fault",
-    "PHYSICAL_SLIP MECHANICAL_STALL VLM_HALLUCINATION LIGHTING_GLARE COMMAND_LOST SENSOR_OCCLUSION "
-    "TIMEOUT LOGIC_ERROR UNKNOWN_FAILURE",
+    [
+        "PHYSICAL_SLIP",
+        "MECHANICAL_STALL",
+        "VLM_HALLUCINATION",
+        "LIGHTING_GLARE",
+        "COMMAND_LOST",
+        "SENSOR_OCCLUSION",
+        "TIMEOUT",
+        "LOGIC_ERROR",
+        "UNKNOWN_FAILURE",
+    ],
 )
 # How far what was lived there holds in the world, by where a trajectory is from.
 FIDELITY = {
@@ -42,7 +53,7 @@ FIDELITY = {
     "dream_text": 0.3,
 }
 # Kinds of events that tell what a strategy is as a whole, each in a `state`: that of a
-# `strategies.Strategy`.
+# `designs.dreams.strategies.Strategy`.
 STATED = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
 _OUTCOME = one_of(*(ended.value for ended in Ended))
 _STEP = {
@@ -124,7 +135,8 @@ KINDS = {
     ),
     "strategy_merged": Kind(
         1,
-        "a trajectory, or another strategy, was taken into one: absorbed; with `undo`, given up",
+        "a trajectory, or another strategy, was taken into one: absorbed; with `undo`,"
+        " given up",
         {
             **_TOLD,
             "absorbed": str,

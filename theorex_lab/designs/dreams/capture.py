@@ -34,7 +34,7 @@ _DOMAIN_CHARACTERS = 64
 
 
 class TraceLog:
-    """A trajectory that goes on.
+    """Hold a trajectory that goes on.
 
     Attributes:
         id: Its id.
@@ -58,24 +58,33 @@ class TraceLog:
     ) -> str:
         """Note what was done, why, and what came of it, at once.
 
-        Long texts are cut (2,000, 8,000 and 4,000 characters); bytes that are no UTF-8 are
-        replaced.
+        Long texts are cut (2,000, 8,000 and 4,000 characters); bytes that are no UTF-8
+        are replaced.
+
+        Args:
+            reasoning: Why it was done.
+            action: What was done, such as a call.
+            result: What came of it.
+            ok: Whether it did its work; None where that is not known.
 
         Returns:
             The id of the event.
 
         Raises:
-            InvalidInput: The action has no words, or `ok` is none of True, False and None.
+            InvalidInput: The action has no words, or `ok` is none of True, False and
+                None.
         """
         # 1 and 0 equal True and False, but are none of them.
         if not (ok is None or ok is True or ok is False):
             raise InvalidInput(
-                f"got ok={ok!r}; allowed are True, False, and None where it is not known"
+                f"got ok={ok!r}; allowed are True, False, and None where it is not"
+                " known"
             )
         values = {"reasoning": reasoning, "action": action, "result": result}
-        texts = {
-            name: _text(value)[: _CHARACTERS[name]] for name, value in values.items()
-        }
+        texts = {}
+        for name, value in values.items():
+            most = _CHARACTERS[name]
+            texts[name] = _text(value)[:most]
         if not texts["action"].strip():
             raise InvalidInput(
                 "got an action without words; say what was done, such as"
@@ -87,6 +96,11 @@ class TraceLog:
     def end(self, outcome: str, confidence: float = 1.0, *, fault: str = "") -> None:
         """Note how it came out, how sure that is (0..1), and for a failure its class.
 
+        Args:
+            outcome: A value of `Ended`.
+            confidence: How sure that is, 0 to 1.
+            fault: The class of a failure, a value of `Fault`.
+
         Raises:
             InvalidInput: The class is none of `Fault`, or another value is not allowed.
         """
@@ -96,10 +110,22 @@ class TraceLog:
 
 
 class SessionLog(AbstractContextManager["SessionLog"]):
-    """Work for one goal, whose parts are traced. session: the id of all of it.
+    """Work for one goal, whose parts are traced.
 
-    origin: where it is lived, a key of `FIDELITY`.  source: who set the goal. Raises
-    InvalidInput for what is outside the rules.
+    Args:
+        home: Where it is captured.
+        goal: What it is for.
+        domain: What it belongs to, a name of up to 64 characters.
+        origin: Where it is lived, a key of `FIDELITY`.
+        tags: What it is about.
+        agent: Who works.
+        source: Who set the goal, a key of `TRUST`.
+
+    Attributes:
+        session: The id of all of it.
+
+    Raises:
+        InvalidInput: Something is outside the rules.
     """
 
     def __init__(
@@ -137,7 +163,7 @@ class SessionLog(AbstractContextManager["SessionLog"]):
         self._around: list[str] = []
 
     def __exit__(self, *_: object) -> None:
-        """The traces end by themselves."""
+        """Do nothing: the traces end by themselves."""
 
     def append(self, kind: str, body: dict[str, Any]) -> str:
         """Append an event of this session; return its id."""
@@ -152,8 +178,12 @@ class SessionLog(AbstractContextManager["SessionLog"]):
     ) -> Iterator[TraceLog]:
         """Trace work for a goal, by default the session's.
 
-        It is part of the trace around it. It ends as a success unless it says otherwise.
-        One that raises is a failure with its error, which goes on.
+        It is part of the trace around it. It ends as a success unless it says
+        otherwise. One that raises is a failure with its error, which goes on.
+
+        Args:
+            level: How much the goal is about, 1 to 4.
+            goal: What it is for; '' is the session's goal.
 
         Raises:
             InvalidInput: The level is outside 1..4.
@@ -203,7 +233,11 @@ def capture(
     outcome: str = "success",
     confidence: float = 1.0,
     fault: str = "",
-    **about: Any,
+    domain: str = DEFAULT_DOMAIN,
+    origin: str = "agent",
+    tags: Sequence[str] = (),
+    agent: str = "main",
+    source: str = "agent",
 ) -> tuple[str, str]:
     """Capture what is over.
 
@@ -215,7 +249,11 @@ def capture(
         outcome: How it came out.
         confidence: How sure that is, 0..1.
         fault: The class of a failure.
-        about: What `SessionLog` takes.
+        domain: What it belongs to, a name of up to 64 characters.
+        origin: Where it was lived, a key of `FIDELITY`.
+        tags: What it is about.
+        agent: Who did it.
+        source: Who set the goal, a key of `TRUST`.
 
     Returns:
         The ids of the trajectory and of its session.
@@ -232,10 +270,16 @@ def capture(
             )
     ended = member_of(Ended, "outcome", outcome)
     share = checked_share("confidence", confidence)
-    with (
-        SessionLog(home, goal, **about) as log,
-        log.trace(member_of(Level, "level", level)) as trace,
-    ):
+    session = SessionLog(
+        home,
+        goal,
+        domain=domain,
+        origin=origin,
+        tags=tags,
+        agent=agent,
+        source=source,
+    )
+    with session as log, log.trace(member_of(Level, "level", level)) as trace:
         for action in actions:
             trace.action(
                 action.get("reasoning", ""),
@@ -257,20 +301,40 @@ def _is_action(action: object) -> bool:
 
 
 def traced(
-    home: Home, goal: str = "", **about: Any
+    home: Home,
+    goal: str = "",
+    *,
+    domain: str = DEFAULT_DOMAIN,
+    origin: str = "agent",
+    tags: Sequence[str] = (),
+    agent: str = "main",
+    source: str = "agent",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Trace each call of a function, its arguments and what it returns.
 
-    By default its name is the goal.
+    Args:
+        home: Where the calls are captured.
+        goal: What they are for; by default the name of the function.
+        domain: As `SessionLog` takes it, like the following.
+        origin: Where the calls are lived.
+        tags: What they are about.
+        agent: Who calls.
+        source: Who set the goal.
     """
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            with (
-                SessionLog(home, goal or function.__name__, **about) as log,
-                log.trace() as trace,
-            ):
+            session = SessionLog(
+                home,
+                goal or function.__name__,
+                domain=domain,
+                origin=origin,
+                tags=tags,
+                agent=agent,
+                source=source,
+            )
+            with session as log, log.trace() as trace:
                 arguments = [repr(value) for value in args]
                 arguments += [f"{name}={value!r}" for name, value in kwargs.items()]
                 result = function(*args, **kwargs)
@@ -300,6 +364,11 @@ def checked_goal(goal: str) -> str:
 def member_of(kind: Callable[[Any], R], name: str, value: object) -> R:
     """Return the member of an enumeration.
 
+    Args:
+        kind: The enumeration.
+        name: As an error calls it.
+        value: The value of the member.
+
     Raises:
         InvalidInput: There is none; it names those that are allowed.
     """
@@ -316,6 +385,10 @@ def member_of(kind: Callable[[Any], R], name: str, value: object) -> R:
 
 def checked_share(name: str, value: float) -> float:
     """Return a number from 0 to 1.
+
+    Args:
+        name: As an error calls it.
+        value: The number.
 
     Raises:
         InvalidInput: It is another.

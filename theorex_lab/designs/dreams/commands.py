@@ -104,8 +104,9 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
 )
 @click.argument("strategy")
 def dream_traverse(strategy: str, context: str) -> None:
-    """Follow a strategy step by step to its end; a jump tells the strategy that it
-    leads to.
+    """Follow a strategy step by step to its end.
+
+    A jump tells the strategy that it leads to.
 
     JSON: {node_id, path, reasoning, steps: [{number, reasoning, action, result, why}]}
     """
@@ -219,8 +220,9 @@ def _step(number: int, step: StrategyStep) -> str:
 @command("undo")
 @click.argument("strategy")
 def dream_undo(strategy: str) -> None:
-    """The strategy is again as it was before its last merge; what was taken into it
-    stands by itself again.
+    """The strategy is again as it was before its last merge.
+
+    What was taken into it stands by itself again.
 
     JSON: {strategy_id, version}
     """

@@ -1,5 +1,6 @@
-"""Consolidate: a trajectory becomes a strategy or is taken into one, in one
-transaction, where memory gets no worse by it.
+"""Make a strategy of a trajectory, or take it into one.
+
+It is done in one transaction, where memory gets no worse by it.
 
 Memory gets no worse where the past goals of the strategies that are touched find them
 among the first three afterwards, as they did before. What two strategies make together
@@ -13,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ GoalCheck = tuple[str, str, str]
 
 
 class StrategyVectorsOfScope:
-    """The vectors of the active strategies of one project and domain, as one matrix."""
+    """Hold the vectors of the active strategies of one project and domain."""
 
     def __init__(self, dimensions: int) -> None:
         self.row_by_id: dict[str, int] = {}
@@ -76,18 +76,22 @@ class StrategyVectorsOfScope:
         row = self.row_by_id.setdefault(strategy_id, len(self.row_by_id))
         if row == len(self.rows):
             self.rows.grow(1)
-        self.rows.put(
-            row, vector=0.0 if vector is None else vector, awake=vector is not None
-        )
+        if vector is None:
+            self.rows.put(row, vector=0.0, awake=False)
+        else:
+            self.rows.put(row, vector=vector, awake=True)
 
     def near(self, vector: Matrix, most: int = _NEIGHBOURS) -> list[tuple[str, float]]:
         """Return ids and cosines of the strategies nearest to a vector, best first."""
         scores = self._scores(vector[None])[:, 0]
         ids = list(self.row_by_id)
-        best_rows = np.argsort(-scores, kind="stable")[:most].tolist()
-        return [
-            (ids[row], float(scores[row])) for row in best_rows if scores[row] > _ASLEEP
-        ]
+        best_rows = np.argsort(-scores, kind="stable")[:most]
+        nearest = []
+        for row in best_rows.tolist():
+            score = float(scores[row])
+            if score > _ASLEEP:
+                nearest.append((ids[row], score))
+        return nearest
 
     def loses(
         self,
@@ -106,38 +110,45 @@ class StrategyVectorsOfScope:
         row_by_id = dict(self.row_by_id)
         for strategy_id in changed:
             row_by_id.setdefault(strategy_id, len(row_by_id))
-        before = np.full((len(row_by_id), len(goals)), _ASLEEP, np.float32)
-        before[: len(self.row_by_id)] = self._scores(goals)
+        shape = (len(row_by_id), len(goals))
+        before = np.full(shape, _ASLEEP, np.float32)
+        n_rows = len(self.row_by_id)
+        before[:n_rows] = self._scores(goals)
         after = before.copy()
         for strategy_id, vector in changed.items():
-            scores = _ASLEEP if vector is None else goals @ vector
-            after[row_by_id[strategy_id]] = scores
+            row = row_by_id[strategy_id]
+            after[row] = _ASLEEP if vector is None else goals @ vector
         old_rows = np.array([row_by_id.get(old_id, -1) for old_id, _, _ in checks])
         new_rows = np.array([row_by_id[new_id] for _, new_id, _ in checks])
-        must_lead = (old_rows < 0) | _lead(before, old_rows)
-        return bool((~_lead(after, new_rows) & must_lead).any())
+        found_nothing = old_rows < 0
+        must_lead = found_nothing | _lead(before, old_rows)
+        does_not_lead = ~_lead(after, new_rows)
+        is_lost = must_lead & does_not_lead
+        return bool(is_lost.any())
 
     def _scores(self, vectors: Matrix) -> Matrix:
         """Return the cosine of each strategy with each vector."""
-        scores: Matrix = np.where(
-            self.rows["awake"][:, None],
-            self.rows["vector"] @ vectors.T,
-            np.float32(_ASLEEP),
-        )
+        is_awake = self.rows["awake"][:, None]
+        cosines = self.rows["vector"] @ vectors.T
+        scores: Matrix = np.where(is_awake, cosines, np.float32(_ASLEEP))
         return scores
 
 
 def _lead(scores: Matrix, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether the strategy in each row is among the first three of its column."""
-    row_scores = scores[rows, np.arange(len(rows))]
-    n_better = (scores > row_scores + _NOISE).sum(axis=0)
-    leads: NDArray[np.bool_] = (row_scores > _ASLEEP) & (n_better < _FIRST)
+    """Return whether the strategy in each row is among its column's first three."""
+    columns = np.arange(len(rows))
+    row_scores = scores[rows, columns]
+    is_better = scores > row_scores + _NOISE
+    is_among_first = is_better.sum(axis=0) < _FIRST
+    is_awake = row_scores > _ASLEEP
+    leads: NDArray[np.bool_] = is_awake & is_among_first
     return leads
 
 
 class ActiveStrategies:
-    """The active strategies of a home as a cycle holds them; what others decide
-    meanwhile is taken over before each commit.
+    """Hold the active strategies of a home for a cycle.
+
+    What others decide meanwhile is taken over before each commit.
     """
 
     def __init__(self, home: Home) -> None:
@@ -153,7 +164,7 @@ class ActiveStrategies:
         """Read the active strategies, and the vectors of their texts and goals."""
         seq = self.home.journal.last_seq()
         strategies = made.strategies_of(self.home)
-        texts = list[str]()
+        texts = []
         for strategy in strategies:
             texts += [strategy.text, *strategy.goals]
         self.vectors(*texts)
@@ -185,21 +196,27 @@ class ActiveStrategies:
         Raises:
             ModelUnavailable: The embedder does not answer.
         """
-        lacking = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        distinct = dict.fromkeys(texts)
+        lacking = [text for text in distinct if text not in self._vectors]
         if lacking:
             computed = made.vectors_of(self.home, lacking)
             self._vectors.update(zip(lacking, computed, strict=True))
-        return np.array([self._vectors[text] for text in texts], np.float32)
+        vectors = [self._vectors[text] for text in texts]
+        return np.array(vectors, np.float32)
 
     def near(self, new: Strategy) -> list[tuple[str, float]]:
-        """Return the nearest strategies of the same project and domain, with cosines."""
+        """Return the nearest strategies of the same scope, with cosines.
+
+        A scope is a project and a domain.
+        """
         return self.scope(new).near(self.vectors(new.text)[0])
 
     def may_change(self, strategy: Strategy) -> bool:
         """Return whether a strategy is neither used often nor pinned."""
+        if strategy.accesses >= self.settings.compaction_max_uses:
+            return False
         pinned = self.home.views.get(Marks).pinned
-        is_settled = strategy.accesses >= self.settings.compaction_max_uses
-        return not is_settled and strategy.id not in pinned
+        return strategy.id not in pinned
 
     @contextmanager
     def writing(self) -> Iterator[Append]:
@@ -242,6 +259,12 @@ class ActiveStrategies:
         """Take a trajectory in, with all that the dream said, or nothing of it.
 
         `vectors` knows the strategy's.
+
+        Args:
+            trajectory: The trajectory.
+            curated: What the dreamer made of it.
+            new: The strategy that it says by itself.
+            links: The links of that strategy.
 
         Returns:
             created or merged, the strategy's id and what there is to count; or held, or
@@ -287,8 +310,8 @@ class ActiveStrategies:
 
         It is the first way that leaves memory no worse, or None.
         """
-        near = list[Strategy]()
-        same = list[Strategy]()
+        near = []
+        same = []
         for strategy_id, cosine in self.near(new):
             strategy = self.strategies[strategy_id]
             near.append(strategy)
@@ -313,12 +336,13 @@ class ActiveStrategies:
 
         It maps strategies of the scope to other texts, or to None.
         """
-        vectors = {
-            name: None if text is None else self._vectors[text]
-            for name, text in changed.items()
-        }
+        if not checks:
+            return False
+        vectors = {}
+        for strategy_id, text in changed.items():
+            vectors[strategy_id] = None if text is None else self._vectors[text]
         goals = self.vectors(*(goal for _, _, goal in checks))
-        return bool(checks) and self.scope(strategy).loses(checks, goals, vectors)
+        return self.scope(strategy).loses(checks, goals, vectors)
 
     def _warn(
         self,
@@ -340,38 +364,48 @@ class ActiveStrategies:
                 "trajectory": trajectory,
                 "source": source,
             }
-            append(_event(self.home, "constraint", strategy, body, lineage))
+            event = _event(self.home, "constraint", strategy, body, lineage)
+            append(event)
         return len(texts) - n_before
 
     def _link(self, strategy: Strategy, links: Sequence[Link], append: Append) -> int:
         """Append the links of a new strategy to others that exist; return how many."""
-        sound = list[Link]()
-        for link in dict.fromkeys(links):
-            source, target, kind = link
-            exist = source in self.strategies and target in self.strategies
-            if not exist or source == target or kind not in _LINKS:
-                continue
-            if strategy.id in (source, target):
-                sound.append(link)
+        distinct = dict.fromkeys(links)
+        sound = [link for link in distinct if self._may_link(strategy, link)]
         sound = sound[: self.settings.most_links]
-        for source, target, kind in sound:
-            ends = [self.strategies[source], self.strategies[target]]
-            source_vector, target_vector = self.vectors(ends[0].text, ends[1].text)
+        for source_id, target_id, kind in sound:
+            source = self.strategies[source_id]
+            target = self.strategies[target_id]
+            source_vector, target_vector = self.vectors(source.text, target.text)
             cosine = float(source_vector @ target_vector)
+            weight = min(1.0, max(0.0, cosine))
             body = {
-                "from_id": source,
-                "to_id": target,
+                "from_id": source_id,
+                "to_id": target_id,
                 "type": str(kind),
-                "weight": round(min(1.0, max(0.0, cosine)), 6),
+                "weight": round(weight, 6),
             }
-            lineage = [end.event for end in ends]
-            append(_event(self.home, "strategy_linked", strategy, body, lineage))
+            lineage = [source.event, target.event]
+            event = _event(self.home, "strategy_linked", strategy, body, lineage)
+            append(event)
         return len(sound)
+
+    def _may_link(self, strategy: Strategy, link: Link) -> bool:
+        """Return whether a link joins a strategy and another one that exists."""
+        source, target, kind = link
+        if source == target or kind not in _LINKS:
+            return False
+        if source not in self.strategies or target not in self.strategies:
+            return False
+        return strategy.id in (source, target)
 
     def _tidy(
         self, strategy: Strategy, curated: CuratedTrajectory, append: Append
     ) -> None:
-        """Merge and prune strategies as the dream asked, where nothing is lost by it."""
+        """Merge and prune strategies as the dream asked.
+
+        That is done where nothing is lost by it.
+        """
         for into, absorbed in curated.groups:
             if self._may_tidy(strategy, absorbed, into):
                 self._absorb(strategy, into, absorbed, append)
@@ -384,7 +418,9 @@ class ActiveStrategies:
         old = self.strategies.get(removed_id)
         if old is None or removed_id in (strategy.id, into):
             return False
-        return self.scope(old) is self.scope(strategy) and self.may_change(old)
+        if self.scope(old) is not self.scope(strategy):
+            return False
+        return self.may_change(old)
 
     def _absorb(
         self, strategy: Strategy, into: str, absorbed: str, append: Append
@@ -399,28 +435,33 @@ class ActiveStrategies:
             return
         body = _MERGED | {"absorbed": absorbed, "why": "a dream took them for one"}
         lineage = [heir.event, old.event]
-        append(_event(self.home, "strategy_merged", whole, body, lineage), whole)
-        constraints = [
-            (constraint.text, constraint.fault, constraint.source)
-            for constraint in old.constraints
-        ]
+        event = _event(self.home, "strategy_merged", whole, body, lineage)
+        append(event, whole)
+        constraints = []
+        for constraint in old.constraints:
+            members = (constraint.text, constraint.fault, constraint.source)
+            constraints.append(members)
         self._warn(whole, constraints, "", append)
         self._remove(old)
 
     def _prune(self, strategy: Strategy, pruned: str, append: Append) -> None:
         """Put a strategy to sleep that another one says too."""
         old = self.strategies[pruned]
-        for heir_id, cosine in self.near(old):
-            if heir_id != pruned and cosine >= self.settings.merge_similarity:
-                heir = self.strategies[heir_id]
-                break
-        else:
-            return
-        if self._loses_to(strategy, old, heir, heir):
+        heir = self._nearest_same(old)
+        if heir is None or self._loses_to(strategy, old, heir, heir):
             return
         body = {"pruned": True, "undo": False}
-        append(_event(self.home, "strategy_compacted", old, body, [old.event]))
+        event = _event(self.home, "strategy_compacted", old, body, [old.event])
+        append(event)
         self._remove(old)
+
+    def _nearest_same(self, old: Strategy) -> Strategy | None:
+        """Return the nearest other strategy that says the same; None without one."""
+        for strategy_id, cosine in self.near(old):
+            is_same = cosine >= self.settings.merge_similarity
+            if is_same and strategy_id != old.id:
+                return self.strategies[strategy_id]
+        return None
 
     def _loses_to(
         self, strategy: Strategy, old: Strategy, heir: Strategy, whole: Strategy
@@ -428,37 +469,44 @@ class ActiveStrategies:
         """Return whether a goal is lost where the heir, as a whole, stands for both."""
         checks = [(old.id, heir.id, goal) for goal in old.goals]
         checks += [(heir.id, heir.id, goal) for goal in heir.goals]
-        return self._loses(strategy, checks, {heir.id: whole.text, old.id: None})
+        changed = {heir.id: whole.text, old.id: None}
+        return self._loses(strategy, checks, changed)
 
     def _remove(self, old: Strategy) -> None:
         self.scope(old).put(old.id, None)
         del self.strategies[old.id]
 
-    def rewrite(self, kind: str, old: Strategy, new: Strategy, **body: Any) -> str:
+    def rewrite(self, kind: str, old: Strategy, new: Strategy, body: Body) -> str:
         """Put a strategy in other words; return why not, or ''.
 
         Goals still find it and its neighbours afterwards.
+
+        Args:
+            kind: The kind of the event that tells it.
+            old: The strategy as it is.
+            new: The strategy in other words.
+            body: What else the event has.
         """
         self.vectors(new.text, *new.goals)
         with self.writing() as append:
             current = self.strategies.get(old.id)
             if current is None or current.event != old.event:
                 return "it was changed meanwhile"
-            near = [
-                self.strategies[strategy_id]
-                for strategy_id, _ in self.near(new)
-                if strategy_id != old.id
-            ]
-            checks = _checks([old, *near])
+            touched = [old]
+            for strategy_id, _ in self.near(new):
+                if strategy_id != old.id:
+                    touched.append(self.strategies[strategy_id])
+            checks = _checks(touched)
             if new.text != old.text and self._loses(old, checks, {old.id: new.text}):
                 return "past goals would no longer find their strategies"
-            append(_event(self.home, kind, new, body, [old.event]), new)
+            event = _event(self.home, kind, new, body, [old.event])
+            append(event, new)
         return ""
 
 
 def _checks(strategies: Iterable[Strategy]) -> list[GoalCheck]:
     """Return that each goal of these strategies is to find its own."""
-    checks = list[GoalCheck]()
+    checks = []
     for strategy in strategies:
         checks += [(strategy.id, strategy.id, goal) for goal in strategy.goals]
     return checks
@@ -511,7 +559,9 @@ def undo_merge(home: Home, target: str) -> Strategy:
         InvalidInput: Nothing can be undone, or later changes stand on it.
     """
     named = home.journal.read(ids=[target])
-    strategy_id = named[0].body.get("strategy_id", target) if named else target
+    strategy_id = target
+    if named:
+        strategy_id = named[0].body.get("strategy_id", target)
     strategy = made.strategy_by_id(home, strategy_id)
     with home.journal.exclusive() as append:
         changes = _standing_changes(home, strategy.id)
@@ -530,13 +580,14 @@ def undo_merge(home: Home, target: str) -> Strategy:
             "trajectory": "",
             "state": before.body["state"],
         }
-        append(_event(home, last.kind, strategy, body, [before.id, last.id]))
+        event = _event(home, last.kind, strategy, body, [before.id, last.id])
+        append(event)
     return made.strategy_by_id(home, strategy.id)
 
 
 def _standing_changes(home: Home, strategy_id: str) -> list[Event]:
     """Return the events that tell what a strategy is, without those undone."""
-    changes = list[Event]()
+    changes = []
     for event in home.journal.tail(0, kinds=STATED):
         if event.body["strategy_id"] != strategy_id:
             continue
@@ -575,32 +626,42 @@ def kind_of(action: str) -> str:
     text = action[:_READ_CHARACTERS]
     call = patterns.NAMED.match(text)
     if call is None:
-        plain = patterns.QUOTED.sub(_quoted_path, text)
-        return one_line(re.sub(r"\d+", "0", plain).lower(), _READ_CHARACTERS)
-    words = {key or option for key, option in patterns.KEY.findall(text)}
+        text = patterns.QUOTED.sub(_quoted_path, text)
+        text = re.sub(r"\d+", "0", text).lower()
+        return one_line(text, _READ_CHARACTERS)
+    words = set()
+    for key, option in patterns.KEY.findall(text):
+        words.add(key or option)
     for _, value in patterns.QUOTED.findall(text):
         if patterns.PLACE.search(value):
             words.add(value)
-    return " ".join([call[1], *sorted(words)])
+    tool = call[1]
+    return " ".join([tool, *sorted(words)])
 
 
 def _quoted_path(quoted: re.Match[str]) -> str:
     """Return a quoted path as it is, any other value as an empty one."""
-    return quoted[0] if patterns.PLACE.search(quoted[2]) else '""'
+    if patterns.PLACE.search(quoted[2]):
+        return quoted[0]
+    return '""'
 
 
 def strategy_from(trajectory: Trajectory, curated: CuratedTrajectory) -> Strategy:
     """Return what a trajectory says by itself, as a dream has read it.
 
     Its steps are the recorded actions.
+
+    Args:
+        trajectory: The trajectory.
+        curated: What a dreamer made of it.
     """
     source = min(trajectory.source, curated.source, key=TRUST.__getitem__)
     fidelity = FIDELITY.get(trajectory.origin, 0.5)
     return Strategy(
-        new_strategy_id(trajectory.id, trajectory.upto),
-        trajectory.goal,
-        curated.summary,
-        _steps_from(trajectory, curated),
+        id=new_strategy_id(trajectory.id, trajectory.upto),
+        goal=trajectory.goal,
+        summary=curated.summary,
+        steps=_steps_from(trajectory, curated),
         goals=(trajectory.goal,),
         confidence=round(curated.confidence * fidelity, 6),
         outcome=trajectory.outcome.value,
@@ -625,19 +686,20 @@ def _steps_from(
     Where there are too many, the first of each kind come before those that repeat one.
     """
     actions = [trajectory.actions[index] for index in curated.critical]
-    kinds = _kinds(actions)
-    by_repetition = sorted(range(len(actions)), key=lambda number: kinds[number][1])
-    steps = list[StrategyStep]()
+    n_before = [n_of_kind for _, n_of_kind in _kinds(actions)]
+    by_repetition = sorted(range(len(actions)), key=n_before.__getitem__)
+    steps = []
     for number in sorted(by_repetition[:MOST_STEPS]):
         action = actions[number]
+        index = curated.critical[number]
         step = StrategyStep(
-            action.reasoning,
-            action.action,
-            action.result,
-            curated.whys.get(curated.critical[number], ""),
-            1,
-            action.event,
-            action.ok,
+            reasoning=action.reasoning,
+            action=action.action,
+            result=action.result,
+            why=curated.whys.get(index, ""),
+            seen=1,
+            event=action.event,
+            ok=action.ok,
         )
         steps.append(step)
     return tuple(steps)
@@ -650,6 +712,11 @@ def joined_strategies(
 
     It has the better one's steps, and its words unless it is not `reworded`. A failure
     adds to its count and to nothing else.
+
+    Args:
+        first: The strategy that stays, by its id.
+        second: The strategy that is taken into it.
+        reworded: Whether it takes the words of the better one.
     """
     best, rest = sorted((first, second), key=_rank, reverse=True)
     worded = best if reworded else first
@@ -687,7 +754,9 @@ def _confidence_with(strategy: Strategy, other: Strategy) -> float:
 
     Each trajectory of the other that did not fail adds to it.
     """
-    n_adding = 0 if _failed(other) else max(1, other.version - other.failure)
+    n_adding = 0
+    if not _failed(other):
+        n_adding = max(1, other.version - other.failure)
     fidelity = FIDELITY.get(other.origin, 0.5)
     return strategy.confidence + _LEARNT * fidelity * n_adding
 
@@ -705,12 +774,14 @@ def _rank(strategy: Strategy) -> tuple[object, ...]:
     """
     length = sum(not patterns.HANDED.match(step.action) for step in strategy.steps)
     succeeded = strategy.outcome == Ended.SUCCESS
+    enough_steps = 2 if succeeded else _READ_STEPS
+    isa_numbers = re.findall(r"\d+", strategy.isa_version)
     return (
-        [int(number) for number in re.findall(r"\d+", strategy.isa_version)],
+        list(map(int, isa_numbers)),
         not _failed(strategy),
         succeeded,
         FIDELITY.get(strategy.origin, 0.5),
-        min(length, 2 if succeeded else _READ_STEPS),
+        min(length, enough_steps),
         -length,
         [step[:3] for step in strategy.steps],
         strategy.goal,
@@ -749,14 +820,23 @@ def _aligned(
             branch = branches.get(kind)
             branches[kind] = _branch_with(branch, before, step)
         else:
-            best_step = steps[index]
-            steps[index] = best_step._replace(
-                seen=best_step.seen + step.seen, why=best_step.why or step.why
-            )
-    ordered = sorted(
-        branches.values(), key=lambda branch: (-branch.step.seen, branch.step[:3])
-    )
+            steps[index] = _step_with(steps[index], step)
+    ordered = sorted(branches.values(), key=_branch_order)
     return tuple(steps), tuple(ordered[:MOST_BRANCHES])
+
+
+def _step_with(step: StrategyStep, other: StrategyStep) -> StrategyStep:
+    """Return a step that was also done as another one of its kind."""
+    n_seen = step.seen + other.seen
+    return step._replace(seen=n_seen, why=step.why or other.why)
+
+
+def _branch_order(branch: StrategyBranch) -> tuple[int, tuple[object, ...]]:
+    """Return by what branches are ordered.
+
+    It is how often they were done, then their words.
+    """
+    return -branch.step.seen, branch.step[:3]
 
 
 def _branch_with(
@@ -770,18 +850,21 @@ def _branch_with(
         return StrategyBranch(before, step)
     best = min(branch.step, step, key=lambda step: (step.ok is not True, step[:3]))
     n_seen = branch.step.seen + step.seen
-    return StrategyBranch(branch.after, best._replace(seen=n_seen))
+    best = best._replace(seen=n_seen)
+    return StrategyBranch(branch.after, best)
 
 
 def _kinds_of(strategy: Strategy) -> list[Kind]:
     """Return the kinds of the steps, then of the branches."""
-    return _kinds([*strategy.steps, *(branch.step for branch in strategy.branches)])
+    steps = list(strategy.steps)
+    steps += [branch.step for branch in strategy.branches]
+    return _kinds(steps)
 
 
 def _kinds(steps: Iterable[StrategyStep | CapturedAction]) -> list[Kind]:
     """Return the kind of each step, with how many of its kind came before."""
     counts = Counter[str]()
-    kinds = list[Kind]()
+    kinds = []
     for step in steps:
         kind = kind_of(step.action)
         kinds.append((kind, counts[kind]))
@@ -796,15 +879,23 @@ def new_constraints(
 
     One repeats another that says it in nearly the same words. What is yielded is added
     to the texts.
+
+    Args:
+        texts: The texts that are there.
+        constraints: Text, fault class and source of each.
     """
     for text, fault, source in constraints:
         line = one_line(text, _CONSTRAINT_CHARACTERS)
-        if not line or len(texts) >= MOST_CONSTRAINTS or _is_repeated(line, texts):
+        if not line or len(texts) >= MOST_CONSTRAINTS:
+            continue
+        if _is_repeated(line, texts):
             continue
         texts.append(line)
         if fault not in [*Fault]:
             fault = Fault.UNKNOWN_FAILURE.value
-        yield line, fault, source if source in TRUST else "tool"
+        if source not in TRUST:
+            source = "tool"
+        yield line, fault, source
 
 
 def _is_repeated(line: str, texts: Iterable[str]) -> bool:
@@ -812,6 +903,8 @@ def _is_repeated(line: str, texts: Iterable[str]) -> bool:
     words = set(tokenize(line))
     for text in texts:
         others = set(tokenize(text))
-        if len(words & others) >= _SAID_AGAIN * len(words | others):
+        n_shared = len(words & others)
+        n_all = len(words | others)
+        if n_shared >= _SAID_AGAIN * n_all:
             return True
     return False

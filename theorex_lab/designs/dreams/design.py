@@ -62,7 +62,7 @@ def _retrieve_strategies(
 ) -> Sequence[Item]:
     from theorex_lab.designs.dreams.sections import retrieve_strategies
 
-    return retrieve_strategies(home, searcher, query, now, tokens)
+    return retrieve_strategies(home, searcher, query, now=now, tokens=tokens)
 
 
 def _agents_of(home: Home) -> Iterable[str]:

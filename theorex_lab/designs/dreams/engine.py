@@ -1,5 +1,7 @@
-"""Run dream cycles: each trajectory is curated and read, then consolidated one by one,
-then long strategies are told shorter.
+"""Run dream cycles.
+
+Each trajectory is curated and read, then consolidated one by one, then long strategies
+are told shorter.
 
 What a cycle cannot take waits for the next. A process that is killed anywhere leaves
 each trajectory untouched, or wholly consolidated. Dreamers are rules without a model,
@@ -66,10 +68,11 @@ _KEPT = "-"  # stands in a program for words that are kept as they were recorded
 
 
 class HeuristicDreamer:
-    """Rules without a model; see `lessons`. Other dreamers derive from it.
+    """Curate by rules, without a model.
 
-    A model that does not answer raises ModelUnavailable; UnusableAnswer where it
-    answers nonsense.
+    The rules are those of `designs.dreams.lessons`. Other dreamers derive from it. A
+    model that does not answer raises ModelUnavailable; UnusableAnswer where it answers
+    nonsense.
     """
 
     name: str = "heuristic"
@@ -104,8 +107,12 @@ class HeuristicDreamer:
 
 
 class DreamDomainAdapter(NamedTuple):
-    """What a domain adds to what a model is asked: its role, what to look for, and the
-    classes of failures there.
+    """Hold what a domain adds to what a model is asked.
+
+    Attributes:
+        role: The role of the model.
+        look_for: What to look for.
+        faults: The classes of failures there.
     """
 
     role: str
@@ -121,7 +128,7 @@ ADAPTERS = {
 
 @dataclass(frozen=True)
 class DreamPromptBuilder:
-    """What a model is asked; everything that was recorded is fenced.
+    """Write what a model is asked; everything that was recorded is fenced.
 
     Attributes:
         adapters: What each domain adds; `default` is for all others.
@@ -133,10 +140,14 @@ class DreamPromptBuilder:
     adapters: Mapping[str, DreamDomainAdapter] = field(default_factory=lambda: ADAPTERS)
 
     def curate(self, trajectory: Trajectory, near: Sequence[Strategy] = ()) -> str:
-        """Return the question which actions counted, what not to do again, and which
-        strategy it makes.
+        """Return the question what of a trajectory is worth keeping.
 
-        `near` are strategies that may be the same.
+        It asks which actions counted, what not to do again, and which strategy it
+        makes.
+
+        Args:
+            trajectory: The trajectory.
+            near: Strategies that may be the same.
         """
         actions = list(enumerate(trajectory.actions))
         n_actions = len(actions)
@@ -149,8 +160,9 @@ class DreamPromptBuilder:
         return self._prompt("curate", trajectory.domain, data, near)
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> str:
-        """Return the question which strategies near a new one lead to it, or it to
-        them.
+        """Return the question what a new strategy is linked with.
+
+        It asks which strategies near the new one lead to it, or it to them.
         """
         data = ["The new one:", *_listed([new])]
         return self._prompt("links", new.domain, data, near)
@@ -191,7 +203,7 @@ def _action_line(index: int, action: CapturedAction) -> str:
 
 
 def _listed(strategies: Iterable[Strategy]) -> list[str]:
-    lines = list[str]()
+    lines = []
     for strategy in strategies:
         text = one_line(f"{strategy.goal}. {strategy.summary}")
         lines.append(f"{strategy.id}: {text}")
@@ -200,7 +212,7 @@ def _listed(strategies: Iterable[Strategy]) -> list[str]:
 
 @dataclass
 class ModelDreamer(HeuristicDreamer):
-    """A language model that answers with programs.
+    """Curate by a language model that answers with programs.
 
     What it says of actions counts by their index alone.
 
@@ -233,10 +245,9 @@ class ModelDreamer(HeuristicDreamer):
         rules = super().curate(trajectory)
         prompt = self.prompts.curate(trajectory, near)
         program, effects = self._run(prompt, len(trajectory.actions), near)
-        whys = {
-            index: one_line(why, _WHY_CHARACTERS)
-            for _, index, why, *_ in effects.children
-        }
+        whys = {}
+        for _, index, why, *_ in effects.children:
+            whys[index] = one_line(why, _WHY_CHARACTERS)
         critical = {*effects.critical, *whys} - {*effects.noise}
         constraints = _model_constraints(effects)
         if not critical and not constraints:
@@ -249,16 +260,16 @@ class ModelDreamer(HeuristicDreamer):
             _, summary, confidence = effects.parents[0]
         summary = one_line(summary, _SUMMARY_CHARACTERS)
         return CuratedTrajectory(
-            tuple(sorted(critical)),
-            tuple(constraints[:MOST_LESSONS]),
-            summary or rules.summary,
-            min(confidence, CONFIDENCE[trajectory.outcome]),
-            {index: why for index, why in whys.items() if why != _KEPT},
-            "model" if summary else rules.source,
-            tuple(effects.groups),
-            tuple(effects.prunes),
-            program,
-            self.tokens - tokens_before,
+            critical=tuple(sorted(critical)),
+            constraints=tuple(constraints[:MOST_LESSONS]),
+            summary=summary or rules.summary,
+            confidence=min(confidence, CONFIDENCE[trajectory.outcome]),
+            whys={index: why for index, why in whys.items() if why != _KEPT},
+            source="model" if summary else rules.source,
+            groups=tuple(effects.groups),
+            prunes=tuple(effects.prunes),
+            program=program,
+            tokens=self.tokens - tokens_before,
         )
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:
@@ -267,7 +278,7 @@ class ModelDreamer(HeuristicDreamer):
         They are the causal edges and context jumps that the model names.
         """
         _, effects = self._run(self.prompts.links(new, near), 0, [new, *near])
-        links = list[Link]()
+        links = []
         for source, target, edge in dict.fromkeys(effects.links):
             if edge not in (Edge.CAUSAL, Edge.CONTEXT_JUMP) or source == target:
                 continue
@@ -281,7 +292,8 @@ class ModelDreamer(HeuristicDreamer):
         text = one_line(answer, len(strategy.summary) + 1)
         if len(text) >= len(strategy.summary):
             return ""
-        return text if any(letter.isalnum() for letter in text) else ""
+        has_words = any(letter.isalnum() for letter in text)
+        return text if has_words else ""
 
     def _ask(self, prompt: str) -> str:
         """Return the model's answer, and count its tokens.
@@ -326,7 +338,7 @@ class ModelDreamer(HeuristicDreamer):
 
 def _model_constraints(effects: ProgramEffects) -> list[Lesson]:
     """Return the constraints of a program that have words."""
-    constraints = list[Lesson]()
+    constraints = []
     for text, fault in effects.constraints:
         if text.strip():
             constraints.append((one_line(text), fault.value, "model"))
@@ -362,11 +374,12 @@ def dreamer_for(home: Home, *, night: bool = False) -> HeuristicDreamer:
     def near(trajectory: Trajectory) -> list[Strategy]:
         goal_vector = vectors_of(home, [trajectory.goal])[0]
         nearest = vectors.nearest(goal_vector, _NEAR, trajectory.domain)
-        return [
-            strategy_by_id(home, strategy_id)
-            for strategy_id, cosine in nearest
-            if cosine >= settings.link_similarity
-        ]
+        strategies = []
+        for strategy_id, cosine in nearest:
+            if cosine >= settings.link_similarity:
+                strategy = strategy_by_id(home, strategy_id)
+                strategies.append(strategy)
+        return strategies
 
     limit = None
     if night and models[name].cost_per_million_tokens:
@@ -384,16 +397,22 @@ Progress = Callable[[dict[str, Any]], object]
 # What a cycle counts, by the names of Evolving Memory's journal, and the tokens that
 # its model took.
 COUNTED = (
-    "traces_processed nodes_created nodes_merged edges_created cross_edges_created"
-    " nodes_compacted constraints_extracted tokens"
-).split()
+    "traces_processed",
+    "nodes_created",
+    "nodes_merged",
+    "edges_created",
+    "cross_edges_created",
+    "nodes_compacted",
+    "constraints_extracted",
+    "tokens",
+)
 _MOST_CYCLES = 20  # a night
 Done = tuple[int, list[str]]  # how many, and what went wrong
 Reading = tuple[Trajectory, CuratedTrajectory, Strategy]
 
 
 class DreamReport(SimpleNamespace):
-    """What one cycle did.
+    """Hold what one cycle did.
 
     Attributes:
         ran: False where another process tends the home, the `holder`.
@@ -404,19 +423,29 @@ class DreamReport(SimpleNamespace):
     """
 
     def __init__(
-        self, ran: bool = True, holder: LeaseHolder | None = None, **members: Any
+        self,
+        members: Mapping[str, Any] | None = None,
+        *,
+        ran: bool = True,
+        holder: LeaseHolder | None = None,
     ) -> None:
-        defaults = dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()}
-        super().__init__(ran=ran, holder=holder, **defaults | members)
+        report: dict[str, Any] = {"ran": ran, "holder": holder}
+        report |= dict.fromkeys(COUNTED, 0)
+        report["passed"] = ()
+        report["held"] = ()
+        report |= members or {}
+        super().__init__(**report)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON holds it, times as ISO."""
-        report: Body = {
-            name: to_iso(value) if name.endswith("_at") else value
-            for name, value in vars(self).items()
-        }
+        report: Body = dict(vars(self))
+        for name, value in report.items():
+            if name.endswith("_at"):
+                report[name] = to_iso(value)
         holder: LeaseHolder | None = report.pop("holder")
-        return report | (holder.to_dict() if holder else {})
+        if holder:
+            report |= holder.to_dict()
+        return report
 
 
 def dream(
@@ -440,6 +469,7 @@ def dream(
         InvalidInput: The limit is below 1.
         ModelUnavailable: The embedder is silent.
         LeaseLost: Another process has taken over.
+
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
     ...     _ = lab.dreams.capture(
@@ -455,7 +485,7 @@ def dream(
     chosen = dreamer or dreamer_for(home)
     with leased(home, "dream") as lease:
         if not lease.held:
-            return DreamReport(False, lease.holder)
+            return DreamReport(ran=False, holder=lease.holder)
         cycle = _Cycle(
             ActiveStrategies(home),
             chosen,
@@ -498,7 +528,7 @@ def _waits(home: Home) -> bool:
 
 
 class _Cycle:
-    """One cycle, and what it has done so far."""
+    """Run one cycle, and hold what it has done so far."""
 
     def __init__(
         self,
@@ -523,7 +553,10 @@ class _Cycle:
         self.held = list[tuple[str, str]]()
 
     def run(self, *, always: bool = True) -> DreamReport:
-        """Run the phases; unless `always`, a cycle that changed nothing is not noted."""
+        """Run the phases.
+
+        Unless `always`, a cycle that changed nothing is not noted.
+        """
         started = self.home.clock.now()
         held_before = self._held_before()
         waiting = self._waiting(held_before)
@@ -551,7 +584,7 @@ class _Cycle:
         if always or self._has_changed(held_before):
             event = new_event("dream", body, agent=SCANNER, at=body["ended_at"])
             self.home.journal.append([event])
-        report = DreamReport(**body, journal_id=body["dream_id"])
+        report = DreamReport({**body, "journal_id": body["dream_id"]})
         self.tell({"event": "completed", **report.to_dict()})
         return report
 
@@ -600,14 +633,14 @@ class _Cycle:
 
     def _take(self, waiting: Sequence[Trajectory]) -> None:
         """Read trajectories, then consolidate one after the other."""
-        readings = list[Reading]()
+        readings = []
         for trajectory in waiting:
             with self._waits_where_silent(trajectory):
                 reading = self._read(trajectory)
                 if reading is not None:
                     readings.append(reading)
         with self._waits_where_silent(*(trajectory for trajectory, _, _ in readings)):
-            texts = list[str]()
+            texts = []
             for _, _, new in readings:
                 texts += [new.text, new.goal]
             self.mind.vectors(*texts)
@@ -643,7 +676,7 @@ class _Cycle:
         )
 
     def _read(self, trajectory: Trajectory) -> Reading | None:
-        """Return what the dreamer sees in a trajectory; None where it teaches nothing."""
+        """Return what the dreamer sees in a trajectory; None for nothing."""
         n_actions = len(trajectory.actions)
         n_needed = self.mind.settings.min_actions
         if n_actions < n_needed:
@@ -667,7 +700,10 @@ class _Cycle:
         self._note(trajectory, outcome, text)
 
     def _links(self, new: Strategy) -> list[Link]:
-        """Return the links that the dreamer sees for a strategy that stands by itself."""
+        """Return the links that the dreamer sees for a new strategy.
+
+        One that will be merged has none.
+        """
         settings = self.mind.settings
         near = self.mind.near(new)
         if not near or near[0][1] >= settings.merge_similarity:
@@ -691,6 +727,11 @@ def shorten_summaries(
 ) -> Done:
     """Tell strategies shorter that are long, little used and not yet settled.
 
+    Args:
+        mind: The strategies.
+        dreamer: Who tells them shorter.
+        domain: Only of this domain; None: of all.
+
     Returns:
         How many were told shorter, and what went wrong.
     """
@@ -707,16 +748,22 @@ def shorten_summaries(
             return n_shortened, [*problems, str(error)]
         if not 0 < len(shorter) < len(old.summary):
             continue
-        source = old.source
-        if dreamer.name != "heuristic":
-            source = min(old.source, "model", key=TRUST.__getitem__)
-        new = replace(old, summary=shorter, version=old.version + 1, source=source)
-        problem = mind.rewrite("strategy_compacted", old, new, pruned=False, undo=False)
+        new = _retold(old, shorter, dreamer)
+        body = {"pruned": False, "undo": False}
+        problem = mind.rewrite("strategy_compacted", old, new, body)
         if problem:
             problems.append(f"{old.id} stays as it is: {problem}")
         else:
             n_shortened += 1
     return n_shortened, problems
+
+
+def _retold(old: Strategy, summary: str, dreamer: HeuristicDreamer) -> Strategy:
+    """Return a strategy with another summary, trusted no more than who wrote it."""
+    source = old.source
+    if dreamer.name != "heuristic":
+        source = min(old.source, "model", key=TRUST.__getitem__)
+    return replace(old, summary=summary, version=old.version + 1, source=source)
 
 
 def _is_long(mind: ActiveStrategies, strategy: Strategy) -> bool:

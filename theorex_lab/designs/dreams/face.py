@@ -15,7 +15,7 @@ from theorex_lab.memory.contract import DesignApi, on_home
 
 
 class Dreams(DesignApi):
-    """Dreams in one home.
+    """Give dreams in one home.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab, lab.dreams.session("deploy the site") as log:
@@ -46,13 +46,31 @@ class Dreams(DesignApi):
     begin_traversal = on_home(made.begin_traversal)
     next_step = on_home(made.next_step)
 
-    def query(self, text: str, **among: Any) -> Any:
-        """Return the strategy that answers, if one does; see `strategies.recall`."""
-        return made.recall(self.home, text, vectors=self.vectors, **among)
+    def query(
+        self, text: str, *, domain: str | None = None, top: int | None = None
+    ) -> made.RecallResult:
+        """Return the strategy that answers a task, if one does.
+
+        Args:
+            text: The task.
+            domain: Only of this domain.
+            top: How many strategies are compared, by default recallTop.
+
+        Raises:
+            InvalidInput: The text has no words.
+            ModelUnavailable: The embedder does not answer.
+        """
+        return made.recall(
+            self.home,
+            text,
+            domain=domain,
+            top=top,
+            vectors=self.vectors,
+        )
 
     @cached_property
     def vectors(self) -> made.StrategyVectors:
-        """The vectors of the strategies, read once."""
+        """Return the vectors of the strategies, read once."""
         return made.StrategyVectors(self.home)
 
     def domains(self) -> list[str]:
@@ -64,8 +82,8 @@ class Dreams(DesignApi):
     def stats(self) -> dict[str, Any]:
         """Return how much there is.
 
-        It counts parent_nodes, child_nodes, traces, sessions, edges and dream_cycles, and
-        names the isa_version.
+        It counts parent_nodes, child_nodes, traces, sessions, edges and dream_cycles,
+        and names the isa_version.
         """
         active = self.strategies()
         trajectories = self.trajectories()

@@ -6,6 +6,7 @@ http.json has the schema of each answer.
 # No `from __future__ import annotations`: what serves these functions reads their
 # annotations.
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,13 +53,17 @@ def domains(dreams: Dreams) -> Answer:
 
 
 def isa_version(dreams: Dreams) -> Answer:  # noqa: ARG001
-    """The version of the instruction set that is written, and those that can be read."""
+    """The version of the instruction set that is written.
+
+    And those that can be read.
+    """
     return {"current": ISA_VERSION, "supported": [ISA_VERSION]}
 
 
 def add_trace(
     dreams: Dreams,
     goal: _Text,
+    *,
     hierarchy_level: Level = Level.TACTICAL,
     outcome: Ended = Ended.UNKNOWN,
     confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0,
@@ -100,9 +105,11 @@ def dream(
 def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> Answer:
     """What answers a task, with scores."""
     result = dreams.query(q, domain=domain)
-    return _answer(
-        result, similarity_score=result.similarity, composite_score=result.confidence
-    )
+    scores = {
+        "similarity_score": result.similarity,
+        "composite_score": result.confidence,
+    }
+    return _answer(result, scores)
 
 
 def answering(
@@ -111,14 +118,19 @@ def answering(
     top_k: _Many | None = None,
     domain: _Domain | None = None,
 ) -> Answer:
-    """What answers a task; top_k: among how many strategies it is looked for, by
-    default recallTop.
+    """What answers a task.
+
+    top_k: among how many strategies it is looked for, by default recallTop.
     """
-    return _answer(dreams.query(query, domain=domain, top=top_k))
+    result = dreams.query(query, domain=domain, top=top_k)
+    return _answer(result, {})
 
 
-def _answer(result: RecallResult, **scores: float | None) -> Answer:
-    """Return the result of a recall as JSON holds it."""
+def _answer(result: RecallResult, scores: Mapping[str, float | None]) -> Answer:
+    """Return the result of a recall as JSON holds it.
+
+    Its entry point has the scores.
+    """
     answer: Answer = {
         "path": result.path,
         "reasoning": result.reasoning,
@@ -126,14 +138,19 @@ def _answer(result: RecallResult, **scores: float | None) -> Answer:
     }
     if result.entry_point is not None:
         entry = result.entry_point.to_dict()
-        members = {name: entry[name] for name in ("node_id", "goal", "summary")}
-        answer["entry_point"] = members | scores
+        answer["entry_point"] = {
+            "node_id": entry["node_id"],
+            "goal": entry["goal"],
+            "summary": entry["summary"],
+            **scores,
+        }
     return answer
 
 
 def node(dreams: Dreams, node_id: str) -> Answer:
-    """A strategy; or a step of one, whose id is the strategy's, a dot and the step's
-    number.
+    """A strategy, or a step of one.
+
+    The id of a step is the strategy's, a dot and the step's number.
     """
     nodes = _nodes(dreams, node_id)
     if node_id not in nodes:

@@ -25,12 +25,15 @@ LAST_PARENT = "$LAST_PARENT"  # as a node: the one that the latest BUILD_PARENT 
 
 
 class Opcode(IntEnum):
-    """What an instruction does: its operands by kind (`words` and `constraint` are all
-    that are left), and what it adds to.
+    """Name what an instruction does.
+
+    Attributes:
+        kinds: Its operands by kind; `words` and `constraint` are all that are left.
+        adds_to: The list of `ProgramEffects` that it adds to.
     """
 
     kinds: tuple[str, ...]
-    adds_to: str  # a list of `ProgramEffects`
+    adds_to: str
 
     def __new__(cls, code: int, kinds: str = "", adds_to: str = "") -> Self:
         """Return a member of the value `code`."""
@@ -69,8 +72,12 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An opcode and its operands; `line`: where it stood, which makes it no other
-    instruction.
+    """Hold an opcode and its operands.
+
+    Attributes:
+        opcode: What it does.
+        operands: What it does that to.
+        line: Where it stood, which makes it no other instruction.
     """
 
     opcode: Opcode
@@ -105,8 +112,11 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Program:
-    """Instructions. warnings: what of the text was passed over or read leniently, by
-    its line.
+    """Hold instructions.
+
+    Attributes:
+        instructions: In their order.
+        warnings: What of the text was passed over or read leniently, by its line.
     """
 
     instructions: tuple[Instruction, ...]
@@ -114,7 +124,10 @@ class Program:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Instructions that will be rejected whatever the program is run on, with lines."""
+        """Return the instructions that will be rejected in any case.
+
+        They come with their lines, whatever the program is run on.
+        """
         errors: list[str] = []
         for instruction in self.instructions:
             problem = instruction.problem
@@ -137,19 +150,19 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f'\\]")
 
 
 def parse(text: str) -> Program:
-    """Return the program in a text.
+    r"""Return the program in a text.
 
     What is no instruction becomes a warning, and the rest stands. Markdown fences, list
     marks before and a semicolon after an instruction are passed over, with a warning.
 
     >>> program = parse(
-    ...     '1. mark_critical trace_001 0\\nDELETE everything\\nYIELD "all done"'
+    ...     '1. mark_critical trace_001 0\nDELETE everything\nYIELD "all done"'
     ... )
     >>> program.instructions[1].operands, program.warnings[1]
     (('all done',), "L2: unknown opcode 'DELETE'")
     """
-    instructions = list[Instruction]()
-    warnings = list[str]()
+    instructions = []
+    warnings = []
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.strip()
         if not bare or bare.startswith(("#", "//")):
@@ -199,15 +212,31 @@ def _unquoted(match: re.Match[str]) -> str:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    return chr(int(match[1], 16)) if match[1] else match[2]
+    r"""Return the character that `\xHH` or an escaped sign stands for."""
+    code = match[1]
+    if code:
+        return chr(int(code, 16))
+    return match[2]
 
 
 def _quoted(operand: str) -> str:
+    r"""Return an operand as a word.
+
+    It is plain, in `"…"`, or in `$'…'` for control characters.
+    """
     if _PLAIN_OPERAND.fullmatch(operand):
         return operand
-    if not re.search(r"[\x00-\x1f\x7f]", operand):
-        return '"' + re.sub(r'(["\\])', r"\\\1", operand) + '"'
-    return "$'" + _CONTROL.sub(lambda hit: f"\\x{ord(hit[0]):02x}", operand) + "'"
+    if re.search(r"[\x00-\x1f\x7f]", operand):
+        escaped = _CONTROL.sub(_escaped, operand)
+        return f"$'{escaped}'"
+    escaped = re.sub(r'(["\\])', r"\\\1", operand)
+    return f'"{escaped}"'
+
+
+def _escaped(match: re.Match[str]) -> str:
+    r"""Return a character as `\xHH`."""
+    code = ord(match[0])
+    return f"\\x{code:02x}"
 
 
 MOST_INSTRUCTIONS = 500
@@ -221,7 +250,7 @@ _MADE: dict[str, Callable[[str], Any]] = {
 
 
 class ProgramEffects(SimpleNamespace):
-    """What a program asks for: lists that opcodes add to, in the program's order.
+    """Hold what a program asks for: lists that opcodes add to, in the program's order.
 
     A node that the program built is `$0`, `$1` and so on.
 
@@ -239,11 +268,15 @@ class ProgramEffects(SimpleNamespace):
     """
 
     def __init__(self) -> None:
-        super().__init__(**{opcode.adds_to: [] for opcode in Opcode if opcode.adds_to})
+        lists = dict[str, list[Any]]()
+        for opcode in Opcode:
+            if opcode.adds_to:
+                lists[opcode.adds_to] = []
+        super().__init__(**lists)
 
 
 class ProgramRun(NamedTuple):
-    """What came of a program.
+    """Hold what came of a program.
 
     Attributes:
         success: Whether it came to its end within the limit; else `effects` are empty.
@@ -276,7 +309,7 @@ def run(
     nodes: Container[str] | None = None,
     max_instructions: int = MOST_INSTRUCTIONS,
 ) -> ProgramRun:
-    """Run a program.
+    r"""Run a program.
 
     Args:
         program: The instructions.
@@ -286,7 +319,7 @@ def run(
 
     >>> from theorex_lab.designs.dreams.isa import parse
     >>> result = run(
-    ...     parse("MARK_CRITICAL t 0\\nMARK_CRITICAL t 7\\nHALT\\nMARK_NOISE t 1"),
+    ...     parse("MARK_CRITICAL t 0\nMARK_CRITICAL t 7\nHALT\nMARK_NOISE t 1"),
     ...     actions=2,
     ... )
     >>> result.effects.critical, result.instructions_executed, result.errors
@@ -295,8 +328,8 @@ def run(
     effects = ProgramEffects()
     n_executed = 0
     success = True
-    errors = list[str]()
-    log = list[str]()
+    errors = []
+    log = []
     for instruction in program.instructions:
         opcode = instruction.opcode
         where = f"L{instruction.line}:"
@@ -318,8 +351,10 @@ def run(
             continue
         if opcode.adds_to:
             effect = tuple(values) if len(values) > 1 else values[0]
-            getattr(effects, opcode.adds_to).append(effect)
-            log.append(f"{where} {instruction}"[:_LOG_CHARACTERS])
+            gathered = getattr(effects, opcode.adds_to)
+            gathered.append(effect)
+            entry = f"{where} {instruction}"
+            log.append(entry[:_LOG_CHARACTERS])
     return ProgramRun(success, n_executed, [*program.warnings], errors, log, effects)
 
 
@@ -352,14 +387,22 @@ def _values(
 
 
 def _check_index(operand: str, n_actions: int | None) -> None:
-    """Raise InvalidInput where there is no action of an index."""
+    """Raise an error where there is no action of an index.
+
+    Raises:
+        InvalidInput: There is none.
+    """
     if n_actions is not None and int(operand) >= n_actions:
         allowed = f"0 to {n_actions - 1}" if n_actions else "none"
         raise InvalidInput(f"got the index {operand!r}; allowed is {allowed}")
 
 
 def _check_node(operand: str, n_parents: int, nodes: Container[str] | None) -> None:
-    """Raise InvalidInput for a node that was neither offered nor built."""
+    """Raise an error for a node that was neither offered nor built.
+
+    Raises:
+        InvalidInput: It was not.
+    """
     if operand == LAST_PARENT:
         is_missing = n_parents == 0
     elif nodes is None:

@@ -1,10 +1,12 @@
-"""Say by rules alone which actions of a trajectory counted, what failed, and what
-worked instead.
+"""Read a trajectory by rules alone.
+
+They say which actions counted, what failed, and what worked instead.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from theorex_lab.designs.dreams import Ended, Fault, patterns
 from theorex_lab.designs.dreams.trajectories import TEXTS, CapturedAction, Trajectory
@@ -68,8 +70,11 @@ def went_wrong(action: CapturedAction) -> bool:
         return True
     if action.changed and patterns.REFUSED.match(action.result):
         return True
-    first_line = action.result[:_SHOWN_CHARACTERS].strip().partition("\n")[0]
-    return action.ok is None and says_failed(first_line)
+    if action.ok is not None:
+        return False
+    start = action.result[:_SHOWN_CHARACTERS].strip()
+    first_line, _, _ = start.partition("\n")
+    return says_failed(first_line)
 
 
 def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int, ...]:
@@ -79,6 +84,10 @@ def critical_of(actions: Sequence[CapturedAction], goal: str = "") -> tuple[int,
     them where it tells or asks with an id that a later change was given, and the goal
     does not name. Where none changed anything, they are those that did their work, the
     first of the same. Of many, they are the first and the last 20.
+
+    Args:
+        actions: The actions of a trajectory.
+        goal: What they were for.
     """
     sound = [index for index, action in enumerate(actions) if not went_wrong(action)]
     sound.reverse()
@@ -106,9 +115,11 @@ def _changes_and_lookups(
         call_ids = {value for value in values.values() if patterns.ID.fullmatch(value)}
         if action.changed:
             needed_ids |= call_ids - _ids(goal)
-        elif not (name and needed_ids & (call_ids | _ids(action.result))):
-            continue
-        order.insert(0, index)
+            order.insert(0, index)
+        elif name:
+            shown_ids = call_ids | _ids(action.result)
+            if needed_ids & shown_ids:
+                order.insert(0, index)
     return order
 
 
@@ -125,16 +136,20 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
             continue
         quote = _quote(action)
         if quote:
-            kind = (action.tool, re.sub(r"\d+", "0", quote))
-            failures.setdefault(kind, []).append(index)
-    if not failures and trajectory.outcome is Ended.FAILURE and trajectory.actions:
+            error = re.sub(r"\d+", "0", quote)
+            indices = failures.setdefault((action.tool, error), [])
+            indices.append(index)
+    has_failed = trajectory.outcome is Ended.FAILURE
+    if not failures and has_failed and trajectory.actions:
         return (_decisive(trajectory),)
-    lessons = list[Lesson]()
-    for failure_indices in list(failures.values())[-_MOST_KINDS:]:
+    lessons = []
+    last_kinds = list(failures.values())[-_MOST_KINDS:]
+    for failure_indices in last_kinds:
         lesson = _lesson(trajectory.actions, failure_indices)
         if lesson is not None:
             lessons.append(lesson)
-    return tuple(dict.fromkeys(lessons[-MOST_LESSONS:]))
+    distinct = dict.fromkeys(lessons[-MOST_LESSONS:])
+    return tuple(distinct)
 
 
 def summary_of(trajectory: Trajectory) -> str:
@@ -142,30 +157,48 @@ def summary_of(trajectory: Trajectory) -> str:
 
     It names the tools in their order, the files, and how the trajectory came out.
     """
-    sound = [action for action in trajectory.actions if not went_wrong(action)]
-    changes = [action for action in sound if action.changed]
-    lookups = [action for action in sound if not action.changed]
-    tools = _named(_label(action, trajectory.agent) for action in changes)
-    lookup_tools = _named(_label(action, trajectory.agent) for action in lookups)
-    files = _named(value for value in _values_of(changes) if _is_file(value))
-    parts = list[str]()
+    changes = []
+    lookups = []
+    for action in trajectory.actions:
+        if went_wrong(action):
+            continue
+        if action.changed:
+            changes.append(action)
+        else:
+            lookups.append(action)
+    work = _work_in_words(changes, lookups, trajectory.agent)
+    outcome = TEXTS[trajectory.outcome.value]
+    return f"{trajectory.goal}: {work}; {outcome}."
+
+
+def _work_in_words(
+    changes: Sequence[CapturedAction], lookups: Sequence[CapturedAction], agent: str
+) -> str:
+    """Return by which tools work was done, after which lookups, in which files."""
+    tools = _named(_label(action, agent) for action in changes)
+    lookup_tools = _named(_label(action, agent) for action in lookups)
+    files = _named(filter(_is_file, _values_of(changes)))
+    parts = []
     if tools:
-        parts.append(f"Done by {tools}")
-    if lookup_tools:
-        lead = "after" if tools else "Looked up with"
-        parts.append(f"{lead} {lookup_tools}")
+        parts.append(f"done by {tools}")
+    if lookup_tools and tools:
+        parts.append(f"after {lookup_tools}")
+    elif lookup_tools:
+        parts.append(f"looked up with {lookup_tools}")
     if files:
         parts.append(f"in {files}")
-    done = ", ".join(parts) or "Nothing worked"
-    outcome = TEXTS[trajectory.outcome.value]
-    return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {outcome}."
+    if not parts:
+        return "nothing worked"
+    return ", ".join(parts)
 
 
 def _values_of(actions: Iterable[CapturedAction]) -> Iterator[str]:
     """Yield the values of each call, and the words after the first."""
     for action in actions:
-        yield from call_of(action.action)[1].values()
-        yield from action.action.split()[1:]
+        _, values = call_of(action.action)
+        yield from values.values()
+        words = action.action.split()
+        yield from words[1:]
 
 
 def _is_file(value: str) -> bool:
@@ -183,41 +216,76 @@ def _lesson(
     last = failure_indices[-1]
     failed = actions[last]
     quote = _quote(failed)
-    remedy_index = _remedy_index(actions, last)
-    if remedy_index is not None and _is_mended(actions[last + 1 : remedy_index]):
-        return None
-    name, values = call_of(failed.action)
-    if remedy_index is None:
-        remedy = failed
-        remedy_values: Values = {}
-    else:
-        remedy = actions[remedy_index]
-        remedy_values = call_of(remedy.action)[1]
-    shown = _shown(name, _apart(values, remedy_values) or values, failed)
-    worked = _shown("", _apart(remedy_values, values), remedy)
-    only_quoted = worked[0] == "`"
     if patterns.FRICTION.search(quote):
         return None
+    remedy = None
+    remedy_index = _remedy_index(actions, last)
+    if remedy_index is not None:
+        if _is_mended(actions[last + 1 : remedy_index]):
+            return None
+        remedy = actions[remedy_index]
+    contrast = _contrast(failed, remedy)
+    if contrast is None:
+        return None
+    times = ""
+    n_failures = len(failure_indices)
+    if n_failures > 1:
+        times = f" {n_failures} times"
+    form = _lesson_form(failed, remedy)
+    text = TEXTS[form].format(
+        shown=contrast.shown,
+        quote=quote,
+        times=times,
+        worked=contrast.worked,
+    )
+    return one_line(text, _LESSON_CHARACTERS), _fault_of(quote), "tool"
+
+
+class _Contrast(NamedTuple):
+    """Hold how a failed action differs from its remedy, in words.
+
+    Attributes:
+        shown: What failed.
+        worked: What worked.
+    """
+
+    shown: str
+    worked: str
+
+
+def _contrast(
+    failed: CapturedAction, remedy: CapturedAction | None
+) -> _Contrast | None:
+    """Return how a failed action differs from its remedy.
+
+    None where that tells nothing.
+    """
+    name, values = call_of(failed.action)
+    remedy_values: Values = {}
+    if remedy is not None:
+        _, remedy_values = call_of(remedy.action)
+    failed_values = _apart(values, remedy_values) or values
+    shown = _shown(name, failed_values, failed)
+    worked_values = _apart(remedy_values, values)
+    worked = _shown("", worked_values, failed if remedy is None else remedy)
+    only_quoted = worked[0] == "`"
     if shown == name:
-        if remedy_index is None or only_quoted:
+        if remedy is None or only_quoted:
             return None
         shown = f"{shown} as it was called"
     if name and only_quoted:
         worked = "other values"
-    n_failures = len(failure_indices)
-    times = f" {n_failures} times" if n_failures > 1 else ""
-    form = _lesson_form(failed, None if remedy_index is None else remedy)
-    text = TEXTS[form].format(shown=shown, quote=quote, times=times, worked=worked)
-    return one_line(text, _LESSON_CHARACTERS), _fault_of(quote), "tool"
+    return _Contrast(shown, worked)
 
 
 def _lesson_form(failed: CapturedAction, remedy: CapturedAction | None) -> str:
     """Return the section of `TEXTS` that a lesson is written by."""
     if remedy is None:
         return "repeat"
+    is_same = remedy.action == failed.action
     # What is cut may differ in the rest.
-    is_whole = not failed.action.endswith("…)")
-    return "again" if is_whole and remedy.action == failed.action else "instead"
+    is_cut = failed.action.endswith("…)")
+    return "again" if is_same and not is_cut else "instead"
 
 
 def _remedy_index(actions: Sequence[CapturedAction], failure: int) -> int | None:
@@ -247,10 +315,21 @@ def _replaces(action: CapturedAction, failed: CapturedAction) -> bool:
 
     It is of the same tool, and has most of its words.
     """
-    words = set(patterns.WORD.findall(action.action[:_READ_CHARACTERS]))
-    failed_words = set(patterns.WORD.findall(failed.action[:_READ_CHARACTERS]))
-    alike = len(words & failed_words) >= _ALIKE * len(words | failed_words)
-    return alike and action.tool == failed.tool and not went_wrong(action)
+    if action.tool != failed.tool:
+        return False
+    words = _words(action)
+    failed_words = _words(failed)
+    n_shared = len(words & failed_words)
+    n_all = len(words | failed_words)
+    if n_shared < _ALIKE * n_all:
+        return False
+    return not went_wrong(action)
+
+
+def _words(action: CapturedAction) -> set[str]:
+    """Return the words of what was done."""
+    text = action.action[:_READ_CHARACTERS]
+    return set(patterns.WORD.findall(text))
 
 
 def _decisive(trajectory: Trajectory) -> Lesson:
@@ -260,39 +339,51 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     """
     error = trajectory.error
     steps = _run_steps(trajectory.actions)
-    index = find_decisive(steps, task=trajectory.goal).step if steps else -1
+    index = -1
+    if steps:
+        index = find_decisive(steps, task=trajectory.goal).step
     action = trajectory.actions[index]
     label = _label(action, trajectory.agent)
+    name, values = call_of(action.action)
+    shown = _shown(name, values, action)
+    # What an action says may be copied from a tool's answer.
+    source = "tool"
     if error:
         kind = "raised"
     elif not steps:
         kind = "looked up"
+        source = "agent"
     elif label == _TALK:
         kind = "talked"
+        source = "agent"
     else:
         kind = "decided"
-    shown = label if kind == "decided" else _shown(*call_of(action.action), action)
+        shown = label
     text = TEXTS[kind].format(shown=shown, error=error)
     fault = trajectory.fault
     if not fault:
         fault = Fault.LOGIC_ERROR if error else Fault.UNKNOWN_FAILURE
-    # What an action says may be copied from a tool's answer.
-    source = "agent" if kind in ("looked up", "talked") else "tool"
     return one_line(text, _LESSON_CHARACTERS), str(fault), source
 
 
 def _run_steps(actions: Iterable[CapturedAction]) -> list[RunStep]:
-    """Return the last changes as steps of a run: what the agent did, what came of it."""
-    changes = [
-        (index, action) for index, action in enumerate(actions) if action.changed
-    ]
-    steps = list[RunStep]()
+    """Return the last changes as steps of a run.
+
+    Each has what the agent did, and what came of it.
+    """
+    changes = []
+    for index, action in enumerate(actions):
+        if action.changed:
+            changes.append((index, action))
+    steps = []
     for index, action in changes[-_DECISIVE_AMONG:]:
-        text = f"{action.reasoning}\n{action.action}"[:_READ_CHARACTERS]
+        text = f"{action.reasoning}\n{action.action}"
+        deed = RunStep(index, "agent", text[:_READ_CHARACTERS])
+        steps.append(deed)
         result = action.result[:_READ_CHARACTERS]
         tool = action.tool or "tool"
-        steps.append(RunStep(index, "agent", text))
-        steps.append(RunStep(index, "tool", result, tool, is_error=False))
+        answer = RunStep(index, "tool", result, tool, is_error=False)
+        steps.append(answer)
     return steps
 
 
@@ -301,18 +392,23 @@ def _quote(action: CapturedAction) -> str:
 
     It is '' where a check ran and failed, or nothing is said.
     """
-    stated = patterns.STATED.match(action.result)
-    start = stated.end() if stated else 0
-    result = action.result[start:][:_READ_CHARACTERS]
+    result = action.result
+    stated = patterns.STATED.match(result)
+    if stated:
+        result = result[stated.end() :]
+    result = result[:_READ_CHARACTERS]
     message = patterns.MESSAGE.search(result)
     line = message[1] if message else failure_quote(result)
-    quote = one_line(patterns.FURNITURE.sub("", line), _SHOWN_CHARACTERS).rstrip(".")
+    bare_line = patterns.FURNITURE.sub("", line)
+    quote = one_line(bare_line, _SHOWN_CHARACTERS).rstrip(".")
     if patterns.EMPTY.fullmatch(quote):
         return ""
     needed = patterns.WORD
     if stated and stated[1]:
         needed = patterns.MISUSE if _is_check(action.action) else patterns.TELLING
-    return quote if needed.search(quote) else ""
+    if not needed.search(quote):
+        return ""
+    return quote
 
 
 def _is_check(action: str) -> bool:
@@ -328,7 +424,7 @@ def call_of(action: str) -> tuple[str, Values]:
     if not call:
         return "", {}
     name_counts = Counter[str]()
-    values = dict[tuple[str, int], str]()
+    values = {}
     for name, text, plain in patterns.VALUE.findall(action, call.end()):
         value = text or plain
         if value:
@@ -338,40 +434,56 @@ def call_of(action: str) -> tuple[str, Values]:
 
 
 def _ids(text: str) -> set[str]:
-    return {*patterns.ID.findall(text[:_READ_CHARACTERS])}
+    """Return the ids in the beginning of a text."""
+    return set(patterns.ID.findall(text[:_READ_CHARACTERS]))
 
 
 def _apart(values: Values, others: Values) -> Values:
-    return {key: value for key, value in values.items() if others.get(key) != value}
+    """Return the values that the others do not have under the same key."""
+    differing = {}
+    for key, value in values.items():
+        if others.get(key) != value:
+            differing[key] = value
+    return differing
 
 
 def _shown(name: str, values: Values, action: CapturedAction) -> str:
     """Return a call by its name and values, anything else as it was recorded; short."""
     if not name and not values:
-        return f"`{one_line(action.action, _SHOWN_CHARACTERS)}`"
-    pairs = [
-        f"{key}={one_line(value, _VALUE_CHARACTERS)}"
-        for (key, _), value in values.items()
-    ]
+        text = one_line(action.action, _SHOWN_CHARACTERS)
+        return f"`{text}`"
+    pairs = []
+    for (key, _), value in values.items():
+        text = one_line(value, _VALUE_CHARACTERS)
+        pairs.append(f"{key}={text}")
     listing = ", ".join(pairs)
     joint = " with " if name and listing else ""
     return f"{name}{joint}{one_line(listing, _SHOWN_CHARACTERS)}"
 
 
 def _label(action: CapturedAction, agent: str) -> str:
-    """Return what an action is called in a summary: its tool, a command by its program."""
-    if not action.tool:
+    """Return what an action is called in a summary.
+
+    It is its tool; a command is called by its program.
+    """
+    tool = action.tool
+    if not tool:
         return "a step"
-    if action.action.startswith((f"{action.tool}(", f"{action.tool} ")):
-        return action.tool
-    if action.tool == agent:
+    if action.action.startswith((f"{tool}(", f"{tool} ")):
+        return tool
+    if tool == agent:
         return _TALK
     program = patterns.PROGRAM.search(action.action[:_READ_CHARACTERS])
-    return program[1] if program else "a script"
+    if program is None:
+        return "a script"
+    return program[1]
 
 
 def _named(labels: Iterable[str]) -> str:
-    """Return names in the order in which they first came, and how many more there are."""
+    """Return names in their order, and how many more there are.
+
+    Each comes once, where it first came.
+    """
     distinct = list(dict.fromkeys(labels))
     if not distinct:
         return ""

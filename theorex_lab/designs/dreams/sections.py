@@ -1,6 +1,6 @@
-"""Show what dreams made: the procedure that worked for a task like this, and what is
-not to be done again.
+"""Show what dreams made.
 
+It is the procedure that worked for a task like this, and what is not to be done again.
 Any agent loop may use it: a run becomes a trajectory, and a strategy that answers
 becomes a section of a prompt.
 """
@@ -11,6 +11,7 @@ from typing import Any
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.strategies import (
     Constraint,
@@ -112,11 +113,18 @@ def strategy_line(strategy: Strategy) -> str:
 
 
 def retrieve_strategies(
-    home: Home, searcher: Searcher, query: str, now: int, tokens: int
+    home: Home, searcher: Searcher, query: str, *, now: int, tokens: int
 ) -> list[Item]:
     """Return what a query gets within `tokens`, best first.
 
     It gets the strategies alike and what they warn of, then what search finds.
+
+    Args:
+        home: Where the strategies are.
+        searcher: Searches the home.
+        query: What is asked; '' gets what search finds.
+        now: The time (µs UTC) from which ages count.
+        tokens: What all of it may take.
     """
     hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
     items: list[Item] = []
@@ -146,7 +154,11 @@ def capture_run(
     *,
     answer: str | None,
     outcome: str = "",
-    **about: Any,
+    domain: str = DEFAULT_DOMAIN,
+    origin: str = "agent",
+    tags: Sequence[str] = (),
+    agent: str = "main",
+    source: str = "agent",
 ) -> str:
     """Capture an agent's run; return the trajectory's id.
 
@@ -158,10 +170,16 @@ def capture_run(
         outcome: As whoever checked the answer says. Where nobody did, a run without an
             answer, or whose last call failed, is a failure, and another a success with
             a confidence of .9.
-        about: As in `capture.SessionLog`.
+        domain: What the run belongs to.
+        origin: Where it was lived, a key of `FIDELITY`.
+        tags: What it is about.
+        agent: Who ran.
+        source: Who set the goal, a key of `TRUST`.
 
     Raises:
-        InvalidInput: A turn has other members, and as `capture.capture` does.
+        InvalidInput: A turn has other members, and as `designs.dreams.capture.capture`
+            does.
+
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
     ...     run = [
@@ -195,7 +213,16 @@ def capture_run(
         outcome = "success"
         confidence = _FINISHED
     trajectory_id, _ = capture(
-        home, goal, actions, outcome=outcome, confidence=confidence, **about
+        home,
+        goal,
+        actions,
+        outcome=outcome,
+        confidence=confidence,
+        domain=domain,
+        origin=origin,
+        tags=tags,
+        agent=agent,
+        source=source,
     )
     return trajectory_id
 
@@ -220,7 +247,13 @@ def memory_section(
 
     It is the strategy that answers to a goal, its steps and constraints; '' where none
     does. That it was recalled is noted, for `agent`. It raises as
-    `strategies.recall`.
+    `designs.dreams.strategies.recall`.
+
+    Args:
+        home: Whose strategies they are.
+        goal: The task.
+        domain: Only of this domain.
+        agent: For whom it is.
     """
     result = recall(home, goal, domain=domain)
     text = section_of(result)

@@ -8,7 +8,7 @@ from theorex_lab.memory.contract import Home
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DreamSettings(SettingsRecord):
-    """The settings of the design of dreams."""
+    """Hold the settings of the design of dreams."""
 
     merge_similarity: float = setting(
         0.85, "cosine from which a trajectory is taken into a strategy", ge=0, le=1

@@ -43,7 +43,7 @@ Matrix = NDArray[np.float32]
 
 
 class StrategyStep(NamedTuple):
-    """A step as it was recorded.
+    """Hold a step as it was recorded.
 
     Attributes:
         why: What a dream said it is for.
@@ -62,14 +62,14 @@ class StrategyStep(NamedTuple):
 
 
 class StrategyBranch(NamedTuple):
-    """What was done instead, after a step (-1: before the first)."""
+    """Hold what was done instead, after a step (-1: before the first)."""
 
     after: int
     step: StrategyStep
 
 
 class Constraint(NamedTuple):
-    """What is not to be done again.
+    """Hold what is not to be done again.
 
     Attributes:
         source: Whose words they are, a key of `TRUST`.
@@ -87,7 +87,10 @@ class Constraint(NamedTuple):
 
 
 class EdgeRow(NamedTuple):
-    """An edge of the graph; a step's id is its strategy's, a dot and its number from 0."""
+    """Hold an edge of the graph.
+
+    The id of a step is its strategy's, a dot and its number from 0.
+    """
 
     edge_id: str
     source: str
@@ -98,7 +101,7 @@ class EdgeRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Strategy:
-    """What was made of trajectories. Times in µs UTC.
+    """Hold what was made of trajectories. Times in µs UTC.
 
     Attributes:
         goals: The goals that it was made of, `goal` first.
@@ -163,7 +166,7 @@ class Strategy:
 
     def state(self) -> dict[str, Any]:
         """Return what an event carries of it, as JSON holds it."""
-        state: dict[str, Any] = {name: getattr(self, name) for name in _STATE.split()}
+        state: dict[str, Any] = {name: getattr(self, name) for name in _STATE}
         state["steps"] = [step._asdict() for step in self.steps]
         state["goals"] = list(self.goals)
         state["tags"] = list(self.tags)
@@ -201,34 +204,50 @@ class Strategy:
         }
 
 
+# Members of a strategy that are the same in an event's `state`.
 _STATE = (
-    "goal summary confidence outcome level domain origin success failure version"
-    " isa_version content source"
+    "goal",
+    "summary",
+    "confidence",
+    "outcome",
+    "level",
+    "domain",
+    "origin",
+    "success",
+    "failure",
+    "version",
+    "isa_version",
+    "content",
+    "source",
 )
 
 
-def strategy_of(state: dict[str, Any], **members: Any) -> Strategy:
-    """Return the strategy of an event's `state`, with other `members` beside it."""
-    for name in _STATE.split():
-        members[name] = state[name]
-    for name in ("goals", "tags"):
-        members[name] = tuple(state[name])
-    steps = tuple(StrategyStep(**step) for step in state["steps"])
-    branches = tuple(
-        StrategyBranch(branch["after"], StrategyStep(**branch["step"]))
-        for branch in state["branches"]
-    )
-    return Strategy(steps=steps, branches=branches, **members)
+def _members_of(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of a strategy that an event's `state` tells."""
+    members: dict[str, Any] = {name: state[name] for name in _STATE}
+    members["goals"] = tuple(state["goals"])
+    members["tags"] = tuple(state["tags"])
+    members["steps"] = tuple(StrategyStep(**step) for step in state["steps"])
+    branches = []
+    for branch in state["branches"]:
+        step = StrategyStep(**branch["step"])
+        branches.append(StrategyBranch(branch["after"], step))
+    members["branches"] = tuple(branches)
+    return members
 
 
 class Strategies(View):
-    """A row a strategy, in the order in which they were made.
+    """Hold a row a strategy, in the order in which they were made.
 
-    rows: created_at, updated_at (µs), agent, project, domain (numbers of names), state
-    (number of its last text), accesses, asleep (pruned), absorbed_by (row + 1, 0 for
-    none).  states: as JSON.  events: the last of each state.  links and constraints: in
-    the order in which they were told, as JSON in `edges` and `told`.  cycles: seqs of
-    dreams.
+    Attributes:
+        rows: created_at, updated_at (µs), agent, project, domain (numbers of names),
+            state (number of its last text), accesses, asleep (pruned), absorbed_by
+            (row + 1, 0 for none).
+        states: As JSON.
+        events: The last of each state.
+        links: In the order in which they were told, as JSON in `edges`.
+        constraints: In the order in which they were told, as JSON in `told`.
+        cycles: seqs of dreams.
     """
 
     name = "strategies"
@@ -275,17 +294,23 @@ class Strategies(View):
         self._put_state(event)
 
     def _put_state(self, event: Event) -> int | None:
-        """Take in the state of an event; return the row of its strategy, if there is one."""
+        """Take in the state of an event.
+
+        Return the row of its strategy, if there is one.
+        """
         row = self.ids.find(event.body["strategy_id"])
-        state = event.body["state"] if row is not None else None
-        if row is not None and state:
+        if row is None:
+            return None
+        state = event.body["state"]
+        if state:
             self.rows.put(
                 row,
                 state=len(self.states),
                 updated_at=event.at,
                 domain=self.domains.number(state["domain"]),
             )
-            self.states.append(json.dumps(state, separators=(",", ":")))
+            text = json.dumps(state, separators=(",", ":"))
+            self.states.append(text)
             self.events.append(event.id)
         return row
 
@@ -294,8 +319,10 @@ class Strategies(View):
     def _strategy_merged(self, event: Event) -> None:
         row = self._put_state(event)
         absorbed = self.ids.find(event.body["absorbed"])
-        if row is not None and absorbed is not None:
-            self.rows.put(absorbed, absorbed_by=0 if event.body["undo"] else row + 1)
+        if row is None or absorbed is None:
+            return
+        heir = 0 if event.body["undo"] else row + 1
+        self.rows.put(absorbed, absorbed_by=heir)
 
     def _strategy_compacted(self, event: Event) -> None:
         row = self._put_state(event)
@@ -352,35 +379,54 @@ class Strategies(View):
         """Return rows in their order; active: neither pruned nor taken into another."""
         mask = np.ones(len(self.rows), np.bool_)
         if active is not None:
-            mask = ((self.rows["absorbed_by"] == 0) & ~self.rows["asleep"]) == active
+            stands_alone = self.rows["absorbed_by"] == 0
+            is_active = stands_alone & ~self.rows["asleep"]
+            mask = is_active == active
         return rows_in(self, mask, domain, projects)
 
     def strategy(self, row: int) -> Strategy:
         """Return the strategy in a row."""
         cells = {name: self.rows[name][row].item() for name in _CELLS}
-        number = cells.pop("state")
-        absorbed = cells.pop("absorbed_by")
-        numbers = np.flatnonzero(self.constraints["row"] == row).tolist()
-        constraints = [Constraint(*json.loads(self.told[at])) for at in numbers]
-        return strategy_of(
-            json.loads(self.states[number]),
+        absorbed = cells["absorbed_by"]
+        absorbed_by = self.ids[absorbed - 1] if absorbed else ""
+        is_of_strategy = self.constraints["row"] == row
+        constraints = []
+        for number in np.flatnonzero(is_of_strategy).tolist():
+            members = json.loads(self.told[number])
+            constraints.append(Constraint(*members))
+        state = json.loads(self.states[cells["state"]])
+        return Strategy(
             id=self.ids[row],
-            event=self.events[number],
-            project=self.projects[int(self.rows["project"][row])],
-            agent=self.agents[int(self.rows["agent"][row])],
+            event=self.events[cells["state"]],
+            project=self.projects[cells["project"]],
+            agent=self.agents[cells["agent"]],
+            created_at=cells["created_at"],
+            updated_at=cells["updated_at"],
+            accesses=cells["accesses"],
             constraints=tuple(constraints),
-            active=not (absorbed or self.rows["asleep"][row]),
-            absorbed_by=self.ids[absorbed - 1] if absorbed else "",
-            **cells,
+            active=not (absorbed or cells["asleep"]),
+            absorbed_by=absorbed_by,
+            **_members_of(state),
         )
 
 
-_CELLS = ("created_at", "updated_at", "accesses", "state", "absorbed_by")
+# Columns of `Strategies.rows` that a strategy is read from.
+_CELLS = (
+    "created_at",
+    "updated_at",
+    "agent",
+    "project",
+    "state",
+    "accesses",
+    "asleep",
+    "absorbed_by",
+)
 
 
 def new_strategy_id(*parts: object) -> str:
     """Return the id of a strategy that is made of these: the same for the same."""
-    return f"st-{derived_event_id('strategy', *parts).replace('-', '')[-12:]}"
+    digits = derived_event_id("strategy", *parts).replace("-", "")
+    return f"st-{digits[-12:]}"
 
 
 def strategies_of(
@@ -395,10 +441,8 @@ def strategies_of(
             None both.
     """
     with home.views.reading(Strategies) as view:
-        return [
-            view.strategy(row)
-            for row in view.chosen(domain=domain, active=active, projects=home.projects)
-        ]
+        rows = view.chosen(domain=domain, active=active, projects=home.projects)
+        return [view.strategy(row) for row in rows]
 
 
 def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
@@ -428,7 +472,9 @@ def edges_of(home: Home, node_id: str) -> tuple[list[EdgeRow], list[EdgeRow]]:
     Raises:
         InvalidInput: As `strategy_by_id`.
     """
-    edges = all_edges(home, [strategy_by_id(home, node_id.partition(".")[0])])
+    strategy_id, _, _ = node_id.partition(".")
+    strategy = strategy_by_id(home, strategy_id)
+    edges = all_edges(home, [strategy])
     out = [edge for edge in edges if edge.source == node_id]
     into = [edge for edge in edges if edge.target == node_id]
     return out, into
@@ -454,16 +500,22 @@ def _own_edges(strategy: Strategy) -> list[EdgeRow]:
 
 
 def _edge(source: str, target: str, kind: str, weight: float = 1.0) -> EdgeRow:
-    return EdgeRow(f"{source}>{target}>{kind}", source, target, str(kind), weight)
+    """Return an edge with the id that its ends and its type give."""
+    edge_id = f"{source}>{target}>{kind}"
+    return EdgeRow(edge_id, source, target, str(kind), weight)
 
 
 def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
     """Return the links of a strategy to others, and of others to it."""
     with home.views.reading(Strategies) as view:
         row = view.ids.find(strategy_id)
-        touches = (view.links["source"] == row) | (view.links["target"] == row)
-        numbers = np.flatnonzero(touches).tolist()
-        return [EdgeRow(*json.loads(view.edges[at])) for at in numbers]
+        leads_out = view.links["source"] == row
+        leads_in = view.links["target"] == row
+        edges = []
+        for number in np.flatnonzero(leads_out | leads_in).tolist():
+            members = json.loads(view.edges[number])
+            edges.append(EdgeRow(*members))
+        return edges
 
 
 def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
@@ -478,7 +530,7 @@ def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
 
 
 class StrategyVectors:
-    """The vectors of the active strategies of a home's project, or of none.
+    """Hold the vectors of the active strategies of a home's project, or of none.
 
     What changed is looked up again.
     """
@@ -494,7 +546,7 @@ class StrategyVectors:
 
     @cached_property
     def cache(self) -> VectorCache:
-        """Vectors on disk."""
+        """Return the vectors on disk."""
         return VectorCache(
             self.home.folder / "vectors",
             self.home.embedder.id,
@@ -502,17 +554,17 @@ class StrategyVectors:
         )
 
     def of(self, texts: Sequence[str]) -> Matrix:
-        """As `vectors_of`."""
+        """Return vectors of texts, as `vectors_of` does."""
         with self._lock:
             keys = [text_key(text) for text in texts]
             is_cached, matrix = self.cache.get(keys)
-            lacking = {
-                keys[index]: texts[index]
-                for index in np.flatnonzero(~is_cached).tolist()
-            }
+            lacking = {}
+            for index in np.flatnonzero(~is_cached).tolist():
+                lacking[keys[index]] = texts[index]
             if lacking:
-                self.cache.add(list(lacking), self.made(list(lacking.values())))
-                matrix = self.cache.get(keys)[1]
+                vectors = self.made(list(lacking.values()))
+                self.cache.add(list(lacking), vectors)
+                _, matrix = self.cache.get(keys)
             return matrix
 
     def made(self, texts: Sequence[str]) -> Matrix:
@@ -526,8 +578,8 @@ class StrategyVectors:
         shape = (len(texts), embedder.dimensions)
         if vectors.shape != shape or not np.isfinite(vectors).all():
             raise ModelUnavailable(
-                f"{embedder.id} gave vectors of the shape {vectors.shape}; allowed is one a"
-                " text, finite"
+                f"{embedder.id} gave vectors of the shape {vectors.shape}; allowed is"
+                " one a text, finite"
             )
         return vectors
 
@@ -549,12 +601,13 @@ class StrategyVectors:
             states = [json.loads(view.states[number]) for number in numbers]
             self.ids = [view.ids[row] for row in rows]
             self._domains = view.rows["domain"][rows].astype(np.int64)
-        texts = [
-            strategy_text(state["goal"], state["summary"], state["source"])
-            for state in states
-        ]
+        texts = []
+        for state in states:
+            text = strategy_text(state["goal"], state["summary"], state["source"])
+            texts.append(text)
         self.of(texts)
-        self._records = self.cache.find([text_key(text) for text in texts])
+        keys = [text_key(text) for text in texts]
+        self._records = self.cache.find(keys)
         self._version = version
 
     def nearest(
@@ -563,6 +616,11 @@ class StrategyVectors:
         """Return the strategies nearest to a text or vector, best first.
 
         They are of a domain or of all, and come as ids with their cosines.
+
+        Args:
+            text: The text or its vector.
+            most: How many at most.
+            domain: Only of this domain; None: of all.
         """
         with self._lock:
             self.follow()
@@ -572,22 +630,26 @@ class StrategyVectors:
                 vector = np.asarray(text, np.float32)
             rows = np.arange(len(self.ids))
             if domain is not None:
-                number = self.home.views.get(Strategies).domains.find(domain)
-                rows = np.flatnonzero(
-                    self._domains == (-1 if number is None else number)
-                )
-            rows = rows[self.cache.likely(self._records[rows], vector, most)]
-            cosines = self.cache.read(self._records[rows])[1] @ vector
+                view = self.home.views.get(Strategies)
+                number = view.domains.find(domain)
+                if number is None:
+                    number = -1  # of no strategy
+                rows = np.flatnonzero(self._domains == number)
+            likely = self.cache.likely(self._records[rows], vector, most)
+            rows = rows[likely]
+            _, vectors = self.cache.read(self._records[rows])
+            cosines = vectors @ vector
             best_rows, scores = best_first(rows, cosines, most)
-        return [
-            (self.ids[row], score)
-            for row, score in zip(best_rows.tolist(), scores.tolist(), strict=True)
-        ]
+        nearest = []
+        for row, score in zip(best_rows.tolist(), scores.tolist(), strict=True):
+            nearest.append((self.ids[row], score))
+        return nearest
 
     def _query_vector(self, query: str) -> Matrix:
         """Return the vector of a query; that of the latest one is kept."""
         if self._latest_vector is None or query != self._latest_query:
-            self._latest_vector = self.made([query])[0]
+            vectors = self.made([query])
+            self._latest_vector = vectors[0]
             self._latest_query = query
         return self._latest_vector
 
@@ -623,9 +685,12 @@ def undreamt(home: Home) -> dict[tuple[str, str], int]:
     """
     with home.views.reading(Trajectories) as view:
         first_seqs: dict[tuple[str, str], int] = {}
+        is_waiting = ~view.rows["dreamt"]
+        rows = np.flatnonzero(is_waiting)
         # From the latest to the earliest, so that the earliest stays.
-        for row in np.flatnonzero(~view.rows["dreamt"])[::-1].tolist():
-            key = view.keys[int(view.rows["key"][row])]
+        for row in rows[::-1].tolist():
+            number = int(view.rows["key"][row])
+            key = view.keys[number]
             agent, _, session = key.partition("/")
             first_seqs[agent, session] = int(view.rows["goal"][row])
         return first_seqs
@@ -637,7 +702,7 @@ _QUERY_CHARACTERS = 2_000
 
 
 class RecallResult(NamedTuple):
-    """What a recall gave.
+    """Hold what a recall gave.
 
     Attributes:
         reasoning: Why, in words.
@@ -654,7 +719,7 @@ class RecallResult(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """What comes next on a way: a step and its number, None at the end.
+    """Hold what comes next on a way: a step and its number, None at the end.
 
     After a jump, `entry` is the strategy that it leads to.
     """
@@ -668,7 +733,7 @@ class NextStep(NamedTuple):
 
 @dataclass
 class TraversalState:
-    """The position on a strategy that is followed.
+    """Hold the position on a strategy that is followed.
 
     Attributes:
         node_id: The strategy.
@@ -693,6 +758,12 @@ def weighed(
 
     Where no success is known its weight goes to the other two in proportion.
 
+    Args:
+        settings: The weights.
+        similarity: The cosine with the task.
+        confidence: How far the strategy is trusted, 0 to 1.
+        success_rate: The share of its trajectories that succeeded; None: unknown.
+
     >>> (
     ...     round(weighed(DreamSettings(), 0.8, 0.6, None), 3),
     ...     round(weighed(DreamSettings(), 0.8, 0.6, 1.0), 3),
@@ -706,22 +777,33 @@ def weighed(
     if success_rate is not None:
         parts.append((settings.recall_success, success_rate))
     total = sum(weight for weight, _ in parts)
-    return sum(weight * value for weight, value in parts) / total if total else 0.0
+    if not total:
+        return 0.0
+    return sum(weight * value for weight, value in parts) / total
 
 
-def recall(home: Home, query: str, **among: Any) -> RecallResult:
+def recall(
+    home: Home,
+    query: str,
+    *,
+    domain: str | None = None,
+    top: int | None = None,
+    vectors: StrategyVectors | None = None,
+) -> RecallResult:
     """Return the strategy that answers a task: the best of those alike, if good enough.
 
     Args:
         home: Whose strategies they are; of its project or of none.
         query: The task.
-        among: Which strategies, as `ranking` takes it.
+        domain: Only of this domain.
+        top: How many are compared, by default recallTop.
+        vectors: Those of the home, where they are kept.
 
     Raises:
         InvalidInput: The query has no words.
         ModelUnavailable: The embedder does not answer.
     """
-    results = ranking(home, query, **among)
+    results = ranking(home, query, domain=domain, top=top, vectors=vectors)
     threshold = dream_settings(home).recall_threshold
     floor = floor_of(home)
     if not results:
@@ -777,7 +859,7 @@ def ranking(
     settings = dream_settings(home)
     vectors = vectors or StrategyVectors(home)
     line = one_line(query, _QUERY_CHARACTERS)
-    results = list[RecallResult]()
+    results = []
     with home.views.reading(Strategies) as view:
         nearest = vectors.nearest(line, top or settings.recall_top, domain)
         for strategy_id, similarity in nearest:
@@ -795,11 +877,11 @@ def _weighed_result(
     )
     success = f"worked {strategy.worked}" if strategy.worked else "no success known"
     return RecallResult(
-        "memory_traversal",
-        f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {success}",
-        round(confidence, 6),
-        strategy,
-        round(similarity, 6),
+        path="memory_traversal",
+        reasoning=f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {success}",
+        confidence=round(confidence, 6),
+        entry_point=strategy,
+        similarity=round(similarity, 6),
     )
 
 
@@ -837,7 +919,10 @@ def next_step(home: Home, state: TraversalState, context: str = "") -> NextStep:
 def _jump(
     home: Home, state: TraversalState, strategy: Strategy, context: str
 ) -> NextStep:
-    """Return the strategy that fits the context, or zero_shot; the state jumps to it."""
+    """Return the strategy that fits the context, or zero_shot.
+
+    The state jumps to it.
+    """
     result = recall(home, context, domain=strategy.domain)
     reasoning = f"it no longer fits {strategy.id}; {result.reasoning}"
     entry = result.entry_point
@@ -850,16 +935,20 @@ def _jump(
 
 
 def _fits(home: Home, strategy: Strategy, context: str) -> bool:
-    """Return whether the context is near enough to a strategy, or to one of its steps."""
+    """Return whether the context is near enough to a strategy.
+
+    It may be near to one of its steps.
+    """
     limit = dream_settings(home).drift_threshold
     if limit is None:
         limit = floor_of(home)
     texts = [context, strategy.text, *strategy.goals]
     texts += [step.action for step in strategy.steps]
-    vectors = StrategyVectors(home).made(
-        [one_line(text, _QUERY_CHARACTERS) for text in texts]
-    )
-    return float((vectors[1:] @ vectors[0]).max()) >= limit
+    lines = [one_line(text, _QUERY_CHARACTERS) for text in texts]
+    vectors = StrategyVectors(home).made(lines)
+    context_vector = vectors[0]
+    cosines = vectors[1:] @ context_vector
+    return float(cosines.max()) >= limit
 
 
 def floor_of(home: Home) -> float:
@@ -868,7 +957,9 @@ def floor_of(home: Home) -> float:
     It is the setting, else what unrelated tasks reach with the home's embedder.
     """
     floor = dream_settings(home).recall_floor
-    return calibrated(home.embedder) if floor is None else floor
+    if floor is None:
+        return calibrated(home.embedder)
+    return floor
 
 
 def calibrated(embedder: Embedder) -> float:
@@ -881,7 +972,11 @@ def calibrated(embedder: Embedder) -> float:
     True
     """
     if embedder.id not in _FLOORS:
-        texts = read_sections(__file__, "unrelated.txt")["tasks"].splitlines()
+        sections = read_sections(__file__, "unrelated.txt")
+        texts = sections["tasks"].splitlines()
         vectors = np.asarray(embedder.embed(texts), np.float32)
-        _FLOORS[embedder.id] = round(float(np.triu(vectors @ vectors.T, 1).max()), 3)
+        cosines = vectors @ vectors.T
+        cosines_of_two = np.triu(cosines, 1)
+        greatest = float(cosines_of_two.max())
+        _FLOORS[embedder.id] = round(greatest, 3)
     return _FLOORS[embedder.id]

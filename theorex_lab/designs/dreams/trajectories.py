@@ -39,7 +39,7 @@ _BLANK = re.compile(r'\{(?:"\w+": *""(?:, *)?)+\}')
 
 
 class CapturedAction(NamedTuple):
-    """One action.
+    """Hold one action.
 
     Attributes:
         event: The id of what captured it.
@@ -62,7 +62,7 @@ class CapturedAction(NamedTuple):
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A trajectory. Times in µs UTC, ended_at None while it goes on.
+    """Hold a trajectory. Times in µs UTC, ended_at None while it goes on.
 
     Attributes:
         origin: Where it was lived, a key of `FIDELITY`.
@@ -98,7 +98,7 @@ class Trajectory:
 
 
 class CuratedTrajectory(NamedTuple):
-    """What a dreamer made of a trajectory.
+    """Hold what a dreamer made of a trajectory.
 
     Attributes:
         critical: Indices of its actions, rising.
@@ -123,22 +123,32 @@ class CuratedTrajectory(NamedTuple):
 
 
 class Trajectories(View):
-    """A row a trajectory, in the order in which they began.
+    """Hold a row a trajectory, in the order in which they began.
 
-    rows: goal, end and last (seqs of events; 0 for none), at, last_at and ended_at (µs;
-    0 while it goes on), agent, session and domain (numbers of names), project, outcome
-    (place in `Ended`), confidence, dreamt.  actions: row and seq of each event; said:
-    whether it is only a message.
+    Attributes:
+        rows: goal, end and last (seqs of events; 0 for none), at, last_at and ended_at
+            (µs; 0 while it goes on), agent, session and domain (numbers of names),
+            project, outcome (place in `Ended`), confidence, dreamt.
+        actions: row and seq of each event; said: whether it is only a message.
     """
 
     name = "trajectories"
     code = 2
-    kinds = tuple(
-        (
-            "trajectory_started acted trajectory_ended prompt tool_used turn_ended"
-            " turn_message session_ended outcome trace_started trace_ended strategy"
-            " strategy_merged dream"
-        ).split()
+    kinds = (
+        "trajectory_started",
+        "acted",
+        "trajectory_ended",
+        "prompt",
+        "tool_used",
+        "turn_ended",
+        "turn_message",
+        "session_ended",
+        "outcome",
+        "trace_started",
+        "trace_ended",
+        "strategy",
+        "strategy_merged",
+        "dream",
     )
 
     def __init__(self) -> None:
@@ -168,9 +178,10 @@ class Trajectories(View):
         self._open: dict[str, int] = {}  # by key, the row that further events are of
 
     def _after_load(self) -> None:
-        self._open = {
-            self.keys[key]: row for row, key in enumerate(self.rows["key"].tolist())
-        }
+        self._open = {}
+        # A later row of a key takes the place of an earlier one.
+        for row, number in enumerate(self.rows["key"].tolist()):
+            self._open[self.keys[number]] = row
 
     def _begin(self, key: str, event: Event, *, trajectory_id: str = "") -> int:
         """Begin a trajectory under a key; return its row."""
@@ -182,19 +193,22 @@ class Trajectories(View):
             number += 1
         self.ids.number(free_id)
         self.parents.append(body.get("parent_id", ""))
-        self._open[key] = self.rows.add(
+        domain = body.get("domain", DEFAULT_DOMAIN)
+        project = body.get("project", "")
+        row = self.rows.add(
             goal=event.seq,
             last=event.seq,
             at=event.at,
             last_at=event.at,
             agent=self.agents.number(event.agent),
             key=self.keys.number(key),
-            domain=self.domains.number(body.get("domain", DEFAULT_DOMAIN)),
-            project=self.projects.number(body.get("project", "")),
+            domain=self.domains.number(domain),
+            project=self.projects.number(project),
             outcome=_OUTCOMES.index(Ended.UNKNOWN),
             confidence=1.0,
         )
-        return self._open[key]
+        self._open[key] = row
+        return row
 
     def _touch(self, row: int, event: Event) -> int:
         self.rows.put(row, last=event.seq, last_at=event.at)
@@ -203,7 +217,9 @@ class Trajectories(View):
     def _row(self, key: str) -> int | None:
         """Return the row that goes on under a key: none once it was dreamt."""
         row = self._open.get(key)
-        return None if row is None or self.rows["dreamt"][row] else row
+        if row is None or self.rows["dreamt"][row]:
+            return None
+        return row
 
     def _row_of(self, event: Event, *, begins: bool = False) -> int | None:
         """Return the row of what an agent's session, or whoever works for it, did."""
@@ -217,7 +233,9 @@ class Trajectories(View):
             if begins:
                 self.rows.put(row, ended_at=0)
             return self._touch(row, event)
-        return self._begin(agent_key, event) if begins else None
+        if begins:
+            return self._begin(agent_key, event)
+        return None
 
     def _trajectory_started(self, event: Event) -> None:
         trajectory_id = event.body["trajectory_id"]
@@ -225,9 +243,11 @@ class Trajectories(View):
             self._begin(f"hand/{trajectory_id}", event, trajectory_id=trajectory_id)
 
     def _acted(self, event: Event) -> None:
-        row = self._row(f"hand/{event.body['trajectory_id']}")
+        trajectory_id = event.body["trajectory_id"]
+        row = self._row(f"hand/{trajectory_id}")
         if row is not None:
-            self.actions.add(row=self._touch(row, event), seq=event.seq)
+            self._touch(row, event)
+            self.actions.add(row=row, seq=event.seq)
 
     def _trajectory_ended(self, event: Event) -> None:
         body = event.body
@@ -241,9 +261,8 @@ class Trajectories(View):
     ) -> None:
         self.rows.put(row, ended_at=event.at, end=event.seq)
         if outcome:
-            self.rows.put(
-                row, outcome=_OUTCOMES.index(Ended(outcome)), confidence=confidence
-            )
+            number = _OUTCOMES.index(Ended(outcome))
+            self.rows.put(row, outcome=number, confidence=confidence)
 
     def _prompt(self, event: Event) -> None:
         if not event.body.get("subagent"):
@@ -259,7 +278,8 @@ class Trajectories(View):
             # dreamt.
             row = self._again(event)
         if row is not None:
-            self.actions.add(row=self._touch(row, event), seq=event.seq)
+            self._touch(row, event)
+            self.actions.add(row=row, seq=event.seq)
 
     def _again(self, event: Event) -> int | None:
         """Begin a trajectory with the goal of the last one of the agent's session."""
@@ -308,7 +328,9 @@ class Trajectories(View):
             self._end(row, event, _outcome_of(event))
 
     def _strategy(self, event: Event) -> None:
-        self._dreamt(event.body.get("trajectory", ""), event.body.get("upto", 0))
+        trajectory_id = event.body.get("trajectory", "")
+        upto = event.body.get("upto", 0)
+        self._dreamt(trajectory_id, upto)
 
     _strategy_merged = _strategy
 
@@ -321,21 +343,25 @@ class Trajectories(View):
 
         What came after it, while it was dreamt, becomes a trajectory of its own.
         """
-        row = self.ids.find(trajectory_id) if trajectory_id else None
+        if not trajectory_id:
+            return
+        row = self.ids.find(trajectory_id)
         if row is None or self.rows["dreamt"][row]:
             return
         self.rows.put(row, dreamt=True)
-        is_late = (self.actions["row"] == row) & (self.actions["seq"] > upto)
-        late_actions = np.flatnonzero(is_late)
+        is_of_row = self.actions["row"] == row
+        is_late = self.actions["seq"] > upto
+        late_actions = np.flatnonzero(is_of_row & is_late)
         if not len(late_actions):
             return
         cells = {name: self.rows[name][row] for name in _CARRIED}
         cells["at"] = cells["last_at"]
         cells["key"] = self.rows["key"][row]
-        self.ids.number(f"{trajectory_id}#{self.rows['last'][row]}")
+        self.ids.number(f"{trajectory_id}#{cells['last']}")
         self.parents.append(trajectory_id)
         new_row = self.rows.add(**cells)
-        self._open[self.keys[int(cells["key"])]] = new_row
+        key = self.keys[int(cells["key"])]
+        self._open[key] = new_row
         self.actions["row"][late_actions] = new_row
 
     def chosen(
@@ -343,13 +369,18 @@ class Trajectories(View):
     ) -> list[int]:
         """Return rows, oldest first: of a domain, of these projects or of none.
 
-        waiting: those not dreamt, and over or idle since `idle`; with False the others.
+        Args:
+            waiting: Those not dreamt, and over or idle; with False the others.
+            domain: Only of this domain.
+            projects: Only of these projects, or of none.
+            idle: The time (µs UTC) since which a trajectory without events is idle.
         """
-        rows = self.rows
-        mask = np.ones(len(rows), np.bool_)
+        mask = np.ones(len(self.rows), np.bool_)
         if waiting is not None:
-            is_over = (rows["ended_at"] > 0) | (rows["last_at"] <= idle)
-            mask = (~rows["dreamt"] & is_over) == waiting
+            has_ended = self.rows["ended_at"] > 0
+            is_idle = self.rows["last_at"] <= idle
+            is_waiting = ~self.rows["dreamt"] & (has_ended | is_idle)
+            mask = is_waiting == waiting
         return rows_in(self, mask, domain, projects)
 
 
@@ -357,17 +388,35 @@ def rows_in(view: Any, mask: Any, domain: str | None, projects: Projects) -> lis
     """Return rows of a view that a mask chooses.
 
     They are of a domain, and of these projects or of none.
+
+    Args:
+        view: Holds rows, domains and projects.
+        mask: Which rows may be returned; it is changed.
+        domain: Only of this domain.
+        projects: Only of these projects, or of none.
     """
     if domain is not None:
-        mask &= view.rows["domain"] == view.domains.find(domain)
+        number = view.domains.find(domain)
+        mask &= view.rows["domain"] == number
     if projects is not None:
-        mask &= np.isin(view.rows["project"], view.projects.numbers("", *projects))
+        numbers = view.projects.numbers("", *projects)
+        mask &= np.isin(view.rows["project"], numbers)
     rows: list[int] = np.flatnonzero(mask).tolist()
     return rows
 
 
+# What a trajectory that goes on after a dream has of the one that was dreamt.
 _CARRIED = (
-    "goal end last last_at ended_at agent domain project outcome confidence".split()
+    "goal",
+    "end",
+    "last",
+    "last_at",
+    "ended_at",
+    "agent",
+    "domain",
+    "project",
+    "outcome",
+    "confidence",
 )
 
 
@@ -411,17 +460,26 @@ def trajectory_by_id(home: Home, trajectory_id: str) -> Trajectory:
         InvalidInput: There is none; it names the nearest.
     """
     with home.views.reading(Trajectories) as view:
+        trajectories = []
         row = view.ids.find(trajectory_id)
-        trajectories = [] if row is None else _read(home, view, [row])
+        if row is not None:
+            trajectories = _read(home, view, [row])
         if not trajectories:
             raise unknown_id("trajectory", trajectory_id, view.ids)
         return trajectories[0]
 
 
 def unknown_id(kind: str, value: object, ids: Iterable[str]) -> InvalidInput:
-    """Return the error that an id is none of these, naming the nearest."""
+    """Return the error that an id is none of these, naming the nearest.
+
+    Args:
+        kind: What the id is of, as the error calls it.
+        value: The id that there is not.
+        ids: The ids that there are.
+    """
     hint = "there are none yet: capture, and dream first"
-    near = get_close_matches(str(value), [*ids][-_NEAREST_AMONG:], 1, 0)
+    last_ids = list(ids)[-_NEAREST_AMONG:]
+    near = get_close_matches(str(value), last_ids, 1, 0)
     if near:
         hint = f"the nearest is {near[0]}"
     return InvalidInput(
@@ -430,26 +488,32 @@ def unknown_id(kind: str, value: object, ids: Iterable[str]) -> InvalidInput:
 
 
 def _read(home: Home, view: Trajectories, rows: Sequence[int]) -> list[Trajectory]:
-    """Return what the journal says of these rows, without those whose goal was erased."""
+    """Return the trajectories in these rows.
+
+    Those whose goal was erased are left out.
+    """
     seqs_by_row = _action_seqs(view, rows)
+    goals = view.rows["goal"]
+    ends = view.rows["end"]
     event_seqs = {0}
     for row in rows:
         event_seqs.update(seqs_by_row[row])
-        event_seqs.add(int(view.rows["goal"][row]))
-        event_seqs.add(int(view.rows["end"][row]))
+        event_seqs.add(int(goals[row]))
+        event_seqs.add(int(ends[row]))
     event_seqs.discard(0)
     events: dict[int, Event] = {}
     if event_seqs:
         for event in home.journal.read(seqs=sorted(event_seqs)):
             events[event.seq] = event
-    trajectories = list[Trajectory]()
+    trajectories = []
     for row in rows:
-        goal = events.get(int(view.rows["goal"][row]))
+        goal = events.get(int(goals[row]))
         if goal is None:
             continue
-        end = events.get(int(view.rows["end"][row]))
+        end = events.get(int(ends[row]))
         acts = [events[seq] for seq in seqs_by_row[row] if seq in events]
-        trajectories.append(_trajectory(view, row, goal, end, acts))
+        trajectory = _trajectory(view, row, goal, end, acts)
+        trajectories.append(trajectory)
     return trajectories
 
 
@@ -458,7 +522,8 @@ def _action_seqs(view: Trajectories, rows: Sequence[int]) -> dict[int, list[int]
     action_rows = view.actions["row"]
     action_seqs = view.actions["seq"]
     if len(rows) < len(view.rows):
-        numbers = np.flatnonzero(np.isin(action_rows, rows))
+        is_chosen = np.isin(action_rows, rows)
+        numbers = np.flatnonzero(is_chosen)
         action_rows = action_rows[numbers]
         action_seqs = action_seqs[numbers]
     seqs_by_row: dict[int, list[int]] = {row: [] for row in rows}
@@ -471,39 +536,72 @@ def _trajectory(
     view: Trajectories, row: int, goal: Event, end: Event | None, acts: Sequence[Event]
 ) -> Trajectory:
     """Return the trajectory in a row, by its goal, its end and what was done."""
-    table = view.rows
     body = goal.body
     end_body: dict[str, Any] = end.body if end is not None else {}
-    goal_texts = (body.get(name) for name in ("goal", "text", "task", "decision"))
+    level = body.get("level", Level.TACTICAL)
+    goal_text = _goal_text(body)
+    error = str(end_body.get("error") or "")
+    cells: dict[str, Any] = {}
+    for name in _CELLS:
+        cells[name] = view.rows[name][row].item()
     return Trajectory(
         id=view.ids[row],
-        goal=one_line(next(filter(None, goal_texts), ""), GOAL_CHARACTERS),
-        level=Level(body.get("level", Level.TACTICAL)),
-        outcome=_OUTCOMES[int(table["outcome"][row])],
-        confidence=round(float(table["confidence"][row]), 6),
+        goal=one_line(goal_text, GOAL_CHARACTERS),
+        level=Level(level),
+        outcome=_OUTCOMES[cells["outcome"]],
+        confidence=round(cells["confidence"], 6),
         origin=body.get("from", "agent"),
-        domain=view.domains[int(table["domain"][row])],
-        project=view.projects[int(table["project"][row])],
-        agent=view.agents[int(table["agent"][row])],
+        domain=view.domains[cells["domain"]],
+        project=view.projects[cells["project"]],
+        agent=view.agents[cells["agent"]],
         session=goal.session,
         parent=view.parents[row],
-        at=int(table["at"][row]),
-        ended_at=int(table["ended_at"][row]) or None,
+        at=cells["at"],
+        ended_at=cells["ended_at"] or None,
         goal_event=goal.id,
         source=body.get("source", "agent"),
-        upto=int(table["last"][row]),
-        dreamt=bool(table["dreamt"][row]),
+        upto=cells["last"],
+        dreamt=cells["dreamt"],
         tags=tuple(body.get("tags", ())),
         fault=end_body.get("fault", ""),
-        error=one_line(str(end_body.get("error") or ""), GOAL_CHARACTERS),
+        error=one_line(error, GOAL_CHARACTERS),
         isa_version=body.get("isa_version", ISA_VERSION),
         actions=tuple(_actions(acts)),
     )
 
 
+# Columns of `Trajectories.rows` that a trajectory is read from.
+_CELLS = (
+    "outcome",
+    "confidence",
+    "domain",
+    "project",
+    "agent",
+    "at",
+    "ended_at",
+    "last",
+    "dreamt",
+)
+
+
+def _goal_text(body: dict[str, Any]) -> str:
+    """Return the goal that the body of an event sets; '' where it has none."""
+    for name in ("goal", "text", "task", "decision"):
+        text: str = body.get(name, "")
+        if text:
+            return text
+    return ""
+
+
 # What a tool call may leave out.
 _NO_PATHS: dict[str, list[str]] = {"read": [], "edited": []}
-_UNTOLD = {"input": "", "response": "", "command": "", "ok": None, "paths": _NO_PATHS}
+_UNTOLD = {
+    "input": "",
+    "response": "",
+    "command": "",
+    "ok": None,
+    "paths": _NO_PATHS,
+}
 
 
 def _actions(events: Sequence[Event]) -> Iterator[CapturedAction]:
@@ -520,9 +618,15 @@ def _actions(events: Sequence[Event]) -> Iterator[CapturedAction]:
             yield _tool_action(event, message)
             message = ""
         elif only_messages:
-            text = event.body["message"]
             yield CapturedAction(
-                event.id, event.at, "", text, "", None, event.agent, True
+                event=event.id,
+                at=event.at,
+                reasoning="",
+                action=event.body["message"],
+                result="",
+                ok=None,
+                tool=event.agent,
+                changed=True,
             )
         else:
             message = event.body["message"]
@@ -531,18 +635,22 @@ def _actions(events: Sequence[Event]) -> Iterator[CapturedAction]:
 def _hand_action(event: Event) -> CapturedAction:
     """Return an action that was captured by hand."""
     body = event.body
+    has_failed = body["ok"] is False
+    tool = ""
+    only_looked = False
     call = patterns.NAMED.match(body["action"])
-    tool = call[1] if call else ""
-    only_looked = bool(tool) and _looks(tool)
+    if call:
+        tool = call[1]
+        only_looked = bool(tool) and _looks(tool)
     return CapturedAction(
-        event.id,
-        event.at,
-        body["reasoning"],
-        body["action"],
-        body["result"],
-        body["ok"],
-        tool,
-        changed=not only_looked and body["ok"] is not False,
+        event=event.id,
+        at=event.at,
+        reasoning=body["reasoning"],
+        action=body["action"],
+        result=body["result"],
+        ok=body["ok"],
+        tool=tool,
+        changed=not only_looked and not has_failed,
     )
 
 
@@ -550,25 +658,31 @@ def _tool_action(event: Event, message: str) -> CapturedAction:
     """Return a tool call as an action; the message before it is its reasoning."""
     call = {**_UNTOLD, **event.body}
     call["paths"] = {**_NO_PATHS, **call["paths"]}
-    exited = bool(call["command"] and patterns.EXIT.match(call["response"]))
-    failed = call["ok"] is False or exited
+    has_exited = bool(call["command"] and patterns.EXIT.match(call["response"]))
+    has_failed = call["ok"] is False or has_exited
     return CapturedAction(
-        event.id,
-        event.at,
-        message,
-        call["command"] or _call_of(call),
-        call["response"],
-        False if failed else call["ok"],
-        call["tool"],
-        changed=not failed and _has_changed(call),
+        event=event.id,
+        at=event.at,
+        reasoning=message,
+        action=call["command"] or _call_of(call),
+        result=call["response"],
+        ok=False if has_failed else call["ok"],
+        tool=call["tool"],
+        changed=not has_failed and _has_changed(call),
     )
 
 
 def _call_of(body: dict[str, Any]) -> str:
-    """Return a tool call in short: with the files that it names, else with its input."""
+    """Return a tool call in short.
+
+    It has the files that the call names, else its input.
+    """
     paths = body["paths"]["edited"] or body["paths"]["read"]
-    files = ", ".join(filter(None, map(shown_path, paths)))
-    return f"{body['tool']} {files}" if files else f"{body['tool']}({body['input']})"
+    names = filter(None, map(shown_path, paths))
+    files = ", ".join(names)
+    if files:
+        return f"{body['tool']} {files}"
+    return f"{body['tool']}({body['input']})"
 
 
 def _has_changed(body: dict[str, Any]) -> bool:
@@ -580,7 +694,9 @@ def _has_changed(body: dict[str, Any]) -> bool:
         return patterns.LOOKING.match(body["command"].strip()) is None
     if body["paths"]["edited"]:
         return True
-    return not (_looks(body["tool"]) or _BLANK.fullmatch(body["input"]))
+    if _looks(body["tool"]):
+        return False
+    return _BLANK.fullmatch(body["input"]) is None
 
 
 def _looks(tool: str) -> bool:

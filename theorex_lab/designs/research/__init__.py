@@ -1,5 +1,6 @@
-"""Research tiers, as EurekaClaw has them: episodes, records by key, a graph of
-theorems, insights by domain, and skills.
+"""Declare the events of research tiers, as EurekaClaw has them.
+
+There are episodes, records by key, a graph of theorems, insights by domain, and skills.
 """
 
 from theorex_lab.journal.kinds import PROJECT, SOURCE

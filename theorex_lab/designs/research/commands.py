@@ -17,6 +17,7 @@ from theorex_lab.text.line import one_line
 
 Output = tuple[dict[str, Any], str]  # the result of a command, and the text for people
 _SHOWN_CHARACTERS = 120
+_MOST_PREMISES = 10
 _HERE_YET = "of this project yet; --all-projects shows those of others"
 _PATH = click.Path(path_type=Path)
 _TAGS = click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
@@ -58,7 +59,9 @@ def _remember(
         stored = json.loads(text)
     except (ValueError, RecursionError):
         stored = text
-    record_id = keep_record(home, key, stored, tags, session, agent=agent)
+    record_id = keep_record(
+        home, key, stored, tags, source_session=session, agent=agent
+    )
     return {"record_id": record_id, "key": key}, one_row(key)
 
 
@@ -113,10 +116,8 @@ def _forget(home: Home, key: str, agent: str) -> Output:
     from theorex_lab.designs.research.records import delete
 
     deleted = delete(home, key, agent=agent)
-    return {
-        "key": key,
-        "deleted": deleted,
-    }, ("deleted" if deleted else "nothing is kept there")
+    text = "deleted" if deleted else "nothing is kept there"
+    return {"key": key, "deleted": deleted}, text
 
 
 def _add_theorem(
@@ -128,8 +129,9 @@ def _add_theorem(
     tags: tuple[str, ...],
     agent: str,
 ) -> Output:
-    """A name is told once in a domain; the same statement again changes nothing,
-    another one is refused.
+    """A name is told once in a domain.
+
+    The same statement again changes nothing, another one is refused.
 
     JSON: {node_id, theorem_name, formal_statement, domain, session_id, tags,
     created_at, distance}
@@ -137,7 +139,13 @@ def _add_theorem(
     from theorex_lab.designs.research.theorems import add_theorem
 
     node = add_theorem(
-        home, name, " ".join(statement), domain, session, tags, agent=agent
+        home,
+        name,
+        " ".join(statement),
+        domain,
+        session_id=session,
+        tags=tags,
+        agent=agent,
     )
     return node.to_dict(), f"{node.node_id}: {one_row(node.theorem_name)}"
 
@@ -155,13 +163,13 @@ def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Output
 
     new = link_theorems(home, start, end, relation, agent=agent)
     name = theorem_named(home, start).theorem_name
-    circles = [
-        circle for circle in cycles(home) if relation == "uses" and name in circle
-    ]
-    warning = "".join(
-        f"\nthese use each other in a circle: {one_line(', '.join(circle))}"
-        for circle in circles
-    )
+    circles = []
+    warning = ""
+    if relation == "uses":
+        circles = [circle for circle in cycles(home) if name in circle]
+    for circle in circles:
+        names = one_line(", ".join(circle))
+        warning += f"\nthese use each other in a circle: {names}"
     result = {
         "from": start,
         "to": end,
@@ -180,15 +188,13 @@ def _related(home: Home, name: str, depth: int) -> Output:
     """
     from theorex_lab.designs.research.theorems import find_related_theorems
 
-    nodes = find_related_theorems(home, name, depth)
-    rows = [
-        f"{node.distance} "
-        f" {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
-        for node in nodes
-    ]
-    return {"related": [node.to_dict() for node in nodes]}, "\n".join(
-        rows
-    ) or "nothing is linked with it"
+    rows = []
+    related = []
+    for node in find_related_theorems(home, name, depth):
+        theorem = f"{node.theorem_name}: {node.formal_statement}"
+        rows.append(f"{node.distance}  {one_line(theorem, _SHOWN_CHARACTERS)}")
+        related.append(node.to_dict())
+    return {"related": related}, "\n".join(rows) or "nothing is linked with it"
 
 
 def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
@@ -222,8 +228,9 @@ def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Output:
 def _closure(
     home: Home, relation: str, domain: str | None, dataset: str | None
 ) -> Output:
-    """The reflexive and transitive pairs of a relation. --dataset reads a folder of
-    $THEOREX_DATA instead of the memory.
+    """The reflexive and transitive pairs of a relation.
+
+    --dataset reads a folder of $THEOREX_DATA instead of the memory.
 
     JSON: {nodes, edges, pairs, seconds}
     """
@@ -237,14 +244,16 @@ def _closure(
             Path(os.environ.get("THEOREX_DATA", "")) / dataset
         )
     result = {
-        name: getattr(closure, name) for name in ("nodes", "edges", "pairs", "seconds")
+        "nodes": closure.nodes,
+        "edges": closure.edges,
+        "pairs": closure.pairs,
+        "seconds": closure.seconds,
     }
-    return (
-        result,
-        "{pairs:,} pairs of {nodes:,} nodes and {edges:,} links, in {seconds:.2f} s".format(
-            **result
-        ),
+    text = (
+        f"{closure.pairs:,} pairs of {closure.nodes:,} nodes and {closure.edges:,}"
+        f" links, in {closure.seconds:.2f} s"
     )
+    return result, text
 
 
 def _premises(
@@ -256,17 +265,14 @@ def _premises(
     """
     from theorex_lab.designs.research.premises import suggest_premises
 
-    suggestions = suggest_premises(
-        home, " ".join(statement), 10 if k is None else k, domain=domain
-    )
-    rows = [
-        f"{score:.2f} "
-        f" {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
-        for node, score in suggestions
-    ]
-    return {
-        "premises": [{**node.to_dict(), "score": score} for node, score in suggestions]
-    }, "\n".join(rows) or "nothing is known"
+    most = _MOST_PREMISES if k is None else k
+    rows = []
+    premises = []
+    for node, score in suggest_premises(home, " ".join(statement), most, domain=domain):
+        theorem = f"{node.theorem_name}: {node.formal_statement}"
+        rows.append(f"{score:.2f}  {one_line(theorem, _SHOWN_CHARACTERS)}")
+        premises.append({**node.to_dict(), "score": score})
+    return {"premises": premises}, "\n".join(rows) or "nothing is known"
 
 
 def _add_insight(
@@ -275,28 +281,38 @@ def _add_insight(
     title: str,
     content: tuple[str, ...],
     session: str,
-    **about: Any,
+    domain: str,
+    confidence: float,
+    agent: str,
 ) -> Output:
-    """What says the same is kept once; what says much of the same is linked with it, or
-    merged by the setting's model.
+    """What says the same is kept once.
+
+    What says much of the same is linked with it, or merged by the setting's model.
 
     JSON: {insight_id, kept, like}
     """
     from theorex_lab.designs.research.insights import add_insight
 
     insight = add_insight(
-        home, category, title, " ".join(content), session_id=session, **about
+        home,
+        category,
+        title,
+        " ".join(content),
+        confidence=confidence,
+        domain=domain,
+        session_id=session,
+        agent=agent,
     )
-    result: dict[str, Any] = {
-        "insight_id": insight and insight.insight_id,
-        "kept": insight is not None,
-        "like": list(insight.like) if insight else [],
-    }
-    return (
-        result,
-        result["insight_id"]
-        or "not kept: its confidence is below the setting insightConfidence",
-    )
+    result: dict[str, Any] = {"insight_id": None, "kept": False, "like": []}
+    if insight is None:
+        return (
+            result,
+            "not kept: its confidence is below the setting insightConfidence",
+        )
+    result["insight_id"] = insight.insight_id
+    result["kept"] = True
+    result["like"] = list(insight.like)
+    return result, insight.insight_id
 
 
 def _insights(home: Home, domain: str | None, category: str | None) -> Output:
@@ -308,15 +324,14 @@ def _insights(home: Home, domain: str | None, category: str | None) -> Output:
     from theorex_lab.designs.research.insights import insights_of
     from theorex_lab.designs.research.records import with_iso_times
 
-    insights = insights_of(home, domain, category)
-    rows = [
-        f"{insight.created_at:%Y-%m-%d}  {insight.domain}  {insight.category} "
-        f" {one_line(insight.text, _SHOWN_CHARACTERS)}"
-        for insight in insights
-    ]
-    return {
-        "insights": [with_iso_times(asdict(insight)) for insight in insights]
-    }, "\n".join(rows) or f"no insights {_HERE_YET}"
+    rows = []
+    insights = []
+    for insight in insights_of(home, domain, category):
+        text = one_line(insight.text, _SHOWN_CHARACTERS)
+        day = f"{insight.created_at:%Y-%m-%d}"
+        rows.append(f"{day}  {insight.domain}  {insight.category}  {text}")
+        insights.append(with_iso_times(asdict(insight)))
+    return {"insights": insights}, "\n".join(rows) or f"no insights {_HERE_YET}"
 
 
 def _inject(
@@ -336,14 +351,24 @@ def _inject(
     """
     from theorex_lab.designs.research.insights import load_for_injection
 
-    options: dict[str, Any] = {"tokens": tokens, "agent": agent, "session": session}
-    text = load_for_injection(home, domain, k, " ".join(query), **options)
-    return {"text": text, "tokens": -(-len(text.encode()) // 4)}, text or "nothing fits"
+    text = load_for_injection(
+        home,
+        domain,
+        k,
+        " ".join(query),
+        tokens=tokens,
+        agent=agent,
+        session=session,
+    )
+    # A token is four bytes, the last one perhaps fewer.
+    n_tokens = -(-len(text.encode()) // 4)
+    return {"text": text, "tokens": n_tokens}, text or "nothing fits"
 
 
 def _skills(home: Home, role: str | None, stage: str | None) -> Output:
-    """Those that did best first: by success rate (the last counts most), shrunk by how
-    often it was tried.
+    """Those that did best first.
+
+    By success rate (the last counts most), shrunk by how often it was tried.
 
     JSON: {skills: [{skill_id, name, description, origin, success_rate, usage_count,
     successes, low, high, rank, …}]}
@@ -351,53 +376,51 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Output:
     from theorex_lab.designs.research.records import with_iso_times
     from theorex_lab.designs.research.skills import skills_of
 
-    skills = skills_of(home, role, stage)
+    skills = []
     rows = []
-    for skill in skills:
-        rate = (
-            "untried"
-            if skill.success_rate is None
-            else f"{skill.success_rate:.2f} ({skill.successes} of {skill.usage_count})"
-        )
-        rows.append(
-            one_line(f"{skill.name}: {skill.description}  {rate}", _SHOWN_CHARACTERS)
-        )
-    return {"skills": [with_iso_times(asdict(skill)) for skill in skills]}, "\n".join(
-        rows
-    ) or f"no skills {_HERE_YET}"
+    for skill in skills_of(home, role, stage):
+        rate = "untried"
+        if skill.success_rate is not None:
+            counts = f"{skill.successes} of {skill.usage_count}"
+            rate = f"{skill.success_rate:.2f} ({counts})"
+        row = f"{skill.name}: {skill.description}  {rate}"
+        rows.append(one_line(row, _SHOWN_CHARACTERS))
+        skills.append(with_iso_times(asdict(skill)))
+    return {"skills": skills}, "\n".join(rows) or f"no skills {_HERE_YET}"
 
 
 def _skill_stats(
     home: Home, name: str, success: bool | None, session: str, agent: str
 ) -> Output:
-    """With --success or --failure an outcome is recorded first, once a session where
-    one is named.
+    """With --success or --failure an outcome is recorded first.
+
+    It is recorded once a session where one is named.
 
     JSON: {name, success_rate, usage_count, successes, low, high, rank}
     """
     from theorex_lab.designs.research import skills
 
-    skill = (
-        skills.skill_named(home, name)
-        if success is None
-        else skills.update_stats(home, name, success, session_id=session, agent=agent)
-    )
+    if success is None:
+        skill = skills.skill_named(home, name)
+    else:
+        skill = skills.update_stats(
+            home, name, success, session_id=session, agent=agent
+        )
     result = {
-        part: getattr(skill, part)
-        for part in "name success_rate usage_count successes low high rank".split()
+        "name": skill.name,
+        "success_rate": skill.success_rate,
+        "usage_count": skill.usage_count,
+        "successes": skill.successes,
+        "low": skill.low,
+        "high": skill.high,
+        "rank": skill.rank,
     }
-    rate = (
-        "untried"
-        if skill.success_rate is None
-        else f"success rate {skill.success_rate:.3f}"
-    )
-    return (
-        result,
-        (
-            f"{skill.name}: {rate}, worked {skill.successes} of {skill.usage_count}"
-            f" ({skill.low:.2f} to {skill.high:.2f})"
-        ),
-    )
+    rate = "untried"
+    if skill.success_rate is not None:
+        rate = f"success rate {skill.success_rate:.3f}"
+    interval = f"{skill.low:.2f} to {skill.high:.2f}"
+    worked = f"worked {skill.successes} of {skill.usage_count}"
+    return result, f"{skill.name}: {rate}, {worked} ({interval})"
 
 
 def _post_run(
@@ -408,8 +431,9 @@ def _post_run(
     state: Path | None,
     agent: str,
 ) -> Output:
-    """What went well and what failed becomes insights, skills and statistics, in one
-    step. Doing it twice changes nothing.
+    """What went well and what failed becomes insights, skills and statistics.
+
+    It is one step. Doing it twice changes nothing.
 
     --state is a theory_state.json; without one it is read from what was captured of the
     session.
@@ -421,23 +445,18 @@ def _post_run(
 
     run = None if state is None else read_state(state)
     summary = post_run(home, session, run, domain=domain, status=status, agent=agent)
-    insights = [
-        insight
-        for insight in insights_of(home)
-        if insight.insight_id in summary["insights"]
-    ]
-    rows = [
-        one_line(f"{insight.category}: {insight.text}", _SHOWN_CHARACTERS)
-        for insight in insights
-    ]
-    rows += [f"skill: {name}" for name in (*summary["skills"], *summary["patterns"])]
+    rows = []
+    for insight in insights_of(home):
+        if insight.insight_id in summary["insights"]:
+            text = f"{insight.category}: {insight.text}"
+            rows.append(one_line(text, _SHOWN_CHARACTERS))
+    rows += [f"skill: {name}" for name in summary["skills"]]
+    rows += [f"skill: {name}" for name in summary["patterns"]]
     rows += [f"outcome counted: {name}" for name in summary["stats"]]
-    return summary, "\n".join(
-        [
-            f"{session}: {summary['status'] or 'outcome unknown'}",
-            *(rows or ["nothing new"]),
-        ]
-    )
+    if not rows:
+        rows.append("nothing new")
+    status = summary["status"] or "outcome unknown"
+    return summary, "\n".join([f"{session}: {status}", *rows])
 
 
 def _export(home: Home, folder: Path, replace: bool) -> Output:
@@ -480,11 +499,11 @@ def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) ->
         "skipped": n_skipped,
     }
     if not n_imported + n_skipped:
-        fail(
-            "; ".join(problems)
-            or "got no file of memory/, memories/, skills/ or runs/ there; name such a folder",
-            **result,
+        nothing = (
+            "got no file of memory/, memories/, skills/ or runs/ there; name such a"
+            " folder"
         )
+        fail("; ".join(problems) or nothing, **result)
     rows = [
         f"{report.imported:8d} new, {report.skipped} there already  {report.file}"
         for report in reports

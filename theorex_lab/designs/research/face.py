@@ -7,7 +7,7 @@ from theorex_lab.memory.contract import DesignApi, on_home
 
 
 class MemoryManager(DesignApi):
-    """The tiers of research memory in one home.
+    """Give the tiers of research memory in one home.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:

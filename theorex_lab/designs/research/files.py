@@ -32,7 +32,12 @@ from theorex_lab.designs.research.insights import (
 )
 from theorex_lab.designs.research.items import domain_slug, record_id_of
 from theorex_lab.designs.research.learning import RunState, post_run
-from theorex_lab.designs.research.records import all_records, record_body, record_of
+from theorex_lab.designs.research.records import (
+    CrossRunRecord,
+    all_records,
+    record_body,
+    record_of,
+)
 from theorex_lab.designs.research.skills import (
     Skill,
     is_known,
@@ -127,13 +132,17 @@ def named_tier_files(home: Home, *, agent: str | None = None) -> list[Path]:
 def places(_settings: Settings) -> list[Path]:
     """Return where others keep such folders, by the environment."""
     folder = named_folder()
-    return [] if folder is None else [folder]
+    if folder is None:
+        return []
+    return [folder]
 
 
 def named_folder() -> Path | None:
     """Return the folder that EUREKACLAW_DIR names; None where it is not set."""
     name = os.environ.get(VARIABLE)
-    return Path(name).expanduser() if name else None
+    if not name:
+        return None
+    return Path(name).expanduser()
 
 
 def _is_used(home: Home, agent: str | None) -> bool:
@@ -144,33 +153,41 @@ def _is_used(home: Home, agent: str | None) -> bool:
 
 def tier_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     """Yield every file, of all agents or of one."""
-    yield RECORDS, RECORDS, _in_json(_records(home, agent))
-    yield GRAPH, GRAPH, _in_json(_graph(home, agent))
-    insights = [
-        insight for insight in insights_of(home) if agent in (None, insight.agent)
-    ]
+    records = _records(home, agent)
+    yield RECORDS, RECORDS, _in_json(records)
+    graph = _graph(home, agent)
+    yield GRAPH, GRAPH, _in_json(graph)
+    insights = insights_of(home)
+    if agent is not None:
+        insights = [insight for insight in insights if insight.agent == agent]
     yield from _insights(home, insights)
     for skill in skills_of(home):
         if agent in (None, skill.agent):
-            name = f"skills/{portable(skill.name)}/{SKILL}"
+            folder = portable(skill.name)
+            name = f"skills/{folder}/{SKILL}"
             yield f"skills/*/{SKILL}", name, _skill_text(skill)
     for event in home.journal.tail(0, kinds=["post_run"]):
         if agent in (None, event.agent) and event.session:
-            name = f"runs/{portable(event.session)}/post_run.json"
-            yield "runs/*/post_run.json", name, _in_json(_run_members(event))
+            folder = portable(event.session)
+            name = f"runs/{folder}/post_run.json"
+            members = _run_members(event)
+            yield "runs/*/post_run.json", name, _in_json(members)
 
 
 def _records(home: Home, agent: str | None) -> dict[str, Any]:
-    """Return the records by key; a key of several projects has the project before it."""
-    last_events = {
-        event.body["record_id"]: event
-        for event in home.journal.tail(0, kinds=["record"])
-    }
-    records = [
-        record
-        for record in all_records(home)
-        if agent in (None, last_events[record.record_id].agent)
-    ]
+    """Return the records by key.
+
+    A key of several projects has the project before it.
+    """
+    last_events = {}
+    for event in home.journal.tail(0, kinds=["record"]):
+        record_id = event.body["record_id"]
+        last_events[record_id] = event
+    records = []
+    for record in all_records(home):
+        last_event = last_events[record.record_id]
+        if agent in (None, last_event.agent):
+            records.append(record)
     n_records = Counter(record.key for record in records)
     by_name = {}
     for record in records:
@@ -211,27 +228,25 @@ def _about(event: Event) -> dict[str, str]:
 
 def _graph(home: Home, agent: str | None) -> dict[str, Any]:
     """Return the theorems by id, and the links between them."""
-    events = {
-        event.id: event
-        for event in home.journal.tail(0, kinds=["theorem"])
-        if agent in (None, event.agent)
-    }
+    events = {}
+    for event in home.journal.tail(0, kinds=["theorem"]):
+        if agent in (None, event.agent):
+            events[event.id] = event
     nodes = {}
     edges = []
     with home.views.reading(Theorems) as view:
         for row in view.chosen(home).tolist():
             node_id = view.ids[row]
-            if node_id in events:
-                members = view.node(row).to_dict()
-                del members["distance"]
-                nodes[node_id] = {**members, "theorex": _about(events[node_id])}
-        links = zip(
-            view.links["start"].tolist(),
-            view.links["end"].tolist(),
-            view.links["relation"].tolist(),
-            strict=True,
-        )
-        for start, end, relation in links:
+            if node_id not in events:
+                continue
+            members = view.node(row).to_dict()
+            del members["distance"]
+            members["theorex"] = _about(events[node_id])
+            nodes[node_id] = members
+        starts = view.links["start"].tolist()
+        ends = view.links["end"].tolist()
+        relations = view.links["relation"].tolist()
+        for start, end, relation in zip(starts, ends, relations, strict=True):
             start_id = view.ids[start]
             end_id = view.ids[end]
             if start_id in nodes and end_id in nodes:
@@ -248,7 +263,8 @@ def _insights(home: Home, insights: list[Insight]) -> Iterator[Document]:
     taken_names = set[str]()
     for insight in insights:
         slug = domain_slug(insight.domain)
-        base = f"{insight.created_at:%Y%m%d}_{_title_slug(insight.title or insight.content)}"
+        title = _title_slug(insight.title or insight.content)
+        base = f"{insight.created_at:%Y%m%d}_{title}"
         name = _free_name(insight, slug, base, taken_names)
         taken_names |= {f"{slug}/{base}".lower(), f"{slug}/{name}".lower()}
         members: dict[str, Any] = {
@@ -266,14 +282,16 @@ def _insights(home: Home, insights: list[Insight]) -> Iterator[Document]:
             f"memories/{slug}/{name}",
             f"{front_matter(members)}\n{heading}\n\n{insight.content}",
         )
-        index.setdefault(slug, {})[name] = {
+        entries = index.setdefault(slug, {})
+        entries[name] = {
             "fingerprint": insight.fingerprint,
             "created_at": members["created_at"],
             "embedding": vectors.get(insight.insight_id),
             "category": insight.category,
         }
     for slug, entries in index.items():
-        yield f"memories/{slug}/{INDEX}", f"memories/{slug}/{INDEX}", _in_json(entries)
+        index_name = f"memories/{slug}/{INDEX}"
+        yield index_name, index_name, _in_json(entries)
 
 
 def _free_name(insight: Insight, slug: str, base: str, taken_names: set[str]) -> str:
@@ -296,18 +314,21 @@ def _vectors(home: Home, ids: Iterable[str]) -> dict[str, list[float]]:
         texts.follow(index)
         for insight_id in ids:
             rows = index.rows_of(insight_id)
-            if len(rows):
-                has_vector, matrix = texts.of(rows[-1:])
-                if has_vector[0]:
-                    numbers = [round(float(number), 6) for number in matrix[0]]
-                    vectors[insight_id] = numbers
+            if not len(rows):
+                continue
+            has_vector, matrix = texts.of(rows[-1:])
+            if has_vector[0]:
+                vector = matrix[0]
+                numbers = [round(float(number), 6) for number in vector]
+                vectors[insight_id] = numbers
     return vectors
 
 
 def _title_slug(title: str) -> str:
     """Return a title as a part of a file's name."""
-    slug = re.sub(r"\W+", "_", title.lower()).strip("_")
-    return slug[:_TITLE_CHARACTERS].strip("_") or "insight"
+    slug = re.sub(r"\W+", "_", title.lower())
+    slug = slug.strip("_")[:_TITLE_CHARACTERS]
+    return slug.strip("_") or "insight"
 
 
 def front_matter(members: dict[str, Any]) -> str:
@@ -315,11 +336,12 @@ def front_matter(members: dict[str, Any]) -> str:
 
     JSON is YAML, so that no text can end it.
     """
-    lines = [
-        f"{name}: {json.dumps(value, ensure_ascii=True)}"
-        for name, value in members.items()
-    ]
-    return "\n".join(["---", *lines, "---", ""])
+    lines = ["---"]
+    for name, value in members.items():
+        text = json.dumps(value, ensure_ascii=True)
+        lines.append(f"{name}: {text}")
+    lines += ["---", ""]
+    return "\n".join(lines)
 
 
 def _in_json(value: object) -> str:
@@ -332,6 +354,7 @@ _STATS = "seed_skill_stats.json"
 _FILE_NAMES = (Path(RECORDS).name, Path(GRAPH).name, SKILL, _STATE)
 _FRONT_CHARACTERS = 20_000
 _NO_DATE = "1970-01-01T00:00:00Z"
+_MOST_USES = 1e9  # of a skill, as an import tells
 
 
 def tier_files(path: Path) -> list[Path]:
@@ -341,14 +364,16 @@ def tier_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         is_note = path.suffix == ".md" and "memories" in path.parts
-        return [path] if is_note or path.name in _FILE_NAMES else []
-    first = [path / name for name in (RECORDS, GRAPH, f"skills/{_STATS}")]
-    others = [
-        *path.glob("memories/*/*.md"),
-        *path.glob(f"skills/*/{SKILL}"),
-        *path.glob(f"runs/*/{_STATE}"),
-    ]
-    return [file for file in [*first, *sorted(others)] if file.is_file()]
+        if is_note or path.name in _FILE_NAMES:
+            return [path]
+        return []
+    files = [path / name for name in (RECORDS, GRAPH, f"skills/{_STATS}")]
+    others = list[Path]()
+    others += path.glob("memories/*/*.md")
+    others += path.glob(f"skills/*/{SKILL}")
+    others += path.glob(f"runs/*/{_STATE}")
+    files += sorted(others)
+    return [file for file in files if file.is_file()]
 
 
 def import_tiers(
@@ -426,9 +451,11 @@ class _Reading:
         elif file.name == _STATE:
             self._run(file)
         elif file.name == SKILL:
-            yield from ((file.name, event) for event in self._skill(file))
+            for event in self._skill(file):
+                yield file.name, event
         else:
-            yield from ((file.name, event) for event in self._insight(file))
+            for event in self._insight(file):
+                yield file.name, event
 
     def home_of(self, record: Members) -> tuple[Home, dict[str, Any]]:
         """Return the home in the project of a record, and its source and agent.
@@ -439,11 +466,11 @@ class _Reading:
         members: dict[str, Any] = {}
         if isinstance(about, Mapping) and self.options.trust_own:
             members = dict(about)
-        project = check_project(str(members.get("project", self.home.project)))
-        return self.home.in_project(project), {
-            "source": self.options.source(members, "source"),
-            "agent": check_agent(str(members.get("agent", self.options.agent))),
-        }
+        project = members.get("project", self.home.project)
+        home = self.home.in_project(check_project(str(project)))
+        agent = members.get("agent", self.options.agent)
+        source = self.options.source(members, "source")
+        return home, {"source": source, "agent": check_agent(str(agent))}
 
     def _record(self, record: Members) -> Event | None:
         """Return the event of a record; None where it is here, or a newer one."""
@@ -457,11 +484,11 @@ class _Reading:
         created = _time(record.get("created_at"))
         updated = _time(record.get("updated_at") or record.get("created_at"))
         old = record_of(home, body["key"])
-        if old is not None and (
-            old.value == body["value"] or to_microseconds(old.updated_at) >= updated
-        ):
-            self.n_known += 1
-            return None
+        if old is not None:
+            is_same = old.value == body["value"]
+            if is_same or to_microseconds(old.updated_at) >= updated:
+                self.n_known += 1
+                return None
         session = check_session(str(record.get("source_session") or ""))
         body |= {
             "source_session": session,
@@ -583,9 +610,13 @@ class _Reading:
             stats = front
         uses = _number(stats.get("usage_count") or 0)
         rate = _number(stats.get("success_rate") or 0)
-        if self.options.trust_own and 0 < uses < 1e9 and 0 <= rate <= 1:
-            return {"usage_count": int(uses), "success_rate": rate}
-        return None
+        if not self.options.trust_own:
+            return None
+        is_used = 0 < uses < _MOST_USES
+        is_rate = 0 <= rate <= 1
+        if not is_used or not is_rate:
+            return None
+        return {"usage_count": int(uses), "success_rate": rate}
 
     def _run(self, file: Path) -> None:
         """Learn from the state of a session."""
@@ -595,9 +626,9 @@ class _Reading:
         summary = post_run(
             self.home, session, state, agent=self.options.agent, source=source
         )
-        self.n_learnt = sum(
-            len(summary[name]) for name in ("insights", "skills", "patterns")
-        )
+        self.n_learnt = 0
+        for name in ("insights", "skills", "patterns"):
+            self.n_learnt += len(summary[name])
         self.n_known = not self.n_learnt
 
 
@@ -657,7 +688,8 @@ class _GraphReading:
         is_edge = isinstance(edge, list) and len(edge) == 3
         if not is_edge or not all(self._is_node(end) for end in edge[:2]):
             raise InvalidInput(
-                f"got {edge!r:.100}; allowed is [from, to, relation] of two of the nodes"
+                f"got {edge!r:.100}; allowed is [from, to, relation] of two of the"
+                " nodes"
             )
         start, end, relation = edge
         options = self.reading.options
@@ -699,12 +731,8 @@ def _parts(file: Path) -> tuple[dict[str, Any], str]:
     text = read_file(file).decode("utf-8", "replace").replace("\r\n", "\n")
     front, separator, rest = text.partition("\n---\n")
     may_repeat = "&" in front and "*" in front
-    if (
-        not text.startswith("---\n")
-        or not separator
-        or len(front) > _FRONT_CHARACTERS
-        or may_repeat
-    ):
+    has_front = text.startswith("---\n") and bool(separator)
+    if not has_front or len(front) > _FRONT_CHARACTERS or may_repeat:
         raise InvalidInput(
             "got a file without front matter; allowed is one that begins with --- and"
             " members, and ---"
@@ -750,6 +778,8 @@ def _time(value: Any) -> int:
         InvalidInput: It is no time.
     """
     text = str(value or _NO_DATE).replace(" ", "T")
-    return to_microseconds(
-        text if text.endswith("Z") or text[-6:-5] in ("+", "-") else f"{text}Z"
-    )
+    sign_of_zone = text[-6:-5]
+    has_zone = text.endswith("Z") or sign_of_zone in ("+", "-")
+    if not has_zone:
+        text = f"{text}Z"
+    return to_microseconds(text)

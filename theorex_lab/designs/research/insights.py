@@ -1,5 +1,6 @@
-"""Hold what sessions taught as insights, by domain: each is an event, and a session is
-given those that fit what it is about.
+"""Hold what sessions taught as insights, by domain.
+
+Each is an event, and a session is given those that fit what it is about.
 
 What says the same is kept once; what says much of the same is linked, or merged where a
 model is set. What was replaced is not given any more, and stays in the journal.
@@ -120,9 +121,11 @@ class Insights(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.domains, self.projects, self.agents, self.vocabulary = (
-            Names() for _ in range(5)
-        )
+        self.ids = Names()
+        self.domains = Names()
+        self.projects = Names()
+        self.agents = Names()
+        self.vocabulary = Names()
         self.categories = Names()
         self.rows = Table(
             seq="i8",
@@ -139,19 +142,21 @@ class Insights(View):
     def _insight(self, event: Event) -> None:
         body = event.body
         row = self.ids.number(event.id)
-        words = distinct_words(insight_text(body["title"], body["content"]))
+        text = insight_text(body["title"], body["content"])
+        words = distinct_words(text)
+        domain = domain_slug(body["domain"])
+        project = body.get("project", "")
         self.rows.add(
             seq=event.seq,
-            domain=self.domains.number(domain_slug(body["domain"])),
+            domain=self.domains.number(domain),
             confidence=body["confidence"],
             words=len(words),
-            project=self.projects.number(body.get("project", "")),
+            project=self.projects.number(project),
             agent=self.agents.number(event.agent),
             category=self.categories.number(body["category"]),
         )
-        self.words.extend(
-            ("row", "word"), [(row, self.vocabulary.number(word)) for word in words]
-        )
+        word_rows = [(row, self.vocabulary.number(word)) for word in words]
+        self.words.extend(("row", "word"), word_rows)
         for replaced_id in body.get("replaces", ()):
             number = self.ids.find(replaced_id)
             if number is not None:
@@ -171,36 +176,41 @@ class Insights(View):
         """
         is_chosen = ~self.rows["gone"]
         if home.projects is not None:
-            is_chosen &= np.isin(
-                self.rows["project"], self.projects.numbers("", *home.projects)
-            )
+            projects = self.projects.numbers("", *home.projects)
+            is_chosen &= np.isin(self.rows["project"], projects)
         if domain is not None:
-            is_chosen &= np.isin(
-                self.rows["domain"], self.domains.numbers(domain_slug(domain))
-            )
+            domains = self.domains.numbers(domain_slug(domain))
+            is_chosen &= np.isin(self.rows["domain"], domains)
         if category is not None:
-            is_chosen &= np.isin(
-                self.rows["category"], self.categories.numbers(category)
-            )
+            categories = self.categories.numbers(category)
+            is_chosen &= np.isin(self.rows["category"], categories)
         return np.flatnonzero(is_chosen)
 
     def overlap(self, words: Sequence[str], rows: Rows) -> dict[str, float]:
         """Return, by id, the share of these words that each insight in the rows holds.
 
         It is |old ∩ new| / |new|; nothing is alike without words.
+
+        Args:
+            words: Distinct words.
+            rows: The rows of the insights.
         """
         if not words:
             return {}
-        is_shared = np.isin(self.words["word"], self.vocabulary.numbers(*words))
+        numbers = self.vocabulary.numbers(*words)
+        is_shared = np.isin(self.words["word"], numbers)
         n_shared = np.bincount(self.words["row"][is_shared], minlength=len(self.rows))
-        return {
-            self.ids[row]: float(n_shared[row] / len(words)) for row in rows.tolist()
-        }
+        shares = {}
+        for row in rows.tolist():
+            insight_id = self.ids[row]
+            shares[insight_id] = float(n_shared[row] / len(words))
+        return shares
 
 
 def distinct_words(text: str) -> list[str]:
     """Return the stems of a text's words, each once, without stop words."""
-    return list(dict.fromkeys(tokenize(text)))
+    words = dict.fromkeys(tokenize(text))
+    return list(words)
 
 
 def fingerprint_of(title: str, content: str) -> str:
@@ -213,11 +223,23 @@ def fingerprint_of(title: str, content: str) -> str:
     ... )
     True
     """
-    return sha256((title + content).strip().lower().encode()).hexdigest()[:16]
+    text = f"{title}{content}".strip().lower()
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def add_insight(
-    home: Home, category: str, title: str, content: str, **about: Any
+    home: Home,
+    category: str,
+    title: str,
+    content: str,
+    *,
+    confidence: float = 0.8,
+    domain: str = "",
+    session_id: str = "",
+    agent: str = "main",
+    source: str = "agent",
+    lineage: Sequence[str] = (),
+    replaces: Sequence[str] = (),
 ) -> Insight | None:
     """Keep an insight; return it as it is known then.
 
@@ -229,7 +251,13 @@ def add_insight(
         category: One of CATEGORIES.
         title: What it is about; '' without one.
         content: The insight in words.
-        about: confidence (.8), domain, session_id, agent, source, lineage, replaces.
+        confidence: From 0 to 1.
+        domain: What it belongs to; '' is the session's domain, else `general`.
+        session_id: The session that taught it.
+        agent: Who leaves it.
+        source: Whose word it is.
+        lineage: Ids of the events that it rests on.
+        replaces: Ids of insights that it stands for from now on.
 
     Returns:
         The insight, or None where its confidence is below the setting
@@ -238,10 +266,26 @@ def add_insight(
     Raises:
         InvalidInput: As `insight_events` raises it.
     """
-    insight_id, events = insight_events(home, category, title, content, **about)
+
+    def id_and_events() -> tuple[str, list[Event]]:
+        return insight_events(
+            home,
+            category,
+            title,
+            content,
+            confidence=confidence,
+            domain=domain,
+            session_id=session_id,
+            agent=agent,
+            source=source,
+            lineage=lineage,
+            replaces=replaces,
+        )
+
+    insight_id, events = id_and_events()
     if events and not append_once(home.journal, events):
         # Another process said the same just now.
-        insight_id, _ = insight_events(home, category, title, content, **about)
+        insight_id, _ = id_and_events()
     if not insight_id:
         return None
     for insight in insights_of(home):
@@ -351,7 +395,8 @@ def checked_confidence(confidence: Any) -> float:
     Raises:
         InvalidInput: It is anything else.
     """
-    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    is_truth_value = isinstance(confidence, bool)
+    is_number = isinstance(confidence, int | float) and not is_truth_value
     if not is_number or not 0 <= confidence <= 1:
         raise InvalidInput(
             f"got the confidence {confidence!r:.60}; allowed is a number from 0 to 1"
@@ -377,7 +422,8 @@ def _alike(home: Home, body: dict[str, Any], overlap: float) -> list[str]:
 
     They are of the same domain and category.
     """
-    words = distinct_words(insight_text(body["title"], body["content"]))
+    text = insight_text(body["title"], body["content"])
+    words = distinct_words(text)
     with home.views.reading(Insights) as view:
         rows = view.chosen(home, body["domain"], body["category"])
         shares = view.overlap(words, rows)
@@ -396,11 +442,12 @@ def _merged(home: Home, new: Event) -> Event | None:
     if not (nearest and research_settings(home).model):
         return None
     old = nearest[0]
-    texts = [
-        folded(insight_text(event.body["title"], event.body["content"]))
-        for event in (old, new)
-    ]
-    answer = ask_model(home, "\n".join([_PROMPTS["merge"], *fence(texts, "insights")]))
+    texts = []
+    for event in (old, new):
+        text = insight_text(event.body["title"], event.body["content"])
+        texts.append(folded(text))
+    lines = [_PROMPTS["merge"], *fence(texts, "insights")]
+    answer = ask_model(home, "\n".join(lines))
     if not answer or answer.strip().upper().startswith("DIFFERENT"):
         return None
     title = new.body["title"]
@@ -473,15 +520,12 @@ def _affordable(home: Home, prompt: str) -> bool:
     What it answered within the last day, and this, has to be within the setting.
     """
     since = home.clock.now() - MICROSECONDS_PER_DAY
-    n_spent = sum(
-        event.body["tokens"]
-        for event in home.journal.tail(0, kinds=["model_asked"])
-        if event.at > since
-    )
-    return bool(
-        n_spent + count_tokens(prompt) + _ANSWER_TOKENS
-        <= research_settings(home).night_tokens
-    )
+    n_spent = 0
+    for event in home.journal.tail(0, kinds=["model_asked"]):
+        if event.at > since:
+            n_spent += event.body["tokens"]
+    n_needed = n_spent + count_tokens(prompt) + _ANSWER_TOKENS
+    return n_needed <= research_settings(home).night_tokens
 
 
 def insights_of(
@@ -495,7 +539,8 @@ def insights_of(
         category: Only of this category; default: of any.
     """
     with home.views.reading(Insights) as view:
-        seqs = view.rows["seq"][view.chosen(home, domain, category)].tolist()
+        rows = view.chosen(home, domain, category)
+        seqs = view.rows["seq"][rows].tolist()
     return [_insight(event) for event in home.journal.read(seqs=seqs)]
 
 
@@ -529,21 +574,24 @@ def ranked(
         Each insight with its likeness; None where the newest come first.
     """
     settings = research_settings(home)
-    by_id = {
-        insight.insight_id: insight
-        for insight in insights_of(home, domain)
-        if insight.confidence >= settings.insight_confidence
-    }
+    by_id = {}
+    for insight in insights_of(home, domain):
+        if insight.confidence >= settings.insight_confidence:
+            by_id[insight.insight_id] = insight
     likeness = None
     if query.strip() and by_id:
         likeness = _likeness(home, query, list(by_id))
     if likeness is None:
         return [(insight, None) for insight in reversed(by_id.values())]
-    order = sorted(
-        likeness,
-        key=lambda insight_id: -likeness[insight_id] * by_id[insight_id].confidence,
-    )
-    return [(by_id[insight_id], likeness[insight_id]) for insight_id in order]
+
+    def best_first(insight_id: str) -> float:
+        confidence = by_id[insight_id].confidence
+        return -likeness[insight_id] * confidence
+
+    ranking = list[tuple[Insight, float | None]]()
+    for insight_id in sorted(likeness, key=best_first):
+        ranking.append((by_id[insight_id], likeness[insight_id]))
+    return ranking
 
 
 def _likeness(home: Home, query: str, ids: Sequence[str]) -> dict[str, float] | None:
@@ -562,11 +610,11 @@ def _likeness(home: Home, query: str, ids: Sequence[str]) -> dict[str, float] | 
     cosines = searcher.vectors.likeness(query, [*ids], seconds=_SECONDS)
     if cosines is None:
         return None
-    return {
-        insight_id: cosine
-        for insight_id, cosine in cosines.items()
-        if cosine >= settings.similarity_floor
-    }
+    likeness = {}
+    for insight_id, cosine in cosines.items():
+        if cosine >= settings.similarity_floor:
+            likeness[insight_id] = cosine
+    return likeness
 
 
 def distinct(
@@ -579,9 +627,9 @@ def distinct(
     passed_ids = set[str]()
     alike_ids = set[str]()
     for insight, likeness in insights:
-        repeats = insight.insight_id in alike_ids or not passed_ids.isdisjoint(
-            insight.like
-        )
+        names_one = not passed_ids.isdisjoint(insight.like)
+        is_named = insight.insight_id in alike_ids
+        repeats = names_one or is_named
         if likeness is not None or not repeats:
             passed_ids.add(insight.insight_id)
             alike_ids.update(insight.like)
@@ -651,10 +699,8 @@ def _prompt_lines(insight: Insight) -> list[str]:
 
     It stands in a fence where it is not an agent's or a person's own word.
     """
-    line = (
-        f"- {insight.category}: {_TAG.sub(_OPENED, folded(insight.text))}"
-        f" ({insight.created_at:%Y-%m-%d})"
-    )
+    text = _TAG.sub(_OPENED, folded(insight.text))
+    line = f"- {insight.category}: {text} ({insight.created_at:%Y-%m-%d})"
     if insight.trusted:
         return [line]
     return fence([line], f"{insight.agent}/{insight.source}")
@@ -670,9 +716,8 @@ def insight_counts(home: Home) -> dict[str, int]:
     """Return how many insights of each category stand."""
     with home.views.reading(Insights) as view:
         rows = view.chosen(home)
-        counts = Counter(
-            view.categories[number] for number in view.rows["category"][rows].tolist()
-        )
+        numbers = view.rows["category"][rows].tolist()
+        counts = Counter(view.categories[number] for number in numbers)
     return {category: counts[category] for category in CATEGORIES}
 
 

@@ -1,11 +1,13 @@
-"""What the research tiers have in search, the evidence that skills yield, and the
-settings of the design.
+"""Say what the research tiers have in search.
+
+It also says what outcomes of skills are evidence of. Records, theorems, insights and
+skills are found by their words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from hashlib import sha256
 
 from theorex_lab.core.errors import InvalidInput
@@ -26,8 +28,9 @@ def domain_slug(domain: str) -> str:
     >>> domain_slug("Concentration bounds!"), domain_slug("")
     ('concentration_bounds', 'general')
     """
-    slug = re.sub(r"\W+", "_", domain.lower()).strip("_")
-    return slug[:_DOMAIN_CHARACTERS].strip("_") or GENERAL
+    slug = re.sub(r"\W+", "_", domain.lower())
+    slug = slug.strip("_")[:_DOMAIN_CHARACTERS]
+    return slug.strip("_") or GENERAL
 
 
 def record_id_of(project: str, key: str) -> str:
@@ -35,12 +38,19 @@ def record_id_of(project: str, key: str) -> str:
 
     A key has one record, whoever writes it and however often.
     """
-    return f"rec_{sha256(encode([project, key]).encode()).hexdigest()[:24]}"
+    digest = _digest(encode([project, key]))
+    return f"rec_{digest}"
 
 
 def skill_id_of(name: str) -> str:
     """Return the id of the skill of this name."""
-    return f"skill_{sha256(name.encode()).hexdigest()[:24]}"
+    digest = _digest(name)
+    return f"skill_{digest}"
+
+
+def _digest(text: str) -> str:
+    """Return the first 24 hexadecimal digits of SHA-256 of a text."""
+    return sha256(text.encode()).hexdigest()[:24]
 
 
 def _record(event: Event) -> Iterable[ItemText]:
@@ -48,63 +58,77 @@ def _record(event: Event) -> Iterable[ItemText]:
     value = body["value"]
     if not isinstance(value, str):
         value = encode({"": value})[4:-1]  # the JSON of the value alone
-    text = f"{body['key']}: {value[:_RECORD_CHARACTERS]}"
-    yield ItemText(body["record_id"], text, tuple(body["tags"]))
+    value = value[:_RECORD_CHARACTERS]
+    text = f"{body['key']}: {value}"
+    tags = tuple(body["tags"])
+    yield ItemText(body["record_id"], text, tags)
 
 
 def _theorem(event: Event) -> Iterable[ItemText]:
     body = event.body
-    yield ItemText(
-        body["node_id"],
-        f"{body['theorem_name']}: {body['formal_statement']}",
-        tuple(body["tags"]),
-    )
+    text = f"{body['theorem_name']}: {body['formal_statement']}"
+    tags = tuple(body["tags"])
+    yield ItemText(body["node_id"], text, tags)
 
 
 def insight_text(title: str, content: str) -> str:
-    """Return an insight in words: its title, unless the content says it, and its content.
+    """Return an insight in words.
+
+    It has its title, unless the content says it, and its content.
 
     >>> insight_text("Use Hoeffding", "It gives the rate.")
     'Use Hoeffding: It gives the rate.'
     """
-    return content if title in content else f"{title}: {content}"
+    if title in content:
+        return content
+    return f"{title}: {content}"
 
 
 def _insight(event: Event) -> Iterable[ItemText]:
     body = event.body
-    yield ItemText(
-        event.id, insight_text(body["title"], body["content"]), about=body["domain"]
-    )
+    text = insight_text(body["title"], body["content"])
+    yield ItemText(event.id, text, about=body["domain"])
 
 
 def _skill(event: Event) -> Iterable[ItemText]:
     body = event.body
-    yield ItemText(
-        skill_id_of(body["name"]),
-        f"{body['name']}: {body['description']}",
-        tuple(body["tags"]),
-    )
+    skill_id = skill_id_of(body["name"])
+    text = f"{body['name']}: {body['description']}"
+    tags = tuple(body["tags"])
+    yield ItemText(skill_id, text, tags)
 
 
-def _ids(name: str) -> Callable[[Event], Iterable[str]]:
-    return lambda event: (event.body[name],)
+def _record_ids(event: Event) -> Iterable[str]:
+    return (event.body["record_id"],)
+
+
+def _replaced_insights(event: Event) -> Iterable[str]:
+    replaced_ids: Iterable[str] = event.body.get("replaces", ())
+    return replaced_ids
+
+
+def _skill_ids(event: Event) -> Iterable[str]:
+    return (skill_id_of(event.body["name"]),)
 
 
 RECORD = ItemKind(
     "record",
     {"record": _record},
-    hides={"record": _ids("record_id"), "record_deleted": _ids("record_id")},
+    hides={
+        "record": _record_ids,
+        "record_deleted": _record_ids,
+    },
 )
 THEOREM = ItemKind("theorem", {"theorem": _theorem})
 INSIGHT = ItemKind(
     "insight",
     {"insight": _insight},
-    hides={"insight": lambda event: event.body.get("replaces", ())},
+    hides={"insight": _replaced_insights},
 )
 SKILL = ItemKind(
     "skill",
     {"skill": _skill},
-    hides={"skill": lambda event: (skill_id_of(event.body["name"]),)},
+    hides={"skill": _skill_ids},
 )
 
 
@@ -114,9 +138,12 @@ def skill_runs(event: Event) -> Iterable[EvidenceRun]:
     It tells it in the session's domain, and wherever the skill was given.
     """
     body = event.body
-    if body["source"] != "import":
-        for key in (SKILL_KEY + body["domain"], OPTION_KEY):
-            yield EvidenceRun(key, skill_id_of(body["name"]), body["success"])
+    if body["source"] == "import":
+        return
+    skill_id = skill_id_of(body["name"])
+    domain_key = SKILL_KEY + body["domain"]
+    for key in (domain_key, OPTION_KEY):
+        yield EvidenceRun(key, skill_id, body["success"])
 
 
 def checked_domain(domain: str) -> str:
@@ -128,6 +155,7 @@ def checked_domain(domain: str) -> str:
     is_line = isinstance(domain, str) and "\n" not in domain and "\0" not in domain
     if not is_line or len(domain) > _DOMAIN_LINE_CHARACTERS:
         raise InvalidInput(
-            f"got the domain {domain!r:.100}; allowed is one line of up to 200 characters"
+            f"got the domain {domain!r:.100}; allowed is one line of up to 200"
+            " characters"
         )
     return domain.strip()

@@ -1,5 +1,6 @@
-"""Learn from a session that is over: it leaves insights, skills and statistics, in one
-transaction.
+"""Learn from a session that is over.
+
+It leaves insights, skills and statistics, in one transaction.
 
 A session is read from a state that says what was proved and what failed, or, by rules,
 from what hooks captured of it. A model may extract insights in the place of rules; its
@@ -39,7 +40,7 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.memory.contract import Home
-from theorex_lab.text.directives import directives
+from theorex_lab.text.directives import Directive, directives
 from theorex_lab.text.line import fence, one_line
 from theorex_lab.text.paths import kept_path, named_path, quoted_path
 from theorex_lab.text.spoken import sentences_of
@@ -137,7 +138,7 @@ class Pattern(NamedTuple):
 
 
 class SessionReading(NamedTuple):
-    """What was read of a session.
+    """Hold what was read of a session.
 
     Attributes:
         drafts: The insights to be.
@@ -219,8 +220,11 @@ def _listed(members: Mapping[str, Any], name: str) -> list[Any]:
         InvalidInput: The member is no list, or too long a one.
     """
     items = members.get(name) or []
-    if isinstance(items, Mapping):  # by id
-        items = [{"id": key, **_object(value)} for key, value in items.items()]
+    if isinstance(items, Mapping):
+        by_id = items
+        items = []
+        for key, value in by_id.items():
+            items.append({"id": key, **_object(value)})
     if not isinstance(items, list) or len(items) > _MOST_LISTED:
         raise InvalidInput(
             f"got {name}={items!r:.100}; allowed is a list of up to {_MOST_LISTED:,}"
@@ -242,7 +246,11 @@ def _first_text(value: Any, *names: str) -> str:
     """
     text = value
     if isinstance(value, Mapping):
-        text = next((value[name] for name in names if value.get(name)), "")
+        text = ""
+        for name in names:
+            if value.get(name):
+                text = value[name]
+                break
     return one_line(str(text), _MOST_CHARACTERS)
 
 
@@ -271,51 +279,57 @@ def _read_of_state(
     ]
     failures = _distinct_failures(state)
     succeeded = _succeeded(state.status)
-    drafts = [
-        InsightDraft(
+    drafts = []
+    for lemma, text in zip(state.proven_lemmas[:_LEMMAS], proofs, strict=False):
+        lemma_text = f"Proved: {text[:_LEMMA_CHARACTERS]}"
+        confidence = _confidence_of(lemma)
+        draft = InsightDraft(
             "domain_knowledge",
             _name(lemma),
-            f"Proved: {text[:_LEMMA_CHARACTERS]}",
-            _confidence_of(lemma),
+            lemma_text,
+            confidence,
             source,
         )
-        for lemma, text in zip(state.proven_lemmas[:_LEMMAS], proofs, strict=False)
-    ]
-    drafts += [
-        InsightDraft("pitfalls", "", failure[:_FAILURE_CHARACTERS], 0.8, source)
-        for failure in failures[:_FAILURES]
-    ]
+        drafts.append(draft)
+    for failure in failures[:_FAILURES]:
+        failure_text = failure[:_FAILURE_CHARACTERS]
+        draft = InsightDraft("pitfalls", "", failure_text, 0.8, source)
+        drafts.append(draft)
     goals = list(state.open_goals[:_FAILURES])
     if state.conjecture and succeeded is not True:
         goals.append(state.conjecture)
-    drafts += [
-        InsightDraft(
-            "open_problems",
-            "",
-            f"Not proved yet: {goal[:_CONJECTURE_CHARACTERS]}",
-            0.8,
-            source,
-        )
-        for goal in goals
-    ]
-    patterns = [
-        Pattern(_name(lemma), tuple(map(_call_in_words, _listed(lemma, "tool_calls"))))
-        for lemma in state.proven_lemmas
-        if lemma.get("confidence") is None
-        or _confidence_of(lemma) >= pattern_confidence
-    ]
+    for goal in goals:
+        goal_text = f"Not proved yet: {goal[:_CONJECTURE_CHARACTERS]}"
+        draft = InsightDraft("open_problems", "", goal_text, 0.8, source)
+        drafts.append(draft)
+    patterns = _patterns(state, pattern_confidence)
     return SessionReading(drafts, failures, proofs, patterns, succeeded)
+
+
+def _patterns(state: RunState, pattern_confidence: float) -> list[Pattern]:
+    """Return the calls that led to the lemmas of a state.
+
+    A lemma without a confidence counts, and one from this confidence on.
+    """
+    patterns = []
+    for lemma in state.proven_lemmas:
+        states_confidence = lemma.get("confidence") is not None
+        if states_confidence and _confidence_of(lemma) < pattern_confidence:
+            continue
+        calls = map(_call_in_words, _listed(lemma, "tool_calls"))
+        pattern = Pattern(_name(lemma), tuple(calls))
+        patterns.append(pattern)
+    return patterns
 
 
 def _distinct_failures(state: RunState) -> list[str]:
     """Return the failures of a state, of those that begin alike the last one."""
-    failures = list(
-        dict.fromkeys(_failure(attempt) for attempt in state.failed_attempts)
-    )
+    distinct = dict.fromkeys(map(_failure, state.failed_attempts))
     by_beginning: dict[str, str] = {}
-    for failure in reversed(failures):
-        by_beginning[failure[:_SAME]] = compressed(failure)
-    return list(by_beginning.values())[::-1]
+    for failure in reversed(distinct):
+        beginning = failure[:_SAME]
+        by_beginning[beginning] = compressed(failure)
+    return list(reversed(by_beginning.values()))
 
 
 def _failure(attempt: Mapping[str, Any]) -> str:
@@ -334,7 +348,9 @@ def compressed(text: str) -> str:
     >>> len(compressed("x" * 1000))
     285
     """
-    return text if len(text) <= _LONG else f"{text[:_HEAD]} ... {text[-_TAIL:]}"
+    if len(text) <= _LONG:
+        return text
+    return f"{text[:_HEAD]} ... {text[-_TAIL:]}"
 
 
 def _name(lemma: Mapping[str, Any]) -> str:
@@ -369,17 +385,22 @@ def _succeeded(status: str) -> bool | None:
 def _read_of_events(events: Sequence[Event]) -> SessionReading:
     """Return what hooks captured of a session, read by rules."""
     repairs, failing = _checks(events)
-    drafts = [*_rules(events), *(repair.draft for repair in repairs)]
+    drafts = list(_rules(events))
+    drafts += [repair.draft for repair in repairs]
     contents = " ".join(draft.content for draft in drafts)
     drafts += [draft for draft in _findings(events) if draft.content not in contents]
-    for family, event in list(failing.items())[-1:]:
-        problem = (
-            f"`{family}` still failed with {error_of(event.body.get('response', ''))}"
-            " when the session ended."
+    last_failing = list(failing.items())[-1:]
+    for family, event in last_failing:
+        error = error_of(event.body.get("response", ""))
+        draft = InsightDraft(
+            "open_problems",
+            family,
+            f"`{family}` still failed with {error} when the session ended.",
+            0.7,
+            "agent",
+            (event.id,),
         )
-        drafts.append(
-            InsightDraft("open_problems", family, problem, 0.7, "agent", (event.id,))
-        )
+        drafts.append(draft)
     failures = [draft.content for draft in drafts if draft.category == "pitfalls"]
     patterns = [repair.pattern for repair in repairs]
     return SessionReading(drafts, failures, [], patterns, _outcome_of(events))
@@ -390,16 +411,18 @@ def _outcome_of(events: Sequence[Event]) -> bool | None:
 
     None where it has neither.
     """
-    outcomes = [
-        event.body["success"]
-        for event in events
-        if event.kind == "outcome" and isinstance(event.body.get("success"), bool)
-    ]
-    if outcomes:
-        return bool(outcomes[-1])
-    failures = [has_failed(event) for event in events if _check_family(event)]
-    passed = [not failed for failed in failures if failed is not None]
-    return passed[-1] if passed else None
+    last_outcome: bool | None = None
+    last_check: bool | None = None
+    for event in events:
+        if event.kind == "outcome":
+            success = event.body.get("success")
+            if isinstance(success, bool):
+                last_outcome = success
+        elif _check_family(event):
+            failed = has_failed(event)
+            if failed is not None:
+                last_check = not failed
+    return last_check if last_outcome is None else last_outcome
 
 
 def _check_family(event: Event) -> str:
@@ -423,7 +446,7 @@ def _checks(events: Sequence[Event]) -> tuple[list[_Repair], dict[str, Event]]:
     by the kind of check, with the call that failed first.
     """
     first_failures = dict[str, int]()  # index of the call, by the kind of check
-    repairs = list[_Repair]()
+    repairs = []
     for index, event in enumerate(events):
         family = _check_family(event)
         failed = has_failed(event) if family else None
@@ -449,28 +472,36 @@ def _repair(
         start: The index of the call that failed.
         end: The index of the call that passed.
     """
-    calls = [
-        event
-        for event in events[start + 1 : end]
-        if event.kind == "tool_used" and not has_failed(event)
-    ]
-    edits = [event for event in calls if _edited(event)]
+    failed = events[start]
+    passed = events[end]
+    calls = []
+    edits = []
+    for event in events[start + 1 : end]:
+        if event.kind != "tool_used" or has_failed(event):
+            continue
+        calls.append(event)
+        if _edited(event):
+            edits.append(event)
     if not edits:
         return None
-    ids = (events[start].id, *(edit.id for edit in edits), events[end].id)
+    edit_ids = [edit.id for edit in edits]
+    ids = (failed.id, *edit_ids, passed.id)
     pattern = Pattern(family, (*_calls(calls), f"run {family}"), ids)
-    draft = _fix(family, events[start], edits, _cause_after(events[end:]), ids)
+    cause = _cause_after(events[end:])
+    draft = _fix(family, failed, edits, cause, ids)
     return _Repair(pattern, draft)
 
 
 def _edited(event: Event) -> list[str]:
     """Return the paths that a call edited."""
-    return list((event.body.get("paths") or {}).get("edited") or ())
+    paths = event.body.get("paths") or {}
+    return list(paths.get("edited") or ())
 
 
 def _name_of(path: str) -> str:
     """Return the last name of a path, as it is shown."""
-    return quoted_path(kept_path(named_path(path).rpartition("/")[2]))
+    _, _, name = named_path(path).rpartition("/")
+    return quoted_path(kept_path(name))
 
 
 def _calls(events: Sequence[Event]) -> list[str]:
@@ -478,12 +509,14 @@ def _calls(events: Sequence[Event]) -> list[str]:
     lines = []
     for event in events[:_MOST_CALLS]:
         paths = event.body.get("paths") or {}
-        touched = [*(paths.get("edited") or ()), *(paths.get("read") or ())]
-        files = ", ".join(map(_name_of, touched[:_MOST_FILES]))
-        argument = files or event.body.get("command", "")
+        touched = _edited(event)
+        touched += paths.get("read") or ()
+        names = map(_name_of, touched[:_MOST_FILES])
+        argument = ", ".join(names) or event.body.get("command", "")
         line = f"{event.body['tool']} {argument}".strip()
         lines.append(one_line(line, _LEMMA_CHARACTERS))
-    return list(dict.fromkeys(lines))
+    distinct = dict.fromkeys(lines)
+    return list(distinct)
 
 
 def _cause_after(events: Sequence[Event]) -> tuple[str, str]:
@@ -499,10 +532,15 @@ def _cause_after(events: Sequence[Event]) -> tuple[str, str]:
     event = next(messages, None)
     if event is None:
         return "", ""
-    spans = sentences_of(event.body["message"])
-    cause = next((span.text for span in spans if _CAUSE.search(span.text)), "")
+    cause = ""
+    for span in sentences_of(event.body["message"]):
+        if _CAUSE.search(span.text):
+            cause = span.text
+            break
     sentence = _plain(cause)
-    return (sentence, event.id) if sentence else ("", "")
+    if not sentence:
+        return "", ""
+    return sentence, event.id
 
 
 def _fix(
@@ -525,13 +563,15 @@ def _fix(
     for edit in edits:
         names += map(_name_of, _edited(edit))
     files = list(dict.fromkeys(names))
-    more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
+    edited = ", ".join(files[:_MOST_FILES])
+    n_more = len(files) - _MOST_FILES
+    if n_more > 0:
+        edited += f" and {n_more} more"
     error = error_of(failed.body.get("response", ""))
     sentence, sentence_id = cause
     content = (
-        f"`{family}` failed with {error}; it passed after edits to"
-        f" {', '.join(files[:_MOST_FILES])}{more}. {sentence}".strip()
-    )
+        f"`{family}` failed with {error}; it passed after edits to {edited}. {sentence}"
+    ).strip()
     if sentence:
         category = "pitfalls"
         confidence = 0.8
@@ -547,20 +587,22 @@ def _rules(events: Sequence[Event]) -> Iterator[InsightDraft]:
     for event in events:
         if event.kind != "prompt" or event.body.get("source") != "user":
             continue
-        for rule in directives(event.body["text"]):
-            if (
-                rule.stands
-                and len(rule.subject) >= _FEWEST_WORDS
-                and not _LEANS.match(rule.span.text)
-            ):
-                yield InsightDraft(
-                    "domain_knowledge",
-                    "",
-                    one_line(rule.span.text, _LONG),
-                    0.9,
-                    "user",
-                    (event.id,),
-                )
+        for rule in filter(_is_for_good, directives(event.body["text"])):
+            yield InsightDraft(
+                "domain_knowledge",
+                "",
+                one_line(rule.span.text, _LONG),
+                0.9,
+                "user",
+                (event.id,),
+            )
+
+
+def _is_for_good(rule: Directive) -> bool:
+    """Return whether a rule stands, and tells by itself what it is about."""
+    if not rule.stands or len(rule.subject) < _FEWEST_WORDS:
+        return False
+    return _LEANS.match(rule.span.text) is None
 
 
 def _findings(events: Sequence[Event]) -> Iterator[InsightDraft]:
@@ -594,8 +636,9 @@ def _plain(text: str) -> str:
 
 def _few(drafts: Iterable[InsightDraft]) -> list[InsightDraft]:
     """Return the first five drafts by confidence, each text once."""
-    distinct = {draft.content.lower(): draft for draft in drafts}.values()
-    return sorted(distinct, key=lambda draft: -draft.confidence)[:_MOST_DRAFTS]
+    by_text = {draft.content.lower(): draft for draft in drafts}
+    ordered = sorted(by_text.values(), key=lambda draft: -draft.confidence)
+    return ordered[:_MOST_DRAFTS]
 
 
 def _by_model(
@@ -608,16 +651,19 @@ def _by_model(
     """
     answer = None
     if drafts:
-        answer = ask_model(home, _extraction_prompt(drafts, conjecture))
-    lines = [line for line in (answer or "").splitlines() if line.strip()]
+        prompt = _extraction_prompt(drafts, conjecture)
+        answer = ask_model(home, prompt)
+    if not answer:
+        return list(drafts)
+    lines = [line for line in answer.splitlines() if line.strip()]
     sources = {draft.source for draft in drafts}
     source = "import" if "import" in sources else "model"
     events = _lineage(drafts)
+    extracted = []
     try:
-        extracted = [
-            _draft_of_answer(json.loads(line), source, events)
-            for line in lines[:_MOST_DRAFTS]
-        ]
+        for line in lines[:_MOST_DRAFTS]:
+            draft = _draft_of_answer(json.loads(line), source, events)
+            extracted.append(draft)
     except (ValueError, TypeError, KeyError, RecursionError):
         return list(drafts)
     return extracted or list(drafts)
@@ -625,9 +671,13 @@ def _by_model(
 
 def _extraction_prompt(drafts: Sequence[InsightDraft], conjecture: str) -> str:
     """Return what a model is asked that extracts insights from drafts."""
-    members = [{"category": draft.category, "text": draft.content} for draft in drafts]
-    lines = [json.dumps(member, ensure_ascii=False) for member in members]
-    data = fence([*lines, conjecture[:_CONJECTURE_CHARACTERS]], "session")
+    lines = []
+    for draft in drafts:
+        members = {"category": draft.category, "text": draft.content}
+        line = json.dumps(members, ensure_ascii=False)
+        lines.append(line)
+    lines.append(conjecture[:_CONJECTURE_CHARACTERS])
+    data = fence(lines, "session")
     return "\n".join([_TEXTS["extract"], *data])
 
 
@@ -651,15 +701,15 @@ def _draft_of_answer(answer: Any, source: str, events: tuple[str, ...]) -> Insig
     title = answer["title"]
     content = answer["content"]
     confidence = answer["confidence"]
-    if category not in CATEGORIES or not (
-        isinstance(title, str) and isinstance(content, str) and content.strip()
-    ):
+    are_texts = isinstance(title, str) and isinstance(content, str)
+    if category not in CATEGORIES or not are_texts or not content.strip():
         raise ValueError(f"got {answer!r:.100}")
+    share = min(max(float(confidence), 0.0), 1.0)
     return InsightDraft(
         category,
         one_line(title, _TITLE),
         one_line(content, 400),
-        min(max(float(confidence), 0.0), 1.0),
+        share,
         source,
         events,
     )
@@ -670,9 +720,9 @@ class SessionProgress(View):
 
     Attributes:
         sessions: The agent and the name of each, with a slash between.
-        rows: first, last: seqs of the first and of the last capture since the session was
-            learnt from (0: none). at: the time of the last (µs). given: seq of the first
-            time since then that the session was given something (0: none).
+        rows: first, last: seqs of the first and of the last capture since the session
+            was learnt from (0: none). at: the time of the last (µs). given: seq of the
+            first time since then that the session was given something (0: none).
     """
 
     name = "research_runs"
@@ -698,12 +748,19 @@ class SessionProgress(View):
         if event.kind == "post_run":
             upto = event.body["upto"]
             is_done = self.rows["last"][row] <= upto
-            self.rows.put(row, first=0 if is_done else upto + 1, given=0)
+            first = 0 if is_done else upto + 1
+            self.rows.put(row, first=first, given=0)
         elif event.kind == "recalled":
-            self.rows.put(row, given=int(self.rows["given"][row]) or event.seq)
+            first_recall = int(self.rows["given"][row])
+            self.rows.put(row, given=first_recall or event.seq)
         else:
-            first = int(self.rows["first"][row]) or event.seq
-            self.rows.put(row, first=first, last=event.seq, at=event.at)
+            first = int(self.rows["first"][row])
+            self.rows.put(
+                row,
+                first=first or event.seq,
+                last=event.seq,
+                at=event.at,
+            )
 
 
 def post_run(
@@ -829,15 +886,19 @@ class _Learnt:
 
     def _skills_of_session(self) -> list[str]:
         """Return the names of the skills that the session was given, sorted."""
-        item_ids = set[str]()
+        item_ids = set()
         for event in self.read:
             if event.kind == "recalled":
                 item_ids.update(event.body["items"])
         if not item_ids:
             return []
+        names = set()
         with self.home.views.reading(Skills) as view:
-            names = {entry.partition("\0")[2] for entry in view.names}
-        return sorted(name for name in names if skill_id_of(name) in item_ids)
+            for entry in view.names:
+                _, _, name = entry.partition("\0")
+                if skill_id_of(name) in item_ids:
+                    names.add(name)
+        return sorted(names)
 
     def insights(self, drafts: Iterable[InsightDraft]) -> None:
         """Keep insights, unless they are there."""
@@ -864,12 +925,11 @@ class _Learnt:
         """Return the ids of the open problems that a draft with their title solves."""
         if not draft.title or draft.category not in ("pitfalls", "proof_strategy"):
             return []
-        problems = insights_of(self.home, self.domain, "open_problems")
-        return [
-            problem.insight_id
-            for problem in problems
-            if problem.title == draft.title and problem.trusted
-        ]
+        solved_ids = []
+        for problem in insights_of(self.home, self.domain, "open_problems"):
+            if problem.title == draft.title and problem.trusted:
+                solved_ids.append(problem.insight_id)
+        return solved_ids
 
     def lessons(self, reading: SessionReading) -> None:
         """Distill a skill of many failures or successes.
@@ -878,17 +938,16 @@ class _Learnt:
         """
         failures = reading.failures
         proofs = reading.proofs
-        is_enough = (
-            len(failures) >= self.settings.distill_failures
-            or len(proofs) >= self.settings.distill_successes
-        )
-        if not is_enough:
+        has_failures = len(failures) >= self.settings.distill_failures
+        has_successes = len(proofs) >= self.settings.distill_successes
+        if not has_failures and not has_successes:
             return
         lines = [f"- Failed: {compressed(text)}" for text in failures[:_EVIDENCE]]
         lines += [f"- Worked: {text}" for text in proofs[:_EVIDENCE]]
+        slug = domain_slug(self.domain).replace("_", "-")
         self._skill(
             "skills",
-            f"lessons-{domain_slug(self.domain).replace('_', '-')}",
+            f"lessons-{slug}",
             f"What failed and what worked in {self.domain}",
             "\n".join(lines),
             list(_lineage(reading.drafts)),
@@ -899,13 +958,16 @@ class _Learnt:
         for pattern in patterns:
             if len(pattern.calls) < self.settings.pattern_calls:
                 continue
-            calls = enumerate(pattern.calls[:_MOST_CALLS], 1)
-            slug = re.sub(r"[^a-z0-9]+", "-", pattern.of.lower()).strip("-")[:40]
+            lines = []
+            for number, call in enumerate(pattern.calls[:_MOST_CALLS], 1):
+                lines.append(f"{number}. {call}")
+            slug = re.sub(r"[^a-z0-9]+", "-", pattern.of.lower())
+            slug = slug.strip("-")[:40]
             self._skill(
                 "patterns",
                 f"tool-pattern-{slug or 'calls'}",
                 f"The calls after which {pattern.of} succeeded",
-                "\n".join(f"{number}. {call}" for number, call in calls),
+                "\n".join(lines),
                 pattern.events,
             )
 
@@ -979,10 +1041,11 @@ def _events(home: Home, agent: str, session: str) -> list[Event]:
     if not first:
         return []
     start = min(first, first_recall or first)
-    events = home.journal.tail(start - 1, kinds=_READ_KINDS, upto=last)
-    return [
-        event for event in events if (event.agent, event.session) == (agent, session)
-    ]
+    events = []
+    for event in home.journal.tail(start - 1, kinds=_READ_KINDS, upto=last):
+        if event.agent == agent and event.session == session:
+            events.append(event)
+    return events
 
 
 class ToolPatternExtractor:
@@ -1013,17 +1076,19 @@ def learn_at_night(home: Home, agent: str | None) -> str:
 
     It is a step of the night.
     """
-    idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
+    idle_for = round(home.settings.flush_idle_hours * _HOUR)
+    idle_since = home.clock.now() - idle_for
     with home.views.reading(SessionProgress) as view:
-        rows = np.flatnonzero(
-            (view.rows["first"] > 0) & (view.rows["at"] <= idle_since)
-        )
-        idle = [tuple(view.sessions[row].split("/", 1)) for row in rows.tolist()]
-    summaries = [
-        post_run(_where(home, owner, session), session, agent=owner)
-        for owner, session in idle
-        if agent in (None, owner)
-    ]
+        is_pending = view.rows["first"] > 0
+        is_idle = view.rows["at"] <= idle_since
+        rows = np.flatnonzero(is_pending & is_idle)
+        idle = [view.sessions[row] for row in rows.tolist()]
+    summaries = []
+    for name in idle:
+        owner, _, session = name.partition("/")
+        if agent in (None, owner):
+            project = _where(home, owner, session)
+            summaries.append(post_run(project, session, agent=owner))
     counts = []
     for name in ("insights", "skills", "patterns"):
         n_new = sum(len(summary[name]) for summary in summaries)

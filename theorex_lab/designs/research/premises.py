@@ -1,5 +1,6 @@
-"""Suggest which theorems a new one will probably use: those that statements like it use,
-those like it, those that much uses.
+"""Suggest which theorems a new one will probably use.
+
+They are those that statements like it use, those like it, and those that much uses.
 """
 
 import math
@@ -25,6 +26,7 @@ _AGED = 0.3
 _AGEING = 0.8
 _OWN = 0.4
 _LATELY = 0.1
+_TINY = 1e-9  # what nothing is divided by less than
 
 
 def signs_of(statement: str) -> list[str]:
@@ -38,8 +40,10 @@ def signs_of(statement: str) -> list[str]:
     words = statement.split()
     signs = []
     for size in range(1, _GRAMS + 1):
-        for start in range(len(words) - size + 1):
-            signs.append(" ".join(words[start : start + size]))
+        last_start = len(words) - size
+        for start in range(last_start + 1):
+            gram = words[start : start + size]
+            signs.append(" ".join(gram))
     return signs
 
 
@@ -51,17 +55,22 @@ class _Texts:
 
     def __init__(self) -> None:
         # By sign: the number of each text that holds it, and its weight there.
-        self._postings: dict[str, list[tuple[int, float]]] = {}
-        self._lengths: list[float] = []
+        self._postings = dict[str, list[tuple[int, float]]]()
+        self._lengths = list[float]()
 
     def add(self, signs: Iterable[str]) -> None:
         """Add a text under the next number."""
         number = len(self._lengths)
-        weights = {sign: 1 + math.log(n) for sign, n in Counter(signs).items()}
-        for sign, weight in weights.items():
-            self._postings.setdefault(sign, []).append((number, weight))
-        squares = sum(weight**2 for weight in weights.values())
-        self._lengths.append(math.sqrt(squares))
+        counts = Counter(signs)
+        squares = []
+        for sign, count in counts.items():
+            weight = _weight(count)
+            squares.append(weight**2)
+            postings = self._postings.setdefault(sign, [])
+            postings.append((number, weight))
+        square = sum(squares)
+        length = math.sqrt(square)
+        self._lengths.append(length)
 
     def likeness(self, signs: Iterable[str]) -> Floats:
         """Return how like each text is to one with these signs, 0..1."""
@@ -72,16 +81,34 @@ class _Texts:
             if not postings:
                 continue
             table = np.array(postings)
-            numbers = table[:, 0].astype(np.int64)
-            rarity = math.log((n_texts + 1) / len(postings))
-            products[numbers] += table[:, 1] * (1 + math.log(count)) * rarity**2
-        products /= np.maximum(np.array(self._lengths), 1e-9)
-        return products / max(float(products.max(initial=0.0)), 1e-9)
+            numbers = table[:, 0]
+            weights = table[:, 1]
+            texts = numbers.astype(np.int64)
+            weight = _weight(count)
+            n_holding = len(postings)
+            rarity = math.log((n_texts + 1) / n_holding)
+            products[texts] += weights * weight * rarity**2
+        lengths = np.array(self._lengths)
+        products /= np.maximum(lengths, _TINY)
+        return _scaled(products)
+
+
+def _weight(count: int) -> float:
+    """Return how much a sign weighs that a text holds so often (log-scaled)."""
+    return 1 + math.log(count)
+
+
+def _scaled(numbers: Floats) -> Floats:
+    """Return numbers from 0, divided by the greatest."""
+    greatest = float(numbers.max(initial=0.0))
+    divisor = max(greatest, _TINY)
+    return numbers / divisor
 
 
 class PremiseIndex:
-    """Theorems in the order in which they were told, with the numbers of those that
-    each uses.
+    """Hold theorems in the order in which they were told, and what each uses.
+
+    Each has a number from 0.
 
     >>> index = PremiseIndex()
     >>> for statement, used in (
@@ -103,40 +130,65 @@ class PremiseIndex:
         return len(self._used)
 
     def add(self, statement: str, used: Iterable[int] = (), comment: str = "") -> None:
-        """Add a theorem under the next number, with the numbers of those that it uses."""
-        self._statements.add(signs_of(statement))
-        self._comments.add(signs_of(comment.lower()))
+        """Add a theorem under the next number.
+
+        Args:
+            statement: What it says.
+            used: The numbers of the theorems that it uses.
+            comment: What is said beside it.
+        """
+        signs = signs_of(statement)
+        self._statements.add(signs)
+        comment_signs = signs_of(comment.lower())
+        self._comments.add(comment_signs)
         self._used.append(list(used))
 
     def uses(self) -> Floats:
         """Return how often each theorem is used."""
         numbers = list(chain.from_iterable(self._used))
-        return np.bincount(numbers, minlength=len(self)).astype(float)
+        counts = np.bincount(numbers, minlength=len(self))
+        return counts.astype(float)
 
     def likeness(self, statement: str, comment: str = "") -> Floats:
         """Return how like each theorem is to a statement, and its comment, 0..1."""
-        by_statement = self._statements.likeness(signs_of(statement))
+        signs = signs_of(statement)
+        by_statement = self._statements.likeness(signs)
         if not comment:
             return by_statement
-        by_comment = self._comments.likeness(signs_of(comment.lower()))
-        return (1 - _COMMENTS) * by_statement + _COMMENTS * by_comment
+        comment_signs = signs_of(comment.lower())
+        by_comment = self._comments.likeness(comment_signs)
+        part_of_statement = (1 - _COMMENTS) * by_statement
+        part_of_comment = _COMMENTS * by_comment
+        return part_of_statement + part_of_comment
 
     def votes(self, statement: str, comment: str = "") -> Floats:
         """Return how much theorems like this one use each, 0..1.
 
         Those told recently count more: it probably belongs to them.
+
+        Args:
+            statement: What the new theorem says.
+            comment: What is said beside it.
         """
-        votes = np.zeros(len(self))
-        ageing = 1 - _AGED + _AGED * self._recency()
-        likeness = self.likeness(statement, comment) * ageing
-        nearest = np.argsort(-likeness, kind="stable")[:_NEAREST]
+        n_theorems = len(self)
+        votes = np.zeros(n_theorems)
+        recency = self._recency()
+        ageing = 1 - _AGED + _AGED * recency
+        likeness = self.likeness(statement, comment)
+        likeness = likeness * ageing
+        order = np.argsort(-likeness, kind="stable")
+        nearest = order[:_NEAREST]
         for neighbour in nearest.tolist():
-            votes[self._used[neighbour]] += likeness[neighbour] ** _SHARPNESS
-        return votes / max(float(votes.max(initial=0.0)), 1e-9)
+            premises = self._used[neighbour]
+            vote = likeness[neighbour] ** _SHARPNESS
+            votes[premises] += vote
+        return _scaled(votes)
 
     def _recency(self) -> Floats:
         """Return 1 for the theorem that was told last, less for each before it."""
-        recency: Floats = _AGEING ** np.arange(len(self) - 1, -1, -1.0)
+        last = len(self) - 1
+        n_later = np.arange(last, -1, -1.0)
+        recency: Floats = _AGEING**n_later
         return recency
 
     def suggest(
@@ -145,14 +197,23 @@ class PremiseIndex:
         """Return the k theorems that one with this statement will most probably use.
 
         Each is a number with its score; the best comes first.
+
+        Args:
+            statement: What the new theorem says.
+            k: How many at most.
+            comment: What is said beside it.
         """
-        scores = (
-            self.votes(statement, comment)
-            + _OWN * self.likeness(statement, comment)
-            + _LATELY * self._recency()
-        )
-        order = np.argsort(-scores, kind="stable")[:k].tolist()
-        return [(number, float(scores[number])) for number in order]
+        votes = self.votes(statement, comment)
+        likeness = self.likeness(statement, comment)
+        recency = self._recency()
+        scores = votes + _OWN * likeness
+        scores = scores + _LATELY * recency
+        order = np.argsort(-scores, kind="stable")
+        suggestions = []
+        for number in order[:k].tolist():
+            score = float(scores[number])
+            suggestions.append((number, score))
+        return suggestions
 
 
 def suggest_premises(
@@ -170,17 +231,39 @@ def suggest_premises(
         Each theorem with its score.
     """
     with home.views.reading(Theorems) as view:
-        rows = view.chosen(home, domain).tolist()
-        numbers = {row: number for number, row in enumerate(rows)}
-        used: list[list[int]] = [[] for _ in rows]
-        is_use = view.links["relation"] == RELATIONS.index("uses")
-        starts = view.links["start"][is_use].tolist()
-        ends = view.links["end"][is_use].tolist()
-        for start, end in zip(starts, ends, strict=True):
-            if start in numbers and end in numbers:
-                used[numbers[start]].append(numbers[end])
+        chosen = view.chosen(home, domain)
+        rows = chosen.tolist()
+        premises_of = _premises(view, rows)
         nodes = [view.node(row) for row in rows]
     index = PremiseIndex()
-    for node, premises in zip(nodes, used, strict=True):
+    for node, premises in zip(nodes, premises_of, strict=True):
         index.add(node.formal_statement, premises)
-    return [(nodes[number], score) for number, score in index.suggest(statement, k)]
+    suggestions = []
+    for number, score in index.suggest(statement, k):
+        node = nodes[number]
+        suggestions.append((node, score))
+    return suggestions
+
+
+def _premises(view: Theorems, rows: list[int]) -> list[list[int]]:
+    """Return the premises of the theorem in each row.
+
+    They are indices in `rows`.
+    """
+    index_by_row = dict[int, int]()
+    premises = list[list[int]]()
+    for index, row in enumerate(rows):
+        index_by_row[row] = index
+        premises.append([])
+    uses = RELATIONS.index("uses")
+    links = view.links
+    is_use = links["relation"] == uses
+    starts = links["start"][is_use].tolist()
+    ends = links["end"][is_use].tolist()
+    for start, end in zip(starts, ends, strict=True):
+        user = index_by_row.get(start)
+        premise = index_by_row.get(end)
+        if user is None or premise is None:
+            continue
+        premises[user].append(premise)
+    return premises

@@ -1,5 +1,6 @@
-"""Read graphs of theorems that others published, as theorems and links: LaTeX blueprints,
-Metamath, equational theories.
+"""Read graphs of theorems that others published, as theorems and links.
+
+They are LaTeX blueprints, Metamath and equational theories.
 
 Nothing is extracted to disk, and nothing is read beyond what such a file may hold.
 """
@@ -27,7 +28,8 @@ _ENVIRONMENT = re.compile(
     r"\\begin\{(definition|lemma|theorem|proposition|corollary|proof)\}(?:\[((?:[^\[\]{}]|\{[^{}]*\})*)\])?(.*?)\\end\{\1\}",
     re.S,
 )
-_LABEL, _USES = (re.compile(rf"\\{name}\{{([^}}]*)\}}") for name in ("label", "uses"))
+_LABEL = re.compile(r"\\label\{([^}]*)\}")
+_USES = re.compile(r"\\uses\{([^}]*)\}")
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _SIGNS = re.compile(
     r"\\(?:label|lean|uses|proves)\{[^}]*\}|\\(?:leanok|notready|mathlibok)\b"
@@ -68,18 +70,21 @@ def read_theorems(path: Path | str) -> ReadTheorems:
         InvalidInput: It is anything else, or larger than such files are.
     """
     source = Path(path)
-    if (source / "equations.txt").is_file():
+    laws = source / "equations.txt"
+    if laws.is_file():
         return equational(source)
-    name = source.name.partition(".")[0]
-    if source.name.removesuffix(".gz").endswith(".mm"):
+    name, _, _ = source.name.partition(".")
+    unpacked_name = source.name.removesuffix(".gz")
+    if unpacked_name.endswith(".mm"):
         return metamath(_text(source), name)
     archives = _files(source, ["*.tar.gz"], (".tar.gz", ".tgz"))
     if archives:
         return blueprint(_members(archives[0]), name)
+    texts = list[Path]()
     if source.is_dir():
-        texts = [*source.rglob("*.tex")]
-    else:
-        texts = [source] if source.suffix == ".tex" else []
+        texts += source.rglob("*.tex")
+    elif source.suffix == ".tex":
+        texts.append(source)
     if texts:
         chosen = sorted(texts)[:_MOST_FILES]
         named_texts = ((file.name, _inside(source, file)) for file in chosen)
@@ -95,12 +100,14 @@ def read_theorems(path: Path | str) -> ReadTheorems:
 
 def _files(source: Path, patterns: list[str], endings: tuple[str, ...]) -> list[Path]:
     """Return the files of a folder by patterns, or the file itself by its ending."""
-    if not source.is_dir():
-        return [source] if source.name.endswith(endings) else []
-    files: list[Path] = []
-    for pattern in patterns:
-        files += source.glob(pattern)
-    return files
+    if source.is_dir():
+        files: list[Path] = []
+        for pattern in patterns:
+            files += source.glob(pattern)
+        return files
+    if source.name.endswith(endings):
+        return [source]
+    return []
 
 
 def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
@@ -109,6 +116,10 @@ def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
     They are those of the statement and of the proofs that follow it. A name is the
     label of the whole; what cites a label within it, such as an equation's, uses the
     statement that holds it.
+
+    Args:
+        texts: The name and the text of each file.
+        domain: The domain of the statements.
 
     >>> text = (
     ...     r"\begin{lemma}\label{a}A\end{lemma} "
@@ -148,33 +159,44 @@ class _BlueprintReader:
 
     def links(self) -> list[Link]:
         """Return the links: who uses the statement that holds a label."""
-        return [
-            (start, self._holders.get(cited, cited), "uses")
-            for start, cited in self._uses
-        ]
+        links = []
+        for start, cited in self._uses:
+            end = self._holders.get(cited, cited)
+            links.append((start, end, "uses"))
+        return links
 
     def _statement(self, file: str, kind: str, title: str, body: str) -> str:
         """Keep a statement; return its name, '' for one that has none of its own."""
-        label = next(iter(_LABEL.findall(body)), "")
+        label_match = _LABEL.search(body)
+        label = label_match[1] if label_match else ""
         if not label:
             self.problems.append(f"{file}: a {kind} without a label")
             return ""
         if label in self._holders:
             self.problems.append(f"{file}: a {kind} named {label} again")
             return ""
-        statement = " ".join(_SIGNS.sub(" ", body).split())
-        text = f"{title}: {statement}" if title else statement or label
-        tags = (kind, "formalized") if r"\leanok" in body else (kind,)
-        self.nodes.append((label, text, tags))
+        text = _spaced(_SIGNS.sub(" ", body))
+        if title:
+            text = f"{title}: {text}"
+        tags: tuple[str, ...] = (kind,)
+        if r"\leanok" in body:
+            tags = (kind, "formalized")
+        self.nodes.append((label, text or label, tags))
         return label
 
     def _cite(self, name: str, body: str) -> None:
         """Note the labels that a part of a statement holds, and those that it uses."""
-        self._holders |= dict.fromkeys(_LABEL.findall(body), name)
+        for label in _LABEL.findall(body):
+            self._holders[label] = name
         for names in _USES.findall(body):
-            for cited in names.split(","):
-                if cited.strip():
-                    self._uses.append((name, cited.strip()))
+            for cited in map(str.strip, names.split(",")):
+                if cited:
+                    self._uses.append((name, cited))
+
+
+def _spaced(text: str) -> str:
+    """Return the words of a text with a space between each two."""
+    return " ".join(text.split())
 
 
 def metamath(text: str, domain: str) -> ReadTheorems:
@@ -183,49 +205,89 @@ def metamath(text: str, domain: str) -> ReadTheorems:
     Each has its hypotheses and its statement, the comment before it, and what its proof
     names.
 
+    Args:
+        text: What the file holds.
+        domain: The domain of the assertions.
+
     >>> theorems = metamath(
     ...     "one $a |- 1 $. $( From one. $) two $p |- 2 $= ( one ) A $.", "x"
     ... )
     >>> theorems.links, theorems.comments["two"]
     ([('two', 'one', 'uses')], 'From one.')
     """
-    theorems = ReadTheorems(domain, [], [], [], {})
-    nodes = dict[str, Node]()
-    scopes = [list[str]()]  # the hypotheses of each block that is open
+    reader = _MetamathReader()
     comment = ""
     for next_comment, opening, closing, label, kind, body in _METAMATH.findall(text):
-        statement, _, proof = body.partition("$=")
-        assertion = " ".join(statement.split())
         if opening:
-            scopes.append([])
+            reader.open_block()
         elif closing:
-            # The outermost block is emptied, never closed.
-            scopes[-1:] = [] if len(scopes) > 1 else [[]]
-        elif kind == "e":
-            scopes[-1].append(assertion)
-        elif kind and assertion.startswith("|-"):
-            nodes[label] = _assertion(label, kind, assertion, scopes)
-            theorems.comments[label] = " ".join(comment.split())
-            premises = [name for name in _named_in_proof(proof) if name in nodes]
-            theorems.links.extend((label, premise, "uses") for premise in premises)
+            reader.close_block()
+        elif kind:
+            reader.read(label, kind, body, comment)
         comment = next_comment
-    theorems.nodes.extend(nodes.values())
-    return theorems
+    nodes = list(reader.nodes.values())
+    return ReadTheorems(domain, nodes, reader.links, [], reader.comments)
 
 
-def _assertion(label: str, kind: str, assertion: str, scopes: list[list[str]]) -> Node:
-    """Return an assertion with the hypotheses of the blocks around it."""
-    hypotheses = list(chain.from_iterable(scopes))
-    if hypotheses:
-        assertion = f"{' & '.join(hypotheses)} => {assertion}"
-    return label, assertion, ("theorem" if kind == "p" else "axiom",)
+class _MetamathReader:
+    """Read the statements of a Metamath file one after the other.
+
+    Attributes:
+        nodes: The assertions by their labels.
+        links: Which assertion uses which.
+        comments: By label, the comment before an assertion.
+    """
+
+    def __init__(self) -> None:
+        self.nodes = dict[str, Node]()
+        self.links = list[Link]()
+        self.comments = dict[str, str]()
+        # The hypotheses of each block that is open.
+        self._scopes = [list[str]()]
+
+    def open_block(self) -> None:
+        """Begin a block, whose hypotheses hold within it."""
+        self._scopes.append([])
+
+    def close_block(self) -> None:
+        """End a block; the outermost one is emptied, never closed."""
+        self._scopes.pop()
+        if not self._scopes:
+            self._scopes.append([])
+
+    def read(self, label: str, kind: str, body: str, comment: str) -> None:
+        """Read a hypothesis (e), an axiom (a) or a theorem (p)."""
+        statement, _, proof = body.partition("$=")
+        assertion = _spaced(statement)
+        if kind == "e":
+            self._scopes[-1].append(assertion)
+            return
+        if not assertion.startswith("|-"):
+            return
+        self.nodes[label] = self._node(label, kind, assertion)
+        self.comments[label] = _spaced(comment)
+        for name in _named_in_proof(proof):
+            if name in self.nodes:
+                self.links.append((label, name, "uses"))
+
+    def _node(self, label: str, kind: str, assertion: str) -> Node:
+        """Return an assertion with the hypotheses of the blocks around it."""
+        hypotheses = list(chain.from_iterable(self._scopes))
+        if hypotheses:
+            premise = " & ".join(hypotheses)
+            assertion = f"{premise} => {assertion}"
+        tag = "theorem" if kind == "p" else "axiom"
+        return label, assertion, (tag,)
 
 
 def _named_in_proof(proof: str) -> list[str]:
     """Return the labels that a proof names, each once."""
     if "(" in proof:  # a compressed proof lists them between parentheses
-        proof = proof[proof.find("(") + 1 : proof.find(")")]
-    return list(dict.fromkeys(proof.split()))
+        start = proof.find("(") + 1
+        end = proof.find(")")
+        proof = proof[start:end]
+    names = dict.fromkeys(proof.split())
+    return list(names)
 
 
 def equational(folder: Path) -> ReadTheorems:
@@ -234,15 +296,19 @@ def equational(folder: Path) -> ReadTheorems:
     The implications are those of full_entries.json (or its .gz).
     """
     laws, starts, ends, unconditional = _laws(folder)
-    tags: dict[bool, tuple[str, ...]] = {False: (), True: (UNCONDITIONAL,)}
-    nodes = [
-        (_equation(number), law, tags[number in unconditional])
-        for number, law in enumerate(laws)
-    ]
-    links = [
-        (_equation(start), _equation(end), "generalizes")
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-    ]
+    nodes = []
+    always_true = set(unconditional)
+    for number, law in enumerate(laws):
+        name = _equation(number)
+        tags: tuple[str, ...] = ()
+        if number in always_true:
+            tags = (UNCONDITIONAL,)
+        nodes.append((name, law, tags))
+    links = []
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        start_name = _equation(start)
+        end_name = _equation(end)
+        links.append((start_name, end_name, "generalizes"))
     return ReadTheorems(folder.name, nodes, links, [], {})
 
 
@@ -257,7 +323,8 @@ def closure_of_theories(folder: Path) -> Closure:
     Nothing is remembered of it.
     """
     laws, starts, ends, unconditional = _laws(folder)
-    names = [_equation(number) for number in range(len(laws))]
+    numbers = range(len(laws))
+    names = list(map(_equation, numbers))
     return closed(names, starts, ends, unconditional)
 
 
@@ -271,15 +338,16 @@ def _laws(folder: Path) -> tuple[list[str], Ints, Ints, list[int]]:
     Raises:
         InvalidInput: The folder lacks a file, or a file is broken.
     """
+    laws_file = folder / "equations.txt"
     entries_file = folder / "full_entries.json"
     if not entries_file.is_file():
         entries_file = folder / "full_entries.json.gz"
-    if not entries_file.is_file() or not (folder / "equations.txt").is_file():
+    if not entries_file.is_file() or not laws_file.is_file():
         raise InvalidInput(
             f"got {folder}, which lacks equations.txt or full_entries.json; set"
             " THEOREX_DATA, or give the folder"
         )
-    laws = _text(folder / "equations.txt").splitlines()
+    laws = _text(laws_file).splitlines()
     try:
         entries = json.loads(_text(entries_file))
         pairs, unconditional = _implications(entries, len(laws))
@@ -302,21 +370,26 @@ def _implications(entries: Any, n_laws: int) -> tuple[list[tuple[int, int]], lis
         if implied and not implied["finite"]:
             start = _number(implied["lhs"], n_laws)
             end = _number(implied["rhs"], n_laws)
-            if start is not None and end is not None and start != end:
-                pairs[start, end] = None
+            if start is None or end is None or start == end:
+                continue
+            pairs[start, end] = None
         else:
-            number = _number(variant.get("unconditional", ""), n_laws)
+            name = variant.get("unconditional", "")
+            number = _number(name, n_laws)
             if number is not None:
                 unconditional[number] = None
-    return [*pairs], [*unconditional]
+    return list(pairs), list(unconditional)
 
 
 def _number(name: str, most: int) -> int | None:
     """Return the number (from 0) of a law by its name; None where there is none."""
     match = _EQUATION.fullmatch(name)
-    if match is None or not 1 <= int(match[1]) <= most:
+    if match is None:
         return None
-    return int(match[1]) - 1
+    number = int(match[1])
+    if not 1 <= number <= most:
+        return None
+    return number - 1
 
 
 def _text(path: Path) -> str:
@@ -326,9 +399,10 @@ def _text(path: Path) -> str:
         InvalidInput: It is broken or too large.
     """
     with open_file(path) as file:
-        if path.name.endswith(".gz"):
-            return _decoded(gzip.GzipFile(fileobj=file), path)
-        return _decoded(file, path)
+        if not path.name.endswith(".gz"):
+            return _decoded(file, path)
+        unpacked = gzip.GzipFile(fileobj=file)
+        return _decoded(unpacked, path)
 
 
 def _inside(folder: Path, file: Path) -> str:
@@ -339,7 +413,9 @@ def _inside(folder: Path, file: Path) -> str:
 
 
 def _decoded(file: IO[bytes] | gzip.GzipFile, path: Path | str) -> str:
-    return _bytes(file, path).decode("utf-8", "replace")
+    """Return the text that a file holds; bytes that are no UTF-8 are replaced."""
+    data = _bytes(file, path)
+    return data.decode("utf-8", "replace")
 
 
 def _bytes(file: IO[bytes] | gzip.GzipFile, path: Path | str) -> bytes:
@@ -367,15 +443,18 @@ def _members(path: Path) -> Iterator[tuple[str, str]]:
     What it says of folders and links counts for nothing.
     """
     with open_file(path) as packed:
-        unpacked = io.BytesIO(_bytes(gzip.GzipFile(fileobj=packed), path))
+        data = _bytes(gzip.GzipFile(fileobj=packed), path)
+    unpacked = io.BytesIO(data)
     try:
         with tarfile.open(fileobj=unpacked) as archive:
-            for member in archive.getmembers()[:_MOST_FILES]:
-                if not member.isfile() or not member.name.endswith(".tex"):
+            members = archive.getmembers()
+            for member in members[:_MOST_FILES]:
+                name = member.name
+                if not member.isfile() or not name.endswith(".tex"):
                     continue
                 file = archive.extractfile(member)
                 if file is not None:
-                    yield member.name, _decoded(file, member.name)
+                    yield name, _decoded(file, name)
     except tarfile.TarError as error:
         raise InvalidInput(
             f"got {path}, which is no archive ({error}); give a .tar.gz of .tex files"

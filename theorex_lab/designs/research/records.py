@@ -1,5 +1,6 @@
-"""Episodes and records: what happened of late, and what is kept under a key for the
-sessions to come.
+"""Keep episodes and records.
+
+They are what happened recently, and what is kept under a key for the sessions to come.
 
 Each write is one event, in the journal when the call returns: nothing is ever written
 again as a whole, so that a write costs the same however much is kept, and several
@@ -89,10 +90,11 @@ class CrossRunRecord:
 
 def with_iso_times(members: dict[str, Any]) -> dict[str, Any]:
     """Return a dictionary whose times are ISO 8601."""
-    return {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in members.items()
-    }
+    plain = dict(members)
+    for name, value in members.items():
+        if isinstance(value, datetime):
+            plain[name] = value.isoformat()
+    return plain
 
 
 class Episodes(View):
@@ -128,10 +130,12 @@ class Episodes(View):
                 self.domains.append(event.body["domain"])
             else:
                 role = event.body.get("agent_role") or event.agent
-                self.rows.add(seq=event.seq, role=self.roles.number(role))
-        n_old = len(self.rows) - RING
-        if n_old > 0:
-            self.rows.keep(np.arange(len(self.rows)) >= n_old)
+                number = self.roles.number(role)
+                self.rows.add(seq=event.seq, role=number)
+        n_rows = len(self.rows)
+        if n_rows > RING:
+            is_recent = np.arange(n_rows) >= n_rows - RING
+            self.rows.keep(is_recent)
 
 
 def begin_session(
@@ -140,6 +144,12 @@ def begin_session(
     """Say what a session is about.
 
     What it leaves is kept in this domain, where the next sessions look.
+
+    Args:
+        home: Where that is noted.
+        session_id: The session.
+        domain: What it is about, one line.
+        agent: Whose session it is.
 
     Raises:
         InvalidInput: The session or the domain is outside the rules.
@@ -154,9 +164,14 @@ def begin_session(
 
 def domain_of(home: Home, session_id: str) -> str:
     """Return what a session is about, '' where nobody said it."""
+    if not session_id:
+        return ""
     with home.views.reading(Episodes) as view:
-        row = view.sessions.find(session_id) if session_id else None
-        return "" if row is None else view.domains[int(view.about["domain"][row])]
+        row = view.sessions.find(session_id)
+        if row is None:
+            return ""
+        index = int(view.about["domain"][row])
+        return view.domains[index]
 
 
 def chosen_domain(home: Home, domain: str, session_id: str) -> str:
@@ -192,7 +207,8 @@ def log_event(
     Raises:
         InvalidInput: The role, text or metadata is outside the rules.
     """
-    size = len(encode(metadata or {}).encode())
+    text = encode(metadata or {})
+    size = len(text.encode())
     if size > _METADATA_BYTES or not isinstance(metadata or {}, Mapping):
         raise InvalidInput(
             f"got the metadata {metadata!r:.100}; allowed is a JSON object of up to 8"
@@ -239,37 +255,46 @@ def recent_events(
     with home.views.reading(Episodes) as view:
         seqs = view.rows["seq"]
         if agent_role is not None:
-            seqs = seqs[np.isin(view.rows["role"], view.roles.numbers(agent_role))]
+            numbers = view.roles.numbers(agent_role)
+            has_role = np.isin(view.rows["role"], numbers)
+            seqs = seqs[has_role]
         if home.projects is None:
-            seqs = seqs[len(seqs) - min(n, len(seqs)) :]
+            start = max(0, len(seqs) - n)
+            seqs = seqs[start:]
         chosen = seqs.tolist()
-    entries = [
-        _entry(event)
-        for event in home.journal.read(seqs=chosen)
-        if _is_of_projects(home, event)
-    ]
-    return entries[len(entries) - min(n, len(entries)) :]
+    entries = []
+    for event in home.journal.read(seqs=chosen):
+        if _is_of_projects(home, event):
+            entries.append(_entry(event))
+    start = max(0, len(entries) - n)
+    return entries[start:]
 
 
 def search_events(home: Home, text: str = "", **metadata: Any) -> list[EpisodicEntry]:
     """Return those of the last 500 captures that hold a text and have this metadata.
 
     Upper and lower case are the same.
+
+    Args:
+        home: Where they are kept.
+        text: A part of what was done.
+        metadata: Members of the entries' metadata, whose names are open by nature.
     """
     folded_text = text.casefold()
-    return [
-        entry
-        for entry in recent_events(home, RING)
-        if folded_text in entry.content.casefold() and _has_metadata(entry, metadata)
-    ]
+    entries = []
+    for entry in recent_events(home, RING):
+        has_text = folded_text in entry.content.casefold()
+        if has_text and _has_metadata(entry, metadata):
+            entries.append(entry)
+    return entries
 
 
 def _has_metadata(entry: EpisodicEntry, metadata: Metadata) -> bool:
     """Return whether an entry has each of these members with its value."""
-    return all(
-        name in entry.metadata and entry.metadata[name] == value
-        for name, value in metadata.items()
-    )
+    for name, value in metadata.items():
+        if name not in entry.metadata or entry.metadata[name] != value:
+            return False
+    return True
 
 
 def _is_of_projects(home: Home, event: Event) -> bool:
@@ -282,7 +307,11 @@ def _is_of_projects(home: Home, event: Event) -> bool:
 def _entry(event: Event) -> EpisodicEntry:
     """Return a capture as an entry; of what is no episode, the beginning."""
     body = event.body
-    content = next((str(body[name]) for name in _CONTENT_MEMBERS if body.get(name)), "")
+    content = ""
+    for name in _CONTENT_MEMBERS:
+        if body.get(name):
+            content = str(body[name])
+            break
     if event.kind == "episode":
         metadata = body["metadata"]
     else:
@@ -306,8 +335,8 @@ class Records(View):
     Attributes:
         keys: The project and the key of each, with a NUL between.
         about: JSON of the tags of each write.
-        rows: seq of the last write (0: deleted); created, updated: when it was first and
-            last written (µs); place: the index in `about` of its last write.
+        rows: seq of the last write (0: deleted); created, updated: when it was first
+            and last written (µs); place: the index in `about` of its last write.
     """
 
     name = "research_records"
@@ -336,12 +365,18 @@ class Records(View):
         else:
             created = body.get("created_at", event.at)
         self.rows.put(
-            row, seq=event.seq, created=created, updated=event.at, place=len(self.about)
+            row,
+            seq=event.seq,
+            created=created,
+            updated=event.at,
+            place=len(self.about),
         )
-        self.about.append(json.dumps(body["tags"]))
+        tags = json.dumps(body["tags"])
+        self.about.append(tags)
 
     def _record_deleted(self, event: Event) -> None:
-        self.rows.put(self._row(event), seq=0)
+        row = self._row(event)
+        self.rows.put(row, seq=0)
 
 
 def _name_of(project: str, key: str) -> str:
@@ -354,8 +389,8 @@ def keep_record(
     key: str,
     value: Any,
     tags: Sequence[str] | None = None,
-    source_session: str = "",
     *,
+    source_session: str = "",
     agent: str = "main",
     source: str = "agent",
 ) -> str:
@@ -393,11 +428,18 @@ def record_body(
 ) -> dict[str, Any]:
     """Return the members record_id, key, value and tags of a record, secrets masked.
 
+    Args:
+        home: Where it is to be kept.
+        key: The key.
+        value: Any JSON value.
+        tags: Its tags.
+
     Raises:
         InvalidInput: As `keep_record` raises it.
     """
     _check_key(key)
-    size = len(encode(_exactly(value)).encode())
+    text = encode(_exactly(value))
+    size = len(text.encode())
     most = 4 * home.settings.max_text_bytes
     if size > most:
         raise InvalidInput(
@@ -415,7 +457,11 @@ def record_body(
 
 
 def _check_key(key: object) -> None:
-    """Raise InvalidInput for a key that is blank, too long or not printable."""
+    """Raise an error for a key that is blank, too long or not printable.
+
+    Raises:
+        InvalidInput: It is.
+    """
     is_valid = (
         isinstance(key, str)
         and 0 < len(key.strip()) <= len(key) <= _KEY_CHARACTERS
@@ -471,7 +517,9 @@ def recall_value(home: Home, key: str) -> Any | None:
     None where there is none.
     """
     record = record_of(home, key)
-    return None if record is None else record.value
+    if record is None:
+        return None
+    return record.value
 
 
 def record_of(home: Home, key: str) -> CrossRunRecord | None:
@@ -481,28 +529,36 @@ def record_of(home: Home, key: str) -> CrossRunRecord | None:
     """
     with home.views.reading(Records) as view:
         for project in (home.project, ""):
-            row = view.keys.find(_name_of(project, key))
-            if row is not None and view.rows["seq"][row]:
-                return next(iter(_records(home, view, [row])), None)
+            name = _name_of(project, key)
+            row = view.keys.find(name)
+            if row is None or not view.rows["seq"][row]:
+                continue
+            records = _records(home, view, [row])
+            return records[0] if records else None
     return None
 
 
 def recall_by_tag(home: Home, tag: str) -> list[CrossRunRecord]:
     """Return the records with this tag, the first written first."""
     with home.views.reading(Records) as view:
-        rows = [
-            row
-            for row in _rows(home, view)
-            if tag in json.loads(view.about[int(view.rows["place"][row])])
-        ]
+        rows = []
+        for row in _rows(home, view):
+            index = int(view.rows["place"][row])
+            tags = json.loads(view.about[index])
+            if tag in tags:
+                rows.append(row)
         return _records(home, view, rows)
 
 
 def search_keys(home: Home, prefix: str = "") -> list[str]:
     """Return the keys that begin with a text, in their order."""
+    keys = set()
     with home.views.reading(Records) as view:
-        keys = {view.keys[row].partition(_BETWEEN)[2] for row in _rows(home, view)}
-    return sorted(key for key in keys if key.startswith(prefix))
+        for row in _rows(home, view):
+            _, _, key = view.keys[row].partition(_BETWEEN)
+            if key.startswith(prefix):
+                keys.add(key)
+    return sorted(keys)
 
 
 def all_records(home: Home) -> list[CrossRunRecord]:
@@ -515,12 +571,22 @@ def delete(home: Home, key: str, *, agent: str = "main") -> bool:
     """Take a record of the home's project back; return whether there was one.
 
     What it said stays in the journal; `erase` removes it.
+
+    Args:
+        home: Where it is kept.
+        key: The key.
+        agent: Who takes it back.
     """
     with home.views.reading(Records) as view:
-        row = view.keys.find(_name_of(home.project, key))
+        name = _name_of(home.project, key)
+        row = view.keys.find(name)
         if row is None or not view.rows["seq"][row]:
             return False
-    body = {"record_id": record_id_of(home.project, key), "key": key, "source": "agent"}
+    body = {
+        "record_id": record_id_of(home.project, key),
+        "key": key,
+        "source": "agent",
+    }
     DesignApi(home).append("record_deleted", body, agent=agent)
     return True
 
@@ -530,13 +596,20 @@ def _rows(home: Home, view: Records) -> list[int]:
 
     They are of the home's projects or of none.
     """
-    row_numbers = np.flatnonzero(view.rows["seq"] > 0)
-    by_time = np.argsort(view.rows["created"][row_numbers], kind="stable")
+    is_there = view.rows["seq"] > 0
+    row_numbers = np.flatnonzero(is_there)
+    created = view.rows["created"][row_numbers]
+    by_time = np.argsort(created, kind="stable")
     rows: list[int] = row_numbers[by_time].tolist()
     if home.projects is None:
         return rows
     projects = {"", *home.projects}
-    return [row for row in rows if view.keys[row].partition(_BETWEEN)[0] in projects]
+    rows_of_projects = []
+    for row in rows:
+        project, _, _ = view.keys[row].partition(_BETWEEN)
+        if project in projects:
+            rows_of_projects.append(row)
+    return rows_of_projects
 
 
 def _records(home: Home, view: Records, rows: Iterable[int]) -> list[CrossRunRecord]:
@@ -546,16 +619,18 @@ def _records(home: Home, view: Records, rows: Iterable[int]) -> list[CrossRunRec
     records = []
     for seq, row in by_seq.items():
         body = bodies.get(seq)
-        if body:
-            records.append(
-                CrossRunRecord(
-                    record_id=body["record_id"],
-                    key=body["key"],
-                    value=body["value"],
-                    tags=body["tags"],
-                    source_session=body["source_session"],
-                    created_at=to_datetime(int(view.rows["created"][row])),
-                    updated_at=to_datetime(int(view.rows["updated"][row])),
-                )
-            )
+        if not body:
+            continue
+        created = int(view.rows["created"][row])
+        updated = int(view.rows["updated"][row])
+        record = CrossRunRecord(
+            record_id=body["record_id"],
+            key=body["key"],
+            value=body["value"],
+            tags=body["tags"],
+            source_session=body["source_session"],
+            created_at=to_datetime(created),
+            updated_at=to_datetime(updated),
+        )
+        records.append(record)
     return records

@@ -1,5 +1,7 @@
-"""What comes back of research tiers at a session's start: pitfalls, what worked, what
-is known and open, and the skills that did well.
+"""Tell contexts of research tiers.
+
+At a session's start come back pitfalls, what worked, what is known and open, and the
+skills that did well.
 """
 
 from collections.abc import Iterator
@@ -20,9 +22,9 @@ _SKILLED_FROM = 0.5  # rank from which a skill is told
 
 
 def insight_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
-    """Yield the insights that fit a request, else the newest; then skills that did well.
+    """Yield the insights that fit a request, then skills that did well.
 
-    What says much of the same comes once.
+    Without a query they are the newest insights. What says much of the same comes once.
     """
     ranking = [*islice(distinct(ranked(home, request.query)), _MOST_INSIGHTS)]
     if not request.query:  # that something worked says least of what to do
@@ -37,11 +39,12 @@ def insight_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
 
 def _line(insight: Insight, now: int, why: str) -> ContextLine:
     """Return the line of an insight, with its age."""
-    age = age_in_words(
-        (now - to_microseconds(insight.created_at)) / MICROSECONDS_PER_DAY
-    )
+    days = (now - to_microseconds(insight.created_at)) / MICROSECONDS_PER_DAY
+    age = age_in_words(days)
     text = one_line(f"{insight.text} ({age})", _LINE_CHARACTERS)
-    untrusted = None if insight.trusted else (insight.agent, TRUST[insight.source])
+    untrusted = None
+    if not insight.trusted:
+        untrusted = (insight.agent, TRUST[insight.source])
     return ContextLine(
         insight.category,
         insight.agent,

@@ -8,7 +8,7 @@ from theorex_lab.memory.contract import Home
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ResearchSettings(SettingsRecord):
-    """The settings of the design of research tiers."""
+    """Hold the settings of the design of research tiers."""
 
     inject_k: int = setting(4, "insights that a session is given", ge=0, le=100)
     rank_by: str = setting(

@@ -1,5 +1,6 @@
-"""Hold skills: how something is done, as text; and how the sessions went that were given
-one.
+"""Hold skills: how something is done, as text.
+
+It also holds how the sessions went that were given one.
 
 A skill is data: nothing in it is ever run, and where it comes back it is shown as what
 was recorded.
@@ -66,7 +67,8 @@ class Skill:
         source: Whose word it is.
         agent: Who recorded it.
         created_at: When it was first recorded.
-        success_rate: A moving average in which the last outcome weighs most; None untried.
+        success_rate: A moving average in which the last outcome weighs most; None
+            untried.
         usage_count: How many outcomes it has.
         successes: How many of them are good.
         low: The lower end of the interval of its success (Wilson, 95 %).
@@ -99,8 +101,8 @@ class Skills(View):
 
     Attributes:
         names: The project and the name of each, with a NUL between.
-        rows: seq: of the event that told it last. at: when it was first told. rate, uses:
-            what an import said of it.
+        rows: seq: of the event that told it last. at: when it was first told. rate,
+            uses: what an import said of it.
         outcomes: In order, the row and whether it succeeded.
     """
 
@@ -152,8 +154,8 @@ def moving_average(
 ) -> float | None:
     """Return a success rate that forgets.
 
-    It starts with the first outcome; of each further one it takes the share alpha, beside
-    what it was.
+    It starts with the first outcome; of each further one it takes the share alpha,
+    beside what it was.
 
     Args:
         outcomes: In order.
@@ -256,21 +258,53 @@ def skill_event(
 
 
 def record_skill(
-    home: Home, name: str, description: str, body: str = "", **about: Any
+    home: Home,
+    name: str,
+    description: str,
+    body: str = "",
+    *,
+    version: str = "1",
+    tags: Sequence[str] = (),
+    agent_roles: Sequence[str] = (),
+    pipeline_stages: Sequence[str] = (),
+    origin: str = "manual",
+    agent: str = "main",
+    source: str = "agent",
+    lineage: Sequence[str] = (),
 ) -> Skill:
     """Keep a skill as it is from now on; one that is known just so is not kept again.
 
     Args:
         home: Where it is kept.
-        name: Its name.
+        name: 1 to 64 of a-z 0-9 - _.
         description: What it is for.
         body: How it is done.
-        about: As `skill_event` takes it.
+        version: As its author counts.
+        tags: Its tags.
+        agent_roles: The roles that it is for; none: for all.
+        pipeline_stages: The stages that it is for; none: for all.
+        origin: One of ORIGINS.
+        agent: Who records it.
+        source: Whose word it is.
+        lineage: Ids of the events that it rests on.
 
     Raises:
         InvalidInput: As `skill_event` raises it.
     """
-    event = skill_event(home, name, description, body, **about)
+    event = skill_event(
+        home,
+        name,
+        description,
+        body,
+        version=version,
+        tags=tags,
+        agent_roles=agent_roles,
+        pipeline_stages=pipeline_stages,
+        origin=origin,
+        agent=agent,
+        source=source,
+        lineage=lineage,
+    )
     if not is_known(home, event):
         home.journal.append([event])
     return skill_named(home, name)
@@ -288,6 +322,7 @@ def skills_of(
     home: Home,
     role: str | None = None,
     stage: str | None = None,
+    *,
     chosen: Collection[str] = (),
     k: int | None = None,
 ) -> list[Skill]:
@@ -300,19 +335,21 @@ def skills_of(
         chosen: The names that a person chose.
         k: How many at most; default: all.
     """
-    skills = [
-        skill
-        for skill in _read(home)
-        if _fits(role, skill.agent_roles) and _fits(stage, skill.pipeline_stages)
-    ]
-    skills.sort(
-        key=lambda skill: (
+    skills = []
+    for skill in _read(home):
+        fits_stage = _fits(stage, skill.pipeline_stages)
+        if fits_stage and _fits(role, skill.agent_roles):
+            skills.append(skill)
+
+    def best_first(skill: Skill) -> tuple[bool, float, int, str]:
+        return (
             skill.name not in chosen,
             -skill.rank,
             -skill.usage_count,
             skill.name,
         )
-    )
+
+    skills.sort(key=best_first)
     return skills if k is None else skills[:k]
 
 
@@ -342,6 +379,14 @@ def update_stats(
 ) -> Skill:
     """Say how a session with a skill went; of a session that is named, once.
 
+    Args:
+        home: Where the skill is.
+        name: The skill.
+        success: Whether the session went well.
+        session_id: The session.
+        domain: What it was about; '' is the session's domain, else `general`.
+        agent: Who tells it.
+
     Raises:
         InvalidInput: The skill is unknown.
     """
@@ -364,7 +409,18 @@ def skill_outcome_event(
     source: str = "agent",
     lineage: Sequence[str] = (),
 ) -> Event:
-    """Return the event of an outcome of a skill; a named session has one id for it."""
+    """Return the event of an outcome of a skill; a named session has one id for it.
+
+    Args:
+        home: Where the skill is.
+        name: The skill.
+        success: Whether the session went well.
+        session_id: The session; '' for one that is not named.
+        domain: What it was about.
+        agent: Who tells it.
+        source: Whose word it is.
+        lineage: Ids of the events that it rests on.
+    """
     body: Body = {
         "name": name,
         "success": bool(success),

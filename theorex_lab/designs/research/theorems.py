@@ -1,5 +1,6 @@
-"""Hold the graph of theorems: which uses, generalizes, specializes or contradicts which,
-over all sessions.
+"""Hold the graph of theorems, over all sessions.
+
+It says which theorem uses, generalizes, specializes or contradicts which.
 """
 
 from __future__ import annotations
@@ -118,11 +119,11 @@ class Theorems(View):
             return
         project = self.projects.number(body.get("project", ""))
         domain = self.domains.number(body["domain"])
-        self.rows.add(
-            name=self.names.number(body["theorem_name"]), domain=domain, project=project
-        )
+        name = self.names.number(body["theorem_name"])
+        self.rows.add(name=name, domain=domain, project=project)
         members = {name: body[name] for name in _NODE_MEMBERS}
-        self.told.append(json.dumps({**members, "created_at": event.at}))
+        members["created_at"] = event.at
+        self.told.append(json.dumps(members))
 
     def _theorem_link(self, event: Event) -> None:
         start = self.ids.find(event.body["from_id"])
@@ -142,11 +143,11 @@ class Theorems(View):
         """Return the rows of the home's projects or of none, of a domain or of any."""
         is_chosen = np.ones(len(self.rows), bool)
         if home.projects is not None:
-            is_chosen &= np.isin(
-                self.rows["project"], self.projects.numbers("", *home.projects)
-            )
+            projects = self.projects.numbers("", *home.projects)
+            is_chosen &= np.isin(self.rows["project"], projects)
         if domain is not None:
-            is_chosen &= np.isin(self.rows["domain"], self.domains.numbers(domain))
+            domains = self.domains.numbers(domain)
+            is_chosen &= np.isin(self.rows["domain"], domains)
         return np.flatnonzero(is_chosen)
 
     def neighbours(self, rows: Ints) -> Ints:
@@ -162,7 +163,9 @@ class Theorems(View):
         counts = offsets[rows + 1] - offsets[rows]
         # The positions in `near` of each row's neighbours, one row after the other.
         starts = np.repeat(offsets[rows], counts)
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        n_before = np.cumsum(counts) - counts
+        positions = np.arange(counts.sum())
+        within = positions - np.repeat(n_before, counts)
         linked: Ints = near[starts + within]
         return linked
 
@@ -175,7 +178,8 @@ class Theorems(View):
         to_rows = np.stack([ends, starts], 1).ravel()
         counts = np.bincount(from_rows, minlength=len(self.rows))
         offsets = np.append(0, np.cumsum(counts))
-        self._near = (offsets, to_rows[np.argsort(from_rows, kind="stable")])
+        by_row = np.argsort(from_rows, kind="stable")
+        self._near = (offsets, to_rows[by_row])
 
     def _after_load(self) -> None:
         self._joined = (-1, -1)
@@ -186,9 +190,9 @@ def add_theorem(
     theorem_name: str,
     formal_statement: str,
     domain: str = "",
+    *,
     session_id: str = "",
     tags: Sequence[str] | None = None,
-    *,
     agent: str = "main",
     source: str = "agent",
 ) -> KnowledgeNode:
@@ -242,6 +246,17 @@ def theorem_event(
 
     Its id is that of its name in its domain and project.
 
+    Args:
+        home: Whose project it belongs to.
+        name: Its name.
+        statement: What it says.
+        domain: What it belongs to.
+        session_id: The session that proved it.
+        tags: Its tags.
+        agent: Who tells it.
+        source: Whose word it is.
+        at: When, in µs UTC; default: now.
+
     Raises:
         InvalidInput: As `add_theorem` raises it.
     """
@@ -274,12 +289,15 @@ def theorem_event(
 
 
 def check_same(recorded: Sequence[Event], event: Event) -> None:
-    """Raise InvalidInput where a theorem differs from the one that is recorded.
+    """Raise an error where a theorem differs from the one that is recorded.
 
     Args:
         recorded: The theorem under the event's id; none where it was erased, which is
             refused as well.
         event: The theorem that is told now.
+
+    Raises:
+        InvalidInput: It differs.
     """
     name = event.body["theorem_name"]
     if not recorded:
@@ -300,6 +318,11 @@ def theorem_named(
 ) -> KnowledgeNode:
     """Return the theorem of this id or name.
 
+    Args:
+        home: Where it is kept.
+        id_or_name: Its id or its name.
+        domain: Only of this domain; default: of any.
+
     Raises:
         InvalidInput: There is none, or there are several. The nearest is told.
     """
@@ -315,31 +338,34 @@ def _row(home: Home, view: Theorems, id_or_name: str, domain: str | None = None)
     """
     rows = view.chosen(home, domain)
     row = view.ids.find(id_or_name)
-    if row is not None and rows[np.searchsorted(rows, row) % len(rows)] == row:
-        return row
+    if row is not None:
+        position = np.searchsorted(rows, row) % len(rows)
+        if rows[position] == row:
+            return row
     name_number = view.names.find(id_or_name)
     if name_number is None:
         name_number = -1
-    matches = rows[view.rows["name"][rows] == name_number].tolist()
+    has_name = view.rows["name"][rows] == name_number
+    matches = rows[has_name].tolist()
     if len(matches) == 1:
         return int(matches[0])
     if matches:
-        ids = ", ".join(
-            f"{view.ids[row]} ({view.domains[int(view.rows['domain'][row])]})"
-            for row in matches[:5]
-        )
+        ids = []
+        for match in matches[:5]:
+            number = int(view.rows["domain"][match])
+            ids.append(f"{view.ids[match]} ({view.domains[number]})")
         raise InvalidInput(
-            f"got {id_or_name!r}, which several domains have; give the id: {ids}"
+            f"got {id_or_name!r}, which several domains have; give the id:"
+            f" {', '.join(ids)}"
         )
-    near = get_close_matches(
-        id_or_name,
-        [view.names[int(view.rows["name"][row])] for row in rows[-_NEAREST_AMONG:]],
-        n=1,
-        cutoff=0.4,
-    )
+    last_rows = rows[-_NEAREST_AMONG:]
+    numbers = view.rows["name"][last_rows].tolist()
+    names = [view.names[number] for number in numbers]
+    near = get_close_matches(id_or_name, names, n=1, cutoff=0.4)
+    example = f", such as {near[0]}" if near else ""
     raise InvalidInput(
         f"got the theorem {id_or_name!r:.100}; allowed is the id or the name of"
-        f" one{', such as ' + near[0] if near else ''}"
+        f" one{example}"
     )
 
 
@@ -385,6 +411,14 @@ def link_event(
     source: str = "agent",
 ) -> Event:
     """Return the event of a link between ids; the same link has the same id.
+
+    Args:
+        home: Whose project it belongs to.
+        start: The id of the first theorem.
+        end: The id of the second.
+        relation: One of RELATIONS.
+        agent: Who tells it.
+        source: Whose word it is.
 
     Raises:
         InvalidInput: There is no such relation.
@@ -441,13 +475,14 @@ def find_related_theorems(
         is_open = np.zeros(len(view.rows), bool)
         is_open[view.chosen(home)] = True
         is_open[start] = False
-        nodes = list[KnowledgeNode]()
+        nodes = []
         level = np.array([start])
         for distance in range(1, depth + 1):
             near = view.neighbours(level)
             near = near[is_open[near]]
             # Each once, in the order in which it was reached.
-            level = near[np.sort(np.unique(near, return_index=True)[1])]
+            _, first_positions = np.unique(near, return_index=True)
+            level = near[np.sort(first_positions)]
             is_open[level] = False
             nodes += [view.node(row, distance) for row in level.tolist()]
             if not len(level):
@@ -519,6 +554,11 @@ def closure_of(
 
     What specializes another is generalized by it. What has the tag `unconditional`
     follows from anything.
+
+    Args:
+        home: Where the theorems are.
+        relation: One of RELATIONS.
+        domain: Only of this domain; default: of any.
 
     Raises:
         InvalidInput: There is no such relation.
@@ -605,16 +645,21 @@ def cycles(home: Home, domain: str | None = None) -> list[list[str]]:
     import networkx as nx
 
     with home.views.reading(Theorems) as view:
-        starts, ends, relations = _links(view, view.chosen(home, domain))
+        rows = view.chosen(home, domain)
+        starts, ends, relations = _links(view, rows)
         is_use = relations == RELATIONS.index("uses")
-        uses = zip(starts[is_use].tolist(), ends[is_use].tolist(), strict=True)
-        graph = nx.DiGraph(uses)
+        users = starts[is_use].tolist()
+        premises = ends[is_use].tolist()
+        graph = nx.DiGraph(zip(users, premises, strict=True))
         circles = []
         for group in nx.strongly_connected_components(graph):
             first = next(iter(group))
-            if len(group) > 1 or graph.has_edge(first, first):
-                names = [view.names[int(view.rows["name"][row])] for row in group]
-                circles.append(sorted(names))
+            is_circle = len(group) > 1 or graph.has_edge(first, first)
+            if not is_circle:
+                continue
+            numbers = view.rows["name"][list(group)].tolist()
+            names = [view.names[number] for number in numbers]
+            circles.append(sorted(names))
     return sorted(circles)
 
 
@@ -646,24 +691,24 @@ def import_theorems(
         InvalidInput: A text or a relation is outside the rules. Nothing was taken in.
     """
     domain = checked_domain(domain) or GENERAL
-    theorems = dict[str, Event]()
+    theorems = {}
+    ids = {}
     for name, statement, tags in nodes:
         event = theorem_event(
             home, name, statement, domain, tags=tags, source=source, agent=agent
         )
         theorems[event.id] = event
-    recorded = {event.id: event for event in home.journal.read(ids=[*theorems])}
-    ids = {event.body["theorem_name"]: key for key, event in theorems.items()}
+        ids[event.body["theorem_name"]] = event.id
     named_links = list(links)
-    unresolved = _unknown_names(named_links, ids)
-    link_events = dict[str, Event]()
+    link_events = {}
     for start, end, relation in named_links:
         if start in ids and end in ids:
             event = link_event(
                 home, ids[start], ids[end], relation, source=source, agent=agent
             )
             link_events[event.id] = event
-    recorded_links = {event.id for event in home.journal.read(ids=[*link_events])}
+    recorded = _recorded(home, theorems)
+    recorded_links = _recorded(home, link_events)
     new_theorems = [theorems[key] for key in theorems if key not in recorded]
     new_links = [link_events[key] for key in link_events if key not in recorded_links]
     home.journal.append([*new_theorems, *new_links])
@@ -672,7 +717,7 @@ def import_theorems(
         "links": len(new_links),
         "known": len(recorded) + len(recorded_links),
         "conflicts": _conflicts(recorded, theorems),
-        "unresolved": unresolved,
+        "unresolved": _unknown_names(named_links, ids),
     }
 
 
@@ -682,8 +727,15 @@ def _unknown_names(
     """Return the names at the ends of links that have no id, each once."""
     names = dict[str, None]()
     for start, end, _ in links:
-        names |= dict.fromkeys(name for name in (start, end) if name not in ids)
+        for name in (start, end):
+            if name not in ids:
+                names[name] = None
     return list(names)
+
+
+def _recorded(home: Home, ids: Iterable[str]) -> dict[str, Event]:
+    """Return the events of these ids that are recorded, by their ids."""
+    return {event.id: event for event in home.journal.read(ids=list(ids))}
 
 
 def _conflicts(recorded: dict[str, Event], theorems: dict[str, Event]) -> list[str]:
@@ -691,6 +743,7 @@ def _conflicts(recorded: dict[str, Event], theorems: dict[str, Event]) -> list[s
     names = []
     for key, event in recorded.items():
         old_statement = folded(event.body["formal_statement"])
-        if old_statement != folded(theorems[key].body["formal_statement"]):
+        new_statement = folded(theorems[key].body["formal_statement"])
+        if old_statement != new_statement:
             names.append(event.body["theorem_name"])
     return names

@@ -139,11 +139,11 @@ def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
     for attempt, past in walk(tried):
         base = past.rate()
         record = records(
-            past.table, attempt.signals, [attempt.gene], ships, attempt.at
+            past.table, attempt.signals, [attempt.gene], ships, now=attempt.at
         )[attempt.gene]
         expectation = record.best or record.prior
         genes = [*dict.fromkeys([*(other.gene for other in past.tried), attempt.gene])]
-        advice = advice_from(past.table, attempt.signals, genes, ships, attempt.at)
+        advice = advice_from(past.table, attempt.signals, genes, ships, now=attempt.at)
         expected = {
             ADVICE: expectation or base,
             BASE: base,

@@ -225,8 +225,8 @@ def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axe
     settings = CausalSettings()
     cells = np.zeros((len(keys), len(genes)))
     for row, key in enumerate(keys):
-        history = records(table, first.signals[key], genes, settings, now)
-        advice = advice_from(table, first.signals[key], genes, settings, now)
+        history = records(table, first.signals[key], genes, settings, now=now)
+        advice = advice_from(table, first.signals[key], genes, settings, now=now)
         for column, gene in enumerate(genes):
             states = (
                 bool(history[gene].best),
@@ -279,7 +279,7 @@ def draw_advice(
     acts_by_gene = ordered.drop_duplicates("gene").set_index("gene").did
     at = ordered["at"].tolist()
     advice_by_attempt = [
-        advice_from(evidence_of(ordered[: n + 1]), signals, pool, settings, moment)
+        advice_from(evidence_of(ordered[: n + 1]), signals, pool, settings, now=moment)
         for n, moment in enumerate(at)
     ]
     figure = Figure(figsize=(10, 6.5), layout="constrained")
