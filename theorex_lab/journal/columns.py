@@ -32,8 +32,9 @@ class Table:
         return self._arrays[name][: self._length]
 
     def grow(self, rows: int) -> slice:
-        """Append rows of zeros and return where they are; the room doubles, so that a
-        row costs O(1).
+        """Append rows of zeros and return where they are.
+
+        The room doubles where it is spent, so that a row costs O(1).
         """
         start = self._length
         self._length = self._length + rows
@@ -48,8 +49,10 @@ class Table:
         return slice(start, self._length)
 
     def extend(self, names: Sequence[str], rows: Sequence[Sequence[int]]) -> slice:
-        """Append rows that hold a whole number for each of these columns; returns where
-        they are.
+        """Append rows that hold a whole number for each of these columns.
+
+        Returns:
+            Where the rows are.
 
         >>> Table(seq="i8", at="i8").extend(("at", "seq"), [(5, 1), (7, 2)])
         slice(0, 2, None)
@@ -62,8 +65,12 @@ class Table:
         return where
 
     def add(self, **values: object) -> int:
-        """Append a row with these values, zeros in the other columns; returns its
-        number.
+        """Append a row with these values, zeros in the other columns.
+
+        The names of the columns are the table's own, so they are open here.
+
+        Returns:
+            The row's number.
 
         >>> Table(seq="i8", at="i8").add(at=5)
         0
@@ -96,8 +103,9 @@ class Table:
 
 
 class Strings:
-    """A growing list of texts; what came from a snapshot stays one blob until it is
-    asked for.
+    """A growing list of texts.
+
+    What came from a snapshot stays one blob until a text of it is asked for.
 
     >>> names = Strings()
     >>> names.append("cache stampede")
@@ -131,8 +139,9 @@ class Strings:
         self._new.append(text)
 
     def columns(self, prefix: str) -> Columns:
-        """The blob (uint8) and its offsets (int64), named `prefix.blob` and
-        `prefix.offsets`.
+        """Return the blob of the texts (uint8) and its offsets (int64).
+
+        They are named `prefix.blob` and `prefix.offsets`.
         """
         encoded = [text.encode() for text in self._new]
         ends = self._offsets[-1] + np.cumsum(
@@ -185,8 +194,9 @@ class Names(Strings):
 
 
 class Parts:
-    """What is made of tables, names, texts and other `Parts`: their columns together,
-    by the names of its attributes.
+    """What is made of tables, names, texts and other `Parts`.
+
+    Its columns are theirs together, by the names of its attributes.
 
     A leading underscore is no part of a name. Columns of other `Parts` have no prefix.
 

@@ -1,5 +1,6 @@
-"""Events: what the journal holds, how a body is written down, and how an old body
-becomes a current one.
+"""Events: what the journal holds.
+
+This says also how a body is written down, and how an old body becomes a current one.
 """
 
 from __future__ import annotations
@@ -71,16 +72,18 @@ _EDITING = frozenset(
 
 
 def _owner_out_of_sight(body: Body) -> Body:
-    """Version 1 named an owner by its lock file alone: on which machine that was,
-    nobody can tell any more.
+    """Forget which lock file an owner has, as version 1 named it.
+
+    On which machine the file was, nobody can tell any more.
     """
     owner = {"lock": body["owner"]} if body.get("owner") else None
     return {**body, "owner": owner, "lost_after_seconds": 86_400.0}
 
 
 def tool_key(tool: str) -> str:
-    """A tool's name as agents' names for it have in common: without its server, signs
-    between words, and capitals.
+    """Return what agents' names for a tool have in common.
+
+    That is the name without its server, signs between words, and capitals.
 
     >>> (
     ...     tool_key("MultiEdit"),
@@ -93,8 +96,9 @@ def tool_key(tool: str) -> str:
 
 
 def paths_by_use(tool: str, paths: Sequence[str]) -> dict[str, list[str]]:
-    """The paths of a tool call under `read` or, where the tool writes to them,
-    `edited`.
+    """Return the paths of a tool call by what the tool does to them.
+
+    They are under `read` or, where the tool writes to them, under `edited`.
 
     >>> paths_by_use("Write", ["a.py"])
     {'read': [], 'edited': ['a.py']}
@@ -107,8 +111,10 @@ def paths_by_use(tool: str, paths: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _tool_without_result(body: Body) -> Body:
-    """Version 1 did not say whether the tool did its work, nor which of its paths it
-    wrote to.
+    """Say of a tool call of version 1 that its result is open, and sort its paths.
+
+    Version 1 did not say whether the tool did its work, nor which of its paths it wrote
+    to.
     """
     paths = paths_by_use(str(body.get("tool", "")), body.get("paths", ()))
     return {**body, "ok": None, "paths": paths, "command": "", "project": ""}
@@ -129,8 +135,9 @@ _NO_ANSWER = (
 
 
 def tells_no_answer(error: str | None) -> bool:
-    """Whether the error of an attempt, in this toolkit's own words, says that no answer
-    came.
+    """Return whether the error of an attempt says that no answer came.
+
+    The error is in this toolkit's own words.
 
     >>> tells_no_answer(
     ...     "http://127.0.0.1:1/v1/chat/completions did not answer: ConnectError refused"
@@ -150,7 +157,9 @@ def tells_no_answer(error: str | None) -> bool:
 
 
 def _no_answer_apart(body: Body) -> Body:
-    """Version 1 told a call without any answer from one that failed by the words of its
+    """Mark the attempts that got no answer, which version 1 did not mark.
+
+    Version 1 told a call without any answer from one that failed by the words of its
     errors alone.
     """
     failed = [
@@ -235,13 +244,16 @@ def register_kinds(
     kinds: Mapping[str, int | Kind],
     upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] | None = None,
 ) -> None:
-    """Make kinds of events known for as long as the process lives, each with the
-    version that is written.
+    """Make kinds of events known for as long as the process lives.
 
-    kinds: each with a `Kind`, by which its bodies are checked from then on, or with a
-    version alone: then they may hold anything.  upcasters: by kind and version, as in
-    UPCASTERS. Raises InvalidInput, and then knows none of them, where a kind is known
-    with another version, or where an older version of it could not be read.
+    Args:
+        kinds: Each kind with a `Kind`, by which its bodies are checked from then on, or
+            with the version that is written alone: then they may hold anything.
+        upcasters: By kind and version, as in UPCASTERS.
+
+    Raises:
+        InvalidInput: A kind is known with another version, or an older version of it
+            could not be read. Then none of the kinds becomes known.
 
     >>> register_kinds({"policy": 1})
     >>> register_kinds({"policy": 2})  # doctest: +ELLIPSIS
@@ -296,15 +308,17 @@ class Event(_EventFields):
 
     @property
     def set_aside(self) -> str:
-        """Why the body is not what its kind says, '' where it is: readers are given
-        nothing of it.
+        """Why the body is not what its kind says, '' where it is.
+
+        Readers are given nothing of a body that is set aside.
         """
         return str(self.body.get("set_aside", "")) if self.erased else ""
 
 
 def segment_of(body: Body) -> str | None:
-    """The segment file that the body was moved to, where it is only a stub; None for a
-    whole body.
+    """Return the segment file that a body was moved to; None for a whole body.
+
+    A body that was moved is only a stub here.
     """
     return str(body["archived"]) if body.keys() == {"v", "archived", "sha256"} else None
 
@@ -319,11 +333,23 @@ def new_event(
     lineage: Sequence[str] = (),
     event_id: str | None = None,
 ) -> Event:
-    """An event that is ready to be appended; its body gets the current version of its
-    kind, and loses hidden characters, but for those of paths.
+    """Return an event that is ready to be appended.
 
-    Raises InvalidInput for an agent or session outside the rules, or a kind that this
-    release does not write.
+    Its body gets the current version of its kind, and loses hidden characters, but for
+    those of paths.
+
+    Args:
+        kind: The kind.
+        body: What the event says.
+        agent: The agent whose event it is.
+        at: When it happened (µs UTC).
+        session: The agent's session, '' for none.
+        lineage: The ids of the events that it was derived from.
+        event_id: The id, None for a new one.
+
+    Raises:
+        InvalidInput: The agent or session is outside the rules, or this release does
+            not write the kind.
 
     >>> new_event("erasure", {"ids": []}, agent="main", at=0).body
     {'v': 2, 'ids': []}
@@ -362,10 +388,12 @@ def encode(value: object) -> str:
 
 
 def upcast(event: Event) -> Event:
-    """The event with its body at this release's version; an erased or unknown one as it
-    is.
+    """Return the event with its body at this release's version.
 
-    Raises NewerVersion where a newer release wrote it.
+    An erased or unknown one is returned as it is.
+
+    Raises:
+        NewerVersion: A newer release wrote it.
     """
     current = VERSIONS.get(event.kind)
     version = event.body.get("v", 1)
@@ -384,8 +412,9 @@ def upcast(event: Event) -> Event:
 
 
 def body_problem(kind: str, body: object) -> str:
-    """What is wrong with a body of the version that this release writes, '' where
-    nothing is.
+    """Return what is wrong with a body of the version that this release writes.
+
+    It is '' where nothing is wrong.
 
     >>> body_problem("salvaged", {"lost": []})
     "the field 'events' is missing; allowed is a whole number from 0"
@@ -398,11 +427,14 @@ def body_problem(kind: str, body: object) -> str:
 
 
 def readable(event: Event) -> Event:
-    """The event as readers are given it: its body at this release's version, set aside
-    where it is not what its kind says.
+    """Return the event as readers are given it.
 
-    An erased one, or one of an unknown kind, comes as it is, where its body is an
-    object. Raises NewerVersion where a newer release wrote it.
+    Its body is at this release's version, and set aside where it is not what its kind
+    says. An erased one, or one of an unknown kind, comes as it is, where its body is an
+    object.
+
+    Raises:
+        NewerVersion: A newer release wrote it.
 
     >>> event = readable(Event(7, "e", 0, "main", "", "lost", (), []))
     >>> event.erased, event.set_aside
@@ -436,8 +468,10 @@ _ERASED_FORMS = ({"erased", "hmac_sha256"}, {"erased", "sha256"})
 
 
 def check_event(event: Event) -> None:
-    """Raise InvalidInput for an event whose body is not what its kind says, before it
-    is appended.
+    """Refuse an event before it is appended.
+
+    Raises:
+        InvalidInput: Its body is not what its kind says.
     """
     if event.kind not in VERSIONS:
         return

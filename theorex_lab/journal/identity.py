@@ -1,8 +1,7 @@
-"""Give the project of a folder its id: one that is drawn once, and stays where the
-folder is moved.
+"""Give the project of a folder its id, which stays where the folder is moved.
 
-Events say which id was bound to which place; see `places`. Standard library only: each
-tool call waits for it.
+An id is drawn once. Events say which id was bound to which place; see `journal.places`.
+Standard library only: each tool call waits for it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""What a journal's events say of projects: which folder each is bound to, and which
-were merged.
+"""What a journal's events say of projects: where they are, and which were merged.
 
-A file beside the journal holds what the events say, so that a known folder costs a hook
-one look at the folder and one small file. The file is a cache: where it is missing,
-torn or of another journal, the events are read. Standard library only: each tool call
-waits for it.
+A place is the folder that a project is bound to. A file beside the journal holds what
+the events say, so that a known folder costs a hook one look at the folder and one small
+file. The file is a cache: where it is missing, torn or of another journal, the events
+are read. Standard library only: each tool call waits for it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Segment files: bodies of raw events that left the journal's file, compressed and
-never written to again.
+"""Segment files: bodies of raw events that left the journal's file.
+
+They are compressed, and never written to again.
 """
 
 import gzip
@@ -20,16 +21,20 @@ _OWNER_READS = 0o400
 
 
 class Segments:
-    """Reads bodies from the segments of a home; the few last used are kept."""
+    """Reads bodies from the segments of a home.
+
+    The bodies of the few segments that were last used stay in memory.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._held: dict[str, dict[str, Body]] = {}
 
     def body(self, segment: str, event_id: str) -> Body | None:
-        """The event's body, or None where the segment lacks it.
+        """Return the event's body, or None where the segment lacks it.
 
-        Raises CorruptJournal for a segment gone or damaged.
+        Raises:
+            CorruptJournal: The segment is gone or damaged.
         """
         held = self._held.get(segment)
         if held is None or event_id not in held:
@@ -56,9 +61,12 @@ def body_hash(body: Body) -> str:
 
 
 def write_segment(path: Path, events: Iterable[Event]) -> None:
-    """Write a segment; it is on disk when this returns. Raises StorageError.
+    """Write a segment; it is on disk when this returns.
 
     The same events give the same bytes.
+
+    Raises:
+        StorageError: The segment cannot be written.
     """
     data = gzip.compress(
         "".join(f"{encode(event._asdict())}\n" for event in events).encode(), mtime=0
@@ -69,9 +77,10 @@ def write_segment(path: Path, events: Iterable[Event]) -> None:
 
 
 def read_segment(path: Path) -> Iterator[Event]:
-    """The events of a segment, in journal order.
+    """Yield the events of a segment, in journal order.
 
-    Raises CorruptJournal for a file that is gone or damaged.
+    Raises:
+        CorruptJournal: The file is gone or damaged.
     """
     try:
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
@@ -83,16 +92,20 @@ def read_segment(path: Path) -> Iterator[Event]:
 
 
 def body_hashes(path: Path) -> dict[str, str]:
-    """The `body_hash` of each event of a segment, by its id.
+    """Return the `body_hash` of each event of a segment, by its id.
 
-    Raises CorruptJournal as `read_segment`.
+    Raises:
+        CorruptJournal: The file is gone or damaged.
     """
     return {event.id: body_hash(event.body) for event in read_segment(path)}
 
 
 def check_segment(path: Path, hashes: Mapping[str, str]) -> list[str]:
-    """What is wrong with a segment that should hold the bodies with these hashes, by
-    event id.
+    """Return what is wrong with a segment.
+
+    Args:
+        path: The segment's file.
+        hashes: The `body_hash` of each body that it should hold, by event id.
     """
     try:
         found = body_hashes(path)

@@ -1,7 +1,6 @@
-"""Shapes: what the body of an event must hold, declared in plain Python and checked at
-every door.
+"""Shapes: what the body of an event must hold.
 
-A shape is one of:
+They are declared in plain Python and checked at every door. A shape is one of:
 
 - `str`, `bool`, `int` (a whole number of 64 bits), `float` (a finite number), `None`,
   `object` (any JSON);
@@ -44,8 +43,9 @@ _MOST_KEPT = 1_000  # forms, or texts, that a check keeps in memory
 
 
 class FieldRule:
-    """A shape whose values must pass a test as well. says: what is allowed, as an error
-    puts it.
+    """A shape whose values must pass a test as well.
+
+    It says what is allowed as an error puts it.
     """
 
     __slots__ = ("says", "shape", "test")
@@ -378,8 +378,9 @@ def _object_check(shape: dict[str, Shape]) -> Check:
 
 
 def _members_check(shape: dict[str, Shape]) -> Check:
-    """Checks the members of what is an object already; `place` is what stands before
-    their names.
+    """Return what checks the members of a value that is an object already.
+
+    The `place` that it is called with is what stands before their names.
     """
     needed = [
         (name, _check_of(one), one)

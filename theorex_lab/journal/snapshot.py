@@ -33,11 +33,10 @@ from theorex_lab.journal.sqlite.erase import ERASURE
 
 
 class Erasures:
-    """The erasures of a journal after some seq, each with the lowest seq that it
-    reached of each kind.
+    """The erasures of a journal after some seq.
 
-    A merge of projects counts as one: what was folded before it is of other projects by
-    now.
+    Each comes with the lowest seq that it reached of each kind. A merge of projects
+    counts as one: what was folded before it is of other projects by now.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -45,14 +44,18 @@ class Erasures:
 
     @classmethod
     def after(cls, journal: Journal, seq: int, *, upto: int | None = None) -> Self:
-        """The erasures with `seq` < their own seq ≤ `upto` (default: the newest there
-        is).
+        """Return the erasures with `seq` < their own seq ≤ `upto`.
+
+        `upto` is the newest seq where it is not given.
         """
         return cls(journal.tail(seq, kinds=[ERASURE, MERGED], upto=upto, erased=True))
 
     def reach(self, kinds: Sequence[str] | None, seq: int) -> bool:
-        """Whether one of them erased something that was folded from events of these
-        kinds (None: of any) up to `seq`.
+        """Return whether one of them erased something that was folded.
+
+        Args:
+            kinds: The kinds of events that were folded, None for any.
+            seq: The seq up to which they were folded.
         """
         for erasure_seq, first_seqs in self._reached:
             if seq < erasure_seq and _has_reached(first_seqs, kinds, seq):
@@ -75,11 +78,10 @@ BODY_RULES = 1
 
 
 def _reached(event: Event) -> dict[str, int] | None:
-    """By kind, the lowest seq that was reached; None for what may have reached
-    anything.
+    """Return by kind the lowest seq that an erasure reached; None where it may be any.
 
-    That is an erasure which was itself erased, or does not say, and one of a merge, by
-    which all is parted again.
+    An erasure may have reached anything where it was itself erased, or does not say;
+    and so may one of a merge, by which all is parted again.
     """
     if event.erased or event.kind == MERGED:
         return None
@@ -119,11 +121,23 @@ def write_snapshot(
     passed_over: Mapping[int, str] = MappingProxyType({}),
     **details: Any,
 ) -> Path:
-    """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older
-    or was left by a crash.
+    """Write `columns` to `folder/<code>-<seq>`, the manifest last.
 
-    `details`: code, seq and event_id; see `Snapshot`. A sound snapshot that is there
+    What is older, or was left by a crash, is removed. A sound snapshot that is there
     already is left as it is. To be called under the lock of `folder`.
+
+    Args:
+        folder: The folder of the view's snapshots.
+        columns: The columns.
+        code: See `Snapshot`, as the following.
+        seq: The seq up to which they were folded.
+        event_id: The id of the event at `seq`.
+        kinds: The kinds of events that were folded.
+        reads: The kinds that the fold reads, each with how.
+        passed_over: Why an event was passed over, by its seq.
+
+    Returns:
+        The snapshot's folder.
     """
     noted = {str(seq): why for seq, why in passed_over.items()}
     reads = list(reads or kinds)
@@ -182,13 +196,17 @@ def newest_seq(folder: Path, code: int) -> int:
 
 
 def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
-    """Remove the snapshots in the folder of a view that hold what was erased, and what
-    a crash left.
+    """Remove the snapshots of a view that hold what was erased, and what a crash left.
 
-    With `wait` for a process that writes one there: what it has written is seen then,
-    and what it writes afterwards is none of that, since it looks for erasures itself.
-    Else nothing is done meanwhile. Raises StorageError where something cannot be
-    removed.
+    Args:
+        folder: The folder of the view's snapshots.
+        erasures: The erasures.
+        wait: Whether to wait for a process that writes a snapshot there. What it has
+            written is seen then, and what it writes afterwards is none of that, since
+            it looks for erasures itself. Without `wait` nothing is done meanwhile.
+
+    Raises:
+        StorageError: Something cannot be removed.
     """
     if not folder.exists():
         return
@@ -254,8 +272,9 @@ def _content_checksum(content: dict[str, Any]) -> int:
 
 
 class _Checked:
-    """Writes to a file and keeps the CRC-32 of all that was handed over, whatever
-    becomes of it on the disk.
+    """Writes to a file and keeps the CRC-32 of all that was handed over.
+
+    The sum holds whatever becomes of the bytes on the disk.
     """
 
     def __init__(self, file: BinaryIO) -> None:

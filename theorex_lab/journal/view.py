@@ -1,5 +1,6 @@
-"""Views: columns folded from the journal, kept current, and checked against a fold from
-nothing.
+"""Views: columns folded from the journal.
+
+They are kept current, and checked against a fold from nothing.
 """
 
 import gc
@@ -37,8 +38,10 @@ _GROWTH = 3
 
 
 class View(Parts, ABC):
-    """Columns folded from events: those of its tables, names and texts, by the names of
-    its attributes (see `Parts`).
+    """Columns folded from events.
+
+    They are those of its tables, names and texts, by the names of its attributes (see
+    `Parts`).
 
     A fold is pure: it reads the events it is given and its own columns, no other view,
     no clock, no model; and it gives the same columns however the events are cut into
@@ -66,8 +69,9 @@ class View(Parts, ABC):
         self.passed_over: dict[int, str] = {}
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in events of `kinds`, in journal order, none of them erased, each kind
-        by a method `_KIND`.
+        """Take in events of `kinds`, in journal order, none of them erased.
+
+        Each kind is taken in by a method `_KIND`.
         """
         for event in events:
             getattr(self, f"_{event.kind}")(event)
@@ -77,8 +81,10 @@ V = TypeVar("V", bound=View)
 
 
 class Views:
-    """The views of one home: opened from their snapshots when first asked for, and
-    current at every `get`.
+    """The views of one home.
+
+    They are opened from their snapshots when first asked for, and current at every
+    `get`.
     """
 
     def __init__(
@@ -94,11 +100,14 @@ class Views:
         self._lock = threading.Lock()
 
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
-        """The view, holding every event that was appended before this call, or with
-        `upto` those up to that seq at least.
+        """Return the view with every event that was appended before this call.
 
         Hold its `lock` while reading from it where other threads use the same home, as
         `reading` does.
+
+        Args:
+            kind: The view's class.
+            upto: Events up to this seq at least are enough, None for all.
         """
         with self._lock:
             if (view := self._open.get(kind)) is None:
@@ -124,18 +133,21 @@ class Views:
             yield view
 
     def snapshot(self, view: View) -> bool:
-        """Write a snapshot unless another process is at it; False where none was
-        written.
+        """Write a snapshot unless another process is at it.
 
         A snapshot is only a cache: where there is no room for it, the memory goes on
         without. None is written of what was erased after it was folded.
+
+        Returns:
+            False where none was written.
         """
         return self._write(view, always=True)
 
     def remove_reached(self) -> None:
         """Remove every snapshot that holds what was erased.
 
-        Raises StorageError where that fails.
+        Raises:
+            StorageError: That fails.
         """
         erasures = Erasures.after(self.journal, 0)
         for folder in sorted(self.folder.glob("*/")):
@@ -146,8 +158,9 @@ class Views:
         return Erasures.after(self.journal, view.seq).reach(view.kinds, view.seq)
 
     def _is_due(self, view: View) -> bool:
-        """Whether so much was folded since the newest snapshot that another is worth
-        its bytes.
+        """Return whether another snapshot is worth its bytes.
+
+        It is where much was folded since the newest one.
         """
         kept = self._kept.get(type(view), 0)
         return view.seq - kept >= max(self.snapshot_after_events, kept // _GROWTH)
@@ -200,8 +213,10 @@ class Views:
         return True
 
     def _newest_snapshot(self, kind: type[View]) -> Snapshot | None:
-        """The newest snapshot that is of this journal, holds what is read now, and
-        nothing that was erased since.
+        """Return the newest snapshot that can be used, None where there is none.
+
+        It is of this journal, and holds what is read now, and nothing that was erased
+        since.
         """
         for found in snapshots.open_snapshots(self.folder / kind.name, kind.code):
             # The journal may have been replaced, by an older backup for instance.
@@ -214,8 +229,9 @@ class Views:
         return None
 
     def _is_as_read_now(self, kind: type[View], found: Snapshot) -> bool:
-        """Whether no event up to the snapshot is of a kind that is read otherwise by
-        now, or no longer, or only now.
+        """Return whether every event up to a snapshot was folded as it is read now.
+
+        A kind may be read otherwise by now, or no longer, or only now.
         """
         changed = {
             read.rpartition(":")[2]
@@ -240,8 +256,10 @@ class Views:
         return view
 
     def _refresh(self, view: View) -> int:
-        """Fold what came since; where something that was folded before was erased,
-        begin at a snapshot before that.
+        """Fold what came since, and return how many seqs that were.
+
+        Where something that was folded before was erased, the view begins at a snapshot
+        before that.
         """
         if (last := self.journal.last_seq()) == view.seq:
             return 0
@@ -257,12 +275,14 @@ class Views:
 
 
 def fold_into(view: View, journal: Journal, upto: int) -> int:
-    """Fold the events after the view's seq up to `upto`; returns how many seqs that
-    were.
+    """Fold the events after the view's seq up to `upto`.
 
     An event of a kind that declares no fields may hold anything. Where the fold raises
     on it, the view is folded again from nothing without it, so that no half of it stays
     in the columns; `View.passed_over` has why. Else what the fold raises is raised on.
+
+    Returns:
+        How many seqs that were.
     """
     start = view.seq
     with _collector_paused():
@@ -298,8 +318,9 @@ def _events_of(view: View, journal: Journal, upto: int) -> Iterator[Event]:
 def _folded_apart(
     kind: type[V], journal: Journal, upto: int, passed_over: dict[int, str]
 ) -> V:
-    """The view folded from nothing, without each event of a kind without declared
-    fields on which the fold raises.
+    """Return the view folded from nothing, without the events on which the fold raises.
+
+    They are of kinds without declared fields.
     """
     passed_over = dict(passed_over)
     while True:
@@ -330,8 +351,9 @@ def _replace_with(view: View, other: View) -> None:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Keep the search for cycles of garbage from running: bodies hold none, and it
-    takes a fifth of a fold's time.
+    """Keep the search for cycles of garbage from running.
+
+    Bodies hold none, and the search takes a fifth of a fold's time.
     """
     running = gc.isenabled()
     gc.disable()
@@ -343,8 +365,9 @@ def _collector_paused() -> Iterator[None]:
 
 
 def differing_columns(one: View, other: View) -> list[str]:
-    """Names of the columns in which two views differ; floating-point ones may differ by
-    rounding.
+    """Return the names of the columns in which two views differ.
+
+    Floating-point columns may differ by rounding.
     """
     mine = one.columns()
     theirs = other.columns()
@@ -364,8 +387,14 @@ def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
 
 
 class BadEvent(NamedTuple):
-    """An event that was set aside, since its body is not what its kind says. do: the
-    command that erases it.
+    """An event that was set aside, since its body is not what its kind says.
+
+    Attributes:
+        seq: Its seq.
+        id: Its id.
+        kind: Its kind.
+        why: What is wrong with its body.
+        do: The command that erases it.
     """
 
     seq: int
@@ -423,11 +452,13 @@ def _bad_event(seq: int, event_id: str, kind: str, why: str) -> BadEvent:
 
 
 def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
-    """The events that were set aside: by the declaration of their kind, or by the fold
-    of one of these views.
+    """Return the events that were set aside, in journal order.
 
-    What was looked at before is not read again. Raises StorageError where the journal
-    cannot be read.
+    They were set aside by the declaration of their kind, or by the fold of one of these
+    views. What was looked at before is not read again.
+
+    Raises:
+        StorageError: The journal cannot be read.
     """
     with views.reading(_set_aside_view(tuple(sorted(VERSIONS)))) as view:
         bad_by_seq = {bad.seq: bad for bad in view.told()}
@@ -445,10 +476,15 @@ def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
 
 @dataclass(frozen=True)
 class Verification:
-    """What `verify` found: ok, the number of events, and per view the columns that
-    differ (none when sound).
+    """What `verify` found.
 
-    bad_events: those that were set aside.
+    Attributes:
+        ok: Whether nothing is wrong.
+        events: The number of events.
+        views: By view, the columns that differ: none when sound.
+        problems: What is wrong.
+        kinds: The number of events by kind.
+        bad_events: The events that were set aside.
     """
 
     ok: bool
@@ -460,8 +496,7 @@ class Verification:
 
 
 def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
-    """Read the whole journal, and fold every view from nothing to compare it with the
-    one in use.
+    """Read the whole journal, and compare every view with a fold from nothing.
 
     Never raises for damage: what is wrong is listed in `problems`.
     """
@@ -488,8 +523,9 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
 
 
 def _compare(views: Views, kind: type[View]) -> list[str]:
-    """Names of the columns in which the view in use differs from one that is folded
-    from nothing.
+    """Return the names of the columns in which a fold from nothing differs.
+
+    It is compared with the view in use.
     """
     while True:
         current = views.get(kind)

@@ -1,5 +1,6 @@
-"""A cascade: a cheap model answers first, its answer is checked, and a strong one is
-asked only where the check fails.
+"""A cascade: a cheap model answers first, and a strong one where a check fails.
+
+The check is one of the cheap model's answer.
 """
 
 import json

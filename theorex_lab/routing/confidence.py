@@ -1,5 +1,6 @@
-"""The confidence matrix: the best model for each type of query, and how far the
-evidence reaches.
+"""The confidence matrix: the best model for each type of query.
+
+It says also how far the evidence reaches.
 """
 
 import math

@@ -1,8 +1,7 @@
-"""Recall: how the models did when (nearly) the same query was asked before, from the
-calls in the journal.
+"""Recall: how the models did when (nearly) the same query was asked before.
 
-Queries are as alike as the cosine of their words, each weighed by how few calls hold
-it: 1 for the same words, 0 for none in common.
+The calls are those in the journal. Queries are as alike as the cosine of their words,
+each weighed by how few calls hold it: 1 for the same words, 0 for none in common.
 """
 
 import math

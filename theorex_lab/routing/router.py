@@ -1,10 +1,10 @@
-"""Which model a query goes to: role preference, energy, recall, confidence matrix,
-heuristic, in that order.
+"""Which model a query goes to, by a chain of steps.
 
-The role that takes such queries proposes a model; energy rules out large ones; recall
-picks by calls on (nearly) the same query, the matrix by those on the type of query, and
-both overrule a role only where the evidence is clear; the heuristic decides what is
-left. Each step says what it did, or why it did nothing.
+They are role preference, energy, recall, confidence matrix, and heuristic, in that
+order. The role that takes such queries proposes a model; energy rules out large ones;
+recall picks by calls on (nearly) the same query, the matrix by those on the type of
+query, and both overrule a role only where the evidence is clear; the heuristic decides
+what is left. Each step says what it did, or why it did nothing.
 """
 
 import math

@@ -1,5 +1,6 @@
-"""Archiving: raw events that are consolidated leave the journal's file for segments,
-which reading takes them from.
+"""Archiving: raw events that are consolidated leave the journal's file.
+
+They are moved into segments, from which reading takes them.
 """
 
 import json
@@ -40,15 +41,24 @@ def archive(
     at: int,
     project: str | None = None,
 ) -> Archiving:
-    """Move the bodies of raw events dated before `before` (µs) into segments, and note
-    it as an event.
+    """Move the bodies of old raw events into segments, and note it as an event.
 
     Moved are events of RAW_KINDS, as tool events, prompts and ends of turns: those of
-    sessions that are over, and of others up to the seq that `consolidated` names for an
-    agent and session, whose events no design waits for any more. With a project only
-    its own. Segments are on disk before the journal, in one transaction, refers to
-    them; after a crash in between, repeating ends in the same state. Reading gives the
-    events back whole. Raises StorageError on a full disk.
+    sessions that are over, and of others what no design waits for any more. Segments
+    are on disk before the journal, in one transaction, refers to them; after a crash in
+    between, repeating ends in the same state. Reading gives the events back whole.
+
+    Args:
+        journal: The journal.
+        before: The time (µs) before which an event is old.
+        consolidated: For an agent and session, the seq up to which no design waits for
+            their events any more.
+        agent: The agent of the note.
+        at: The time of the note (µs).
+        project: The project whose events alone are moved, None for all.
+
+    Raises:
+        StorageError: The disk is full.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
     with journal.writing() as connection:
@@ -68,12 +78,16 @@ def archive(
 
 
 def erase_from_segments(journal: SqliteJournal) -> list[str]:
-    """Rewrite every segment without the events that the journal no longer refers to;
-    returns their ids.
+    """Rewrite every segment without the events that the journal no longer refers to.
 
-    To be called once their bodies are erased in the journal. Safe to repeat. Raises
-    StorageError where a segment cannot be written, CorruptJournal where one cannot be
-    read.
+    To be called once their bodies are erased in the journal. Safe to repeat.
+
+    Returns:
+        The ids of these events.
+
+    Raises:
+        StorageError: A segment cannot be written.
+        CorruptJournal: A segment cannot be read.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
     gone: list[str] = []
@@ -135,11 +149,11 @@ def _due(
 def _move(
     connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]
 ) -> dict[str, object]:
-    """Write one segment and put stubs into the journal; returns the segment's name and
-    size.
+    """Write one segment and put stubs into the journal.
 
-    Not its hash, by which an erased body could be guessed: each stub has one of its
-    own, which is erased with it.
+    Returns:
+        The segment's name and size. Not its hash, by which an erased body could be
+        guessed: each stub has one of its own, which is erased with it.
     """
     name = f"{seqs[0]:012d}-{seqs[-1]:012d}.jsonl.gz"
     rows = [
@@ -166,7 +180,7 @@ def _move(
 
 
 def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
-    """segment -> ids of the events that the journal takes from it."""
+    """Return by segment the ids of the events that the journal takes from it."""
     found: dict[str, set[str]] = {}
     moved = f"kind IN ({_RAW}) AND json_extract(body, '$.archived') IS NOT NULL"
     for event_id, body in connection.execute(
@@ -178,8 +192,9 @@ def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
 
 
 def _remove_unused(wanted: Container[str], folder: Path) -> None:
-    """Remove the segments that nothing refers to: left by a crash, or all of whose
-    events were erased.
+    """Remove the segments that nothing refers to.
+
+    Such a one was left by a crash, or all of its events were erased.
     """
     unused = [path for path in folder.glob("*.jsonl.gz") if path.name not in wanted]
     for path in [*unused, *folder.glob(".*.jsonl.gz.*")]:

@@ -73,11 +73,14 @@ _ARCHIVED = '"archived":'
 
 
 class EraseSelection(NamedTuple):
-    """What to erase by: event ids, an agent, and a text that stands in the body or in
-    the session's id.
+    """What to erase by.
 
-    project: then what is of it alone, and only where all else holds too that is chosen
-    by.
+    Attributes:
+        ids: The ids of events.
+        agent: An agent.
+        match: A text that stands in the body or in the session's id.
+        project: Then what is of it alone, and only where all else holds too that is
+            chosen by.
     """
 
     ids: Sequence[str] = ()
@@ -94,14 +97,22 @@ def select(
     match: str | None = None,
     project: str | None = None,
 ) -> list[str]:
-    """Ids of the events that an erasure would reach, in journal order: the chosen ones
-    and all derived from them.
+    """Return the ids of the events that an erasure would reach, in journal order.
 
-    Chosen by id, by agent, or by a text that stands somewhere in the body or the
-    session's id (exactly, upper and lower case told apart). With a project, those of
-    its events to which each of these applies that is given. Events that are erased
-    already are left out. Raises InvalidInput for an unknown id or when nothing was
-    chosen by.
+    These are the chosen ones and all derived from them. With a project, those of its
+    events are chosen to which each of the others applies that is given. Events that are
+    erased already are left out.
+
+    Args:
+        journal: The journal.
+        ids: The ids of events.
+        agent: An agent.
+        match: A text that stands somewhere in the body or the session's id (exactly,
+            upper and lower case told apart).
+        project: A project.
+
+    Raises:
+        InvalidInput: An id is unknown, or nothing was chosen by.
     """
     with journal.explained():
         return _reached(
@@ -112,13 +123,25 @@ def select(
 def erase_chosen(
     journal: SqliteJournal, chosen: EraseSelection, *, agent: str, at: int
 ) -> list[str]:
-    """Replace the bodies of what `select` would give by {erased, hmac_sha256}, and note
-    it as an event; returns their ids.
+    """Erase the bodies of what `select` would return, and note it as an event.
 
-    Their sessions become ''. All in one transaction, so that nothing is derived from
-    them in between. The key of the hash is thrown away: nobody can try out what the
-    body was. The old bytes are there until `wipe`. Safe to repeat: what was erased
-    before is left alone. Raises as `select`, and StorageError.
+    A body is replaced by {erased, hmac_sha256}, and its session becomes ''. All in one
+    transaction, so that nothing is derived from them in between. The key of the hash is
+    thrown away: nobody can try out what the body was. The old bytes are there until
+    `wipe`. Safe to repeat: what was erased before is left alone.
+
+    Args:
+        journal: The journal.
+        chosen: What to erase by.
+        agent: The agent of the note.
+        at: The time of the note (µs).
+
+    Returns:
+        The ids of the events.
+
+    Raises:
+        InvalidInput: As `select`.
+        StorageError: The journal cannot be written.
     """
     with journal.writing() as connection:
         reached = _reached(journal, connection, chosen)
@@ -129,7 +152,8 @@ def erase_chosen(
 def wipe(journal: SqliteJournal) -> None:
     """Wipe the bytes of erased bodies from the journal's file and its write-ahead log.
 
-    Raises as `compact`.
+    Raises:
+        StorageError: As `compact`.
     """
     compact(journal, done=DONE)
 
@@ -243,8 +267,9 @@ def _text_of(segments: Segments, event_id: str, kind: str, body: str) -> str:
 def _erase(
     connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at: int
 ) -> None:
-    """Erase these events, and note in one more which they were and from where on each
-    kind was reached.
+    """Erase these events, and note them in one more event.
+
+    The note says also from where on each kind was reached.
     """
     key = os.urandom(_KEY_BYTES)
     erased: list[str] = []

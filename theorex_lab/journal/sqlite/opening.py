@@ -1,7 +1,7 @@
-"""What is looked at before a journal's file is opened, and how a new one is made: no
-damage passes for an empty memory.
+"""What is looked at before a journal's file is opened, and how a new one is made.
 
-Standard library only, and paths are texts: agents start a process for every event.
+No damage passes for an empty memory. Standard library only, and paths are texts: agents
+start a process for every event.
 """
 
 import os
@@ -28,8 +28,10 @@ _LOOKS = 3
 
 
 def refuse_unfinished(folder: str) -> None:
-    """Raise StorageError where a process died while it put another database into the
-    home.
+    """Refuse a home into which another database was being put.
+
+    Raises:
+        StorageError: A process died at it, or is still at it.
     """
     if os.path.exists(os.path.join(folder, UNFINISHED_FILE)):
         what = "a restore or salvage is under way, or was interrupted"
@@ -39,11 +41,14 @@ def refuse_unfinished(folder: str) -> None:
 
 
 def check_file(path: str) -> None:
-    """Refuse a file that was cut, or whose write-ahead log lost a commit, before SQLite
-    opens it.
+    """Refuse a damaged file before SQLite opens it.
 
-    Not to be called in a process that has the file open: to close a file gives back the
-    locks that it holds there. Raises CorruptJournal, and nothing was written.
+    Such a file was cut, or its write-ahead log lost a commit. Not to be called in a
+    process that has the file open: to close a file gives back the locks that it holds
+    there.
+
+    Raises:
+        CorruptJournal: The file is damaged; nothing was written.
     """
     if log_size(path) > LOG_HEADER_BYTES:
         from theorex_lab.journal.sqlite.wal import (
@@ -90,8 +95,9 @@ def _cut(path: str) -> str:
 
 
 def newest_snapshot(folder: str) -> int:
-    """The seq of the newest snapshot in a home, 0 where there is none; a snapshot's
-    folder is named `code-seq`.
+    """Return the seq of the newest snapshot in a home, 0 where there is none.
+
+    A snapshot's folder is named `code-seq`.
     """
     newest = 0
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -105,11 +111,13 @@ def newest_snapshot(folder: str) -> int:
 
 
 def create(path: str) -> None:
-    """Make the file complete, in WAL mode, under another name, then link it: it is
-    never seen half made.
+    """Make the file complete under another name, then link it.
 
-    Raises CorruptJournal where there are snapshots of a file that is gone or a log
-    beside it, StorageError where the home cannot be written.
+    It is in WAL mode, and never seen half made.
+
+    Raises:
+        CorruptJournal: There are snapshots of a file that is gone, or a log beside it.
+        StorageError: The home cannot be written.
     """
     folder = os.path.dirname(path)
     # The file is looked for again: another process may have made it, and its log, since
@@ -139,8 +147,9 @@ def create(path: str) -> None:
 
 
 def fill(draft: str) -> None:
-    """Make an empty file a database in WAL mode with the schema of a journal, all of it
-    on the disk.
+    """Make an empty file a database in WAL mode with the schema of a journal.
+
+    All of it is on the disk when this returns.
     """
     with open(
         os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8"

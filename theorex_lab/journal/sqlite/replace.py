@@ -1,5 +1,7 @@
-"""Putting another database into a home: made complete beside it, then swapped in; what
-was there is set aside, not lost.
+"""Putting another database into a home.
+
+It is made complete beside the old one, then swapped in; what was there is set aside,
+not lost.
 """
 
 import json
@@ -49,10 +51,13 @@ _DEPENDENT = (
 
 @contextmanager
 def replacing(home: Path) -> Iterator[Path]:
-    """A folder in the home for the drafts of what will replace its database; nobody
-    else replaces it meanwhile.
+    """Yield a folder in the home for the drafts of what will replace its database.
 
-    What a process that died had begun to swap in is first brought to its end.
+    Nobody else replaces it meanwhile. What a process that died had begun to swap in is
+    first brought to its end.
+
+    Raises:
+        StorageError: The home cannot be written.
     """
     try:
         home.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
@@ -75,10 +80,9 @@ def replacing(home: Path) -> Iterator[Path]:
 
 
 def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write a journal's file with these rows, `seq` to `crc`, in one transaction; it is
-    on disk when this returns.
+    """Write a journal's file with these rows, `seq` to `crc`, in one transaction.
 
-    Of two rows with one seq or id the first stays.
+    It is on disk when this returns. Of two rows with one seq or id the first stays.
     """
     make_file(str(path))
     with explained(str(path)):
@@ -93,11 +97,13 @@ def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
 
 
 def put_in_place(home: Path, drafts: Path, aside: str) -> Path:
-    """Swap in what lies in `drafts` (the database, perhaps the archive and
-    config.json); returns where the old lies.
+    """Swap in what lies in `drafts`: the database, perhaps the archive and config.json.
 
     Killed at any point, the home refuses to be opened until `finish_replacement` has
     run: it never mixes old and new.
+
+    Returns:
+        Where the old files lie.
     """
     sync_folder(drafts)
     unfinished = {

@@ -1,5 +1,6 @@
-"""The way out of a damaged home without a backup: what is sound is kept, what is lost
-is written down.
+"""The way out of a damaged home without a backup.
+
+What is sound is kept, what is lost is written down.
 """
 
 import json
@@ -28,10 +29,15 @@ _KEEPER = "theorex"  # the agent of the events that a salvage writes
 
 
 class SalvageReport(NamedTuple):
-    """What a salvage kept and lost: the number of events, the ranges of lost seqs, and
-    where the old files lie.
+    """What a salvage kept and lost.
 
     Where the home was sound nothing was changed, and `set_aside` is ''.
+
+    Attributes:
+        events: How many events are there now.
+        lost: The ranges of lost seqs.
+        set_aside: Where the old files lie.
+        problems: What was wrong.
     """
 
     events: int
@@ -41,17 +47,25 @@ class SalvageReport(NamedTuple):
 
 
 def salvage(home: Path, *, aside: str, at: int) -> SalvageReport:
-    """Make a home usable again whose journal is damaged, cut, or behind its snapshots,
-    or whose restore was interrupted.
+    """Make a damaged home usable again.
 
-    Every event that has its checksum and that SQLite still finds stays, with its seq;
-    each one that is lost leaves an event of the kind `lost` in its place, and one event
-    `salvaged` lists them. SQLite finds nothing where the first page of the file is
-    damaged, nor what hangs on a damaged page of the tree, nor what stands behind a
-    damaged frame of the write-ahead log: of that there are only the files set aside.
-    The damaged files, snapshots and vectors are moved into the folder `aside` of the
-    home. Raises InvalidInput where there is no memory, StorageError where files cannot
-    be read or written.
+    Its journal is damaged, cut, or behind its snapshots, or its restore was
+    interrupted. Every event that has its checksum and that SQLite still finds stays,
+    with its seq; each one that is lost leaves an event of the kind `lost` in its place,
+    and one event `salvaged` lists them. SQLite finds nothing where the first page of
+    the file is damaged, nor what hangs on a damaged page of the tree, nor what stands
+    behind a damaged frame of the write-ahead log: of that there are only the files set
+    aside.
+
+    Args:
+        home: The home.
+        aside: The folder of the home into which the damaged files, snapshots and
+            vectors are moved.
+        at: The time of the events that it writes (µs).
+
+    Raises:
+        InvalidInput: There is no memory.
+        StorageError: Files cannot be read or written.
     """
     if not home.is_dir():
         raise InvalidInput(f"{home} is no folder; there is nothing to salvage")
@@ -93,8 +107,9 @@ def _problems(home: Path) -> tuple[list[str], int]:
 
 
 class _SoundRows:
-    """What SQLite finds in a copy of a damaged file and of the log beside it, which
-    stay as they are.
+    """What SQLite finds in a copy of a damaged file and of the log beside it.
+
+    The file and its log stay as they are.
     """
 
     def __init__(self, path: Path, folder: Path) -> None:
@@ -128,8 +143,9 @@ class _SoundRows:
 
 
 def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
-    """The rows in order, from behind each one that cannot be read; a seq that breaks
-    the order is looked up by its id.
+    """Yield the rows in order, and go on behind each one that cannot be read.
+
+    A seq that breaks the order is looked up by its id.
     """
     seq = 0
     query = f"SELECT {COLUMNS}, crc FROM events WHERE seq > ? ORDER BY seq"
@@ -150,8 +166,9 @@ def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
 
 
 def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterator[Row]:
-    """The rows, without those that stand for a body which cannot be read; segments that
-    can be are put into `archive`.
+    """Yield the rows, without those that stand for a body which cannot be read.
+
+    Segments that can be read are put into `archive`.
     """
     hashes: dict[str, dict[str, str]] = {}  # by segment and event id
     for row in rows:
@@ -175,8 +192,10 @@ def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterato
 def _note_losses(
     database: Path, last: int, at: int, details: Mapping[str, object]
 ) -> tuple[int, list[Gap]]:
-    """Fill the gaps up to the seq `last`, and write one event that lists them; how many
-    events are kept, and the gaps.
+    """Fill the gaps up to the seq `last`, and write one event that lists them.
+
+    Returns:
+        How many events are kept, and the gaps.
     """
     with (
         explained(str(database)),

@@ -66,8 +66,9 @@ INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?
 
 
 class SqliteJournal(Journal):
-    """The append-only journal in one SQLite file; many threads and processes may use it
-    at once.
+    """The append-only journal in one SQLite file.
+
+    Many threads and processes may use it at once.
 
     >>> import tempfile
     >>> from theorex_lab.core.clock import FixedClock
@@ -84,12 +85,14 @@ class SqliteJournal(Journal):
     """
 
     def __init__(self, path: str | Path, *, clock: Clock | None = None) -> None:
-        """Open the journal at `path`, or create it; one that may only be read is opened
-        for reading.
+        """Open the journal at `path`, or create it.
 
-        Raises StorageError where the folder cannot be written, CorruptJournal where the
-        file is damaged or cut, is not a journal, is gone although snapshots of it are
-        there, or ends before them.
+        One that may only be read is opened for reading.
+
+        Raises:
+            StorageError: The folder cannot be written.
+            CorruptJournal: The file is damaged or cut, is not a journal, is gone
+                although snapshots of it are there, or ends before them.
         """
         self._file = os.path.abspath(path)
         self._folder = os.path.dirname(self._file)
@@ -138,11 +141,13 @@ class SqliteJournal(Journal):
 
     @contextmanager
     def writing(self, last_id: str = "") -> Iterator[sqlite3.Connection]:
-        """One transaction, for the journal's own package; refused where the file at the
-        path is another by now.
+        """Keep one transaction open, for the journal's own package.
 
         By `last_id`, the id of its last event, it is known after a failure whether any
         of it may have been kept.
+
+        Raises:
+            StorageError: The file at the path is another by now.
         """
         try:
             with self.explained():
@@ -396,8 +401,9 @@ class SqliteJournal(Journal):
         return connection
 
     def _check(self) -> None:
-        """Refuse a file that is not a journal, or not all of one, before anything takes
-        it for an empty one.
+        """Refuse a file that is not a journal, or not all of one.
+
+        This comes before anything takes it for an empty one.
         """
         newest = newest_snapshot(self._folder)
         with _opening, self.explained():
@@ -424,8 +430,12 @@ class SqliteJournal(Journal):
             )
 
     def _refuse_replaced(self, *, log: bool = True) -> None:
-        """Raise StorageError where the file at the path, or with `log` the log beside
-        it, is not what is open here.
+        """Refuse to go on where the file at the path is not what is open here.
+
+        With `log` the log beside it must be there as well.
+
+        Raises:
+            StorageError: It was removed or replaced.
         """
         if _identity(self._file) != self._identity or (
             log and not os.path.exists(f"{self._file}-wal")
@@ -524,10 +534,15 @@ def _of_project_now(event: Event, merged: dict[str, str]) -> Event:
 
 
 def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None) -> int:
-    """Insert one event inside the caller's transaction, as the next or at `seq`;
-    returns its seq.
+    """Insert one event inside the caller's transaction, and return its seq.
 
-    Raises InvalidInput for a bad body.
+    Args:
+        connection: The connection.
+        event: The event.
+        seq: The seq, None for the next one.
+
+    Raises:
+        InvalidInput: The body is not what its kind says.
     """
     check_event(event)
     fields = (*event[1:6], encode(list(event.lineage)), encode(event.body))

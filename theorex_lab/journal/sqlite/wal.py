@@ -1,8 +1,8 @@
-"""The write-ahead log of a crashed home: would SQLite, which stops at the first bad
-frame in silence, find all of it?
+"""The write-ahead log of a crashed home: would SQLite find all of it?
 
-The format is SQLite's (sqlite.org/fileformat2.html#walformat, walformat.html). Standard
-library only; paths are texts.
+SQLite stops at the first bad frame in silence. The format is SQLite's
+(sqlite.org/fileformat2.html#walformat, walformat.html). Standard library only; paths
+are texts.
 """
 
 import struct
@@ -23,14 +23,13 @@ _LIVE_BYTE = 128
 
 
 def lost_commits(path: str) -> str:
-    """What is wrong with the log beside the journal at `path`, '' where SQLite will
-    find every commit in it.
+    """Return what is wrong with the log beside the journal at `path`.
 
-    To be asked before SQLite opens the file, and never in a process that has it open
-    already: to close a file gives back the locks that this process holds on it. Nothing
-    is changed. Asks nothing of a log that another process uses. A commit is synced
-    before the next one begins, so that a crash can tear one at most: the last commit
-    may be damaged.
+    It is '' where SQLite will find every commit in the log. To be asked before SQLite
+    opens the file, and never in a process that has it open already: to close a file
+    gives back the locks that this process holds on it. Nothing is changed. Asks nothing
+    of a log that another process uses. A commit is synced before the next one begins,
+    so that a crash can tear one at most: the last commit may be damaged.
     """
     try:
         log = _read_alone(path)
