@@ -225,5 +225,6 @@ def check_time(event: Event, now: int, *, allow_future: bool) -> None:
             f"got an event at {event.at} µs; allowed are the years 1 to 9999"
         )
     if not allow_future and event.at > now + FUTURE_TOLERANCE_MICROSECONDS:
-        ahead = f"got an event dated {to_iso(event.at)}, more than 5 minutes ahead of the clock"
+        date = to_iso(event.at)
+        ahead = f"got an event dated {date}, more than 5 minutes ahead of the clock"
         raise InvalidInput(f"{ahead}; set the clock right, or import it")

@@ -152,7 +152,10 @@ class Places:
         return other
 
     def take(self, kind: str, body: dict[str, Any]) -> None:
-        """Take in what an event says; one that lacks what it should say says nothing."""
+        """Take in what an event says.
+
+        One that lacks what it should say says nothing.
+        """
         project = body.get("project")
         if not isinstance(project, str) or not project:
             return

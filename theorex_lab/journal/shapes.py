@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Shape = Any
     # What is wrong with a value, '' where nothing is: it begins with the value's place.
     Check = Callable[[Any, str], str]
+    # The names and the types of the members of a body.
+    Form = tuple[tuple[str, ...], tuple[type, ...]]
 
 _LEAST_WHOLE = -(2**63)
 _GREATEST_WHOLE = 2**63 - 1
@@ -38,6 +40,8 @@ _IN_WORDS: dict[Any, str] = {
     float: "a finite number",
     object: "any JSON",
 }
+# What JSON has as a list: a body that is about to be written may hold a tuple.
+_LISTS = (list, tuple)
 _SHOWN_CHARACTERS = 60
 _MOST_KEPT = 1_000  # forms, or texts, that a check keeps in memory
 
@@ -88,20 +92,20 @@ class Kind:
 
 
 def one_of(*words: str) -> FieldRule:
-    """One of these texts."""
+    """Return the shape of one of these texts."""
     allowed = frozenset(words)
-    return FieldRule(str, " or ".join(map(repr, words)), lambda text: text in allowed)
+    says = " or ".join(map(repr, words))
+    return FieldRule(str, says, lambda text: text in allowed)
 
 
 def one_of_numbers(*numbers: int) -> FieldRule:
-    """One of these whole numbers."""
-    return FieldRule(
-        int, " or ".join(map(str, numbers)), lambda number: number in numbers
-    )
+    """Return the shape of one of these whole numbers."""
+    says = " or ".join(map(str, numbers))
+    return FieldRule(int, says, lambda number: number in numbers)
 
 
 def between(least: float, most: float) -> FieldRule:
-    """A number from `least` to `most`."""
+    """Return the shape of a number from `least` to `most`."""
     return FieldRule(
         float,
         f"a number from {least} to {most}",
@@ -110,7 +114,10 @@ def between(least: float, most: float) -> FieldRule:
 
 
 def row(*shapes: Shape) -> Row:
-    """A list that begins with values of these shapes, in this order; more may follow."""
+    """Return the shape of a list that begins with such values, in this order.
+
+    More may follow.
+    """
     return Row(shapes)
 
 
@@ -131,7 +138,7 @@ TIME = FieldRule(
 
 
 def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
-    """What tells what is wrong with a body of this shape, '' where nothing is.
+    """Return what tells what is wrong with a body of this shape, '' where nothing is.
 
     >>> check = body_check({"text": str, "tags?": [str]})
     >>> check({"text": "TTL", "tags": []})
@@ -142,23 +149,24 @@ def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
     "the field 'tags[0]' is 1; allowed is a text"
     """
     check_whole = _members_check(fields)
-    shapes = {name.removesuffix("?"): shape for name, shape in fields.items()}
-    checks = {
-        name: _check_of(shape) for name, shape in shapes.items() if not _is_plain(shape)
-    }
+    checks: dict[str, Check] = {}
+    for field, shape in fields.items():
+        if not _is_plain(shape):
+            name = field.removesuffix("?")
+            checks[name] = _check_of(shape)
     # By the names and types of members that were sound once: the checks of those whose
     # types do not tell all.
-    plans: dict[tuple[tuple[str, ...], tuple[type, ...]], list[tuple[str, Check]]] = {}
+    plans: dict[Form, list[tuple[str, Check]]] = {}
 
     def check(body: Any) -> str:
-        form = tuple(body), tuple(map(type, body.values()))
+        names = tuple(body)
+        types = tuple(map(type, body.values()))
+        form = (names, types)
         plan = plans.get(form)
         if plan is None:
             problem = check_whole(body, "")
             if not problem and len(plans) < _MOST_KEPT:
-                plans[form] = [
-                    (name, checks[name]) for name in form[0] if name in checks
-                ]
+                plans[form] = [(name, checks[name]) for name in names if name in checks]
             return problem
         for name, check_one in plan:
             if problem := check_one(body[name], name):
@@ -169,7 +177,7 @@ def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
 
 
 def shape_text(shape: Shape) -> str:
-    """What a shape allows, in words.
+    """Return what a shape allows, in words.
 
     >>> shape_text((str, None)), shape_text([int])
     ('a text or null', 'a list of whole numbers of 64 bits')
@@ -177,32 +185,34 @@ def shape_text(shape: Shape) -> str:
     if isinstance(shape, FieldRule):
         return shape.says
     if isinstance(shape, Row):
-        return f"a list of {', '.join(map(shape_text, shape.shapes))}"
+        texts = [shape_text(part) for part in shape.shapes]
+        return f"a list of {', '.join(texts)}"
     if isinstance(shape, tuple):
         return " or ".join(map(shape_text, shape))
     if isinstance(shape, list):
-        return (
-            f"a list, each {shape_text(shape[0])}"
-            if shape[0] is not int
-            else "a list of whole numbers of 64 bits"
-        )
+        (part,) = shape
+        if part is int:
+            return "a list of whole numbers of 64 bits"
+        return f"a list, each {shape_text(part)}"
     if isinstance(shape, dict):
         return "an object"
     return _IN_WORDS[shape]
 
 
 def _is_plain(shape: Shape) -> bool:
-    """Whether the type of a value tells all."""
+    """Return whether the type of a value tells all."""
     shapes = shape if isinstance(shape, tuple) else (shape,)
-    return all(
-        not isinstance(one, list | dict | FieldRule | Row)
-        and (one in _BY_TYPE or one is object)
-        for one in shapes
-    )
+    for part in shapes:
+        # A list or an object is no key of a dictionary.
+        if isinstance(part, list | dict | FieldRule | Row):
+            return False
+        if part is not object and part not in _BY_TYPE:
+            return False
+    return True
 
 
 def _check_of(shape: Shape) -> Check:
-    """The function that checks values against a shape."""
+    """Return the function that checks values against a shape."""
     if isinstance(shape, FieldRule):
         return _rule_check(shape)
     if isinstance(shape, Row):
@@ -272,11 +282,8 @@ def _rule_check(rule: FieldRule) -> Check:
             return ""
         if check_shape(value, place) or not test(value):
             return _wrong(value, place, rule)
-        if (
-            type(value) is str
-            and len(value) <= _SHOWN_CHARACTERS
-            and len(sound) < _MOST_KEPT
-        ):
+        is_short = type(value) is str and len(value) <= _SHOWN_CHARACTERS
+        if is_short and len(sound) < _MOST_KEPT:
             sound.add(value)
         return ""
 
@@ -287,9 +294,10 @@ def _either_check(shapes: Sequence[Shape]) -> Check:
     checks = [_check_of(shape) for shape in shapes]
     # What is wrong inside of a list or an object says more than that it is none of the
     # others.
-    deep = [
-        _check_of(shape) for shape in shapes if isinstance(shape, list | dict | Row)
-    ]
+    deep = []
+    for shape in shapes:
+        if isinstance(shape, list | dict | Row):
+            deep.append(_check_of(shape))
 
     def check(value: Any, place: str) -> str:
         for check_one in checks:
@@ -304,11 +312,12 @@ def _either_check(shapes: Sequence[Shape]) -> Check:
 
 def _list_check(shape: Shape) -> Check:
     check_one = _check_of(shape)
-    plain = {shape} if shape is str or shape is bool else None
+    plain = None
+    if shape is str or shape is bool:
+        plain = {shape}
 
     def check(values: Any, place: str) -> str:
-        # A body that is about to be written may hold a tuple, which JSON has as a list.
-        if type(values) is not list and type(values) is not tuple:
+        if type(values) not in _LISTS:
             return _wrong(values, place, [shape])
         if plain is not None and plain.issuperset(map(type, values)):
             return ""
@@ -324,15 +333,14 @@ def _row_check(row: Row) -> Check:
     checks = [_check_of(shape) for shape in row.shapes]
     # The places whose types do not tell all, and the types of rows that were sound
     # once.
-    deep = [
-        (number, checks[number])
-        for number, shape in enumerate(row.shapes)
-        if not _is_plain(shape)
-    ]
+    deep = []
+    for number, shape in enumerate(row.shapes):
+        if not _is_plain(shape):
+            deep.append((number, checks[number]))
     sound: set[tuple[type, ...]] = set()
 
     def check(values: Any, place: str) -> str:
-        if type(values) is not list and type(values) is not tuple:
+        if type(values) not in _LISTS:
             return _wrong(values, place, row)
         types = tuple(map(type, values))
         if types in sound:
@@ -342,8 +350,9 @@ def _row_check(row: Row) -> Check:
             return ""
         if len(values) < len(checks):
             return _wrong(values, place, row)
-        for number, (check_one, value) in enumerate(zip(checks, values, strict=False)):
-            if problem := check_one(value, f"{place}[{number}]"):
+        for number, check_one in enumerate(checks):
+            problem = check_one(values[number], f"{place}[{number}]")
+            if problem:
                 return problem
         if len(sound) < _MOST_KEPT:
             sound.add(types)
@@ -359,7 +368,8 @@ def _values_check(shape: Shape) -> Check:
         if not isinstance(values, dict):
             return _wrong(values, place, {str: shape})
         for name, value in values.items():
-            if problem := check_one(value, f"{place}.{name}"):
+            problem = check_one(value, f"{place}.{name}")
+            if problem:
                 return problem
         return ""
 
@@ -382,23 +392,27 @@ def _members_check(shape: dict[str, Shape]) -> Check:
 
     The `place` that it is called with is what stands before their names.
     """
-    needed = [
-        (name, _check_of(one), one)
-        for name, one in shape.items()
-        if not name.endswith("?")
-    ]
-    optional = [
-        (name[:-1], _check_of(one)) for name, one in shape.items() if name.endswith("?")
-    ]
+    needed = []
+    optional = []
+    for field, member in shape.items():
+        if field.endswith("?"):
+            optional.append((field[:-1], _check_of(member)))
+        else:
+            needed.append((field, _check_of(member), member))
 
     def check(value: Any, place: str) -> str:
-        for name, check_one, one in needed:
+        for name, check_one, member in needed:
             if name not in value:
-                return f"the field {place + name!r} is missing; allowed is {shape_text(one)}"
-            if problem := check_one(value[name], place + name):
+                allowed = shape_text(member)
+                return f"the field {place + name!r} is missing; allowed is {allowed}"
+            problem = check_one(value[name], place + name)
+            if problem:
                 return problem
         for name, check_one in optional:
-            if name in value and (problem := check_one(value[name], place + name)):
+            if name not in value:
+                continue
+            problem = check_one(value[name], place + name)
+            if problem:
                 return problem
         return ""
 

@@ -116,10 +116,12 @@ def write_snapshot(
     folder: Path,
     columns: Columns,
     *,
+    code: int,
+    seq: int,
+    event_id: str,
     kinds: Sequence[str],
     reads: Sequence[str] = (),
     passed_over: Mapping[int, str] = MappingProxyType({}),
-    **details: Any,
 ) -> Path:
     """Write `columns` to `folder/<code>-<seq>`, the manifest last.
 
@@ -139,17 +141,18 @@ def write_snapshot(
     Returns:
         The snapshot's folder.
     """
-    noted = {str(seq): why for seq, why in passed_over.items()}
-    reads = list(reads or kinds)
+    noted = {str(passed_seq): why for passed_seq, why in passed_over.items()}
     snapshot = Snapshot(
+        code=code,
+        seq=seq,
+        event_id=event_id,
         kinds=list(kinds),
-        reads=reads,
+        reads=list(reads or kinds),
         passed_over=noted,
         body_rules=BODY_RULES,
         columns=columns,
-        **details,
     )
-    final = folder / f"{snapshot.code}-{snapshot.seq:012d}"
+    final = folder / f"{code}-{seq:012d}"
     if _read(final) is not None:
         return final
     for left in folder.glob(".draft-*"):
@@ -188,11 +191,12 @@ def open_snapshots(folder: Path, code: int) -> Iterator[Snapshot]:
 
 
 def newest_seq(folder: Path, code: int) -> int:
-    """The seq of the newest snapshot of `code`, sound or not; 0 where there is none."""
-    return max(
-        (int(path.name.rpartition("-")[2]) for path in _snapshots(folder, code)),
-        default=0,
-    )
+    """Return the seq of the newest snapshot of `code`, sound or not; 0 without one."""
+    newest = 0
+    for path in _snapshots(folder, code):
+        _, _, seq = path.name.rpartition("-")
+        newest = max(newest, int(seq))
+    return newest
 
 
 def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
@@ -220,14 +224,20 @@ def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
             drop_snapshots(left)
         for path in _snapshots(folder, code=None):
             manifest = _manifest(path)
-            if manifest is None or erasures.reach(
-                manifest.get("kinds"), manifest["seq"]
-            ):
+            if manifest is None:
+                drop_snapshots(path)
+                continue
+            kinds = manifest.get("kinds")
+            if erasures.reach(kinds, manifest["seq"]):
                 drop_snapshots(path)
 
 
 def drop_snapshots(folder: Path) -> None:
-    """Remove every snapshot below `folder`. Raises StorageError where that fails."""
+    """Remove every snapshot below `folder`.
+
+    Raises:
+        StorageError: That fails.
+    """
     # Another process may drop the same files, or write a snapshot meanwhile.
     problem = "another process keeps writing there"
     for _ in range(_DROP_ATTEMPTS):

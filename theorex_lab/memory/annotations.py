@@ -1,5 +1,6 @@
-"""Annotations of single items by a person: this first, this no more, this in other
-words.
+"""Annotations of single items by a person.
+
+They say: this first, this no more, this in other words.
 """
 
 from __future__ import annotations
@@ -91,8 +92,10 @@ def marked(
     *,
     shown: Callable[[str], str] = one_line,
 ) -> list[ContextLine]:
-    """Return the lines as a person wants them: pinned first, corrected in the new
-    words, none that shows a dismissed item.
+    """Return the lines as a person wants them.
+
+    Pinned lines come first, corrected ones in the new words, and none shows a dismissed
+    item.
 
     A corrected line is the person's own word, so it is trusted. An item's correction
     is shown once.
@@ -157,7 +160,10 @@ def _may_be_shown(home: Home, item: ItemState) -> bool:
 
 
 def _pinned_line(item: ItemState) -> ContextLine:
-    """Return the line of a pinned item, which names its source where it is untrusted."""
+    """Return the line of a pinned item.
+
+    It names the item's source where that is untrusted.
+    """
     event = item.events[0]
     source = event.body.get("source", "agent")
     text = one_line(item.text)
@@ -220,8 +226,9 @@ def known_item(home: Home, item: str) -> ItemState | None:
 
 
 def _is_superseded(index: ItemIndex, documents: Integers) -> bool:
-    """Return whether every text of an item is hidden; a person's correction is no text
-    of it.
+    """Return whether every text of an item is hidden.
+
+    A person's correction is no text of it.
     """
     is_correction = index.of_kinds([CORRECTION.name])[documents]
     is_hidden = index.documents["hidden"][documents][~is_correction]
@@ -280,8 +287,9 @@ def find_item(
 
 
 def _ids_beginning(ids: Sequence[str], start: str) -> list[str]:
-    """Return the sorted ids that begin so, without the sentences of the first one's
-    event.
+    """Return the sorted ids that begin so.
+
+    The sentences of the first one's event are left out.
     """
     if not start:
         return []

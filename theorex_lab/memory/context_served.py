@@ -62,8 +62,9 @@ def note_of(file: str) -> str:
 
 
 def note_text(text: bytes, items: Sequence[str], tokens: int) -> bytes:
-    """Return the note for a briefing of this text: its size and checksum, its tokens
-    and the ids of its items.
+    """Return the note for a briefing of this text.
+
+    It holds the text's size and checksum, its tokens and the ids of its items.
     """
     note = {
         "bytes": len(text),
@@ -75,8 +76,9 @@ def note_text(text: bytes, items: Sequence[str], tokens: int) -> bytes:
 
 
 def given_of(file: str, text: bytes) -> tuple[list[str], int]:
-    """Return the ids of the items in the text that a briefing's file holds, and its
-    tokens, by the note beside it.
+    """Return the items in the text of a briefing's file, and the tokens of the text.
+
+    The items are given by their ids. Both come from the note beside the file.
 
     Where the note is missing, broken or of another text, there are no ids, and the
     tokens are estimated.

@@ -25,8 +25,9 @@ _LINK_HALF_LIVES = math.log2(decay.LINK_CAP / decay.LINK_DROP_BELOW)
 
 
 def remaining(days: ArrayLike) -> Floats:
-    """What is left of a use after these days at each of the six half-lives: (n, 6),
-    0..1; the future counts as now.
+    """Return what is left of a use after these days at each of the six half-lives.
+
+    It is of shape (n, 6), each 0..1; the future counts as now.
 
     >>> remaining([2.0])[0, 2:4].round(2).tolist()
     [0.5, 0.82]
@@ -38,11 +39,15 @@ def remaining(days: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Uses of items, a row each; the arrays are changed in place, so that a table may
-    lend its columns.
+    """Uses of items, a row each.
 
-    count.  first, last: µs; LATEST and −LATEST before the first use.  decayed: (n, 6),
-    Σ 2^(−age / h) at `last`.
+    The arrays are changed in place, so that a table may lend its columns.
+
+    Attributes:
+        count: How many uses.
+        first: The time of the first use (µs), LATEST before it.
+        last: The time of the latest use (µs), −LATEST before the first.
+        decayed: (n, 6), Σ 2^(−age / h) at `last`.
     """
 
     count: Integers
@@ -61,8 +66,12 @@ class Counts:
         )
 
     def take_in(self, rows: Integers, times: ArrayLike, at: Integers) -> Integers:
-        """Count `times` uses of each of these rows (in any order, also repeated) at its
-        time, µs; the rows touched.
+        """Count uses of rows, and return the rows touched.
+
+        Args:
+            rows: The rows, in any order, also repeated.
+            times: How many uses of each.
+            at: The time of each (µs).
 
         >>> counts = Counts.empty(2)
         >>> counts.take_in(
@@ -102,7 +111,10 @@ class Counts:
         return np.asarray((now - self.first[rows]) / MICROSECONDS_PER_DAY)
 
     def columns(self, now: int, rows: Positions = slice(None)) -> dict[str, Any]:
-        """What the laws read of these items by themselves, by the names of `Items.of`."""
+        """Return what the laws read of these items by themselves.
+
+        The columns have the names of `Items.of`.
+        """
         age = self.age_days(now, rows)
         columns = {
             "age_days": age,
@@ -138,8 +150,9 @@ class Links:
         np.maximum.at(self.last, rows, at)
 
     def strengths(self, now: int, half_life_days: float) -> Floats:
-        """The effective strength of every link, 0..1; 0 for one that is gone, or too
-        weak to be kept.
+        """Return the effective strength of every link, 0..1.
+
+        It is 0 for a link that is gone, or too weak to be kept.
         """
         # Of a year's links most are too old to be there, whatever their count: then
         # only the others are computed.

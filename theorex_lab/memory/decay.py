@@ -1,9 +1,8 @@
-"""Decay laws: how an item's age, mentions and links become its order in a list, its
-importance and its tier.
+"""Decay laws: how age, mentions and links become an item's importance.
 
-Every law reads the same columns (`Items`), orders items by `raw` and decides tiers by
-`importance` in 0..1. The exponential law is the default, not the rule: which law fits
-is a question for the data.
+They give also its order in a list and its tier. Every law reads the same columns
+(`Items`), orders items by `raw` and decides tiers by `importance` in 0..1. The
+exponential law is the default, not the rule: which law fits is a question for the data.
 """
 
 import math
@@ -36,8 +35,9 @@ UNREADABLE_RAW = -1e300  # finite, so that sums and sorts over raw scores stay f
 
 
 class Tier(IntEnum):
-    """How present an item is; NEUTRAL was never scored, SLEEPING is set by the life
-    cycle alone.
+    """How present an item is.
+
+    NEUTRAL was never scored, SLEEPING is set by the life cycle alone.
     """
 
     NEUTRAL = 0
@@ -52,10 +52,12 @@ def tiers(
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
 ) -> NDArray[np.int8]:
-    """Tier codes of importances in 0..1; both bounds are inclusive, and NaN (never
-    scored) is NEUTRAL.
+    """Return the tier codes of importances in 0..1.
 
-    Raises InvalidInput unless 0 <= mild_threshold <= active_threshold <= 1.
+    Both bounds are inclusive, and NaN (never scored) is NEUTRAL.
+
+    Raises:
+        InvalidInput: Unless 0 <= mild_threshold <= active_threshold <= 1.
 
     >>> [Tier(code).name for code in tiers([0.6, 0.3, 0.29, float("nan")])]
     ['ACTIVE', 'MILD', 'LESS', 'NEUTRAL']
@@ -78,8 +80,10 @@ def tiers(
 def rank_order(
     raw: ArrayLike, count: ArrayLike, last_seen: ArrayLike, ids: ArrayLike
 ) -> NDArray[np.intp]:
-    """Positions from first to last: raw, then count, then last_seen, all descending,
-    then id ascending.
+    """Return the positions from first to last.
+
+    They are ordered by raw, then count, then last_seen, all descending, then id
+    ascending.
 
     >>> rank_order([1.0, 2.0, 1.0], [1, 1, 3], [0, 0, 0], ["a", "b", "c"]).tolist()
     [1, 2, 0]
@@ -90,8 +94,9 @@ def rank_order(
 
 
 def stored_link_strength(co_count: ArrayLike) -> Floats:
-    """Strength of a link seen `co_count` times: .1 at first, .05 more each further
-    time, at most 1.
+    """Return the strength of a link seen `co_count` times.
+
+    It is .1 at first, .05 more each further time, at most 1.
 
     >>> stored_link_strength([0, 1, 2, 19, 40]).round(2).tolist()
     [0.0, 0.1, 0.15, 1.0, 1.0]
@@ -105,12 +110,14 @@ def stored_link_strength(co_count: ArrayLike) -> Floats:
 def effective_link_strength(
     stored: ArrayLike, days_since: ArrayLike, half_life_days: float
 ) -> Floats:
-    """Stored strength × 2^(−days since the last co-occurrence / half-life); 0 once
-    below .01, where it is dropped.
+    """Return the stored strength × 2^(−days since the last co-occurrence / half-life).
 
-    Computed from stored values, so that a second pass at the same time changes nothing.
-    A future co-occurrence counts as now. Raises InvalidInput for a half-life that is
-    not positive.
+    It is 0 once below .01, where the link is dropped. It is computed from stored
+    values, so that a second pass at the same time changes nothing. A future
+    co-occurrence counts as now.
+
+    Raises:
+        InvalidInput: The half-life is not positive.
 
     >>> effective_link_strength([0.4, 0.4], [14.0, 140.0], half_life_days=14.0).tolist()
     [0.2, 0.0]
@@ -131,8 +138,9 @@ def effective_link_strength(
 def link_columns(
     n: int, first: ArrayLike, second: ArrayLike, strength: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """(link_strength, mean_link_strength) of n items from undirected links between
-    positions.
+    """Return (link_strength, mean_link_strength) of n items.
+
+    They come from undirected links between positions.
 
     link_strength is 1 − ∏(1 − s) over an item's links of strength above 0; both columns
     are 0 without links.
@@ -165,19 +173,25 @@ _WITHOUT_HISTORY: dict[str, ArrayLike] = {
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """What the laws read of n items: float64 columns of length n, `decayed_counts` of
-    shape (n, 6).
+    """What the laws read of n items, as columns of float64.
 
-    age_days            since the last mention; negative (the future) counts as now, NaN
-    is an unreadable time first_age_days      since the first mention count
-    mentions decayed_counts      Σ over mentions of 2^(−age / h), for h in
-    COUNT_HALF_LIVES_DAYS link_strength       1 − ∏(1 − s) over present links, 0..1 (see
-    `link_columns`) mean_link_strength  mean over present links, 0..1 half_life_cap_days
-    no half-life of the item is longer: inf, or 7 for an item seen in trace_fix only
+    Build it with `Items.of`, which fills what the caller does not know. Each column is
+    of length n, `decayed_counts` of shape (n, 6).
 
-    Build it with `Items.of`, which fills what the caller does not know. Raises
-    InvalidInput where a column has another length, or holds NaN (age_days and
-    first_age_days may).
+    Attributes:
+        age_days: Days since the last mention. Negative (the future) counts as now, NaN
+            is an unreadable time.
+        first_age_days: Days since the first mention.
+        count: The mentions.
+        decayed_counts: Σ over mentions of 2^(−age / h), for h in COUNT_HALF_LIVES_DAYS.
+        link_strength: 1 − ∏(1 − s) over present links, 0..1 (see `link_columns`).
+        mean_link_strength: The mean over present links, 0..1.
+        half_life_cap_days: No half-life of the item is longer: inf, or 7 for an item
+            seen in trace_fix only.
+
+    Raises:
+        InvalidInput: A column has another length, or holds NaN (age_days and
+            first_age_days may).
     """
 
     age_days: Floats
@@ -214,8 +228,9 @@ class Items:
         decayed_counts: ArrayLike | None = None,
         **more: ArrayLike,
     ) -> "Items":
-        """Columns from arrays or single numbers; without a history every mention counts
-        as the last one.
+        """Return columns from arrays or single numbers.
+
+        Without a history every mention counts as the last one.
 
         Raises InvalidInput for a column that there is not.
 
@@ -247,7 +262,7 @@ class Items:
         return len(self.age_days)
 
     def take(self, rows: ArrayLike | slice) -> "Items":
-        """The items at these positions, in this slice, or where a boolean mask is true."""
+        """Return the items at these positions, in this slice, or where a mask is true."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         return Items(
             **{field.name: getattr(self, field.name)[chosen] for field in fields(self)}
@@ -286,8 +301,9 @@ class Law(ABC):
         }
 
     def raw(self, items: Items) -> Floats:
-        """Scores of shape (n,) that order items, finite; an unreadable age scores
-        lowest.
+        """Return finite scores of shape (n,) that order items.
+
+        An unreadable age scores lowest.
         """
         scores = self._raw(items)
         unreadable = np.isnan(items.age_days)
@@ -317,8 +333,9 @@ def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:
 
 
 def _scale_columns(items: Items) -> tuple[Floats, Floats]:
-    """Decayed counts and plain count; a capped item repeats the one at its longest
-    allowed half-life beyond it.
+    """Return the decayed counts and the plain count.
+
+    A capped item repeats the one at its longest allowed half-life beyond it.
     """
     capped = np.flatnonzero(items.half_life_cap_days < math.inf)
     if not len(capped):
@@ -363,8 +380,9 @@ class Product(Law):
 
 
 class WeightedSum(Law):
-    """A weighted sum of recency, log count (1 at `saturation_count`) and mean link
-    strength; cut at 1.
+    """A weighted sum of recency, log count and mean link strength.
+
+    The log count is 1 at `saturation_count`; the sum is cut at 1.
 
     >>> law = WeightedSum()
     >>> law.raw(Items.of([0.0, 14.0], count=[100, 0])).round(6).tolist()
@@ -420,8 +438,9 @@ class Frequency(Law):
 
 
 class Constant(Law):
-    """The same importance for every item: nothing decays, and ties are left to what
-    orders them next.
+    """The same importance for every item.
+
+    Nothing decays, and ties are left to what orders them next.
     """
 
     name = "constant"
@@ -431,15 +450,17 @@ class Constant(Law):
 
 
 class LogisticLaw(Law):
-    """A law whose scale is not 0..1: importance = 1 / (1 + exp(−slope · (raw −
-    midpoint))).
+    """A law whose scale is not 0..1.
+
+    importance = 1 / (1 + exp(−slope · (raw − midpoint))).
     """
 
     unreadable_raw = UNREADABLE_RAW
 
     def importance(self, raw: ArrayLike) -> Floats:
-        """Importance in 0..1 through the logistic of `logistic_midpoint` and
-        `logistic_slope`.
+        """Return the importance in 0..1 through the logistic function.
+
+        Its settings are `logistic_midpoint` and `logistic_slope`.
         """
         offset = np.asarray(raw, dtype=np.float64) - self.params["logistic_midpoint"]
         # tanh neither overflows nor leaves a remainder at the lowest score.
@@ -449,8 +470,9 @@ class LogisticLaw(Law):
 
 
 class PowerLaw(LogisticLaw):
-    """ACT-R base-level activation, ln Σ age^−d over mentions, from decayed counts
-    instead of event times.
+    """ACT-R base-level activation, ln Σ age^−d over mentions.
+
+    It is computed from decayed counts instead of event times.
 
     age^−d is replaced by a non-negative mixture of the exponentials of
     COUNT_HALF_LIVES_DAYS and a constant, within 16 % for ages of .1 to 1,000 days at d
@@ -478,8 +500,9 @@ class PowerLaw(LogisticLaw):
 
 @lru_cache(maxsize=64)
 def power_mixture(exponent: float) -> Floats:
-    """Weights w ≥ 0 of shape (7,) with Σ w_k 2^(−age / h_k) ≈ age^−exponent, the last
-    half-life being infinite.
+    """Return weights w ≥ 0 with Σ w_k 2^(−age / h_k) ≈ age^−exponent.
+
+    They are of shape (7,), the last half-life being infinite.
 
     Least squares of the relative error over a logarithmic grid of ages, by coordinate
     descent.

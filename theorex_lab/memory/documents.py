@@ -1,5 +1,7 @@
-"""Files that were ingested: which are known and in which state, and what a briefing says
-of them and of a session that was summed up.
+"""Files that were ingested.
+
+This says which are known and in which state, and what a briefing says of them and of a
+session that was summed up.
 """
 
 from __future__ import annotations
@@ -125,8 +127,9 @@ class Documents(View):
         return None if row is None else self._state(row)
 
     def moves(self, agent: str, project: str, file: str) -> int:
-        """Return how many files were moved away from a name, and have kept the ids that
-        were made of it.
+        """Return how many files were moved away from a name.
+
+        They have kept the ids that were made of it.
         """
         row = self.files.find(f"{agent}\n{project}\n{file}")
         return 0 if row is None else int(self.rows["moves"][row])
@@ -158,8 +161,10 @@ def document_body(
     salt: str,
     **more: str,
 ) -> Body:
-    """Return the body of a file's event: its parts, each under the id that it had
-    before where its name is the same.
+    """Return the body of a file's event.
+
+    It holds the file's parts, each under the id that it had before where its name is
+    the same.
 
     Args:
         file: The file's name.
@@ -237,8 +242,9 @@ def summary_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
 
 
 def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
-    """Yield what of files and code fits the query; without a query, what is defined in
-    the files that were touched last.
+    """Yield what of files and code fits the query.
+
+    Without a query it is what is defined in the files that were touched last.
     """
     if not request.query:
         yield from _touched(home, request.now)
@@ -265,8 +271,9 @@ def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]
 
 
 def _touched(home: Home, now: int) -> Iterator[ContextLine]:
-    """Yield the files that were touched last and whose symbols are known, each with
-    these.
+    """Yield the files that were touched last, each with its symbols.
+
+    Only those are of interest whose symbols are known.
     """
     touched = _touched_at(home)
     for event in home.journal.read(seqs=sorted(touched)):
@@ -289,8 +296,9 @@ def _touched(home: Home, now: int) -> Iterator[ContextLine]:
 
 
 def _touched_at(home: Home) -> dict[int, int]:
-    """Return when the last known files were touched (µs UTC), by seq of the event that
-    holds the file.
+    """Return when the last known files were touched (µs UTC).
+
+    They are given by the seq of the event that holds the file.
     """
     with home.views.reading(Documents) as view:
         file_seqs = {
@@ -310,8 +318,9 @@ def _touched_at(home: Home) -> dict[int, int]:
 
 
 def _file_keys(event: Event) -> Iterator[tuple[str, str, str]]:
-    """Yield the agent, project and name of the files that a tool call touched, as they
-    may have been ingested.
+    """Yield the agent, project and name of the files that a tool call touched.
+
+    They are names as the files may have been ingested by.
     """
     paths = event.body.get("paths", {})
     project = event.body.get("project", "")
@@ -327,8 +336,9 @@ def _line(
     event_ids: tuple[str, ...],
     why: str,
 ) -> ContextLine:
-    """Return a line of an event's file; an untrusted one names its source beside the
-    agent.
+    """Return a line of an event's file.
+
+    An untrusted one names its source beside the agent.
     """
     trust = TRUST[event.body["source"]]
     heard_from = None if trust >= TRUST["agent"] else (event.agent, trust)

@@ -1,5 +1,6 @@
-"""Vectors of the texts that are remembered: which have one, which wait for it, and
-which are near to a query.
+"""Vectors of the texts that are remembered.
+
+This says which texts have one, which wait for it, and which are near to a query.
 """
 
 import math
@@ -27,8 +28,9 @@ _OFF_LENGTH = 1e-3
 
 
 class EmbeddedTexts:
-    """The documents of a home's index of texts, and the records of the embedder's cache
-    that hold their vectors.
+    """The documents of a home's index of texts, and the records of their vectors.
+
+    The records are those of the embedder's cache.
 
     What takes an index is called while its lock is held.
     """
@@ -68,12 +70,14 @@ class EmbeddedTexts:
 
     @property
     def must_load(self) -> bool:
-        """Whether a query's vector needs a model that this process has not loaded yet."""
+        """Whether a query's vector needs a model that is not loaded yet."""
         return isinstance(self.embedder, OnnxEmbedder) and self.embedder.must_load
 
     def follow(self, index: ItemIndex) -> int:
-        """Bring the records up to date with the index and the cache; return how many
-        documents have a vector.
+        """Bring the records up to date with the index and the cache.
+
+        Returns:
+            How many documents have a vector.
         """
         self.cache.refresh()
         # A view that was built again has other numbers for its documents, another file
@@ -99,8 +103,9 @@ class EmbeddedTexts:
         return self._generation == self.cache.generation
 
     def near(self, vector: Matrix, allowed: Mask, limit: int) -> Ids:
-        """Return the documents among the allowed ones whose vectors are nearest to this
-        one, after `follow`.
+        """Return the allowed documents whose vectors are nearest to this one.
+
+        To be called after `follow`.
         """
         documents = np.flatnonzero(allowed & (self._records >= 0))
         likely = self.cache.likely(self._records[documents], vector, limit)
@@ -111,8 +116,9 @@ class EmbeddedTexts:
         return best_first(documents[fits], scores[fits], limit)[0]
 
     def of(self, documents: Ids) -> tuple[Mask, Matrix]:
-        """Return which of these documents have a vector, and the vectors, zeros where
-        there is none; a damaged one is queued.
+        """Return which of these documents have a vector, and the vectors.
+
+        The vector is zeros where there is none; a damaged one is queued.
         """
         has_vector, matrix = self.cache.read(self._records[documents])
         self._records[documents[~has_vector]] = -1
@@ -121,8 +127,9 @@ class EmbeddedTexts:
     def likeness(
         self, query: str, items: Sequence[str], *, seconds: float
     ) -> dict[str, float] | None:
-        """Return by id the cosine of these items' texts to a query, of those that have
-        a vector by then; None where there are no vectors.
+        """Return by id the cosine of these items' texts to a query.
+
+        They are those that have a vector by then; None where there are no vectors.
 
         What is queued is embedded first, as far as so many seconds reach.
         """
@@ -146,8 +153,9 @@ class EmbeddedTexts:
     def mean_of(
         self, index: ItemIndex, documents: Ids, weights: Scores
     ) -> Matrix | None:
-        """Return a vector that stands in for a query's: the weighted mean of those of
-        these texts; None where they have none.
+        """Return a vector that stands in for a query's; None where there is none.
+
+        It is the weighted mean of those of these texts, which may have none.
 
         From Rocchio, "Relevance feedback in information retrieval" (1971), without
         anybody's judgement.
@@ -158,8 +166,9 @@ class EmbeddedTexts:
         return (mean / length).astype(np.float32) if length > 0 else None
 
     def vector_of(self, query: str) -> tuple[Matrix | None, list[str]]:
-        """Return the query's vector, None where words alone decide, and what there is
-        to say of it.
+        """Return the query's vector, and what there is to say of it.
+
+        The vector is None where words alone decide.
         """
         if self.no_vectors:
             return None, []
@@ -202,8 +211,10 @@ class EmbeddedTexts:
         return n_done
 
     def embed_some(self, seconds: float) -> str:
-        """Embed what is pending where time is free; return what went wrong, so that
-        some wait on, else ''.
+        """Embed what is pending where time is free.
+
+        Returns:
+            What went wrong, so that some wait on, else ''.
         """
         try:
             self.embed_pending(seconds=seconds)
@@ -212,8 +223,9 @@ class EmbeddedTexts:
         return ""
 
     def told(self) -> str:
-        """Return in words how many of the texts have a vector, as `follow` counts them;
-        the embedder is asked nothing.
+        """Return in words how many of the texts have a vector.
+
+        They are counted as `follow` does; the embedder is asked nothing.
         """
         if self.no_vectors:
             return self.no_vectors
@@ -223,8 +235,9 @@ class EmbeddedTexts:
             return f"{self.follow(index)} of {len(index.documents)} texts embedded"
 
     def coverage(self) -> dict[str, int]:
-        """Return how many texts have a sound vector of the embedder in use, and how
-        many are queued for one; see `no_vectors`.
+        """Return how many texts have a sound vector of the embedder in use.
+
+        It returns as well how many are queued for one; see `no_vectors`.
         """
         if self.no_vectors:
             return {"covered": 0, "queued": 0}
@@ -267,8 +280,9 @@ class EmbeddedTexts:
                 self._look_up(index, documents)
 
     def _remembered(self, keys: list[bytes], table: Table) -> Mask:
-        """Return which of the texts were not erased since they were read from documents
-        numbered as in this table.
+        """Return which of the texts were not erased since they were read.
+
+        They were read from documents numbered as in this table.
 
         Asked while the cache is locked: an erasure that comes later sweeps what is
         added now.
@@ -330,8 +344,9 @@ class EmbeddedTexts:
 
 
 def document_texts(home: Home, index: ItemIndex, documents: Ids) -> list[str]:
-    """Return the texts of these documents, without erased ones; they stay in the
-    journal until they are needed.
+    """Return the texts of these documents, without erased ones.
+
+    They stay in the journal until they are needed.
     """
     event_seqs: list[int] = index.documents["seq"][documents].tolist()
     if not event_seqs:

@@ -1,8 +1,7 @@
-"""Evidence: how often each option succeeded under each key, how long it took and what
-it used, as sums in columns.
+"""Evidence: how often each option succeeded under each key.
 
-A key says what was asked, such as `query_type/code`. An option is what was tried, such
-as a model's name.
+It says also how long it took and what it used, as sums in columns. A key says what was
+asked, such as `query_type/code`. An option is what was tried, such as a model's name.
 """
 
 import math
@@ -62,8 +61,11 @@ class Option(NamedTuple):
 
 
 def not_worse(options: Sequence[Option], level: float = WORSE_AT) -> list[int]:
-    """Return the indexes of the options whose success is not distinguishably below the
-    best rate, the best itself first.
+    """Return the indexes of the options that are not worse than the best.
+
+    They are not distinguishably worse, by their success. The best itself comes first.
+
+    They are compared by their success. The best itself comes first.
 
     The best has the highest rate; of equals it has more runs, then the first name.
     Another is worse where the difference is so many standard errors wide that chance
@@ -122,8 +124,9 @@ def cheapest_not_worse(options: Sequence[Option], level: float = WORSE_AT) -> in
 
 
 def by_cost_and_speed(option: Option) -> tuple[float, float, float, float, str]:
-    """Return the sort key: cost, then latency (unknown ones last), then success, runs
-    and name.
+    """Return the sort key of an option.
+
+    It is cost, then latency (unknown ones last), then success, runs and name.
     """
     return (
         _known_first(option.cost),
@@ -163,8 +166,9 @@ def _variance(option: Option) -> float:
 
 @dataclass(frozen=True)
 class Cells:
-    """Evidence as columns, a row for each key and option, in the order in which the
-    table got them.
+    """Evidence as columns, a row for each key and option.
+
+    The rows are in the order in which the table got them.
 
     Attributes:
         keys: The keys.
@@ -305,8 +309,9 @@ class EvidenceTable(Parts):
         return row
 
     def row(self, key: str, option: str) -> int | None:
-        """Return the row of a key and option, which stays the same; None where no run
-        of them was counted.
+        """Return the row of a key and option, which stays the same.
+
+        It is None where no run of them was counted.
         """
         return self._rows.get((key, option))
 
@@ -378,8 +383,9 @@ class EvidenceTable(Parts):
         now: int | None = None,
         half_life_days: float | None = None,
     ) -> Cells:
-        """Return the evidence under keys that begin with `prefix`, as it weighs at
-        `now`.
+        """Return the evidence under keys that begin with `prefix`.
+
+        It is as it weighs at `now`.
 
         Args:
             prefix: The beginning of the keys.
@@ -427,10 +433,13 @@ class EvidenceTable(Parts):
 def expected_success(
     runs: RowRuns, now: int, half_life_days: float | None
 ) -> tuple[Floats, Floats, Floats]:
-    """Return of each row the weight of its age, .5^(age / half-life); (successes + 1) /
-    (runs + 2); and their product.
+    """Return what each row's success counts for.
 
     The weight is 1 without a half-life, and for what lies ahead of `now` (µs UTC).
+
+    Returns:
+        For each row the weight of its age, .5^(age / half-life); (successes + 1) /
+        (runs + 2); and their product.
     """
     weight = np.ones(len(runs.n)) * _weight(runs.last, now, half_life_days)
     rate = (runs.successes + 1.0) / (runs.n + 2.0)
@@ -438,8 +447,9 @@ def expected_success(
 
 
 def success_of(home: Home, options: Iterable[str]) -> dict[str, float]:
-    """Return (successes + 1) / (runs + 2) over all runs, of the options of which a
-    design knows how they did.
+    """Return (successes + 1) / (runs + 2) of the options, over all runs.
+
+    They are the options of which a design knows how they did.
 
     What is known of an option does not fade here: a fix that failed is no better for
     having been forgotten.
@@ -460,15 +470,17 @@ def success_of(home: Home, options: Iterable[str]) -> dict[str, float]:
 
 
 def is_heard(body: Body) -> bool:
-    """Return whether a call is known only from a file that somebody made, or from a
-    tool: anybody may have made it up.
+    """Return whether a call is known only from a file or a tool.
+
+    Anybody may have made such a file up.
     """
     return TRUST[body.get("source", "model")] < TRUST["model"]
 
 
 class EvidenceView(View):
-    """Every attempt of every trace that was not lost, one run each under its query type
-    and model.
+    """Every attempt of every trace that was not lost, one run each.
+
+    A run is counted under its query type and model.
 
     An attempt that got no answer at all tells of the endpoint, not of what the model
     answers: it is left out. What `is_heard` is counted apart, under keys with
@@ -547,8 +559,10 @@ class EvidenceView(View):
 
 
 def evidence_view(home: Home) -> type[EvidenceView]:
-    """Return the view of the evidence of a home: of models' answers, and of whatever
-    else its designs read from their events.
+    """Return the view of the evidence of a home.
+
+    It is evidence of models' answers, and of whatever else its designs read from their
+    events.
     """
     designs = [design for design in home.designs if design.evidence]
     designs.sort(key=lambda design: design.name)
@@ -578,8 +592,9 @@ def _with_readers(designs: tuple[Design, ...]) -> type[EvidenceView]:
 
 
 def counted_type(query_type: str) -> str:
-    """Return the query type under which runs count: `general` where it is none of the
-    seven.
+    """Return the query type under which runs count.
+
+    It is `general` where the query type is none of the seven.
 
     >>> counted_type("math"), counted_type("weather")
     ('math', 'general')

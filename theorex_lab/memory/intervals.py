@@ -17,8 +17,9 @@ BOOTSTRAPS = 1_000
 def wilson(
     successes: ArrayLike, n: ArrayLike, z: float = 1.96
 ) -> tuple[Floats, Floats]:
-    """Return the Wilson score interval of a success rate (Wilson 1927,
-    doi:10.1080/01621459.1927.10502953), 0..1.
+    """Return the Wilson score interval of a success rate, 0..1.
+
+    Source: Wilson (1927), doi:10.1080/01621459.1927.10502953.
 
     Args:
         successes: Of any shape; fractions are allowed.
@@ -48,8 +49,9 @@ def wilson(
 
 
 def wilson_of_one(successes: float, n: float, z: float = 1.96) -> tuple[float, float]:
-    """Return what `wilson` does, of plain numbers and unchecked: some dozens of them
-    cost less so than an array does.
+    """Return what `wilson` does, of plain numbers and unchecked.
+
+    Some dozens of them cost less so than an array does.
 
     >>> [round(bound, 3) for bound in wilson_of_one(9, 10)]
     [0.596, 0.982]
@@ -97,8 +99,9 @@ def bootstrap_means(
     draws: int = BOOTSTRAPS,
     groups: Sequence[object] | None = None,
 ) -> list[Interval]:
-    """Return the mean of each column with its 95 % interval; one set of resamples
-    serves all.
+    """Return the mean of each column with its 95 % interval.
+
+    One set of resamples serves all.
 
     For a paired comparison, hand in differences.
 
@@ -160,8 +163,9 @@ def _resamples(m: int, seed: int, draws: int) -> Floats:
 def bootstrap_ratio(
     values: ArrayLike, base: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS
 ) -> Interval:
-    """Return the mean of `values` over the mean of `base`, both (n,), with its 95 %
-    interval; rows are drawn in pairs.
+    """Return the mean of `values` over the mean of `base`, with its 95 % interval.
+
+    Both are of shape (n,); rows are drawn in pairs.
 
     Raises:
         InvalidInput: The base has no value above 0, or as `bootstrap_means`.

@@ -1,5 +1,6 @@
-"""Needed next: how high what is used next ranked before that use, within the budget of
-a context.
+"""Needed next: how high what is used next ranked before that use.
+
+It is ranked within the budget of a context.
 
 The one measure of a decay law, for the gate and `tune`. Before a use the items known by
 then are ranked, of all agents together, since one context is given to all, and as the
@@ -37,7 +38,9 @@ def name_bytes(name: str) -> int:
 
 
 def line_tokens(bytes_of_name: token_budget.Size) -> token_budget.Size:
-    """Return the tokens of a line of a briefing by `name_bytes`: a number, or an array of them.
+    """Return the tokens of a line of a briefing by `name_bytes`.
+
+    The bytes are a number, or an array of them.
 
     >>> line_tokens(name_bytes("cache *stampede*"))
     9
@@ -50,8 +53,9 @@ _SHORTEST_TOKENS = line_tokens(1)
 
 @dataclass(frozen=True)
 class Candidates:
-    """The items known before a use, row by row: their scores, what orders equal ones,
-    and their lines' tokens.
+    """The items known before a use, row by row.
+
+    They have their scores, what orders equal ones, and their lines' tokens.
     """
 
     raw: decay.Floats
@@ -63,8 +67,9 @@ class Candidates:
 
 @dataclass(frozen=True)
 class NeedRanks:
-    """Where the needed items stood: their rows, their ranks from 1 on, and whether the
-    budget reached them.
+    """Where the needed items stood.
+
+    These are their rows, their ranks from 1 on, and whether the budget reached them.
     """
 
     rows: NDArray[np.intp]
@@ -91,8 +96,9 @@ class NeedRanks:
 def needed_next(
     candidates: Candidates, rows: NDArray[np.intp], context_tokens: int
 ) -> NeedRanks:
-    """Return how high these rows of the candidates, one or more, ranked, and whether a
-    briefing of so many tokens held them.
+    """Return how high these rows of the candidates, one or more, ranked.
+
+    It says also whether a briefing of so many tokens held them.
 
     >>> zeros = np.zeros(3, np.int64)
     >>> known = Candidates(
@@ -123,8 +129,9 @@ def needed_next(
 def _comes_first(
     candidates: Candidates, rows: NDArray[np.intp], others: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
-    """Return whether each row comes before another of the same raw score, as
-    `rank_order` has it.
+    """Return whether each row comes before another of the same raw score.
+
+    Their order is that of `rank_order`.
     """
     count = candidates.count
     last = candidates.last

@@ -1,5 +1,6 @@
-"""Verdicts: what an outcome says of the answers of the calls that were made for it, or
-of the call that it is about.
+"""Verdicts: what an outcome says of answers.
+
+They are those of the calls that were made for it, or of the call that it is about.
 
 A verdict says something of an answer only where it was given after it. An outcome is
 often there first: a failure is recorded, and then a model is asked why; that failure is
@@ -27,8 +28,9 @@ class OutcomeVerdict(NamedTuple):
     at: int
 
     def allows(self, at: int) -> bool:
-        """Return whether an answer of the time `at` may count as good: unless a later
-        verdict says that it went wrong.
+        """Return whether an answer of the time `at` may count as good.
+
+        It may unless a later verdict says that it went wrong.
 
         >>> OutcomeVerdict(False, at=5).allows(7), OutcomeVerdict(False, at=9).allows(7)
         (True, False)
@@ -40,8 +42,9 @@ NOTHING_SAID = OutcomeVerdict(False, EARLIEST)
 
 
 def verdict_of(event: Event) -> tuple[str, OutcomeVerdict] | None:
-    """Return the outcome's id and what an event of KINDS says of it; None where it says
-    nothing, as a mere score does.
+    """Return the outcome's id and what an event of KINDS says of it.
+
+    It is None where the event says nothing, as a mere score does.
     """
     success = event.body.get("success")
     if success is None:
@@ -55,8 +58,9 @@ def verdict_of(event: Event) -> tuple[str, OutcomeVerdict] | None:
 
 
 class Verdicts(Parts):
-    """What outcomes said last, and which answers were given for them; it does not
-    matter which of the two came first.
+    """What outcomes said last, and which answers were given for them.
+
+    It does not matter which of the two came first.
 
     In its columns, `said` has success and at, a row for each outcome. `answers` has
     outcome, cell (the row of the evidence that counts it) and at.
@@ -91,8 +95,15 @@ class Verdicts(Parts):
         return changes
 
     def answer(self, outcome_id: str, *, cell: int, at: int) -> bool:
-        """Note an answer that was given for an outcome; return whether it counts as
-        good.
+        """Note an answer that was given for an outcome.
+
+        Args:
+            outcome_id: The outcome.
+            cell: The row of the evidence that counts the answer.
+            at: The time of the answer (µs).
+
+        Returns:
+            Whether it counts as good.
         """
         outcome = self._outcome(outcome_id)
         row = self._answers.grow(1).start

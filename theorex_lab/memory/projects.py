@@ -1,5 +1,6 @@
-"""The projects that a home has memory of, and one of them by the name that a person
-gives.
+"""The projects that a home has memory of.
+
+One of them is found by the name that a person gives.
 """
 
 import difflib
@@ -64,8 +65,9 @@ class Projects(View):
 
 
 def projects_view(home: Home) -> type[Projects]:
-    """Return the view of a home's projects, which also counts the events of its
-    designs.
+    """Return the view of a home's projects.
+
+    It also counts the events of its designs.
     """
     design_kinds: set[str] = set()
     for design in home.designs:
@@ -80,8 +82,9 @@ def _with_kinds(kinds: tuple[str, ...]) -> type[Projects]:
 
 
 def known_projects(home: Home) -> list[str]:
-    """Return the projects that something was captured in, the most recently active
-    first.
+    """Return the projects that something was captured in.
+
+    The most recently active one comes first.
     """
     with home.views.reading(projects_view(home)) as view:
         order = np.lexsort((-view.rows["last_seq"], -view.rows["last_at"]))
@@ -90,8 +93,10 @@ def known_projects(home: Home) -> list[str]:
 
 
 def find_project(home: Home, given: str) -> str:
-    """Return the project that is called so: by its whole name, or by the name before
-    its hash where only one has it.
+    """Return the project that is called so.
+
+    It is called by its whole name, or by the name before its hash where only one has
+    it.
 
     Raises:
         InvalidInput: No project has the name, or several have it.
@@ -158,8 +163,10 @@ def project_rows(home: Home) -> list[dict[str, Any]]:
 
 
 def merge_projects(home: Home, old: str, new: str) -> dict[str, Any]:
-    """Note that a project was merged into another; return both, and how many events of
-    the first there are.
+    """Note that a project was merged into another.
+
+    Returns:
+        Both, and how many events of the first there are.
 
     Raises:
         InvalidInput: As `identity.merge_into`; or no project has a name, or several
@@ -178,8 +185,9 @@ def merge_projects(home: Home, old: str, new: str) -> dict[str, Any]:
 
 
 def _folder_name(home: Home, project: str) -> str:
-    """Return what the folder of a project was called when it was last bound; without
-    one what its id begins with.
+    """Return what the folder of a project was called when it was last bound.
+
+    Without one it is what the project's id begins with.
     """
     paths = home.journal.places().paths_of(project)
     if paths:

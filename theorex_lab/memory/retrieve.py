@@ -431,8 +431,9 @@ class Searcher:
     def _vector_signals(
         self, vector: Matrix, documents: Ids, neighbours: Sequence[Ids]
     ) -> dict[str, Scores]:
-        """Return the cosines of the candidates and of their passages; none where no
-        candidate has a vector.
+        """Return the cosines of the candidates and of their passages.
+
+        There are none where no candidate has a vector.
         """
         near = np.stack([documents, *neighbours])
         has_vector, matrix = self.vectors.of(np.maximum(near, 0).ravel())
@@ -453,8 +454,9 @@ class Searcher:
     def _spread(
         self, index: ItemIndex, ranked: _Ranked, allowed: Mask, limit: int
     ) -> _Ranked:
-        """Add the texts that belong to the first results, weaker than the best of
-        them.
+        """Add the texts that belong to the first results.
+
+        They are weaker than the best of them.
         """
         if not len(ranked.documents):
             return ranked
@@ -484,8 +486,9 @@ class Searcher:
     def _cached(
         self, index: ItemIndex, name: str, version: int, make: Callable[[], T]
     ) -> T:
-        """Return what was made of an index, made again where the index is another one
-        or has another version.
+        """Return what was made of an index.
+
+        It is made again where the index is another one or has another version.
         """
         table, made_version, value = self._cache.get(
             (name, index.name), (None, 0, None)
@@ -594,8 +597,9 @@ def _by_reciprocal_rank(
 
 
 def _duplicate_pairs(index: ItemIndex) -> Ids:
-    """Return the documents that duplicate another one, and those which they duplicate:
-    (2, n).
+    """Return the documents that duplicate another one, and those which they duplicate.
+
+    The array is of shape (2, n).
     """
     duplicate_of = index.documents["echo"]
     order = np.argsort(index.documents["item"], kind="stable")
@@ -610,8 +614,9 @@ def _duplicate_pairs(index: ItemIndex) -> Ids:
 
 
 def _named_speakers(index: ItemIndex, query: str) -> Scores:
-    """Return 1 where the query names a speaker, else 0: by number of the speaker, and
-    at the end for nobody.
+    """Return 1 where the query names a speaker, else 0, by number of the speaker.
+
+    Nobody stands at the end.
     """
     query_words = set(_WORD.findall(query))
     is_named = []

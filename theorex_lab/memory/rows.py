@@ -1,5 +1,7 @@
-"""Results that are tables: a sequence of rows, which is also a DataFrame, JSON and a
-table in a notebook.
+"""Results that are tables.
+
+A table is a sequence of rows, which is also a DataFrame, JSON and a table in a
+notebook.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ MOST_SHOWN = 60  # rows in a notebook; the middle of a longer table is left out
 
 
 class Rows(Sequence[R]):
-    """Rows in their order: named tuples of one class, which is `row_class`, or dicts
-    with the same keys.
+    """Rows in their order.
+
+    They are named tuples of one class, which is `row_class`, or dicts with the same
+    keys.
 
     A subclass that computes its rows overrides `_records`, which is called once; one
     whose columns need types of their own overrides `frame`. pandas is imported where a
@@ -99,8 +103,9 @@ def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def table_html(frame: pd.DataFrame) -> str:
-    """Return the table of a frame for a notebook: numbers with four significant digits,
-    the middle of a long one left out.
+    """Return the table of a frame for a notebook.
+
+    Numbers have four significant digits, and the middle of a long table is left out.
     """
     return frame.to_html(
         index=False,

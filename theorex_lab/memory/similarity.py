@@ -15,8 +15,9 @@ Floats = NDArray[np.float64]
 
 
 class PartIndex:
-    """Sets of parts, numbered as they are added, found by how many parts they share
-    (Jaccard).
+    """Sets of parts, found by how many parts they share (Jaccard).
+
+    They are numbered as they are added.
 
     >>> index = PartIndex()
     >>> for parts in ({"log_error", "slow"}, {"slow"}, {"quick"}):

@@ -76,7 +76,13 @@ class Decision:
 
 
 class _Step(NamedTuple):
-    """The result of a step of the chain: a model or None, its confidence, its reason."""
+    """The result of a step of the chain.
+
+    Attributes:
+        model: The model, None where the step chose none.
+        confidence: How sure the step is, 0 to 1.
+        reason: What it did, or why it did nothing.
+    """
 
     model: str | None
     confidence: float
@@ -248,7 +254,10 @@ def _first_decided(steps: Sequence[_Step]) -> _Choice | None:
 
 
 def _by_tier(allowed: dict[str, ModelSettings], tier: ModelTier) -> list[str]:
-    """Return the models in the order to try, within a size as the settings have them."""
+    """Return the models in the order to try.
+
+    Within a size they come as the settings have them.
+    """
     tiers = FALLBACK_TIERS[tier]
     return sorted(allowed, key=lambda name: tiers.index(allowed[name].tier))
 
@@ -415,7 +424,10 @@ def _recall(
 def _worse_on_type(
     cells: list[Cell], names: Collection[str], settings: Settings
 ) -> set[str]:
-    """Return those of the models that are distinguishably worse on the type of query."""
+    """Return those of the models that are distinguishably worse.
+
+    They are worse on the type of query.
+    """
     usable = [cell for cell in cells if cell.usable and cell.model in names]
     near_cells = near_best(usable, settings.worse_at)
     return {cell.model for cell in usable} - {cell.model for cell in near_cells}

@@ -162,18 +162,15 @@ def _reached(
     journal: SqliteJournal, connection: sqlite3.Connection, chosen: EraseSelection
 ) -> list[str]:
     """As `select`, within the transaction of the caller where it has one."""
-    if (
-        not chosen.ids
-        and chosen.agent is None
-        and not chosen.match
-        and not chosen.project
-    ):
+    if not _is_chosen_by(chosen):
         raise InvalidInput(
             "got nothing to erase by; give event ids, an agent, a text to match, or a"
             " project"
         )
     _refuse_unknown(connection, chosen.ids)
-    projects = journal.places().names_of(chosen.project) if chosen.project else []
+    projects: list[str] = []
+    if chosen.project:
+        projects = journal.places().names_of(chosen.project)
     segments = Segments(journal.path.parent / ARCHIVE_FOLDER)
     is_chosen = _chooser(chosen, segments, projects)
     reached: list[str] = []
@@ -190,6 +187,13 @@ def _reached(
         if session or not body.startswith(_ERASED):
             reached.append(event_id)
     return reached
+
+
+def _is_chosen_by(chosen: EraseSelection) -> bool:
+    """Return whether a selection names anything to erase by."""
+    if chosen.agent is not None:
+        return True
+    return bool(chosen.ids or chosen.match or chosen.project)
 
 
 def _refuse_unknown(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
@@ -275,39 +279,36 @@ def _erase(
     erased: list[str] = []
     first_seqs: dict[str, int] = {}
     for event_id in ids:
-        if (found := _erase_one(connection, event_id, key)) is not None:
-            kind, seq = found
-            erased.append(event_id)
-            first_seqs[kind] = min(seq, first_seqs.get(kind, seq))
+        erased_now = _erase_one(connection, event_id, key)
+        if erased_now is None:
+            continue
+        kind, seq = erased_now
+        erased.append(event_id)
+        first_seqs[kind] = min(seq, first_seqs.get(kind, seq))
     if erased:
-        insert(
-            connection,
-            new_event(
-                ERASURE, {"ids": erased, "first_seqs": first_seqs}, agent=agent, at=at
-            ),
-        )
+        body = {"ids": erased, "first_seqs": first_seqs}
+        insert(connection, new_event(ERASURE, body, agent=agent, at=at))
 
 
 def _erase_one(
     connection: sqlite3.Connection, event_id: str, key: bytes
 ) -> tuple[str, int] | None:
-    """Kind and seq of the event, erased now; None where it is not there or was erased."""
-    one = (
-        "SELECT id, at, agent, session, kind, lineage, body, seq FROM events WHERE"
-        " id = ?"
-    )
-    row = connection.execute(one, [event_id]).fetchone()
-    if row is None or row[6].startswith(_ERASED):
+    """Erase an event; return its kind and seq.
+
+    It is None where the event is not there or was erased.
+    """
+    query = "SELECT at, agent, kind, lineage, body, seq FROM events WHERE id = ?"
+    row = connection.execute(query, [event_id]).fetchone()
+    if row is None:
         return None
-    body = encode(
-        {
-            "erased": 1,
-            "hmac_sha256": hmac.new(key, row[6].encode(), hashlib.sha256).hexdigest(),
-        }
-    )
-    crc = checksum(*row[:3], "", *row[4:6], body)
+    at, agent, kind, lineage, body, seq = row
+    if body.startswith(_ERASED):
+        return None
+    digest = hmac.new(key, body.encode(), hashlib.sha256)
+    rest = encode({"erased": 1, "hmac_sha256": digest.hexdigest()})
+    crc = checksum(event_id, at, agent, "", kind, lineage, rest)
     connection.execute(
         "UPDATE events SET session = '', body = ?, crc = ? WHERE id = ?",
-        [body, crc, event_id],
+        [rest, crc, event_id],
     )
-    return row[4], row[7]
+    return kind, seq

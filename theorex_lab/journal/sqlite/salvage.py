@@ -94,9 +94,11 @@ def salvage(home: Path, *, aside: str, at: int) -> SalvageReport:
 def _problems(home: Path) -> tuple[list[str], int]:
     """What is wrong with a home's journal, and how many events it holds."""
     path = home / DATABASE_FILE
-    if not path.exists() and not newest_snapshot(str(home)) and not log_size(path):
+    has_traces = newest_snapshot(str(home)) or log_size(path)
+    if not path.exists() and not has_traces:
         raise InvalidInput(
-            f"{path} is not there, and nothing that belongs to it; there is nothing to salvage"
+            f"{path} is not there, and nothing that belongs to it; there is nothing to"
+            " salvage"
         )
     try:
         SqliteJournal(path).close()

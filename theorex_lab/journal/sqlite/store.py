@@ -221,7 +221,11 @@ class SqliteJournal(Journal):
             after = page[-1].seq
 
     def _expect_all(self, after: int, last: int) -> None:
-        """Raise CorruptJournal where the file does not hold each seq in between once."""
+        """Refuse a file that does not hold each seq in between once.
+
+        Raises:
+            CorruptJournal: A seq is missing.
+        """
         if after >= last:
             return
         row = self._row(

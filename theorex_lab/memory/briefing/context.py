@@ -1,5 +1,6 @@
-"""Render the briefing: what the next session gets, as Markdown that stays data whatever
-is in it.
+"""Render the briefing: what the next session gets.
+
+It is Markdown that stays data whatever is in it.
 """
 
 from __future__ import annotations
@@ -192,7 +193,10 @@ def _budget(home: Home, tokens: int | None) -> int:
 
 
 def _all_sections(home: Home, more: Sections) -> list[Section]:
-    """Return all sections of a briefing; those of `more` with a fraction stand first."""
+    """Return all sections of a briefing.
+
+    Those of `more` with a fraction stand first.
+    """
     return [
         *(section for section in more if section.budget_fraction),
         *_sections(home),
@@ -233,8 +237,9 @@ def _filled_shares(
     request: ContextRequest,
     room: TokenBudget,
 ) -> list[_Share]:
-    """Return the parts of the sections that have a fraction of the budget, each filled
-    up to it.
+    """Return the parts of the sections that have a fraction of the budget.
+
+    Each part is filled up to its fraction.
 
     No item is shown twice. An event that a section of `more` shows word for word is not
     shown again by a later section.
@@ -302,8 +307,9 @@ def _proven_first(home: Home, lines: list[ContextLine]) -> list[ContextLine]:
 
 
 class _Share:
-    """The part of a briefing that a section has for itself, and the trusted lines that
-    have room in it.
+    """The part of a briefing that a section has for itself.
+
+    It holds the trusted lines that have room in it.
     """
 
     def __init__(
@@ -361,8 +367,9 @@ class _Share:
         room.left -= -(-(start - left) // BYTES_PER_TOKEN)
 
     def lengthen(self, room: TokenBudget, at_most: int) -> None:
-        """Show the longer texts of lines, in their order, as far as there is room that
-        nothing else took.
+        """Show the longer texts of lines, in their order.
+
+        This goes as far as there is room that nothing else took.
         """
         start = BYTES_PER_TOKEN * min(at_most, room.left)
         left = start
@@ -482,8 +489,9 @@ def _count_fixes(chosen: ChosenLines) -> int:
 
 
 def _parts(chosen: ChosenLines) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what is shown line by line, each with the ids of the events that it rests
-    on.
+    """Return what is shown line by line, each with the events that it rests on.
+
+    The events are given by their ids.
     """
     parts: list[tuple[str, tuple[str, ...]]] = []
     for block in chosen.blocks:
@@ -570,8 +578,9 @@ def marked_up(
 
 
 def listed(lines: Sequence[ContextLine]) -> list[str]:
-    """Return trusted lines as a list, and the others in a fence that says what kind of
-    source they came from.
+    """Return trusted lines as a list, and the others in a fence.
+
+    The fence says what kind of source they came from.
     """
     trusted = [f"- {line.text}" for line in lines if line.trusted]
     untrusted = [line.text for line in lines if not line.trusted]
@@ -643,13 +652,15 @@ def _trust_name(line: ContextLine, *, is_corrected: bool) -> str:
 
 
 def given_before(home: Home, most: int) -> list[dict[str, Any]]:
-    """Return the last `most` times that an agent was given something, oldest first: of
-    the home's project, or of all.
+    """Return the last `most` times that an agent was given something, oldest first.
 
-    Each has at, how, agent, session, query, tokens, items (how many), and used: how
-    many of the items the session then used, None where no session or no item is known.
-    An item counts as used where the session later touches a file that its text names,
-    or says at least half of its words.
+    They are of the home's project, or of all. An item counts as used where the session
+    later touches a file that its text names, or says at least half of its words.
+
+    Returns:
+        Each time with at, how, agent, session, query, tokens, items (how many), and
+        used: how many of the items the session then used, None where no session or no
+        item is known.
     """
     projects = [home.project] if home.project else None
     recalls = deque(
@@ -681,8 +692,9 @@ def given_before(home: Home, most: int) -> list[dict[str, Any]]:
 def _session_events(
     home: Home, recalls: Sequence[Event]
 ) -> dict[tuple[str, str], list[Event]]:
-    """Return what was said or done after the first recall, by agent and session of the
-    recalls.
+    """Return what was said or done after the first recall.
+
+    It is sorted by agent and session of the recalls.
     """
     events: dict[tuple[str, str], list[Event]] = {
         (recall.agent, recall.session): [] for recall in recalls if recall.session

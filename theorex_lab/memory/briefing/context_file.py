@@ -1,5 +1,6 @@
-"""Keep the rendered briefing in a file, which outlives neither its replacement nor an
-erasure.
+"""Keep the rendered briefing in a file.
+
+The file outlives neither its replacement nor an erasure.
 """
 
 from __future__ import annotations
@@ -75,8 +76,13 @@ def remove_contexts(folder: Path, locks: Path) -> None:
 
 
 def remove_context(file: Path, locks: Path) -> None:
-    """Remove a rendered briefing and the note beside it, those being written too, and
-    drafts that killed processes left.
+    """Remove a rendered briefing and the note beside it.
+
+    Those being written are removed too, and drafts that killed processes left.
+
+    Args:
+        file: The briefing's file.
+        locks: The folder of the locks.
 
     Raises:
         StorageError: That fails.

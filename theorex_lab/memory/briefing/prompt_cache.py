@@ -1,7 +1,7 @@
-"""The cache of reminders that hooks read: what the designs bring, in SQLite's FTS5, in
-a file beside the journal.
+"""The cache of reminders that hooks read.
 
-It holds nothing that could not be rebuilt. A broken cache is removed, and an erasure
+It holds what the designs bring, in SQLite's FTS5, in a file beside the journal. It
+holds nothing that could not be rebuilt. A broken cache is removed, and an erasure
 starts it from nothing.
 """
 
@@ -118,8 +118,10 @@ def _remove(path: Path) -> None:
 
 
 def _write(path: Path, reminders: dict[str, _Row], now: int) -> int:
-    """Write the difference between the cache and these reminders in one transaction;
-    return how many reminders changed.
+    """Write the difference between the cache and these reminders in one transaction.
+
+    Returns:
+        How many reminders changed.
     """
     is_new = not path.exists()
     if is_new:

@@ -1,4 +1,6 @@
-"""Match reminders to a prompt, and read a project's first briefing, from `prompt_cache`.
+"""Match reminders to a prompt, and read a project's first briefing.
+
+Both come from `memory.briefing.prompt_cache`.
 
 An agent's hook does both. Standard library only, and paths are texts: every prompt
 waits for it. A prompt's words reach FTS5 in quotes alone. Only the rarest of them do,
@@ -124,11 +126,13 @@ def _informative(word: str, df: int) -> float:
 
 
 def _rarest(cache: sqlite3.Connection, prompt: str) -> list[tuple[str, int]]:
-    """Return the rarest words of a prompt that reminders have, each with how many
-    reminders have it at most.
+    """Return the rarest words of a prompt that reminders have.
 
     A word here may be several to FTS5, such as a file's name, which then stand side by
     side. A word that many reminders have is left out, unless it is a part of a name.
+
+    Returns:
+        Each word with how many reminders have it at most.
     """
     words = _informative_words(prompt)
     rare: list[tuple[int, int]] = []
@@ -180,8 +184,9 @@ def _rarities(cache: sqlite3.Connection, words: Sequence[str]) -> dict[int, int]
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a word is the name of a file, a function, a version or an issue:
-    it has a sign or a digit in it.
+    """Return whether a word names a file, a function, a version or an issue.
+
+    Such a name has a sign or a digit in it.
     """
     return not word.isalpha() and any(sign.isalpha() for sign in word)
 
@@ -236,8 +241,9 @@ def _project(cache: sqlite3.Connection, project: str) -> int:
 
 
 def rendered(rows: Iterable[Row], tokens: int) -> tuple[str, list[str], int]:
-    """Render the rows that have room in a budget of tokens, as fenced lines under a
-    notice.
+    """Render the rows that have room in a budget of tokens.
+
+    They are fenced lines under a notice.
 
     What was only heard of tools, imports and models stands in a fence of its own, in at
     most a quarter of the budget.

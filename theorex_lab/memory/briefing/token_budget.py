@@ -1,5 +1,6 @@
-"""Decide which lines a briefing has room for: the trusted ones first, and of hearsay a
-bounded part that crowds nothing out.
+"""Decide which lines a briefing has room for.
+
+The trusted ones come first, and of hearsay a bounded part that crowds nothing out.
 """
 
 from collections import Counter
@@ -31,8 +32,9 @@ _LIST_BYTES = len("- \n")
 
 
 def items_within(items: Iterable[Item], tokens: int, spare: int = 1) -> list[Item]:
-    """Return the items that a budget, and `spare` bytes, have room for, in their order,
-    a line each; what is too long is passed over.
+    """Return the items that a budget, and `spare` bytes, have room for, in their order.
+
+    Each takes a line. What is too long is passed over.
 
     >>> [
     ...     item.text
@@ -53,8 +55,9 @@ def items_within(items: Iterable[Item], tokens: int, spare: int = 1) -> list[Ite
 
 
 def price_of(text_bytes: Size) -> Size:
-    """Return the tokens of a line of a briefing, by the bytes of its text in UTF-8: a
-    number, or an array of them.
+    """Return the tokens of a line of a briefing, by the bytes of its text in UTF-8.
+
+    The bytes are a number, or an array of them.
 
     >>> price_of(len("four letters"))
     4
@@ -124,8 +127,9 @@ class TokenBudget:
         headings: bool = True,
         most: int | None = None,
     ) -> list[ContextLine]:
-        """Take the others that fit into the part that is theirs: at most five of an
-        agent and a kind of source, over all calls.
+        """Take the others that fit into the part that is theirs.
+
+        These are at most five of an agent and a kind of source, over all calls.
         """
         candidates: list[ContextLine] = []
         for line in lines:
@@ -149,8 +153,9 @@ class TokenBudget:
 
 
 def _priced(lines: Sequence[ContextLine], headings: bool) -> tuple[Ints, Ints, Ints]:
-    """Return price and section of each line, and what each section's first line pays
-    more.
+    """Return price and section of each line.
+
+    The third array is what each section's first line pays more.
     """
     numbers: dict[object, int] = {}
     section_price = np.zeros(len(lines), np.int64)
