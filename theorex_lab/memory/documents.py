@@ -157,9 +157,12 @@ def document_body(
     file: str,
     digest: str,
     parts: Sequence[Part],
+    *,
     before: Body | None,
     salt: str,
-    **more: str,
+    source: str,
+    project: str,
+    moved_from: str | None = None,
 ) -> Body:
     """Return the body of a file's event.
 
@@ -172,26 +175,39 @@ def document_body(
         parts: Its parts.
         before: The body that holds the file's earlier state, whose parts are gone.
         salt: The salt of new ids.
-        more: source, project, moved_from.
+        source: Whose words the file is.
+        project: The project of the file, '' for none.
+        moved_from: The name that it had before, '' for the same; None leaves that out.
     """
     old_parts = before["parts"] if before else []
-    old_ids = {part[2]: part[0] for part in reversed(old_parts)}
+    old_ids: dict[str, str] = {}
+    gone: list[str] = []
+    for old_id, _, name, *_ in old_parts:
+        gone.append(old_id)
+        # Of parts with one name the first keeps its id.
+        old_ids.setdefault(name, old_id)
     rows = []
     used_ids = set[str]()
     for number, part in enumerate(parts):
-        name_words = (salt, more.get("project", ""), file, part.name)
-        item_id = old_ids.get(part.name) or derived_event_id(*name_words, "")
+        name_words = (salt, project, file, part.name)
+        item_id = old_ids.get(part.name)
+        if not item_id:
+            item_id = derived_event_id(*name_words, "")
         if item_id in used_ids:
             item_id = derived_event_id(*name_words, number)
         used_ids.add(item_id)
         rows.append([item_id, *part])
-    return {
+    body = {
         "file": file,
         "hash": digest,
         "parts": rows,
-        "gone": [part[0] for part in old_parts],
-        **more,
+        "gone": gone,
+        "source": source,
+        "project": project,
     }
+    if moved_from is not None:
+        body["moved_from"] = moved_from
+    return body
 
 
 def sum_up(

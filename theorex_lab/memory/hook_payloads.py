@@ -20,7 +20,7 @@ from theorex_lab.text.redact.preview import masked_start, preview
 # ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from theorex_lab.core.project import Repository
@@ -271,18 +271,29 @@ def _named_paths(tool: str, tool_input: object) -> list[object]:
     from theorex_lab.journal.event import tool_key
 
     members = tool_input if isinstance(tool_input, dict) else {}
-    paths = [members[name] for name in _PATH_MEMBERS if name in members]
+    paths = _values_of(members, _PATH_MEMBERS)
     for name in _PATH_LISTS:
         if isinstance(members.get(name), list):
             paths += members[name][:_MOST_LISTED]
     key = tool_key(tool)
     if key in _MOVERS:
-        paths += [members[name] for name in _MOVE_MEMBERS if name in members]
-    if key != "applypatch":
-        return paths
+        paths += _values_of(members, _MOVE_MEMBERS)
+    if key == "applypatch":
+        paths += _patched_paths(tool_input)
+    return paths
+
+
+def _values_of(members: dict[str, Any], names: Iterable[str]) -> list[object]:
+    """Return the values of those of these members that an object has."""
+    return [members[name] for name in names if name in members]
+
+
+def _patched_paths(tool_input: object) -> list[str]:
+    """Return the paths that a patch says that it is for."""
     import re
 
     pattern = r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$"
+    paths = []
     for text in _patches(tool_input):
         for path in re.findall(pattern, text, re.MULTILINE):
             paths.append(path.removesuffix("\r"))

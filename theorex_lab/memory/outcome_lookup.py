@@ -14,6 +14,8 @@ from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Event
 
 KINDS = ("outcome", "outcome_scored")
+# A row of evidence, and by how much its successes change.
+CellChange = tuple[int, int]
 
 
 class OutcomeVerdict(NamedTuple):
@@ -46,14 +48,19 @@ def verdict_of(event: Event) -> tuple[str, OutcomeVerdict] | None:
 
     It is None where the event says nothing, as a mere score does.
     """
-    success = event.body.get("success")
+    body = event.body
+    success = body.get("success")
     if success is None:
         return None
-    outcome_id = event.id if event.kind == "outcome" else event.body["outcome_id"]
+    outcome_id = event.id
+    if event.kind != "outcome":
+        outcome_id = body["outcome_id"]
+    at = event.at
     # An imported outcome states a correction of before as its own, with the time of
     # that.
-    decided_at = event.body.get("decided_at")
-    at = event.at if decided_at is None else to_microseconds(decided_at)
+    decided_at = body.get("decided_at")
+    if decided_at is not None:
+        at = to_microseconds(decided_at)
     return outcome_id, OutcomeVerdict(success, at)
 
 
@@ -79,19 +86,23 @@ class Verdicts(Parts):
         self._outcomes = Names()
         self._said = Table(success="?", at="i8")
         self._answers = Table(outcome="i4", cell="i4", at="i8")
+        # By outcome, the rows of its answers.
         self._answers_of: dict[int, list[int]] = {}
 
-    def say(self, outcome_id: str, verdict: OutcomeVerdict) -> list[tuple[int, int]]:
+    def say(self, outcome_id: str, verdict: OutcomeVerdict) -> list[CellChange]:
         """Note a verdict; return the cells whose successes change, and by how much."""
         outcome = self._outcome(outcome_id)
         before = self._verdict(outcome)
         self._put(outcome, verdict)
+        cells = self._answers["cell"]
+        times = self._answers["at"]
         changes = []
         for answer in self._answers_of.get(outcome, ()):
-            at = int(self._answers["at"][answer])
+            at = int(times[answer])
             change = verdict.allows(at) - before.allows(at)
             if change:
-                changes.append((int(self._answers["cell"][answer]), change))
+                cell = int(cells[answer])
+                changes.append((cell, change))
         return changes
 
     def answer(self, outcome_id: str, *, cell: int, at: int) -> bool:
@@ -106,17 +117,17 @@ class Verdicts(Parts):
             Whether it counts as good.
         """
         outcome = self._outcome(outcome_id)
-        row = self._answers.grow(1).start
-        self._answers["outcome"][row] = outcome
-        self._answers["cell"][row] = cell
-        self._answers["at"][row] = at
-        self._answers_of.setdefault(outcome, []).append(row)
+        row = self._answers.add(outcome=outcome, cell=cell, at=at)
+        rows = self._answers_of.setdefault(outcome, [])
+        rows.append(row)
         return self._verdict(outcome).allows(at)
 
     def _after_load(self) -> None:
         self._answers_of = {}
-        for row, outcome in enumerate(self._answers["outcome"].tolist()):
-            self._answers_of.setdefault(outcome, []).append(row)
+        outcomes = self._answers["outcome"].tolist()
+        for row, outcome in enumerate(outcomes):
+            rows = self._answers_of.setdefault(outcome, [])
+            rows.append(row)
 
     def _outcome(self, outcome_id: str) -> int:
         """Return the number of an outcome, which has a row from then on."""
@@ -128,11 +139,10 @@ class Verdicts(Parts):
 
     def _put(self, outcome: int, verdict: OutcomeVerdict) -> None:
         """Set the verdict of an outcome."""
-        self._said["success"][outcome] = verdict.success
-        self._said["at"][outcome] = verdict.at
+        self._said.put(outcome, success=verdict.success, at=verdict.at)
 
     def _verdict(self, outcome: int) -> OutcomeVerdict:
         """Return the verdict of an outcome."""
-        return OutcomeVerdict(
-            bool(self._said["success"][outcome]), int(self._said["at"][outcome])
-        )
+        success = self._said["success"][outcome]
+        at = self._said["at"][outcome]
+        return OutcomeVerdict(bool(success), int(at))

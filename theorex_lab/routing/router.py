@@ -10,7 +10,7 @@ what is left. Each step says what it did, or why it did nothing.
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent
@@ -105,7 +105,10 @@ def route_in(
     settings: Settings | None = None,
     *,
     power: Charge = None,
-    **options: Any,
+    agent: str | None = None,
+    urgent: bool = False,
+    context_pct: float = 0.0,
+    query_tokens: int = 0,
 ) -> Decision:
     """Call `route` with what a home has recorded.
 
@@ -114,7 +117,13 @@ def route_in(
         query: The query.
         settings: None for the home's own.
         power: None to read it from the machine.
-        options: The further options of `route`.
+        agent: As `route` has it, like the following.
+        urgent: Ask for a small model, unless a role prefers otherwise.
+        context_pct: Share of the context in use, 0 to 100.
+        query_tokens: Length of the query, 0 to estimate it.
+
+    Raises:
+        InvalidInput: For a blank query and numbers outside their ranges.
     """
     from theorex_lab.routing.energy import read_power
 
@@ -129,7 +138,10 @@ def route_in(
             evidence=evidence.table,
             recall=recall,
             now=home.clock.now(),
-            **options,
+            agent=agent,
+            urgent=urgent,
+            context_pct=context_pct,
+            query_tokens=query_tokens,
         )
 
 
@@ -464,7 +476,7 @@ def _proposed(
     """Return the cheapest of the near cells, unless a preference stands.
 
     Args:
-        near: The best cell, then those that are not distinguishably worse.
+        near_cells: The best cell, then those that are not distinguishably worse.
         cells: All cells, among them that of the preferred model.
         scope: What the cells are about, for people.
         preferred: The model that a role prefers.

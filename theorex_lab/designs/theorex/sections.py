@@ -109,9 +109,9 @@ def _concept_line(
         CONCEPT,
         agent,
         label,
-        f"{age}, x{count}" if count > 3 else age,
-        trust,
-        (str(concept_id),),
+        note=f"{age}, x{count}" if count > 3 else age,
+        trust=trust,
+        items=(str(concept_id),),
     )
 
 

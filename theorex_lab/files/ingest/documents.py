@@ -279,19 +279,17 @@ class _IngestRun:
                     if before is not None
                     else None
                 )
-                more = {
-                    "source": self._source,
-                    "project": project,
-                    "moved_from": moved_from if before else "",
-                }
+
                 salt = f"{self._agent} {view.moves(self._agent, project, name)}"
                 body = document_body(
                     name,
                     digest,
                     parts,
-                    stored.body if stored is not None else None,
-                    salt,
-                    **more,
+                    before=stored.body if stored is not None else None,
+                    salt=salt,
+                    source=self._source,
+                    project=project,
+                    moved_from=moved_from if before else "",
                 )
                 append(
                     new_event(

@@ -566,15 +566,31 @@ def _fenced(title: str, lines: Sequence[ContextLine]) -> list[str]:
 
 
 def marked_up(
-    kind: str, agent: str, text: str, note: str, trust: int, items: tuple[str, ...] = ()
+    kind: str,
+    agent: str,
+    text: str,
+    *,
+    note: str,
+    trust: int,
+    items: tuple[str, ...] = (),
 ) -> ContextLine:
     """Return a line with a note.
 
     An untrusted text goes into a fence and needs no mark-up.
+
+    Args:
+        kind: The kind of the line.
+        agent: Whose it is.
+        text: What it says.
+        note: What stands in brackets behind the text.
+        trust: How far the text is trusted, as `observation.TRUST` has it.
+        items: The ids of the items that it shows.
     """
     if trust >= TRUST["agent"]:
-        return ContextLine(kind, agent, f"{as_markdown(text)} _({note})_", None, items)
-    return ContextLine(kind, agent, f"{one_line(text)} ({note})", (agent, trust), items)
+        marked_text = f"{as_markdown(text)} _({note})_"
+        return ContextLine(kind, agent, marked_text, None, items)
+    plain_text = f"{one_line(text)} ({note})"
+    return ContextLine(kind, agent, plain_text, (agent, trust), items)
 
 
 def listed(lines: Sequence[ContextLine]) -> list[str]:
