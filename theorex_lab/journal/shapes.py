@@ -72,9 +72,12 @@ class Row:
 class Kind:
     """A kind of events as it is declared.
 
-    version: of the bodies that this release writes.  says: what such an event tells.
-    fields: the members of a body beside `v`, as a shape.  paths: the member that holds
-    paths, which are kept character by character, '' where none does.
+    Attributes:
+        version: The version of the bodies that this release writes.
+        says: What such an event tells.
+        fields: The members of a body beside `v`, as a shape.
+        paths: The member that holds paths, which are kept character by character, ''
+            where none does.
     """
 
     __slots__ = ("fields", "paths", "says", "version")
@@ -149,11 +152,7 @@ def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
     "the field 'tags[0]' is 1; allowed is a text"
     """
     check_whole = _members_check(fields)
-    checks: dict[str, Check] = {}
-    for field, shape in fields.items():
-        if not _is_plain(shape):
-            name = field.removesuffix("?")
-            checks[name] = _check_of(shape)
+    checks = _deep_checks(fields)
     # By the names and types of members that were sound once: the checks of those whose
     # types do not tell all.
     plans: dict[Form, list[tuple[str, Check]]] = {}
@@ -174,6 +173,16 @@ def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
         return ""
 
     return check
+
+
+def _deep_checks(fields: dict[str, Shape]) -> dict[str, Check]:
+    """Return by name the checks of the members whose types do not tell all."""
+    checks: dict[str, Check] = {}
+    for field, shape in fields.items():
+        if not _is_plain(shape):
+            name = field.removesuffix("?")
+            checks[name] = _check_of(shape)
+    return checks
 
 
 def shape_text(shape: Shape) -> str:
@@ -282,12 +291,17 @@ def _rule_check(rule: FieldRule) -> Check:
             return ""
         if check_shape(value, place) or not test(value):
             return _wrong(value, place, rule)
-        is_short = type(value) is str and len(value) <= _SHOWN_CHARACTERS
-        if is_short and len(sound) < _MOST_KEPT:
-            sound.add(value)
+        if type(value) is str and len(value) <= _SHOWN_CHARACTERS:
+            _keep(sound, value)
         return ""
 
     return check
+
+
+def _keep(sound: set[Any], value: Any) -> None:
+    """Note what was sound, as long as there is room."""
+    if len(sound) < _MOST_KEPT:
+        sound.add(value)
 
 
 def _either_check(shapes: Sequence[Shape]) -> Check:
@@ -333,32 +347,41 @@ def _row_check(row: Row) -> Check:
     checks = [_check_of(shape) for shape in row.shapes]
     # The places whose types do not tell all, and the types of rows that were sound
     # once.
-    deep = []
-    for number, shape in enumerate(row.shapes):
-        if not _is_plain(shape):
-            deep.append((number, checks[number]))
+    deep = [
+        (number, checks[number])
+        for number, shape in enumerate(row.shapes)
+        if not _is_plain(shape)
+    ]
     sound: set[tuple[type, ...]] = set()
 
     def check(values: Any, place: str) -> str:
         if type(values) not in _LISTS:
             return _wrong(values, place, row)
         types = tuple(map(type, values))
-        if types in sound:
-            for number, check_one in deep:
-                if check_one(values[number], place):
-                    return check_one(values[number], f"{place}[{number}]")
-            return ""
-        if len(values) < len(checks):
-            return _wrong(values, place, row)
-        for number, check_one in enumerate(checks):
-            problem = check_one(values[number], f"{place}[{number}]")
-            if problem:
-                return problem
-        if len(sound) < _MOST_KEPT:
-            sound.add(types)
+        if types not in sound:
+            problem = _row_problem(row, checks, values, place)
+            if not problem:
+                _keep(sound, types)
+            return problem
+        for number, check_one in deep:
+            if check_one(values[number], place):
+                return check_one(values[number], f"{place}[{number}]")
         return ""
 
     return check
+
+
+def _row_problem(
+    row: Row, checks: Sequence[Check], values: Sequence[Any], place: str
+) -> str:
+    """Return what is wrong with a row, by all checks of its places."""
+    if len(values) < len(checks):
+        return _wrong(values, place, row)
+    for number, check_one in enumerate(checks):
+        problem = check_one(values[number], f"{place}[{number}]")
+        if problem:
+            return problem
+    return ""
 
 
 def _values_check(shape: Shape) -> Check:
@@ -392,28 +415,27 @@ def _members_check(shape: dict[str, Shape]) -> Check:
 
     The `place` that it is called with is what stands before their names.
     """
-    needed = []
-    optional = []
-    for field, member in shape.items():
-        if field.endswith("?"):
-            optional.append((field[:-1], _check_of(member)))
-        else:
-            needed.append((field, _check_of(member), member))
+    members = []
+    # Those that are needed come first.
+    for field in sorted(shape, key=_is_optional):
+        member = shape[field]
+        name = field.removesuffix("?")
+        members.append((name, _check_of(member), member, _is_optional(field)))
 
     def check(value: Any, place: str) -> str:
-        for name, check_one, member in needed:
-            if name not in value:
+        for name, check_one, member, is_optional in members:
+            if name in value:
+                problem = check_one(value[name], place + name)
+                if problem:
+                    return problem
+            elif not is_optional:
                 allowed = shape_text(member)
                 return f"the field {place + name!r} is missing; allowed is {allowed}"
-            problem = check_one(value[name], place + name)
-            if problem:
-                return problem
-        for name, check_one in optional:
-            if name not in value:
-                continue
-            problem = check_one(value[name], place + name)
-            if problem:
-                return problem
         return ""
 
     return check
+
+
+def _is_optional(field: str) -> bool:
+    """Return whether a member of an object may be left out."""
+    return field.endswith("?")

@@ -97,9 +97,15 @@ _HEAD_BYTES = 512  # what is read of a column for its shape and type; they take 
 class Snapshot(NamedTuple):
     """What a snapshot's manifest says, and its columns.
 
-    event_id: of the event at `seq`; it ties the snapshot to its journal.  kinds: of the
-    events that were folded. reads, passed_over: see `View`.  body_rules: `BODY_RULES`
-    of the release that folded.
+    Attributes:
+        code: The version of the fold and of its columns.
+        seq: The seq up to which events were folded.
+        event_id: The id of the event at `seq`; it ties the snapshot to its journal.
+        kinds: The kinds of the events that were folded.
+        reads: See `View`.
+        passed_over: See `View`.
+        body_rules: `BODY_RULES` of the release that folded.
+        columns: The columns.
     """
 
     code: int
@@ -254,7 +260,7 @@ def drop_snapshots(folder: Path) -> None:
 
 
 def _manifest(path: Path) -> dict[str, Any] | None:
-    """What the manifest of a snapshot says; None where it is damaged."""
+    """Return what the manifest of a snapshot says; None where it is damaged."""
     try:
         manifest = json.loads((path / "manifest.json").read_bytes())
         content: dict[str, Any] = manifest["content"]
@@ -264,7 +270,7 @@ def _manifest(path: Path) -> dict[str, Any] | None:
 
 
 def _read(path: Path) -> Snapshot | None:
-    """A snapshot with its columns; None where it is not whole."""
+    """Return a snapshot with its columns; None where it is not whole."""
     if (content := _manifest(path)) is None:
         return None
     try:
@@ -292,7 +298,7 @@ class _Checked:
         self.crc = 0
 
     def write(self, data: bytes) -> int:
-        """As of a file."""
+        """Write bytes as a file does, and return how many."""
         self.crc = zlib.crc32(data, self.crc)
         return self.file.write(data)
 

@@ -434,7 +434,11 @@ class BadEvent(NamedTuple):
 class SetAsideEvents(View):
     """The events that were set aside, in order, and why each of them was.
 
-    rows: seq.  ids, events, reasons: the event's id, its kind and why, one entry a row.
+    Attributes:
+        rows: The seqs of the events.
+        ids: Their ids, one a row.
+        events: Their kinds, one a row.
+        reasons: Why they were set aside, one a row.
     """
 
     name = "set_aside"

@@ -22,7 +22,8 @@ def recalled_event(
     tokens: int = 0,
     project: str = "",
     at: int,
-    **by: str,
+    agent: str,
+    session: str = "",
 ) -> Event:
     """Return an event `recalled`: what was given to an agent.
 
@@ -35,7 +36,8 @@ def recalled_event(
         tokens: How long it was.
         project: The project.
         at: The time (µs UTC).
-        by: agent, and session.
+        agent: The agent.
+        session: The agent's session, '' for none.
 
     Raises:
         InvalidInput: The agent or the session is outside the rules.
@@ -52,7 +54,7 @@ def recalled_event(
         "tokens": tokens,
         "project": project,
     }
-    return new_event("recalled", body, at=at, **by)
+    return new_event("recalled", body, at=at, agent=agent, session=session)
 
 
 def note_of(file: str) -> str:

@@ -445,7 +445,10 @@ class DesignApi:
 
 
 def on_home(function: Callable[..., R]) -> Callable[..., R]:
-    """Make a function of a home a method of an API, which has one."""
+    """Make a function of a home a method of an API, which has one.
+
+    The parameters are those of the function, so they are open here.
+    """
 
     @wraps(function)
     def method(self: DesignApi, *arguments: Any, **options: Any) -> R:
@@ -762,17 +765,17 @@ class Home:
 
         It is given by agent and session.
         """
-        by_design = [
-            design.processed_up_to(self)
-            for design in self.designs
-            if design.processed_up_to is not None
-        ]
+        by_design = []
+        for design in self.designs:
+            if design.processed_up_to is not None:
+                by_design.append(design.processed_up_to(self))
         if not by_design:
             return {}
         sessions = set.intersection(*map(set, by_design))
-        processed = {
-            session: min(upto[session] for upto in by_design) for session in sessions
-        }
+        processed: dict[tuple[str, str], int] = {}
+        for session in sessions:
+            seqs = [upto[session] for upto in by_design]
+            processed[session] = min(seqs)
         for design in self.designs:
             if design.pending_from is None:
                 continue

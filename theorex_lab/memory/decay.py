@@ -88,9 +88,10 @@ def rank_order(
     >>> rank_order([1.0, 2.0, 1.0], [1, 1, 3], [0, 0, 0], ["a", "b", "c"]).tolist()
     [1, 2, 0]
     """
-    return np.lexsort(
-        (np.asarray(ids), -np.asarray(last_seen), -np.asarray(count), -np.asarray(raw))
-    )
+    highest_first = -np.asarray(raw)
+    most_first = -np.asarray(count)
+    latest_first = -np.asarray(last_seen)
+    return np.lexsort((np.asarray(ids), latest_first, most_first, highest_first))
 
 
 def stored_link_strength(co_count: ArrayLike) -> Floats:
@@ -102,9 +103,9 @@ def stored_link_strength(co_count: ArrayLike) -> Floats:
     [0.0, 0.1, 0.15, 1.0, 1.0]
     """
     times = np.asarray(co_count)
-    return np.where(
-        times < 1, 0.0, np.minimum(LINK_FIRST + LINK_STEP * (times - 1.0), LINK_CAP)
-    )
+    uncapped = LINK_FIRST + LINK_STEP * (times - 1.0)
+    strength = np.minimum(uncapped, LINK_CAP)
+    return np.where(times < 1, 0.0, strength)
 
 
 def effective_link_strength(
@@ -128,9 +129,11 @@ def effective_link_strength(
         )
     # In one array as far as it goes: with millions of links, fresh ones cost as much as
     # the arithmetic.
-    elapsed = np.asarray(np.maximum(np.asarray(days_since, dtype=np.float64), 0.0))
-    np.exp2(np.divide(elapsed, -half_life_days, out=elapsed), out=elapsed)
-    strength = np.asarray(np.asarray(stored, dtype=np.float64) * elapsed)
+    days = np.asarray(days_since, dtype=np.float64)
+    left = np.asarray(np.maximum(days, 0.0))
+    np.divide(left, -half_life_days, out=left)
+    np.exp2(left, out=left)
+    strength = np.asarray(np.asarray(stored, dtype=np.float64) * left)
     strength[strength < LINK_DROP_BELOW] = 0.0
     return strength
 
@@ -151,24 +154,18 @@ def link_columns(
     ... ]
     [[0.55, 0.5, 0.1], [0.3, 0.5, 0.1]]
     """
-    ends = np.concatenate(
-        [np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)]
-    )
-    each = np.clip(np.tile(np.asarray(strength, dtype=np.float64), 2), 0.0, 1.0)
+    firsts = np.asarray(first, dtype=np.intp)
+    seconds = np.asarray(second, dtype=np.intp)
+    ends = np.concatenate([firsts, seconds])
+    strengths = np.asarray(strength, dtype=np.float64)
+    each = np.clip(np.tile(strengths, 2), 0.0, 1.0)
     degree = np.bincount(ends, weights=each > 0, minlength=n)
-    mean = np.bincount(ends, weights=each, minlength=n) / np.maximum(degree, 1.0)
+    total = np.bincount(ends, weights=each, minlength=n)
+    mean = total / np.maximum(degree, 1.0)
     with np.errstate(divide="ignore"):
-        return (
-            1.0 - np.exp(np.bincount(ends, weights=np.log1p(-each), minlength=n)),
-            mean,
-        )
-
-
-_WITHOUT_HISTORY: dict[str, ArrayLike] = {
-    "link_strength": 0.0,
-    "mean_link_strength": 0.0,
-    "half_life_cap_days": math.inf,
-}
+        log_rest = np.log1p(-each)
+        rest = np.exp(np.bincount(ends, weights=log_rest, minlength=n))
+    return 1.0 - rest, mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,43 +223,55 @@ class Items:
         count: ArrayLike = 1.0,
         *,
         decayed_counts: ArrayLike | None = None,
-        **more: ArrayLike,
+        first_age_days: ArrayLike | None = None,
+        link_strength: ArrayLike = 0.0,
+        mean_link_strength: ArrayLike = 0.0,
+        half_life_cap_days: ArrayLike = math.inf,
     ) -> "Items":
         """Return columns from arrays or single numbers.
 
         Without a history every mention counts as the last one.
 
-        Raises InvalidInput for a column that there is not.
+        Args:
+            age_days: As the attribute, like the following.
+            count: One mention where it is not given.
+            decayed_counts: Computed from `age_days` and `count` where it is None.
+            first_age_days: `age_days` where it is None.
+            link_strength: 0..1.
+            mean_link_strength: 0..1.
+            half_life_cap_days: inf for no cap.
+
+        Raises:
+            InvalidInput: As `Items`.
 
         >>> Items.of([0.0, 7.0], count=[1, 2]).decayed_counts[:, 3].tolist()
         [1.0, 1.0]
         """
-        if unknown := more.keys() - {field.name for field in fields(cls)}:
-            raise InvalidInput(
-                f"got the columns {', '.join(sorted(unknown))}; allowed are those of"
-                " `Items`"
-            )
         age = np.atleast_1d(np.asarray(age_days, dtype=np.float64))
-        mentions = _column(count, len(age))
+        n = len(age)
+        mentions = _column(count, n)
+        if first_age_days is None:
+            first_age_days = age
         if decayed_counts is None:
-            known_age = np.maximum(np.nan_to_num(age, nan=math.inf), 0.0)
-            decayed_counts = mentions[:, None] * np.exp2(
-                -known_age[:, None] / np.array(COUNT_HALF_LIVES_DAYS)
-            )
-        others = {**_WITHOUT_HISTORY, "first_age_days": age, **more}
-        columns = {name: _column(values, len(age)) for name, values in others.items()}
+            known_age = np.nan_to_num(age, nan=math.inf)
+            elapsed = np.maximum(known_age, 0.0)[:, None]
+            left = np.exp2(-elapsed / np.array(COUNT_HALF_LIVES_DAYS))
+            decayed_counts = mentions[:, None] * left
         return cls(
             age_days=age,
+            first_age_days=_column(first_age_days, n),
             count=mentions,
             decayed_counts=np.asarray(decayed_counts, dtype=np.float64),
-            **columns,
+            link_strength=_column(link_strength, n),
+            mean_link_strength=_column(mean_link_strength, n),
+            half_life_cap_days=_column(half_life_cap_days, n),
         )
 
     def __len__(self) -> int:
         return len(self.age_days)
 
     def take(self, rows: ArrayLike | slice) -> "Items":
-        """Return the items at these positions, in this slice, or where a mask is true."""
+        """Return the items at these positions, in a slice, or where a mask is true."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         return Items(
             **{field.name: getattr(self, field.name)[chosen] for field in fields(self)}
@@ -280,9 +289,13 @@ class Law(ABC):
     """A decay law: `raw` orders items, `importance` of a raw score decides their tier.
 
     `params` holds every parameter by name as a float, what was not given at its
-    default, so that a law is written into a config as its name and that dictionary.
-    Raises InvalidInput naming every unknown parameter and every value outside its
-    range. A law of one's own names itself and its `parameters`, and defines `_raw`.
+    default, so that a law is written into a config as its name and that dictionary. A
+    law of one's own names itself and its `parameters`, and defines `_raw`; so the names
+    of parameters are open here.
+
+    Raises:
+        InvalidInput: It names every unknown parameter and every value outside its
+            range.
     """
 
     name: ClassVar[str]
@@ -314,7 +327,10 @@ class Law(ABC):
         )
 
     def importance(self, raw: ArrayLike) -> Floats:
-        """Importance in 0..1 of raw scores, in their order: they are cut at 1."""
+        """Return the importance in 0..1 of raw scores, in their order.
+
+        They are cut at 1.
+        """
         return np.clip(np.asarray(raw, dtype=np.float64), 0.0, 1.0)
 
     @abstractmethod
@@ -421,7 +437,7 @@ class Recency(Law):
         )
 
     def importance(self, raw: ArrayLike) -> Floats:
-        """Importance in 0..1: 2 to the raw score."""
+        """Return the importance in 0..1: 2 to the raw score."""
         return np.exp2(np.minimum(np.asarray(raw, dtype=np.float64), 0.0))
 
 
@@ -534,9 +550,12 @@ LAWS = {law.name: law for law in _LAWS}
 
 
 def make_law(name: str, **params: float) -> Law:
-    """The law of that name with these parameters, the others at their defaults.
+    """Return the law of that name with these parameters, the others at their defaults.
 
-    Raises InvalidInput for an unknown name, parameter or value.
+    The names of the parameters are those of the law.
+
+    Raises:
+        InvalidInput: The name, a parameter or a value is outside what is allowed.
 
     >>> make_law("product", half_life_days=7.0)
     Product(half_life_days=7)

@@ -81,7 +81,7 @@ def projects_view(home: Home) -> type[Projects]:
 
 @cache
 def _with_kinds(kinds: tuple[str, ...]) -> type[Projects]:
-    """The same class for the same kinds, so that views are found by it."""
+    """Return the same class for the same kinds, so that views are found by it."""
     return type("HomeProjects", (Projects,), {"kinds": kinds})
 
 

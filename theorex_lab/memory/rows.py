@@ -73,7 +73,9 @@ class Rows(Sequence[R]):
         """A pandas DataFrame: a row a row, and the fields of a row as columns."""
         import pandas as pd
 
-        columns = None if self.row_class is None else list(self.row_class._fields)
+        columns = None
+        if self.row_class is not None:
+            columns = list(self.row_class._fields)
         return pd.DataFrame(list(self._rows), columns=columns)
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -87,19 +89,26 @@ class Rows(Sequence[R]):
         return dict(zip(self.row_class._fields, row, strict=True))
 
     def _shown(self) -> pd.DataFrame:
-        """What a notebook shows, where it is not the frame."""
+        """Return what a notebook shows, where it is not the frame."""
         return self.frame
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} rows)"
+        name = type(self).__name__
+        return f"{name}({len(self)} rows)"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{table_html(self._shown())}"
+        heading = escape(repr(self))
+        table = table_html(self._shown())
+        return f"<p>{heading}</p>{table}"
 
 
 def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with None in place of NaN."""
-    return {name: None if value != value else value for name, value in row.items()}
+    members: dict[str, Any] = {}
+    for name, value in row.items():
+        is_nan = value != value
+        members[name] = None if is_nan else value
+    return members
 
 
 def table_html(frame: pd.DataFrame) -> str:

@@ -248,8 +248,8 @@ def _likeness(index: _Index, words: Hashes) -> Floats:
     greatest_rarity = math.log1p(n_calls)
     unknown = n_unknown_words * greatest_rarity**2
     shared_rarity = index.rarity[shared_words]
-    known = float((shared_rarity**2).sum())
-    length = math.sqrt(known + unknown) or 1.0
+    square = float((shared_rarity**2).sum()) + unknown
+    length = math.sqrt(square) or 1.0
     call_lengths = np.where(index.lengths > 0, index.lengths, 1.0)
     cosines = shared / (call_lengths * length)
     return np.minimum(cosines, 1.0)

@@ -64,11 +64,10 @@ def archive(
     with journal.writing() as connection:
         projects = None if project is None else journal.places().names_of(project)
         due = _due(connection, before, consolidated, projects)
-        parts = (
-            due[start : start + SEGMENT_EVENTS]
-            for start in range(0, len(due), SEGMENT_EVENTS)
-        )
-        notes = [_move(connection, folder, part) for part in parts]
+        notes = []
+        for start in range(0, len(due), SEGMENT_EVENTS):
+            part = due[start : start + SEGMENT_EVENTS]
+            notes.append(_move(connection, folder, part))
         if due:
             body = {"before": before, "events": len(due), "segments": notes}
             insert(connection, new_event("archived", body, agent=agent, at=at))
@@ -99,13 +98,17 @@ def erase_from_segments(journal: SqliteJournal) -> list[str]:
         wanted = _referred(connection)
         _remove_unused(wanted, folder)
         for path in sorted(folder.glob("*.jsonl.gz")):
-            events = list(read_segment(path))
-            kept = [event for event in events if event.id in wanted[path.name]]
-            if len(kept) < len(events):
-                write_segment(path, kept)
-                gone += [
-                    event.id for event in events if event.id not in wanted[path.name]
-                ]
+            wanted_ids = wanted[path.name]
+            rest: list[Event] = []
+            gone_ids: list[str] = []
+            for event in read_segment(path):
+                if event.id in wanted_ids:
+                    rest.append(event)
+                else:
+                    gone_ids.append(event.id)
+            if gone_ids:
+                write_segment(path, rest)
+                gone += gone_ids
     return gone
 
 
@@ -115,7 +118,7 @@ def _due(
     upto: Mapping[tuple[str, str], int],
     projects: Sequence[str] | None,
 ) -> list[int]:
-    """Seqs of the events to archive."""
+    """Return the seqs of the events to archive."""
     # What was erased has no session any more; that of other events without one is not
     # over.
     here = "json_extract(body, '$.erased') IS NULL"
@@ -136,14 +139,13 @@ def _due(
         f"SELECT seq, agent, session FROM events WHERE {due} AND {project_is} ORDER"
         " BY seq"
     )
-    raw = connection.execute(
-        query, [before, None if projects is None else json.dumps(projects)]
-    )
-    return [
-        seq
-        for seq, agent, session in raw
-        if (agent, session) in ended or seq <= upto.get((agent, session), 0)
-    ]
+    wanted = None if projects is None else json.dumps(projects)
+    due_seqs = []
+    for seq, agent, session in connection.execute(query, [before, wanted]):
+        is_over = (agent, session) in ended
+        if is_over or seq <= upto.get((agent, session), 0):
+            due_seqs.append(seq)
+    return due_seqs
 
 
 def _move(
@@ -156,19 +158,17 @@ def _move(
         guessed: each stub has one of its own, which is erased with it.
     """
     name = f"{seqs[0]:012d}-{seqs[-1]:012d}.jsonl.gz"
-    rows = [
-        connection.execute(
-            f"SELECT {COLUMNS}, crc FROM events WHERE seq = ?", [seq]
-        ).fetchone()
-        for seq in seqs
-    ]
-    if changed := [row[0] for row in rows if checksum(*row[1:8]) != row[8]]:
-        raise damaged(
-            str(folder.parent), f"event {changed[0]} does not have its checksum"
-        )
-    events = [
-        Event._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows
-    ]
+    query = f"SELECT {COLUMNS}, crc FROM events WHERE seq = ?"
+    rows = [connection.execute(query, [seq]).fetchone() for seq in seqs]
+    events = []
+    for *columns, crc in rows:
+        seq, *fields = columns
+        if checksum(*fields) != crc:
+            problem = f"event {seq} does not have its checksum"
+            raise damaged(str(folder.parent), problem)
+        *plain, lineage, body = columns
+        event = Event._make([*plain, json.loads(lineage), json.loads(body)])
+        events.append(event)
     write_segment(folder / name, events)
     for row, event in zip(rows, events, strict=True):
         body = encode(stub(event.body, name))
@@ -181,14 +181,15 @@ def _move(
 
 def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
     """Return by segment the ids of the events that the journal takes from it."""
-    found: dict[str, set[str]] = {}
+    ids_by_segment: dict[str, set[str]] = {}
     moved = f"kind IN ({_RAW}) AND json_extract(body, '$.archived') IS NOT NULL"
-    for event_id, body in connection.execute(
-        f"SELECT id, body FROM events WHERE {moved}"
-    ):
-        if segment := segment_of(json.loads(body)):
-            found.setdefault(segment, set()).add(event_id)
-    return found
+    query = f"SELECT id, body FROM events WHERE {moved}"
+    for event_id, body in connection.execute(query):
+        segment = segment_of(json.loads(body))
+        if segment:
+            ids = ids_by_segment.setdefault(segment, set())
+            ids.add(event_id)
+    return ids_by_segment
 
 
 def _remove_unused(wanted: Container[str], folder: Path) -> None:

@@ -214,11 +214,18 @@ def _has_files(connection: sqlite3.Connection) -> bool:
 def restore(home: Path, file: Path, *, aside: str) -> RestoreReport:
     """Put a backup, or another home's theorex.db, in the place of a home's journal.
 
-    Every row of it is read and checked first. The old journal, its log, snapshots,
-    vectors and segments are moved into the folder `aside` of the home. A config.json
-    that is there stays. Raises InvalidInput for a file that is no backup,
-    CorruptJournal for a damaged one: then nothing was changed; StorageError on a full
-    disk.
+    Every row of it is read and checked first. A config.json that is there stays.
+
+    Args:
+        home: The home.
+        file: The backup.
+        aside: The folder of the home into which the old journal, its log, snapshots,
+            vectors and segments are moved.
+
+    Raises:
+        InvalidInput: The file is no backup.
+        CorruptJournal: The backup is damaged; then nothing was changed.
+        StorageError: The disk is full.
     """
     if not file.is_file():
         raise InvalidInput(
@@ -237,14 +244,17 @@ def restore(home: Path, file: Path, *, aside: str) -> RestoreReport:
             )
             _restore_config(connection, home, drafts)
         more, counts = check_rows(drafts / DATABASE_FILE, folder)
-        if problems := [*problems, *more]:
+        problems += more
+        if problems:
             raise CorruptJournal(
                 f"{file} is damaged, and nothing was changed: {'; '.join(problems[:3])}"
             )
-        had_one = (home / DATABASE_FILE).exists()
-        kept = put_in_place(home, drafts, aside)
+        had_journal = (home / DATABASE_FILE).exists()
+        old_files = put_in_place(home, drafts, aside)
     return RestoreReport(
-        str(home / DATABASE_FILE), sum(counts.values()), str(kept) if had_one else ""
+        file=str(home / DATABASE_FILE),
+        events=sum(counts.values()),
+        set_aside=str(old_files) if had_journal else "",
     )
 
 
@@ -268,7 +278,7 @@ def _refuse_foreign(connection: sqlite3.Connection, file: Path) -> None:
 
 
 def _restore_config(connection: sqlite3.Connection, home: Path, drafts: Path) -> None:
-    """The settings of the backup, for a home that has none of its own."""
+    """Keep the settings of the backup, for a home that has none of its own."""
     if (home / CONFIG_FILE).exists() or not _has_files(connection):
         return
     row = connection.execute(

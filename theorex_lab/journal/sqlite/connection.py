@@ -60,10 +60,9 @@ def connect(path: str | Path) -> sqlite3.Connection:
 
 
 def connect_to_read(path: str | Path) -> sqlite3.Connection:
-    """A connection to a file that may not be written, or whose folder may not.
+    """Return a connection to a file that only may be read.
 
-    Where nothing of a write-ahead log lies beside it, the file is read as it stands,
-    without any lock.
+    The file or its folder may not be written.
     """
     alone = log_size(path) == 0
     with _opened(
@@ -94,7 +93,7 @@ def connect_as_allowed(path: str | Path) -> tuple[sqlite3.Connection, bool]:
 
 @contextmanager
 def _opened(uri: str) -> Iterator[sqlite3.Connection]:
-    """A connection that is closed only where what is done with it at first fails."""
+    """Yield a connection that is closed only where what is done at first fails."""
     wait = BUSY_TIMEOUT_SECONDS
     connection = sqlite3.connect(
         uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False
@@ -196,7 +195,7 @@ def explained(path: str) -> Iterator[None]:
 
 
 def damaged(path: str, what: object) -> CorruptJournal:
-    """The error for a damaged journal, with both ways out of it."""
+    """Return the error for a damaged journal, with both ways out of it."""
     return CorruptJournal(
         f"{path} is damaged ({what}), and nothing was changed; {WAYS_OUT}"
     )
@@ -247,7 +246,7 @@ def _advice(notes: object) -> str:
 
 
 def _uri(path: str | Path) -> str:
-    """The file URI of a path (RFC 8089), every unusual byte of it percent-encoded."""
+    """Return the file URI of a path (RFC 8089), with unusual bytes percent-encoded."""
     name = os.fsencode(os.path.abspath(path).replace(os.sep, "/"))
     safe = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in name)
     return f"file://{'' if safe.startswith('/') else '/'}{safe}"

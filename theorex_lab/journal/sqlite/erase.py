@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput, StorageError
@@ -52,7 +52,7 @@ def compact(journal: SqliteJournal, *, done: str) -> None:
 
 
 def _checkpoint(connection: sqlite3.Connection) -> bool:
-    """Whether the whole log was moved into the file and cut to nothing.
+    """Return whether the whole log was moved into the file and cut to nothing.
 
     SQLite waits for those who read or write, but not for one who moves the log himself,
     as every writer does at times.
@@ -161,7 +161,7 @@ def wipe(journal: SqliteJournal) -> None:
 def _reached(
     journal: SqliteJournal, connection: sqlite3.Connection, chosen: EraseSelection
 ) -> list[str]:
-    """As `select`, within the transaction of the caller where it has one."""
+    """Return what `select` does, within the caller's transaction where it has one."""
     if not _is_chosen_by(chosen):
         raise InvalidInput(
             "got nothing to erase by; give event ids, an agent, a text to match, or a"
@@ -172,7 +172,7 @@ def _reached(
     if chosen.project:
         projects = journal.places().names_of(chosen.project)
     segments = Segments(journal.path.parent / ARCHIVE_FOLDER)
-    is_chosen = _chooser(chosen, segments, projects)
+    is_chosen = _Chooser(chosen, segments, projects)
     reached: list[str] = []
     tree: set[str] = set()
     for row in connection.execute(
@@ -216,42 +216,61 @@ def _is_derived(lineage: str, ids: set[str]) -> bool:
     return not ids.isdisjoint(json.loads(lineage))
 
 
-def _chooser(
-    chosen: EraseSelection, segments: Segments, projects: Sequence[str]
-) -> Callable[..., bool]:
-    """Return what tells whether a row, `id` to `body`, is chosen itself.
+class _Chooser:
+    """Tells whether a row, `id` to `body`, is chosen itself."""
 
-    Args:
-        chosen: What is erased by.
-        segments: The bodies that left the journal's file.
-        projects: The chosen project, and those merged into it.
-    """
-    ids = frozenset(chosen.ids)
-    needle = encode(chosen.match)[1:-1] if chosen.match else None
+    def __init__(
+        self, chosen: EraseSelection, segments: Segments, projects: Sequence[str]
+    ) -> None:
+        self._ids = frozenset(chosen.ids)
+        self._agent = chosen.agent
+        # The text that is looked for, as JSON writes it; None for none.
+        self._needle = encode(chosen.match)[1:-1] if chosen.match else None
+        # The chosen project, and those merged into it.
+        self._projects = projects
+        self._segments = segments
 
-    def is_chosen(
-        event_id: str, agent: str, session: str, kind: str, _lineage: str, body: str
+    def __call__(
+        self,
+        event_id: str,
+        agent: str,
+        session: str,
+        kind: str,
+        _lineage: str,
+        body: str,
     ) -> bool:
-        conditions: list[bool] = []
-        if ids:
-            conditions.append(event_id in ids)
-        if chosen.agent is not None:
-            conditions.append(agent == chosen.agent)
-        if not chosen.project:
-            if any(conditions):
+        is_named = self._is_named(event_id, agent)
+        if not self._projects:
+            if any(is_named):
                 return True
-            if needle is None:
+            if self._needle is None:
                 return False
-            text = _text_of(segments, event_id, kind, body)
-            return needle in text or needle in session
-        if not all(conditions):
+            text = _text_of(self._segments, event_id, kind, body)
+            return self._is_matched(text, session)
+        if not all(is_named):
             return False
-        text = _text_of(segments, event_id, kind, body)
-        if needle is not None and needle not in text and needle not in session:
+        text = _text_of(self._segments, event_id, kind, body)
+        if not self._is_matched(text, session):
             return False
-        return json.loads(text).get("project") in projects
+        return json.loads(text).get("project") in self._projects
 
-    return is_chosen
+    def _is_named(self, event_id: str, agent: str) -> list[bool]:
+        """Return whether a row is chosen by its id, and whether by its agent.
+
+        Only that is returned which the rows are chosen by.
+        """
+        is_named: list[bool] = []
+        if self._ids:
+            is_named.append(event_id in self._ids)
+        if self._agent is not None:
+            is_named.append(agent == self._agent)
+        return is_named
+
+    def _is_matched(self, text: str, session: str) -> bool:
+        """Return whether the text that is looked for stands in a row; True for none."""
+        if self._needle is None:
+            return True
+        return self._needle in text or self._needle in session
 
 
 def _text_of(segments: Segments, event_id: str, kind: str, body: str) -> str:

@@ -69,7 +69,7 @@ def check_file(path: str) -> None:
 
 
 def _cut(path: str) -> str:
-    """What says that the end of the file is missing; '' where nothing does."""
+    """Return what says that the end of the file is missing; '' where nothing does."""
     try:
         with open(path, "rb") as file:
             header = file.read(100)

@@ -34,13 +34,13 @@ from theorex_lab.journal.sqlite.store import INSERT
 LOCK_FILE = "replacing.lock"
 # What rests on the journal's file, and may not lie beside another one: its log, what
 # was folded and computed from it.
-_DATABASES = [
-    f"{name}{end}"
-    for name in (DATABASE_FILE, "recall.db")
-    for end in ("", "-wal", "-shm")
-]
 _DEPENDENT = (
-    *_DATABASES,
+    DATABASE_FILE,
+    f"{DATABASE_FILE}-wal",
+    f"{DATABASE_FILE}-shm",
+    "recall.db",
+    "recall.db-wal",
+    "recall.db-shm",
     VIEWS_FOLDER,
     "vectors",
     "SHARED_CONTEXT.md",
@@ -130,13 +130,13 @@ def finish_replacement(home: Path) -> bool:
             f"{home / UNFINISHED_FILE} cannot be read ({error}); {advice}"
         ) from error
     aside.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    for name in {*_DEPENDENT, *unfinished["names"]}:
+    names = unfinished["names"]
+    for name in {*_DEPENDENT, *names}:
         # A draft that is there no more was put into its place already.
-        if (
-            name not in unfinished["names"] or (drafts / name).exists()
-        ) and os.path.lexists(home / name):
+        is_replaced = name in names and not (drafts / name).exists()
+        if not is_replaced and os.path.lexists(home / name):
             (home / name).replace(aside / name)
-    for name in unfinished["names"]:
+    for name in names:
         if (drafts / name).exists():
             (drafts / name).replace(home / name)
     for folder in (aside, home):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from theorex_lab.core.errors import CorruptJournal, InvalidInput
 from theorex_lab.core.files import FOLDER_MODE, write_atomically
@@ -92,7 +92,7 @@ def salvage(home: Path, *, aside: str, at: int) -> SalvageReport:
 
 
 def _problems(home: Path) -> tuple[list[str], int]:
-    """What is wrong with a home's journal, and how many events it holds."""
+    """Return what is wrong with a home's journal, and how many events it holds."""
     path = home / DATABASE_FILE
     has_traces = newest_snapshot(str(home)) or log_size(path)
     if not path.exists() and not has_traces:
@@ -126,7 +126,7 @@ class _SoundRows:
         self.last_seq = 0
 
     def rows(self) -> Iterator[Row]:
-        """The rows of the table of events that have their checksum."""
+        """Yield the rows of the table of events that have their checksum."""
         last_seqs: list[int] = []
         with (
             suppress(sqlite3.DatabaseError),
@@ -153,18 +153,27 @@ def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
     query = f"SELECT {COLUMNS}, crc FROM events WHERE seq > ? ORDER BY seq"
     while seq <= last:
         try:
-            for row in connection.execute(query, [seq]):
-                at = row[0]
+            for stored_seq, *fields, crc in connection.execute(query, [seq]):
+                at = stored_seq
                 if at != seq + 1:
-                    (at,) = connection.execute(
-                        "SELECT seq FROM events WHERE id = ?", row[1:2]
-                    ).fetchone() or [at]
+                    at = _seq_by_id(connection, fields[0], stored_seq)
                 seq = at if seq < at <= last else seq + 1
-                if 0 < at <= last and checksum(*row[1:-1]) == row[-1]:
-                    yield (at, *row[1:])
+                is_possible = 0 < at <= last
+                if is_possible and checksum(*fields) == crc:
+                    yield (at, *fields, crc)
             return
         except (sqlite3.DatabaseError, UnicodeDecodeError):
             seq += 1
+
+
+def _seq_by_id(connection: sqlite3.Connection, event_id: str, stored_seq: int) -> int:
+    """Return the seq of an event as it is found by its id, else the stored one."""
+    query = "SELECT seq FROM events WHERE id = ?"
+    row = connection.execute(query, [event_id]).fetchone()
+    if row is None:
+        return stored_seq
+    (seq,) = row
+    return cast(int, seq)
 
 
 def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterator[Row]:
@@ -174,9 +183,10 @@ def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterato
     """
     hashes: dict[str, dict[str, str]] = {}  # by segment and event id
     for row in rows:
+        _, event_id, *_, kind, _, body, _ = row
         stub = {}
-        if row[5] in RAW_KINDS and '"archived":' in row[7]:
-            stub = json.loads(row[7])
+        if kind in RAW_KINDS and '"archived":' in body:
+            stub = json.loads(body)
         segment = segment_of(stub)
         if segment is None:
             yield row
@@ -187,7 +197,7 @@ def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterato
             with suppress(CorruptJournal):
                 hashes[segment] = body_hashes(path)
                 write_atomically(archive / path.name, path.read_bytes(), mode=0o400)
-        if hashes[segment].get(row[1]) == stub["sha256"]:
+        if hashes[segment].get(event_id) == stub["sha256"]:
             yield row
 
 
@@ -204,7 +214,8 @@ def _note_losses(
         closing(sqlite3.connect(database, isolation_level=None)) as connection,
     ):
         connection.execute("PRAGMA synchronous = FULL")
-        kept = int(connection.execute("SELECT count(*) FROM events").fetchone()[0])
+        count = connection.execute("SELECT count(*) FROM events").fetchone()
+        n_events = int(count[0])
         gaps = []
         expected = 1
         for (seq,) in connection.execute("SELECT seq FROM events ORDER BY seq"):
@@ -217,11 +228,10 @@ def _note_losses(
         for first, end in gaps:
             for seq in range(first, end + 1):
                 insert(connection, new_event("lost", {}, agent=_KEEPER, at=at), seq)
-        body = {"events": kept, "lost": [list(gap) for gap in gaps], **details}
-        insert(
-            connection,
-            new_event("salvaged", body, agent=_KEEPER, at=at),
-            max(expected - 1, last) + 1,
-        )
+        lost = [list(gap) for gap in gaps]
+        body = {"events": n_events, "lost": lost, **details}
+        note = new_event("salvaged", body, agent=_KEEPER, at=at)
+        last_seq = max(expected - 1, last)
+        insert(connection, note, last_seq + 1)
         connection.execute("COMMIT")
-    return kept, gaps
+    return n_events, gaps

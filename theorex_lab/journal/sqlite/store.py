@@ -284,7 +284,8 @@ class SqliteJournal(Journal):
     def forget_places(self) -> None:
         """Remove what is kept of them: an event that said it was erased.
 
-        Raises OSError.
+        Raises:
+            OSError: That fails.
         """
         from theorex_lab.journal.places import CACHE_FILE
 
@@ -293,7 +294,7 @@ class SqliteJournal(Journal):
             os.remove(os.path.join(self._folder, CACHE_FILE))
 
     def holds_places(self, places: Places) -> bool:
-        """Whether they were read from this journal."""
+        """Return whether they were read from this journal."""
         return self.event_id(places.seq) == places.event_id
 
     def has_project(self, project: str) -> bool:
@@ -305,7 +306,10 @@ class SqliteJournal(Journal):
         return self._row(query, project, project) is not None
 
     def _kept_places(self) -> Places:
-        """Those that are kept beside the journal, where they are its own; else none."""
+        """Return those that are kept beside the journal, where they are its own.
+
+        Else there are none.
+        """
         from theorex_lab.journal.places import Places, read_cache
 
         places = read_cache(self._folder)
@@ -344,7 +348,10 @@ class SqliteJournal(Journal):
             )
 
     def _select(self, where: str, parameters: Sequence[object]) -> list[Event]:
-        """The events, those of a project that was merged into another as that one's."""
+        """Return the events of these rows.
+
+        Those of a project that was merged into another come as that one's.
+        """
         rows = self._rows(where, parameters)
         merged = self.places().merged if rows else {}
         events = [self._as_written(row) for row in rows]
@@ -370,7 +377,7 @@ class SqliteJournal(Journal):
         )
 
     def _archived(self, event_id: str, stub: Body) -> Body:
-        """The body that a stub stands for."""
+        """Return the body that a stub stands for."""
         if self._segments is None:
             from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 
@@ -476,10 +483,13 @@ def _tail_condition(
 
 
 def _content(body: str) -> Any:
-    """What a stored body holds. Raises JSONDecodeError for what is no JSON.
+    """Return what a stored body holds.
 
     What no release writes, a body that cannot be written again, is read as None, which
     is no body.
+
+    Raises:
+        JSONDecodeError: It is no JSON.
     """
     try:
         content = json.loads(body)
@@ -493,14 +503,20 @@ def _content(body: str) -> Any:
 
 
 def open_journal(home: str | Path, *, clock: Clock | None = None) -> SqliteJournal:
-    """The journal of a home, opened or created. Raises as `SqliteJournal`."""
+    """Return the journal of a home, opened or created.
+
+    Raises:
+        StorageError: As `SqliteJournal`.
+        CorruptJournal: As `SqliteJournal`.
+    """
     return SqliteJournal(os.path.join(home, DATABASE_FILE), clock=clock)
 
 
 def in_file(journal: Journal) -> SqliteJournal:
-    """The journal where it lies in a file of this machine.
+    """Return the journal where it lies in a file of this machine.
 
-    Raises StorageError for another, which has no bytes to wipe here.
+    Raises:
+        StorageError: It is another, which has no bytes to wipe here.
     """
     if isinstance(journal, SqliteJournal):
         return journal
@@ -524,7 +540,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _identity(path: str) -> tuple[int, int]:
-    """The file's device and inode, (0, 0) where there is none."""
+    """Return the file's device and inode, (0, 0) where there is none."""
     try:
         status = os.stat(path)
     except OSError:

@@ -171,7 +171,7 @@ def choose(
     )
     room = TokenBudget(budget, used=_used_by_heading(home, budget))
     shares = _filled_shares(home, sections, more, request, room)
-    told = room.take(titled, at_most=room.left // 2)
+    trusted = room.take(titled, at_most=room.left // 2)
     heard = room.take_hearsay([*_untrusted_lines(shares), *titled])
     listed = room.take(untitled) + room.take_hearsay(untitled)
     # What is left goes to the sections with the greatest fractions.
@@ -182,7 +182,7 @@ def choose(
     blocks: list[Block] = []
     for share in shares:
         blocks += share.blocks()
-    return ChosenLines(told, heard, listed, titles, blocks)
+    return ChosenLines(trusted, heard, listed, titles, blocks)
 
 
 def _budget(home: Home, tokens: int | None) -> int:

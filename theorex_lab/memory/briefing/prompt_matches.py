@@ -280,11 +280,10 @@ def _lines_with_room(
         cost = count_tokens(line) + 1
         if not lines:
             cost += count_tokens(source) + 6  # of the fence
-        if line in lines or cost > left:
+        room = left if is_trusted else min(left, left_for_hearsay)
+        if line in lines or cost > room:
             continue
         if not is_trusted:
-            if cost > left_for_hearsay:
-                continue
             left_for_hearsay -= cost
         lines[line] = item
         left -= cost
