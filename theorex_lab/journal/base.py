@@ -80,7 +80,7 @@ class Journal(ABC):
             seqs: The seqs.
             ids: The ids.
             erased: Whether erased events come too. What was set aside (see
-                `event.readable`) counts as erased.
+                `journal.event.readable`) counts as erased.
 
         Raises:
             CorruptJournal: An event of the journal cannot be found, or is not as it

@@ -40,8 +40,8 @@ else:
 # The version of each kind's body that this release writes; a design makes its own
 # known. A kind that is not listed is skipped by every view.
 VERSIONS = {kind: declared.version for kind, declared in KINDS.items()}
-# Kind -> what its bodies hold, as a `shapes.Kind` declares it. A kind that is not
-# listed may hold anything.
+# Kind -> what its bodies hold, as a `journal.shapes.Kind` declares it. A kind that is
+# not listed may hold anything.
 FIELDS = {kind: declared.fields for kind, declared in KINDS.items()}
 # Kind -> the check of its bodies, made when the first of them is checked.
 _CHECKS: dict[str, Callable[[Any], str]] = {}
@@ -119,7 +119,7 @@ def _tool_without_result(body: Body) -> Body:
     return {**body, "ok": None, "paths": paths, "command": "", "project": ""}
 
 
-_OF_NO_PROJECT_YET = "-00000000"  # as `identity.unseen_project` ends
+_OF_NO_PROJECT_YET = "-00000000"  # as `journal.identity.unseen_project` ends
 # How this toolkit said, before attempts were marked, that no answer came from a
 # language model: a regular expression.
 _NO_ANSWER = (

@@ -3,9 +3,9 @@
 Each says what an event tells, and what its body holds. A design declares its own in the
 same form, see `theorex_lab.memory.contract.Design.kinds`. Kinds and fields keep their
 names for ever; where a field is new, or means something else, the version is raised and
-`event.UPCASTERS` has what reads the older one. A field is needed where those who write
-it always write it and a reader takes it for granted, else it ends with `?`. Standard
-library only, and cheap to import: agents start a process for every event.
+`journal.event.UPCASTERS` has what reads the older one. A field is needed where those
+who write it always write it and a reader takes it for granted, else it ends with `?`.
+Standard library only, and cheap to import: agents start a process for every event.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class PolicyPart:
     Attributes:
         settings: The settings (camelCase), among those that a policy keeps.
         propose: Gives a proposal beside those that were turned down, of which it gets
-            `evolution.policy.digest`.
+            `evolution.acceptance.digest`.
         score: Gives the score of the policy in force.
         evidence: Gives the records that it is judged on.
     """
@@ -261,11 +261,12 @@ class FileLayout:
     Attributes:
         names: The files as an error lists what is read; '' where the files are written
             alone, and then `files_of` gives none.
-        export: (home, searcher, folder, agent=) → an `exchange.files.Exported`.
+        export: (home, searcher, folder, agent=) → an
+            `files.formats.reports.Exported`.
         files_of: The files of this layout below a folder, or the file itself where it
             may be one.
         take: (home, a function that gives the searcher, path, agent=, trust_own=) → a
-            list of `exchange.files.FileReport`.
+            list of `files.formats.reports.FileReport`.
         places: The places of the original system, by settings.
         export_places: (home, agent=) → an `Exported`.
         in_places: (home, agent=) → the files that `export_places` would write, whether
@@ -293,7 +294,7 @@ class Reminder(NamedTuple):
         text: What is shown, one line.
         weight: 0 or more, 1 for an ordinary one. Of those that fit alike, the one that
             weighs more comes first.
-        trust: As `observation.TRUST` has it.
+        trust: As `memory.observation.TRUST` has it.
         events: Ids of the events that it rests on.
     """
 
@@ -765,10 +766,7 @@ class Home:
 
         It is given by agent and session.
         """
-        by_design = []
-        for design in self.designs:
-            if design.processed_up_to is not None:
-                by_design.append(design.processed_up_to(self))
+        by_design = self._processed_by_design()
         if not by_design:
             return {}
         sessions = set.intersection(*map(set, by_design))
@@ -783,6 +781,14 @@ class Home:
                 if session in processed:
                     processed[session] = min(processed[session], first_pending - 1)
         return processed
+
+    def _processed_by_design(self) -> list[Mapping[tuple[str, str], int]]:
+        """Return up to which seq each design has processed what was captured."""
+        by_design = []
+        for design in self.designs:
+            if design.processed_up_to is not None:
+                by_design.append(design.processed_up_to(self))
+        return by_design
 
     @property
     def embedder(self) -> Embedder:

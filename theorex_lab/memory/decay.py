@@ -133,7 +133,8 @@ def effective_link_strength(
     left = np.asarray(np.maximum(days, 0.0))
     np.divide(left, -half_life_days, out=left)
     np.exp2(left, out=left)
-    strength = np.asarray(np.asarray(stored, dtype=np.float64) * left)
+    stored_strength = np.asarray(stored, dtype=np.float64)
+    strength = np.asarray(stored_strength * left)
     strength[strength < LINK_DROP_BELOW] = 0.0
     return strength
 
@@ -337,8 +338,9 @@ class Law(ABC):
     def _raw(self, items: Items) -> Floats: ...
 
     def __repr__(self) -> str:
-        params = [f"{name}={value:g}" for name, value in self.params.items()]
-        return f"{type(self).__name__}({', '.join(params)})"
+        name = type(self).__name__
+        params = [f"{param}={value:g}" for param, value in self.params.items()]
+        return f"{name}({', '.join(params)})"
 
 
 def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:

@@ -116,14 +116,16 @@ class Documents(View):
 
     def _put(self, event: Event, project: str, file: str, digest: str) -> int:
         """Set the state of a file; return its row."""
-        row = self.files.number(f"{event.agent}\n{project}\n{file}")
-        self.rows.grow(len(self.files) - len(self.rows))
-        self.rows.put(row, seq=event.seq, hash=self.digests.number(digest))
+        row = self.files.number(_file_name(event.agent, project, file))
+        n_new = len(self.files) - len(self.rows)
+        self.rows.grow(n_new)
+        digest_number = self.digests.number(digest)
+        self.rows.put(row, seq=event.seq, hash=digest_number)
         return row
 
     def state(self, agent: str, project: str, file: str) -> KnownFile | None:
         """Return the state of a file, None where the file is not known or gone."""
-        row = self.files.find(f"{agent}\n{project}\n{file}")
+        row = self.files.find(_file_name(agent, project, file))
         return None if row is None else self._state(row)
 
     def moves(self, agent: str, project: str, file: str) -> int:
@@ -131,8 +133,10 @@ class Documents(View):
 
         They have kept the ids that were made of it.
         """
-        row = self.files.find(f"{agent}\n{project}\n{file}")
-        return 0 if row is None else int(self.rows["moves"][row])
+        row = self.files.find(_file_name(agent, project, file))
+        if row is None:
+            return 0
+        return int(self.rows["moves"][row])
 
     def _state(self, row: int) -> KnownFile | None:
         """Return the state of the file of a row, None where the file is gone."""
@@ -151,6 +155,11 @@ class Documents(View):
                 if state is not None:
                     files[key.removeprefix(start)] = state
         return files
+
+
+def _file_name(agent: str, project: str, file: str) -> str:
+    """Return the name of a file among those of all agents and projects."""
+    return f"{agent}\n{project}\n{file}"
 
 
 def document_body(

@@ -179,8 +179,8 @@ def merge_projects(home: Home, old: str, new: str) -> dict[str, Any]:
         Both, and how many events of the first there are.
 
     Raises:
-        InvalidInput: As `identity.merge_into`; or no project has a name, or several
-            have it.
+        InvalidInput: As `journal.identity.merge_into`; or no project has a name, or
+            several have it.
     """
     source = _project_called(home, old)
     target = _project_called(home, new)

@@ -60,7 +60,7 @@ class Recall(View):
     """Every call that was not lost, and a run for each attempt that was answered.
 
     The words of a call's task are held as hashes. A run succeeds as in
-    `memory.evidence.Evidence`; untrusted runs are left out.
+    `memory.evidence.EvidenceView`; untrusted runs are left out.
 
     Attributes:
         asked: key (of the trace's id), one row a call.

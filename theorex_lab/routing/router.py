@@ -47,7 +47,7 @@ FALLBACK_TIERS = {
 Charge = Power | None
 PREFERENCE_CONFIDENCE = 1.0  # a preference is a setting, not an estimate
 LEAST_WEIGHT = 1.0  # of the runs that are recalled of a model; fewer say nothing
-# How many recalled runs the matrix counts for; chosen with `recall.NEARNESS`.
+# How many recalled runs the matrix counts for; chosen with `routing.recall.NEARNESS`.
 PRIOR_RUNS = 0.5
 _STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic")
 
@@ -167,7 +167,7 @@ def route(
         power: What the machine runs on.
         now: µs UTC, by which evidence ages where `matrix_half_life_days` is set.
         recall: How calls went by the words of the query, or None.
-        agent: Who asks (see `roles.route_to_agent`).
+        agent: Who asks (see `routing.roles.route_to_agent`).
         urgent: Ask for a small model, unless a role prefers otherwise.
         context_pct: Share of the context in use, 0 to 100.
         query_tokens: Length of the query, 0 to estimate it.

@@ -6,7 +6,7 @@ What is sound is kept, what is lost is written down.
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -158,12 +158,18 @@ def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
                 if at != seq + 1:
                     at = _seq_by_id(connection, fields[0], stored_seq)
                 seq = at if seq < at <= last else seq + 1
-                is_possible = 0 < at <= last
-                if is_possible and checksum(*fields) == crc:
+                if _is_sound(at, last, fields, crc):
                     yield (at, *fields, crc)
             return
         except (sqlite3.DatabaseError, UnicodeDecodeError):
             seq += 1
+
+
+def _is_sound(seq: int, last: int, fields: Sequence[Any], crc: int) -> bool:
+    """Return whether a row has a seq from 1 to `last`, and its checksum."""
+    if not 0 < seq <= last:
+        return False
+    return checksum(*fields) == crc
 
 
 def _seq_by_id(connection: sqlite3.Connection, event_id: str, stored_seq: int) -> int:

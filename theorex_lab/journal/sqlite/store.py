@@ -318,7 +318,7 @@ class SqliteJournal(Journal):
         return places
 
     def check(self) -> tuple[list[str], dict[str, int]]:
-        """See `sqlite.check.check_rows`."""
+        """See `journal.sqlite.check.check_rows`."""
         from theorex_lab.journal.sqlite.check import check_rows
 
         return check_rows(self.path)

@@ -130,7 +130,8 @@ class ChosenLines(NamedTuple):
     @property
     def fixes(self) -> int:
         """How many of them are fixes."""
-        return sum(line.kind == FIX_TYPE for line in [*self.told, *self.heard])
+        lines = [*self.told, *self.heard]
+        return sum(line.kind == FIX_TYPE for line in lines)
 
     @property
     def lines(self) -> list[ContextLine]:
@@ -163,12 +164,10 @@ def choose(
     sections = _all_sections(home, more)
     titles = _titles(sections)
     lines = _unbudgeted_lines(home, sections, request)
-    titled = _proven_first(
-        home, as_marked(home, [line for line in lines if line.kind in titles])
-    )
-    untitled = as_marked(
-        home, [line for line in lines if line.kind not in titles], as_markdown
-    )
+    titled_lines = [line for line in lines if line.kind in titles]
+    titled = _proven_first(home, as_marked(home, titled_lines))
+    untitled_lines = [line for line in lines if line.kind not in titles]
+    untitled = as_marked(home, untitled_lines, as_markdown)
     room = TokenBudget(budget, used=_used_by_heading(home, budget))
     shares = _filled_shares(home, sections, more, request, room)
     trusted = room.take(titled, at_most=room.left // 2)
@@ -583,7 +582,7 @@ def marked_up(
         agent: Whose it is.
         text: What it says.
         note: What stands in brackets behind the text.
-        trust: How far the text is trusted, as `observation.TRUST` has it.
+        trust: How far the text is trusted, as `memory.observation.TRUST` has it.
         items: The ids of the items that it shows.
     """
     if trust >= TRUST["agent"]:

@@ -33,7 +33,7 @@ def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Con
 
     It is rendered under the lock, so that nothing from before an erasure is written
     after it. In the home, a note beside it says what it shows, see
-    `context_served.given_of`.
+    `memory.context_served.given_of`.
 
     Args:
         file: The file.

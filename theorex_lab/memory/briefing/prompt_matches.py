@@ -19,7 +19,7 @@ CACHE_FILE = "recall.db"
 LAYOUT = 1  # of the cache; one of another layout is rebuilt
 TOKENS = "tokenize = 'porter unicode61 remove_diacritics 2'"
 PROJECT_BITS = 32  # a reminder's number is its project's, shifted by these, and its own
-TRUSTED = 2  # as `observation.TRUST` has an agent's own word
+TRUSTED = 2  # as `memory.observation.TRUST` has an agent's own word
 HEARSAY_PART = 4
 # Kinds in the order of a first context, with how many of each it has at most; others
 # come after them.

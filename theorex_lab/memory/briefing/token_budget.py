@@ -19,7 +19,8 @@ Mask = NDArray[np.bool_]
 Size = TypeVar("Size", int, NDArray[np.int64])
 
 CONCEPT = "concept"
-HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its first lines
+# What `memory.briefing.context.render` sets aside for its first lines.
+HEADING_TOKENS = 51
 # What a section's title and its fence take, beside the name of whom it is of.
 SENTENCE_HEADING_TOKENS = 12
 CONCEPT_HEADING_TOKENS = 20
@@ -179,7 +180,11 @@ def _section_key(line: ContextLine) -> tuple[object, str]:
 
 def _chosen(lines: Sequence[ContextLine], taken: Mask) -> list[ContextLine]:
     """Return the lines of a mask."""
-    return [line for line, fits in zip(lines, taken.tolist(), strict=True) if fits]
+    chosen = []
+    for line, is_taken in zip(lines, taken.tolist(), strict=True):
+        if is_taken:
+            chosen.append(line)
+    return chosen
 
 
 def fill(
