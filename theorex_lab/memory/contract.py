@@ -855,7 +855,8 @@ def item_view(designs: Iterable[Design], *, labels: bool = False) -> type[ItemIn
     """
     from theorex_lab.search.index import item_index
 
-    kinds = (*OWN_ITEMS, *item_kinds(sorted(designs, key=lambda design: design.name)))
+    ordered = sorted(designs, key=lambda design: design.name)
+    kinds = (*OWN_ITEMS, *item_kinds(ordered))
     indexed_kinds = tuple(kind for kind in kinds if kind.label == labels)
     return item_index(indexed_kinds, "labels" if labels else "items")
 
@@ -867,7 +868,8 @@ def item_kinds(designs: Iterable[Design]) -> list[ItemKind]:
     """
     kinds: dict[int, ItemKind] = {}
     for design in designs:
-        kinds.update((id(kind), kind) for kind in design.items)
+        for kind in design.items:
+            kinds[id(kind)] = kind
     return list(kinds.values())
 
 
@@ -897,7 +899,9 @@ def check_given(
 
 def _is_clock(clock: object) -> bool:
     """Return whether an object can tell the time."""
-    return not isinstance(clock, type) and callable(getattr(clock, "now", None))
+    if isinstance(clock, type):
+        return False
+    return callable(getattr(clock, "now", None))
 
 
 def _check_embedder(embedder: Any) -> None:

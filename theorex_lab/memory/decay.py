@@ -386,15 +386,13 @@ class Product(Law):
     name = "product"
 
     def _raw(self, items: Items) -> Floats:
-        recency = np.exp2(-_half_lives_elapsed(items, self.params["half_life_days"]))
-        amplifier = np.where(
-            items.count < 1, 0.0, 1.0 + np.log(np.maximum(items.count, 1.0))
-        )
-        return np.asarray(
-            recency
-            * amplifier
-            * (1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0))
-        )
+        elapsed = _half_lives_elapsed(items, self.params["half_life_days"])
+        recency = np.exp2(-elapsed)
+        log_count = np.log(np.maximum(items.count, 1.0))
+        amplifier = np.where(items.count < 1, 0.0, 1.0 + log_count)
+        link_strength = np.clip(items.link_strength, 0.0, 1.0)
+        boost = 1.0 + LINK_BOOST * link_strength
+        return np.asarray(recency * amplifier * boost)
 
 
 class WeightedSum(Law):
@@ -411,16 +409,16 @@ class WeightedSum(Law):
 
     def _raw(self, items: Items) -> Floats:
         params = self.params
-        recency = np.exp2(-_half_lives_elapsed(items, params["half_life_days"]))
-        frequency = np.minimum(
-            np.log1p(np.maximum(items.count, 0.0))
-            / np.log1p(params["saturation_count"]),
-            1.0,
-        )
-        scores = params["recency_weight"] * recency + params["count_weight"] * frequency
-        return np.asarray(
-            scores + params["link_weight"] * np.clip(items.mean_link_strength, 0.0, 1.0)
-        )
+        elapsed = _half_lives_elapsed(items, params["half_life_days"])
+        recency = np.exp2(-elapsed)
+        log_count = np.log1p(np.maximum(items.count, 0.0))
+        log_saturation = np.log1p(params["saturation_count"])
+        frequency = np.minimum(log_count / log_saturation, 1.0)
+        link_strength = np.clip(items.mean_link_strength, 0.0, 1.0)
+        scores = params["recency_weight"] * recency
+        scores = scores + params["count_weight"] * frequency
+        scores = scores + params["link_weight"] * link_strength
+        return np.asarray(scores)
 
 
 class Recency(Law):
@@ -434,9 +432,8 @@ class Recency(Law):
     unreadable_raw = UNREADABLE_RAW
 
     def _raw(self, items: Items) -> Floats:
-        return np.maximum(
-            -_half_lives_elapsed(items, self.params["half_life_days"]), UNREADABLE_RAW
-        )
+        elapsed = _half_lives_elapsed(items, self.params["half_life_days"])
+        return np.maximum(-elapsed, UNREADABLE_RAW)
 
     def importance(self, raw: ArrayLike) -> Floats:
         """Return the importance in 0..1: 2 to the raw score."""
@@ -480,11 +477,12 @@ class LogisticLaw(Law):
 
         Its settings are `logistic_midpoint` and `logistic_slope`.
         """
-        offset = np.asarray(raw, dtype=np.float64) - self.params["logistic_midpoint"]
+        scores = np.asarray(raw, dtype=np.float64)
+        offset = scores - self.params["logistic_midpoint"]
+        half_slope = 0.5 * self.params["logistic_slope"]
         # tanh neither overflows nor leaves a remainder at the lowest score.
-        return np.asarray(
-            0.5 * (1.0 + np.tanh(0.5 * self.params["logistic_slope"] * offset))
-        )
+        height = np.tanh(half_slope * offset)
+        return np.asarray(0.5 * (1.0 + height))
 
 
 class PowerLaw(LogisticLaw):
@@ -507,13 +505,10 @@ class PowerLaw(LogisticLaw):
 
     def _raw(self, items: Items) -> Floats:
         counts, count = _scale_columns(items)
-        return np.asarray(
-            np.log(
-                np.maximum(
-                    counts @ self._weights[:-1] + count * self._weights[-1], TINY
-                )
-            )
-        )
+        fading = counts @ self._weights[:-1]
+        lasting = count * self._weights[-1]
+        total = np.maximum(fading + lasting, TINY)
+        return np.asarray(np.log(total))
 
 
 @lru_cache(maxsize=64)
@@ -525,17 +520,18 @@ def power_mixture(exponent: float) -> Floats:
     Least squares of the relative error over a logarithmic grid of ages, by coordinate
     descent.
     """
-    ages = np.geomspace(*POWER_AGES_DAYS, 300)
-    scales = np.exp2(-ages[:, None] / np.array([*COUNT_HALF_LIVES_DAYS, math.inf]))
-    relative = scales * ages[:, None] ** exponent
+    ages = np.geomspace(*POWER_AGES_DAYS, 300)[:, None]
+    half_lives = np.array([*COUNT_HALF_LIVES_DAYS, math.inf])
+    scales = np.exp2(-ages / half_lives)
+    relative = scales * ages**exponent
     gram = relative.T @ relative
     target = relative.sum(axis=0)
     weights = np.zeros(scales.shape[1])
     for _ in range(2_000):
         for k in range(len(weights)):
-            weights[k] = max(
-                0.0, weights[k] + (target[k] - gram[k] @ weights) / gram[k, k]
-            )
+            rest = target[k] - gram[k] @ weights
+            step = rest / gram[k, k]
+            weights[k] = max(0.0, weights[k] + step)
     weights.setflags(write=False)
     return weights
 

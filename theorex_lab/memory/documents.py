@@ -43,6 +43,7 @@ _SUMMARY = "summary"
 _MOST_FOUND = 3
 _MOST_FILES = 3
 _MOST_SYMBOLS = 12
+_SHOWN_SYMBOLS = ("code_class", "code_function")
 _RECENT_EVENTS = 2_000
 
 
@@ -97,9 +98,10 @@ class Documents(View):
 
     def _document(self, event: Event) -> None:
         """Note the state of a file, and that it was moved away from an old name."""
-        project = event.body.get("project", "")
-        old_name = event.body.get("moved_from", "")
-        self._put(event, project, event.body.get("file", ""), event.body["hash"])
+        body = event.body
+        project = body.get("project", "")
+        old_name = body.get("moved_from", "")
+        self._put(event, project, body.get("file", ""), body["hash"])
         if old_name:
             row = self._put(event, project, old_name, "")  # which may make it
             self.rows["moves"][row] += 1
@@ -107,7 +109,8 @@ class Documents(View):
     def _observation(self, event: Event) -> None:
         """Note a trusted summary."""
         body = event.body
-        if SUMMARY_TAG in body["tags"] and TRUST[body["source"]] >= TRUST["agent"]:
+        is_trusted = TRUST[body["source"]] >= TRUST["agent"]
+        if is_trusted and SUMMARY_TAG in body["tags"]:
             self.said.add(
                 seq=event.seq,
                 at=event.at,
@@ -250,20 +253,24 @@ def summary_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     """Yield the last summary of a session of the home's project, or of none."""
     with home.views.reading(Documents) as view:
         summaries = view.said
-        projects = view.projects.numbers("", *(home.projects or view.projects))
+        names = home.projects or view.projects
+        projects = view.projects.numbers("", *names)
         is_inside = np.isin(summaries["project"], projects)
         is_past = summaries["at"] <= request.now
         rows = np.flatnonzero(is_past & is_inside)
         times = summaries["at"][rows]
         rows = rows[times == times.max(initial=0)]
-        events = home.journal.read(seqs=summaries["seq"][rows].tolist())
+        seqs = summaries["seq"][rows]
+        events = home.journal.read(seqs=seqs.tolist())
     if not events:
         return
-    age = age_in_words((request.now - events[-1].at) / MICROSECONDS_PER_DAY)
+    days = (request.now - events[-1].at) / MICROSECONDS_PER_DAY
+    age = age_in_words(days)
     why = "what the last session that was summed up said of itself"
     for event in events:
         text = one_line(f"{event.body['text']} ({age})")
-        yield ContextLine(_SUMMARY, event.agent, text, None, (event.id,), (), why)
+        items = (event.id,)
+        yield ContextLine(_SUMMARY, event.agent, text, None, items, (), why)
 
 
 def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
@@ -283,9 +290,10 @@ def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]
         projects=home.projects,
         limit=_MOST_FOUND,
     )
-    events = {event.id: event for event in home.journal.read(ids=list({*hits.events}))}
+    event_ids = list({*hits.events})
+    events = {event.id: event for event in home.journal.read(ids=event_ids)}
     for hit, event_id in zip(hits, hits.events, strict=True):
-        body_text = hit.text.partition("\n")[2]
+        _, _, body_text = hit.text.partition("\n")
         yield _line(
             events[event_id],
             f"{hit.about}: {body_text}",
@@ -302,19 +310,20 @@ def _touched(home: Home, now: int) -> Iterator[ContextLine]:
     """
     touched = _touched_at(home)
     for event in home.journal.read(seqs=sorted(touched)):
-        symbols = [
-            part
-            for part in event.body["parts"]
-            if part[1] in ("code_class", "code_function")
-        ][:_MOST_SYMBOLS]
-        if not symbols:
+        item_ids: list[str] = []
+        names: list[str] = []
+        for item_id, node_type, name, *_ in event.body["parts"]:
+            if node_type in _SHOWN_SYMBOLS:
+                item_ids.append(item_id)
+                names.append(name)
+        if not names:
             continue
+        listed = ", ".join(names[:_MOST_SYMBOLS])
         age = age_in_words((now - touched[event.seq]) / MICROSECONDS_PER_DAY)
-        names = ", ".join(part[2] for part in symbols)
         yield _line(
             event,
-            f"{event.body['file']} defines {names} (touched {age})",
-            tuple(part[0] for part in symbols),
+            f"{event.body['file']} defines {listed} (touched {age})",
+            tuple(item_ids[:_MOST_SYMBOLS]),
             (event.id,),
             "a file that was touched last",
         )
@@ -326,19 +335,21 @@ def _touched_at(home: Home) -> dict[int, int]:
     They are given by the seq of the event that holds the file.
     """
     with home.views.reading(Documents) as view:
-        file_seqs = {
-            tuple(name.split("\n", 2)): int(view.rows["seq"][row])
-            for row, name in enumerate(view.files)
-        }
+        seqs = view.rows["seq"].tolist()
+        file_seqs: dict[tuple[str, ...], int] = {}
+        for name, seq in zip(view.files, seqs, strict=True):
+            key = tuple(name.split("\n", 2))
+            file_seqs[key] = seq
     if not file_seqs:
         return {}
     start = max(home.journal.last_seq() - _RECENT_EVENTS, 0)
-    events = [*home.journal.tail(start, kinds=["tool_used"], projects=home.projects)]
+    calls = home.journal.tail(start, kinds=["tool_used"], projects=home.projects)
+    events = list(calls)
     touched: dict[int, int] = {}
     for event in reversed(events):
-        for key in _file_keys(event):
-            if key in file_seqs and len(touched) < _MOST_FILES:
-                touched.setdefault(file_seqs[key], event.at)
+        for file_key in _file_keys(event):
+            if file_key in file_seqs and len(touched) < _MOST_FILES:
+                touched.setdefault(file_seqs[file_key], event.at)
     return touched
 
 
@@ -349,7 +360,9 @@ def _file_keys(event: Event) -> Iterator[tuple[str, str, str]]:
     """
     paths = event.body.get("paths", {})
     project = event.body.get("project", "")
-    for path in (*paths.get("edited", ()), *paths.get("read", ())):
+    edited = paths.get("edited", ())
+    read = paths.get("read", ())
+    for path in (*edited, *read):
         yield event.agent, project, path
         yield event.agent, "", f"{project}/{path}"
 

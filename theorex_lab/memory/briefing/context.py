@@ -39,6 +39,8 @@ from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import BYTES_PER_TOKEN, NOTICE, escape, fence, one_line
 
 Sections = Sequence[Section]
+# A line without its fence, and the ids of the events that it rests on.
+Part = tuple[str, tuple[str, ...]]
 HEARD = "Heard, not verified"
 _HINT = '_Nothing is remembered yet. Write something: `theorex write --agent main "…"`_'
 _TITLE = "# Shared Agent Context"
@@ -85,7 +87,7 @@ class Context:
     agents: int
     tokens: int
     items: tuple[str, ...] = ()
-    parts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    parts: tuple[Part, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -291,17 +293,20 @@ def _proven_first(home: Home, lines: list[ContextLine]) -> list[ContextLine]:
 
     Other lines stay where they are. A fix of which nothing is known counts half.
     """
-    fixes = [
-        line for line in lines if line.kind in (FIXED_KIND, FIX_TYPE) and line.items
-    ]
+    fixes = []
+    for line in lines:
+        if line.items and line.kind in (FIXED_KIND, FIX_TYPE):
+            fixes.append(line)
     if not fixes:
         return lines
     successes = success_of(home, {line.items[0] for line in fixes})
     if not successes:
         return lines
-    ordered = iter(
-        sorted(fixes, key=lambda line: -successes.get(line.items[0], _UNPROVEN))
-    )
+
+    def least_helpful_last(fix: ContextLine) -> float:
+        return -successes.get(fix.items[0], _UNPROVEN)
+
+    ordered = iter(sorted(fixes, key=least_helpful_last))
     return [next(ordered) if line in fixes else line for line in lines]
 
 
@@ -363,7 +368,7 @@ class _Share:
             self._shown_items.update(line.items)
             self.taken.append(line)
         self._waiting = too_long + self._waiting
-        room.left -= -(-(start - left) // BYTES_PER_TOKEN)
+        room.left -= _whole_tokens(start - left)
 
     def lengthen(self, room: TokenBudget, at_most: int) -> None:
         """Show the longer texts of lines, in their order.
@@ -377,7 +382,7 @@ class _Share:
             if line.longer and more <= left:
                 self.taken[index] = line._replace(text=line.longer)
                 left -= more
-        room.left -= -(-(start - left) // BYTES_PER_TOKEN)
+        room.left -= _whole_tokens(start - left)
 
     def _is_shown(self, line: ContextLine) -> bool:
         """Return whether a section shows the line's items or events already."""
@@ -393,7 +398,8 @@ class _Share:
         else:
             size += _ITEM_BYTES
         if line.kind not in self._kinds:
-            size += len(self.section.titles[line.kind].encode()) + _TITLE_BYTES
+            title = self.section.titles[line.kind]
+            size += len(title.encode()) + _TITLE_BYTES
         return size
 
     def blocks(self) -> list[Block]:
@@ -403,10 +409,17 @@ class _Share:
             lines = _by_event(lines)
         blocks = []
         for kind, title in self.section.titles.items():
-            if kind in self._kinds:
-                of_kind = [line for line in lines if line.kind == kind]
-                blocks.append(Block(title, of_kind, kind in self.section.inline))
+            if kind not in self._kinds:
+                continue
+            of_kind = [line for line in lines if line.kind == kind]
+            is_inline = kind in self.section.inline
+            blocks.append(Block(title, of_kind, is_inline))
         return blocks
+
+
+def _whole_tokens(n_bytes: int) -> int:
+    """Return how many tokens so many bytes take, a part of one as a whole one."""
+    return -(-n_bytes // BYTES_PER_TOKEN)
 
 
 def _by_event(lines: Sequence[ContextLine]) -> list[ContextLine]:
@@ -449,7 +462,7 @@ def render(
         lines = _heading(_budget(home, tokens), now)
     else:
         lines = [_TITLE, "", _HINT]
-    heading_parts: list[tuple[str, tuple[str, ...]]] = [(line, ()) for line in lines]
+    heading_parts: list[Part] = [(line, ()) for line in lines]
     parts = heading_parts + _parts(chosen)
     lines += shown_blocks(chosen.blocks) + sections_of(chosen)
     for agent in agents:
@@ -487,12 +500,12 @@ def _count_fixes(chosen: ChosenLines) -> int:
     return n_fixes
 
 
-def _parts(chosen: ChosenLines) -> list[tuple[str, tuple[str, ...]]]:
+def _parts(chosen: ChosenLines) -> list[Part]:
     """Return what is shown line by line, each with the events that it rests on.
 
     The events are given by their ids.
     """
-    parts: list[tuple[str, tuple[str, ...]]] = []
+    parts: list[Part] = []
     for block in chosen.blocks:
         event_ids = [line.events or line.items for line in block.lines]
         if block.inline:
@@ -542,13 +555,17 @@ def sections_of(chosen: ChosenLines) -> list[str]:
     """
     texts: list[str] = []
     for kind, title in chosen.titles.items():
-        texts += _fenced(title, [line for line in chosen.told if line.kind == kind])
+        of_kind = [line for line in chosen.told if line.kind == kind]
+        texts += _fenced(title, of_kind)
     return texts + _fenced(HEARD, chosen.heard)
 
 
 def items_of(lines: Iterable[ContextLine]) -> tuple[str, ...]:
     """Return the ids of what these lines show, each once."""
-    return tuple(dict.fromkeys(chain.from_iterable(line.items for line in lines)))
+    items: dict[str, None] = {}
+    for line in lines:
+        items.update(dict.fromkeys(line.items))
+    return tuple(items)
 
 
 def _fenced(title: str, lines: Sequence[ContextLine]) -> list[str]:
@@ -560,7 +577,8 @@ def _fenced(title: str, lines: Sequence[ContextLine]) -> list[str]:
         return []
     texts = ["", f"## {title}"]
     for owner in dict.fromkeys(line.owner for line in lines):
-        texts += fence([line.text for line in lines if line.owner == owner], owner)
+        sentences = [line.text for line in lines if line.owner == owner]
+        texts += fence(sentences, owner)
     return texts
 
 
