@@ -406,7 +406,8 @@ class DesignApi:
         """
         if self._searcher is None:
             raise InvalidInput(
-                "got a design opened without search; allowed is one from lab.design(NAME)"
+                "got a design opened without search; allowed is one from"
+                " lab.design(NAME)"
             )
         return self._searcher()
 

@@ -537,7 +537,8 @@ class Searcher:
                 near = "".join(difflib.get_close_matches(kind, names, n=1, cutoff=0))
                 allowed = ", ".join(names) or "none"
                 raise InvalidInput(
-                    f"got the item kind {kind!r}; allowed are {allowed}; {near!r} is nearest"
+                    f"got the item kind {kind!r}; allowed are {allowed}; {near!r} is"
+                    " nearest"
                 )
 
     def _awake(self, index: ItemIndex) -> Mask:

@@ -248,5 +248,6 @@ def _advice(notes: object) -> str:
 def _uri(path: str | Path) -> str:
     """Return the file URI of a path (RFC 8089), with unusual bytes percent-encoded."""
     name = os.fsencode(os.path.abspath(path).replace(os.sep, "/"))
-    safe = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in name)
+    signs = [chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in name]
+    safe = "".join(signs)
     return f"file://{'' if safe.startswith('/') else '/'}{safe}"

@@ -51,21 +51,32 @@ def check_file(path: str) -> None:
         CorruptJournal: The file is damaged; nothing was written.
     """
     if log_size(path) > LOG_HEADER_BYTES:
-        from theorex_lab.journal.sqlite.wal import (
-            lost_commits,
-        )  # a home at rest has no log
+        # Imported here, since a home at rest has no log.
+        from theorex_lab.journal.sqlite.wal import lost_commits
 
         problem = lost_commits(path)
     else:
-        problem = _cut(path)
-        # Between two looks of ours, another process may shrink the file.
-        for _ in range(_LOOKS):
-            if problem and (
-                log_size(path) > LOG_HEADER_BYTES or problem != (problem := _cut(path))
-            ):
-                return
+        problem = _lasting_cut(path)
     if problem:
         raise damaged(path, problem)
+
+
+def _lasting_cut(path: str) -> str:
+    """Return what `_cut` says of a file where it goes on to say so; '' where not.
+
+    Between two looks of ours, another process may shrink the file.
+    """
+    problem = _cut(path)
+    for _ in range(_LOOKS):
+        if not problem:
+            return ""
+        if log_size(path) > LOG_HEADER_BYTES:
+            return ""
+        before = problem
+        problem = _cut(path)
+        if problem != before:
+            return ""
+    return problem
 
 
 def _cut(path: str) -> str:
@@ -81,17 +92,19 @@ def _cut(path: str) -> str:
     if not header.startswith(_MAGIC) or len(header) < 100:
         return "it is no SQLite file"
     page = int.from_bytes(header[16:18], "big")
-    page = 65_536 if page == 1 else page
-    stated = (
-        int.from_bytes(header[28:32], "big") if header[24:28] == header[92:96] else 0
-    )
+    if page == 1:
+        page = 65_536
     if page < 512 or size % page:
         return f"it was cut: its {size} bytes are no multiple of a page"
-    return (
-        f"it was cut: it has {size // page} of {stated} pages"
-        if size // page < stated
-        else ""
-    )
+    n_pages = size // page
+    n_stated = 0
+    # The number of pages holds where the file was changed last by a SQLite that states
+    # it.
+    if header[24:28] == header[92:96]:
+        n_stated = int.from_bytes(header[28:32], "big")
+    if n_pages < n_stated:
+        return f"it was cut: it has {n_pages} of {n_stated} pages"
+    return ""
 
 
 def newest_snapshot(folder: str) -> int:
@@ -122,7 +135,8 @@ def create(path: str) -> None:
     folder = os.path.dirname(path)
     # The file is looked for again: another process may have made it, and its log, since
     # it was missed.
-    if (newest_snapshot(folder) or log_size(path)) and not os.path.exists(path):
+    has_traces = newest_snapshot(folder) or log_size(path)
+    if has_traces and not os.path.exists(path):
         left = f"snapshots of it in {os.path.join(folder, VIEWS_FOLDER)} or its log"
         raise CorruptJournal(f"{path} is gone, yet there are {left}; {WAYS_OUT}")
     draft = f"{path}.new-{os.getpid()}-{get_ident()}"

@@ -550,7 +550,9 @@ def _identity(path: str) -> tuple[int, int]:
 
 def _of_project_now(event: Event, merged: dict[str, str]) -> Event:
     now = merged.get(event.body.get("project", ""))
-    return event if now is None else event._replace(body={**event.body, "project": now})
+    if now is None:
+        return event
+    return event._replace(body={**event.body, "project": now})
 
 
 def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None) -> int:
@@ -565,7 +567,8 @@ def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None)
         InvalidInput: The body is not what its kind says.
     """
     check_event(event)
-    fields = (*event[1:6], encode(list(event.lineage)), encode(event.body))
-    return int(
-        connection.execute(INSERT, (seq, *fields, checksum(*fields))).lastrowid or 0
-    )
+    lineage = encode(list(event.lineage))
+    fields = (*event[1:6], lineage, encode(event.body))
+    crc = checksum(*fields)
+    cursor = connection.execute(INSERT, (seq, *fields, crc))
+    return int(cursor.lastrowid or 0)
