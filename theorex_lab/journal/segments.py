@@ -53,7 +53,11 @@ def stub(body: Body, segment: str) -> Body:
     >>> segment_of(stub({"v": 1, "text": "x"}, "000000000001-000000000009.jsonl.gz"))
     '000000000001-000000000009.jsonl.gz'
     """
-    return {"v": body.get("v", 1), "archived": segment, "sha256": body_hash(body)}
+    return {
+        "v": body.get("v", 1),
+        "archived": segment,
+        "sha256": body_hash(body),
+    }
 
 
 def body_hash(body: Body) -> str:

@@ -71,7 +71,8 @@ def tiers(
             f"got {got}; allowed is 0 <= mild_threshold <= active_threshold <= 1"
         )
     values = np.asarray(importance, dtype=np.float64)
-    codes = np.where(values >= mild_threshold, Tier.MILD, Tier.LESS).astype(np.int8)
+    codes = np.full(values.shape, Tier.LESS, dtype=np.int8)
+    codes[values >= mild_threshold] = Tier.MILD
     codes[values >= active_threshold] = Tier.ACTIVE
     codes[np.isnan(values)] = Tier.NEUTRAL
     return codes
@@ -91,7 +92,16 @@ def rank_order(
     highest_first = -np.asarray(raw)
     most_first = -np.asarray(count)
     latest_first = -np.asarray(last_seen)
-    return np.lexsort((np.asarray(ids), latest_first, most_first, highest_first))
+    lowest_id_first = np.asarray(ids)
+    # The last key is the one that counts first.
+    return np.lexsort(
+        (
+            lowest_id_first,
+            latest_first,
+            most_first,
+            highest_first,
+        )
+    )
 
 
 def stored_link_strength(co_count: ArrayLike) -> Floats:
@@ -165,7 +175,8 @@ def link_columns(
     mean = total / np.maximum(degree, 1.0)
     with np.errstate(divide="ignore"):
         log_rest = np.log1p(-each)
-        rest = np.exp(np.bincount(ends, weights=log_rest, minlength=n))
+        log_rests = np.bincount(ends, weights=log_rest, minlength=n)
+        rest = np.exp(log_rests)
     return 1.0 - rest, mean
 
 
@@ -255,8 +266,10 @@ class Items:
             first_age_days = age
         if decayed_counts is None:
             known_age = np.nan_to_num(age, nan=math.inf)
-            elapsed = np.maximum(known_age, 0.0)[:, None]
-            left = np.exp2(-elapsed / np.array(COUNT_HALF_LIVES_DAYS))
+            elapsed = np.maximum(known_age, 0.0)
+            half_lives = np.array(COUNT_HALF_LIVES_DAYS)
+            halvings = -elapsed[:, None] / half_lives
+            left = np.exp2(halvings)
             decayed_counts = mentions[:, None] * left
         return cls(
             age_days=age,
@@ -274,16 +287,19 @@ class Items:
     def take(self, rows: ArrayLike | slice) -> "Items":
         """Return the items at these positions, in a slice, or where a mask is true."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
-        return Items(
-            **{field.name: getattr(self, field.name)[chosen] for field in fields(self)}
-        )
+        columns: dict[str, Floats] = {}
+        for field in fields(self):
+            column: Floats = getattr(self, field.name)
+            columns[field.name] = column[chosen]
+        return Items(**columns)
 
 
 def _column(values: ArrayLike, n: int) -> Floats:
     column = np.asarray(values, dtype=np.float64)
-    return (
-        np.broadcast_to(column, n) if column.ndim == 0 else column
-    )  # of a number, a column that takes no memory
+    if column.ndim == 0:
+        # Of a number, a column that takes no memory.
+        return np.broadcast_to(column, n)
+    return column
 
 
 class Law(ABC):
@@ -332,15 +348,19 @@ class Law(ABC):
 
         They are cut at 1.
         """
-        return np.clip(np.asarray(raw, dtype=np.float64), 0.0, 1.0)
+        scores = np.asarray(raw, dtype=np.float64)
+        return np.clip(scores, 0.0, 1.0)
 
     @abstractmethod
     def _raw(self, items: Items) -> Floats: ...
 
     def __repr__(self) -> str:
         name = type(self).__name__
-        params = [f"{param}={value:g}" for param, value in self.params.items()]
-        return f"{name}({', '.join(params)})"
+        params = []
+        for param, value in self.params.items():
+            params.append(f"{param}={value:g}")
+        listed = ", ".join(params)
+        return f"{name}({listed})"
 
 
 def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:
@@ -367,7 +387,8 @@ def _scale_columns(items: Items) -> tuple[Floats, Floats]:
         - 1
     )
     longest = np.maximum(allowed, 0)
-    columns = np.minimum(np.arange(counts.shape[1]), longest[:, None])
+    all_columns = np.arange(counts.shape[1])
+    columns = np.minimum(all_columns, longest[:, None])
     counts[capped] = np.take_along_axis(counts[capped], columns, axis=1)
     count[capped] = counts[capped, longest]
     return counts, count
@@ -388,8 +409,9 @@ class Product(Law):
     def _raw(self, items: Items) -> Floats:
         elapsed = _half_lives_elapsed(items, self.params["half_life_days"])
         recency = np.exp2(-elapsed)
-        log_count = np.log(np.maximum(items.count, 1.0))
-        amplifier = np.where(items.count < 1, 0.0, 1.0 + log_count)
+        count = items.count
+        log_count = np.log(np.maximum(count, 1.0))
+        amplifier = np.where(count < 1, 0.0, 1.0 + log_count)
         link_strength = np.clip(items.link_strength, 0.0, 1.0)
         boost = 1.0 + LINK_BOOST * link_strength
         return np.asarray(recency * amplifier * boost)
@@ -437,7 +459,9 @@ class Recency(Law):
 
     def importance(self, raw: ArrayLike) -> Floats:
         """Return the importance in 0..1: 2 to the raw score."""
-        return np.exp2(np.minimum(np.asarray(raw, dtype=np.float64), 0.0))
+        scores = np.asarray(raw, dtype=np.float64)
+        at_most_now = np.minimum(scores, 0.0)
+        return np.exp2(at_most_now)
 
 
 class Frequency(Law):
@@ -446,10 +470,9 @@ class Frequency(Law):
     name = "frequency"
 
     def _raw(self, items: Items) -> Floats:
-        return np.asarray(
-            np.log1p(np.maximum(items.count, 0.0))
-            / np.log1p(self.params["saturation_count"])
-        )
+        log_count = np.log1p(np.maximum(items.count, 0.0))
+        log_saturation = np.log1p(self.params["saturation_count"])
+        return np.asarray(log_count / log_saturation)
 
 
 class Constant(Law):
@@ -505,8 +528,9 @@ class PowerLaw(LogisticLaw):
 
     def _raw(self, items: Items) -> Floats:
         counts, count = _scale_columns(items)
+        lasting_weight = self._weights[-1]
         fading = counts @ self._weights[:-1]
-        lasting = count * self._weights[-1]
+        lasting = count * lasting_weight
         total = np.maximum(fading + lasting, TINY)
         return np.asarray(np.log(total))
 
@@ -531,7 +555,8 @@ def power_mixture(exponent: float) -> Floats:
         for k in range(len(weights)):
             rest = target[k] - gram[k] @ weights
             step = rest / gram[k, k]
-            weights[k] = max(0.0, weights[k] + step)
+            moved = weights[k] + step
+            weights[k] = max(0.0, moved)
     weights.setflags(write=False)
     return weights
 

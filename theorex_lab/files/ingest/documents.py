@@ -281,6 +281,7 @@ class _IngestRun:
                 )
 
                 salt = f"{self._agent} {view.moves(self._agent, project, name)}"
+                old_name = moved_from if before else ""
                 body = document_body(
                     name,
                     digest,
@@ -289,7 +290,7 @@ class _IngestRun:
                     salt=salt,
                     source=self._source,
                     project=project,
-                    moved_from=moved_from if before else "",
+                    moved_from=old_name,
                 )
                 append(
                     new_event(

@@ -167,8 +167,9 @@ def _move(
             problem = f"event {seq} does not have its checksum"
             raise damaged(str(folder.parent), problem)
         *plain, lineage, body = columns
-        event = Event._make([*plain, json.loads(lineage), json.loads(body)])
-        events.append(event)
+        parents = json.loads(lineage)
+        content = json.loads(body)
+        events.append(Event._make([*plain, parents, content]))
     write_segment(folder / name, events)
     for row, event in zip(rows, events, strict=True):
         body = encode(stub(event.body, name))

@@ -83,7 +83,13 @@ def fitting(
         f" WHERE item IS NULL AND number IN ({','.join('?' * len(numbers))})"
     )
     rows = cache.execute(query, (session, *numbers)).fetchall()
-    rows.sort(key=lambda row: (-scores[row[0]] * (1 + row[1]) ** 0.5, row[0]))
+
+    def best_first(row: tuple[int, float, str, str, str, int]) -> tuple[float, int]:
+        number, weight, *_ = row
+        rank = -scores[number] * (1 + weight) ** 0.5
+        return (rank, number)
+
+    rows.sort(key=best_first)
     reminders: list[Row] = []
     for number, _, item, kind, text, trust in rows:
         is_fit = fits[number] >= _ENOUGH or kind == "file"
