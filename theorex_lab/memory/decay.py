@@ -79,7 +79,10 @@ def tiers(
 
 
 def rank_order(
-    raw: ArrayLike, count: ArrayLike, last_seen: ArrayLike, ids: ArrayLike
+    raw: ArrayLike,
+    count: ArrayLike,
+    last_seen: ArrayLike,
+    ids: ArrayLike,
 ) -> NDArray[np.intp]:
     """Return the positions from first to last.
 
@@ -119,7 +122,9 @@ def stored_link_strength(co_count: ArrayLike) -> Floats:
 
 
 def effective_link_strength(
-    stored: ArrayLike, days_since: ArrayLike, half_life_days: float
+    stored: ArrayLike,
+    days_since: ArrayLike,
+    half_life_days: float,
 ) -> Floats:
     """Return the stored strength × 2^(−days since the last co-occurrence / half-life).
 
@@ -150,7 +155,10 @@ def effective_link_strength(
 
 
 def link_columns(
-    n: int, first: ArrayLike, second: ArrayLike, strength: ArrayLike
+    n: int,
+    first: ArrayLike,
+    second: ArrayLike,
+    strength: ArrayLike,
 ) -> tuple[Floats, Floats]:
     """Return (link_strength, mean_link_strength) of n items.
 
@@ -169,7 +177,8 @@ def link_columns(
     seconds = np.asarray(second, dtype=np.intp)
     ends = np.concatenate([firsts, seconds])
     strengths = np.asarray(strength, dtype=np.float64)
-    each = np.clip(np.tile(strengths, 2), 0.0, 1.0)
+    twice = np.tile(strengths, 2)
+    each = np.clip(twice, 0.0, 1.0)
     degree = np.bincount(ends, weights=each > 0, minlength=n)
     total = np.bincount(ends, weights=each, minlength=n)
     mean = total / np.maximum(degree, 1.0)
@@ -216,15 +225,17 @@ class Items:
         wrong = []
         for field in fields(self):
             column: Floats = getattr(self, field.name)
-            shape = (
-                (n, len(COUNT_HALF_LIVES_DAYS))
-                if field.name == "decayed_counts"
-                else (n,)
-            )
+            name = field.name
+            shape: tuple[int, ...] = (n,)
+            if name == "decayed_counts":
+                shape = (n, len(COUNT_HALF_LIVES_DAYS))
+            may_be_nan = name.endswith("age_days")
             if column.shape != shape:
-                wrong.append(f"{field.name} of shape {column.shape}, allowed {shape}")
-            elif n and not field.name.endswith("age_days") and np.isnan(column.min()):
-                wrong.append(f"{field.name} with NaN, allowed are numbers")
+                wrong.append(f"{name} of shape {column.shape}, allowed {shape}")
+            elif may_be_nan or not n:
+                continue
+            elif np.isnan(column.min()):
+                wrong.append(f"{name} with NaN, allowed are numbers")
         if wrong:
             raise InvalidInput("got " + "; ".join(wrong))
 
@@ -380,13 +391,14 @@ def _scale_columns(items: Items) -> tuple[Floats, Floats]:
         return items.decayed_counts, items.count
     counts = items.decayed_counts.copy()
     count = items.count.copy()
-    allowed = (
-        np.searchsorted(
-            COUNT_HALF_LIVES_DAYS, items.half_life_cap_days[capped], side="right"
-        )
-        - 1
+    caps = items.half_life_cap_days[capped]
+    # How many of the half-lives are allowed.
+    n_allowed = np.searchsorted(
+        COUNT_HALF_LIVES_DAYS,
+        caps,
+        side="right",
     )
-    longest = np.maximum(allowed, 0)
+    longest = np.maximum(n_allowed - 1, 0)
     all_columns = np.arange(counts.shape[1])
     columns = np.minimum(all_columns, longest[:, None])
     counts[capped] = np.take_along_axis(counts[capped], columns, axis=1)
@@ -544,7 +556,8 @@ def power_mixture(exponent: float) -> Floats:
     Least squares of the relative error over a logarithmic grid of ages, by coordinate
     descent.
     """
-    ages = np.geomspace(*POWER_AGES_DAYS, 300)[:, None]
+    grid = np.geomspace(*POWER_AGES_DAYS, 300)
+    ages = grid[:, None]
     half_lives = np.array([*COUNT_HALF_LIVES_DAYS, math.inf])
     scales = np.exp2(-ages / half_lives)
     relative = scales * ages**exponent

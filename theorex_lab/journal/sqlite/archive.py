@@ -142,8 +142,9 @@ def _due(
     wanted = None if projects is None else json.dumps(projects)
     due_seqs = []
     for seq, agent, session in connection.execute(query, [before, wanted]):
-        is_over = (agent, session) in ended
-        if is_over or seq <= upto.get((agent, session), 0):
+        key = (agent, session)
+        last_seq = upto.get(key, 0)
+        if key in ended or seq <= last_seq:
             due_seqs.append(seq)
     return due_seqs
 

@@ -63,7 +63,10 @@ def cache_at(path: str) -> Iterator[sqlite3.Connection]:
 
 
 def fitting(
-    cache: sqlite3.Connection, prompt: str, project: str, session: str
+    cache: sqlite3.Connection,
+    prompt: str,
+    project: str,
+    session: str,
 ) -> list[Row]:
     """Return the reminders of the project, or of none, that fit a prompt, best first.
 
@@ -73,14 +76,14 @@ def fitting(
     given already is left out, and so is what the prompt says itself.
     """
     scores, fits = _word_scores(cache, prompt, _project(cache, project))
-    numbers = sorted(
-        (number for number in scores if fits[number] >= _ENOUGH_OF_FILE),
-        key=lambda number: -scores[number],
-    )[:_MOST_FOUND]
+    fitting_numbers = [number for number in scores if fits[number] >= _ENOUGH_OF_FILE]
+    fitting_numbers.sort(key=lambda number: -scores[number])
+    numbers = fitting_numbers[:_MOST_FOUND]
+    marks = ",".join("?" * len(numbers))
     query = (
         "SELECT number, weight, id, kind, text, trust FROM reminders LEFT JOIN given"
         " ON item = id AND session = ?"
-        f" WHERE item IS NULL AND number IN ({','.join('?' * len(numbers))})"
+        f" WHERE item IS NULL AND number IN ({marks})"
     )
     rows = cache.execute(query, (session, *numbers)).fetchall()
 
@@ -93,7 +96,9 @@ def fitting(
     reminders: list[Row] = []
     for number, _, item, kind, text, trust in rows:
         is_fit = fits[number] >= _ENOUGH or kind == "file"
-        if is_fit and text not in prompt:
+        if not is_fit:
+            continue
+        if text not in prompt:
             reminders.append((item, kind, text, trust))
     return reminders
 
