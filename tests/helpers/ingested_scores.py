@@ -88,7 +88,13 @@ def score_code(folder: str, *, n: int = 200, seed: int = 0) -> dict[str, Any]:
                 for part in read_code(file, source)[0]
             ]
             body = document_body(
-                file, CODE.name, parts, None, "", source="import", project=""
+                file,
+                CODE.name,
+                parts,
+                before=None,
+                salt="",
+                source="import",
+                project="",
             )
             lab.journal.append([new_event("document", body, agent="main", at=1)])
         lab.searcher.vectors.embed_pending()
@@ -199,7 +205,7 @@ def _as_document(log: EvalLog) -> tuple[EvalLog, dict[str, frozenset[str]]]:
         at += len(turn) + 2
     parts = [*sections([TextBlock(0, text)], "meeting.txt")]
     body = document_body(
-        "meeting.txt", "", parts, None, "", source="import", project=""
+        "meeting.txt", "", parts, before=None, salt="", source="import", project=""
     )
     covers = {}
     start = 0

@@ -62,9 +62,9 @@ def line(event):
         "note",
         event.agent,
         body["text"],
-        body["entity"],
-        TRUST[body["source"]],
-        (event.id,),
+        note=body["entity"],
+        trust=TRUST[body["source"]],
+        items=(event.id,),
     )
 
 

@@ -226,7 +226,7 @@ class Dispatcher:
             power=self._power,
             agent=task.agent_id,
             urgent="urgent" in task.tags,
-            query_tokens=task.query_tokens,
+            query_tokens=task.query_tokens or 0,
         )
         names, reasons = _callable(decision, settings)
         if task.cascade:

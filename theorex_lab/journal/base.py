@@ -1,7 +1,7 @@
-"""The journal's interface: what everything above it relies on, whatever keeps the
-events.
+"""The journal's interface, whatever keeps the events.
 
-Standard library only, and cheap to import: agents start a process for every event.
+Everything above the journal relies on this interface alone. Standard library only, and
+cheap to import: agents start a process for every event.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 
 
 class Journal(ABC):
-    """An append-only journal of events, in the order of their seqs 1, 2, 3, …; many
-    threads may use one at once.
+    """An append-only journal of events, in the order of their seqs 1, 2, 3, ….
 
-    `clock` tells when an event is dated too far ahead.
+    Many threads may use one journal at once.
+
+    Attributes:
+        clock: Tells when an event is dated too far ahead.
+        notice: What whoever opens the journal should know.
     """
 
     clock: Clock
@@ -37,35 +40,51 @@ class Journal(ABC):
     def append(
         self, events: Sequence[Event], *, allow_future: bool = False
     ) -> list[int]:
-        """Append all the events or none of them; they are kept for good when this
-        returns. Returns their seqs.
+        """Append all the events or none of them, and return their seqs.
 
-        Raises InvalidInput for an event that cannot be stored or is dated more than
-        five minutes ahead of the clock (unless `allow_future`), AlreadyThere where an
-        id is there already, StorageError where nothing can be written.
+        The events are kept for good when this returns.
+
+        Args:
+            events: The events, in the order in which they get their seqs.
+            allow_future: Whether an event may be dated ahead of the clock.
+
+        Raises:
+            InvalidInput: An event cannot be stored, or is dated more than five minutes
+                ahead of the clock without `allow_future`.
+            AlreadyThere: An id is there already.
+            StorageError: Nothing can be written.
         """
 
     @abstractmethod
     def exclusive(self) -> AbstractContextManager[Callable[[Event], int]]:
-        """What is read in here stays so until the end: others wait to write.
+        """Return a context in which what is read stays so: others wait to write.
 
-        Yields what appends an event, of any date.
+        The context yields what appends an event, of any date. It is for decisions that
+        rest on all that was written before them, and are made within a second.
 
-        For decisions that rest on all that was written before them, and are made within
-        a second. Raises as `append`.
+        Raises:
+            InvalidInput: As `append`.
+            AlreadyThere: As `append`.
+            StorageError: As `append`.
         """
 
     @abstractmethod
     def read(
         self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
     ) -> list[Event]:
-        """The events of these seqs or ids, in journal order; what is not there is left
-        out, and what was erased unless `erased`.
+        """Return the events of these seqs or ids, in journal order.
 
-        What was set aside (see `event.readable`) counts as erased.
+        What is not there is left out.
 
-        Raises CorruptJournal where an event of the journal cannot be found, or is not
-        as it was written.
+        Args:
+            seqs: The seqs.
+            ids: The ids.
+            erased: Whether erased events come too. What was set aside (see
+                `journal.event.readable`) counts as erased.
+
+        Raises:
+            CorruptJournal: An event of the journal cannot be found, or is not as it
+                was written.
         """
 
     @abstractmethod
@@ -79,28 +98,36 @@ class Journal(ABC):
         lacking: tuple[str, str] | None = None,
         erased: bool = False,
     ) -> Iterator[Event]:
-        """The events with `after` < seq ≤ `upto` in order, of these kinds and projects,
-        or of all.
+        """Yield the events with `after` < seq ≤ `upto`, in journal order.
 
-        A project '' stands for events that know none. Erased ones come only if
-        `erased`, and none of them where projects are named: which was theirs nobody
-        knows. `lacking`: a text that leaves out the bodies that hold it, and one that
-        lets them in again, both as `encode` writes them.
+        Args:
+            after: The seq behind which they begin.
+            kinds: The kinds of the events, None for all.
+            upto: The last seq, None for the newest.
+            projects: The projects of the events, None for all. '' stands for events
+                that know none.
+            lacking: A text that leaves out the bodies that hold it, and one that lets
+                them in again, both as `encode` writes them.
+            erased: Whether erased events come too. Where projects are named none comes:
+                nobody knows which project an erased event was of.
 
-        Raises CorruptJournal where an event in between is lost, or is not as it was
-        written.
+        Raises:
+            CorruptJournal: An event in between is lost, or is not as it was written.
         """
 
     @abstractmethod
     def last_seq(self) -> int:
-        """The seq of the newest event, 0 in an empty journal."""
+        """Return the seq of the newest event, 0 in an empty journal."""
 
     @abstractmethod
     def event_id(self, seq: int) -> str | None:
-        """The id of the event at `seq`, None where there is none; its body is not read."""
+        """Return the id of the event at `seq`, None where there is none.
+
+        The event's body is not read.
+        """
 
     def places(self) -> Places:
-        """What its events say of projects: where they are, and which were merged."""
+        """Return what the events say of projects: their places, and the merged ones."""
         from theorex_lab.journal.places import KINDS, Places
 
         last = self.last_seq()
@@ -109,16 +136,17 @@ class Journal(ABC):
         )
 
     def keep_places(self) -> None:  # noqa: B027 - a journal need not
-        """Keep what `places` gives where hooks find it without asking the journal."""
+        """Keep what `places` returns where hooks find it without asking the journal."""
 
     def has_project(self, project: str) -> bool:
-        """Whether any event is of a project."""
+        """Return whether any event is of a project."""
         return next(self.tail(0, projects=[project]), None) is not None
 
     @abstractmethod
     def check(self) -> tuple[list[str], dict[str, int]]:
-        """What is wrong with the stored events, in words, and how many there are of
-        each kind. Never raises for damage.
+        """Return what is wrong with the stored events, and how many a kind has.
+
+        Damage is listed in words; it never raises.
         """
 
     @abstractmethod
@@ -126,10 +154,16 @@ class Journal(ABC):
         """Let go of files and connections."""
 
     def set_aside(self, after: int = 0, *, upto: int | None = None) -> Iterator[Event]:
-        """The events with `after` < seq ≤ `upto` whose bodies are not what their kinds
-        say, each with why: `Event.set_aside`.
+        """Yield the events whose bodies are not what their kinds say.
 
-        All events in between are read. Raises as `tail`.
+        `Event.set_aside` says why of each. All events in between are read.
+
+        Args:
+            after: The seq behind which they begin.
+            upto: The last seq, None for the newest.
+
+        Raises:
+            CorruptJournal: As `tail`.
         """
         for event in self.tail(after, upto=upto, erased=True):
             if event.set_aside:
@@ -137,10 +171,12 @@ class Journal(ABC):
 
 
 def append_once(journal: Journal, events: Sequence[Event]) -> bool:
-    """Append the events of one step; False, and none of them, where it was taken
-    meanwhile or a source of it was erased.
+    """Append the events of one step, all or none of them.
 
-    It was taken where an id is there already; its sources are the lineages.
+    Returns:
+        False where the step was taken meanwhile, that is where an id is there already,
+        or where a source of it, an event of the lineages, was erased. Then none of the
+        events is appended.
     """
     source_ids: set[str] = set()
     for event in events:
@@ -164,7 +200,7 @@ def is_wanted(
     *,
     erased: bool,
 ) -> bool:
-    """Whether `Journal.tail` gives an event that lies between its bounds."""
+    """Return whether `Journal.tail` gives an event that lies between its bounds."""
     if event.erased and (not erased or projects is not None):
         return False
     return (kinds is None or event.kind in kinds) and (
@@ -173,13 +209,22 @@ def is_wanted(
 
 
 def check_time(event: Event, now: int, *, allow_future: bool) -> None:
-    """Raise InvalidInput for an event outside the years 1 to 9999, or more than five
-    minutes ahead of `now` (µs UTC).
+    """Refuse an event whose time no journal may hold.
+
+    Args:
+        event: The event.
+        now: The time now (µs UTC).
+        allow_future: Whether it may be dated ahead of `now`.
+
+    Raises:
+        InvalidInput: The event is outside the years 1 to 9999, or more than five
+            minutes ahead of `now`.
     """
     if not EARLIEST <= event.at <= LATEST:
         raise InvalidInput(
             f"got an event at {event.at} µs; allowed are the years 1 to 9999"
         )
     if not allow_future and event.at > now + FUTURE_TOLERANCE_MICROSECONDS:
-        ahead = f"got an event dated {to_iso(event.at)}, more than 5 minutes ahead of the clock"
+        date = to_iso(event.at)
+        ahead = f"got an event dated {date}, more than 5 minutes ahead of the clock"
         raise InvalidInput(f"{ahead}; set the clock right, or import it")

@@ -1,4 +1,7 @@
-"""Columns that grow: numpy arrays with spare room, and text as one blob with offsets."""
+"""Columns that grow: numpy arrays with spare room.
+
+Texts are one blob with offsets.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -6,7 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-Columns = dict[str, NDArray[Any]]
+Array = NDArray[Any]
+Columns = dict[str, Array]
+# A type of numpy, with the width of each row where a row holds several numbers.
+ColumnType = DTypeLike | tuple[str, int]
+_LEAST_ROOM = 16  # rows
 
 
 class Table:
@@ -19,51 +26,61 @@ class Table:
     (1, (1, 2))
     """
 
-    def __init__(self, **types: DTypeLike | tuple[str, int]) -> None:
+    def __init__(self, **types: ColumnType) -> None:
         self._length = 0
-        self._arrays: Columns = {
-            name: np.zeros(0, kind) for name, kind in types.items()
-        }
+        self._arrays: Columns = {}
+        for name, column_type in types.items():
+            self._arrays[name] = np.zeros(0, column_type)
 
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self._arrays[name][: self._length]
+    def __getitem__(self, name: str) -> Array:
+        array = self._arrays[name]
+        return array[: self._length]
 
     def grow(self, rows: int) -> slice:
-        """Append rows of zeros and return where they are; the room doubles, so that a
-        row costs O(1).
+        """Append rows of zeros and return where they are.
+
+        The room doubles where it is spent, so that a row costs O(1).
         """
         start = self._length
-        self._length = self._length + rows
+        end = start + rows
         for name, array in self._arrays.items():
-            if self._length > len(array):
-                room = np.zeros(
-                    (max(self._length, 2 * len(array), 16), *array.shape[1:]),
-                    array.dtype,
-                )
-                room[:start] = array[:start]
-                self._arrays[name] = room
-        return slice(start, self._length)
+            if end <= len(array):
+                continue
+            twice = 2 * len(array)
+            length = max(end, twice, _LEAST_ROOM)
+            width = array.shape[1:]
+            room = np.zeros((length, *width), array.dtype)
+            room[:start] = array[:start]
+            self._arrays[name] = room
+        self._length = end
+        return slice(start, end)
 
     def extend(self, names: Sequence[str], rows: Sequence[Sequence[int]]) -> slice:
-        """Append rows that hold a whole number for each of these columns; returns where
-        they are.
+        """Append rows that hold a whole number for each of these columns.
+
+        Returns:
+            Where the rows are.
 
         >>> Table(seq="i8", at="i8").extend(("at", "seq"), [(5, 1), (7, 2)])
         slice(0, 2, None)
         """
         where = self.grow(len(rows))
-        for name, column in zip(
-            names, np.array(rows, np.int64).reshape(-1, len(names)).T, strict=True
-        ):
+        values = np.array(rows, np.int64)
+        table = values.reshape(-1, len(names))
+        for name, column in zip(names, table.T, strict=True):
             self[name][where] = column
         return where
 
     def add(self, **values: object) -> int:
-        """Append a row with these values, zeros in the other columns; returns its
-        number.
+        """Append a row with these values, zeros in the other columns.
+
+        The names of the columns are the table's own, so they are open here.
+
+        Returns:
+            The row's number.
 
         >>> Table(seq="i8", at="i8").add(at=5)
         0
@@ -79,25 +96,33 @@ class Table:
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the rows where the mask is False."""
-        kept = np.flatnonzero(mask)
-        self._arrays = {
-            name: array[: self._length][kept] for name, array in self._arrays.items()
-        }
-        self._length = len(kept)
+        rows = np.flatnonzero(mask)
+        arrays: Columns = {}
+        for name in self._arrays:
+            arrays[name] = self[name][rows]
+        self._arrays = arrays
+        self._length = len(rows)
 
     def columns(self, prefix: str) -> Columns:
-        """The columns, named `prefix.name`."""
-        return {f"{prefix}.{name}": self[name] for name in self._arrays}
+        """Return the columns, named `prefix.name`."""
+        columns: Columns = {}
+        for name in self._arrays:
+            full_name = f"{prefix}.{name}"
+            columns[full_name] = self[name]
+        return columns
 
     def load(self, prefix: str, columns: Columns) -> None:
         """Take over columns written by `columns`; they may be maps of files."""
-        self._arrays = {name: columns[f"{prefix}.{name}"] for name in self._arrays}
-        self._length = len(next(iter(self._arrays.values())))
+        for name in self._arrays:
+            column = columns[f"{prefix}.{name}"]
+            self._arrays[name] = column
+            self._length = len(column)
 
 
 class Strings:
-    """A growing list of texts; what came from a snapshot stays one blob until it is
-    asked for.
+    """A growing list of texts.
+
+    What came from a snapshot stays one blob until a text of it is asked for.
 
     >>> names = Strings()
     >>> names.append("cache stampede")
@@ -108,46 +133,51 @@ class Strings:
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._blob = np.zeros(0, np.uint8)
         self._offsets = np.zeros(1, np.int64)
+        self._n_stored = 0  # texts in the blob
         self._new: list[str] = list(texts)
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1 + len(self._new)
+        return self._n_stored + len(self._new)
 
     def __getitem__(self, index: int) -> str:
-        stored = len(self._offsets) - 1
-        if index >= stored:
-            return self._new[index - stored]
-        return (
-            self._blob[self._offsets[index] : self._offsets[index + 1]]
-            .tobytes()
-            .decode()
-        )
+        n_stored = self._n_stored
+        if index >= n_stored:
+            return self._new[index - n_stored]
+        start = self._offsets[index]
+        end = self._offsets[index + 1]
+        encoded = self._blob[start:end].tobytes()
+        return encoded.decode()
 
     def __iter__(self) -> Iterator[str]:
-        return (self[index] for index in range(len(self)))
+        for index in range(len(self)):
+            yield self[index]
 
     def append(self, text: str) -> None:
         """Append one text."""
         self._new.append(text)
 
     def columns(self, prefix: str) -> Columns:
-        """The blob (uint8) and its offsets (int64), named `prefix.blob` and
-        `prefix.offsets`.
+        """Return the blob of the texts (uint8) and its offsets (int64).
+
+        They are named `prefix.blob` and `prefix.offsets`.
         """
         encoded = [text.encode() for text in self._new]
-        ends = self._offsets[-1] + np.cumsum(
-            [len(text) for text in encoded], dtype=np.int64
-        )
-        blob = np.concatenate([self._blob, np.frombuffer(b"".join(encoded), np.uint8)])
+        lengths = [len(text) for text in encoded]
+        new_bytes = np.frombuffer(b"".join(encoded), np.uint8)
+        new_ends = np.cumsum(lengths, dtype=np.int64)
+        last_end = self._offsets[-1]
+        blob = np.concatenate([self._blob, new_bytes])
+        offsets = np.concatenate([self._offsets, last_end + new_ends])
         return {
             f"{prefix}.blob": blob,
-            f"{prefix}.offsets": np.concatenate([self._offsets, ends]),
+            f"{prefix}.offsets": offsets,
         }
 
     def load(self, prefix: str, columns: Columns) -> None:
         """Take over columns written by `columns`; they may be maps of files."""
         self._blob = columns[f"{prefix}.blob"]
         self._offsets = columns[f"{prefix}.offsets"]
+        self._n_stored = len(self._offsets) - 1
         self._new = []
 
 
@@ -164,29 +194,39 @@ class Names(Strings):
         self._numbers: dict[str, int] = {}
 
     def number(self, name: str) -> int:
-        """The number of `name`, given out on first sight."""
-        if (known := self._numbers.get(name)) is None:
-            known = self._numbers[name] = len(self)
+        """Return the number of `name`, given out on first sight."""
+        number = self._numbers.get(name)
+        if number is None:
+            number = len(self)
+            self._numbers[name] = number
             self.append(name)
-        return known
+        return number
 
     def find(self, name: str) -> int | None:
-        """The number of `name`, or None where it was never seen."""
+        """Return the number of `name`, or None where it was never seen."""
         return self._numbers.get(name)
 
     def numbers(self, *names: str) -> list[int]:
-        """The numbers of those of these names that were seen."""
-        return [self._numbers[name] for name in names if name in self._numbers]
+        """Return the numbers of those of these names that were seen."""
+        numbers = []
+        for name in names:
+            number = self._numbers.get(name)
+            if number is not None:
+                numbers.append(number)
+        return numbers
 
     def load(self, prefix: str, columns: Columns) -> None:
         """Take over columns written by `columns`; they may be maps of files."""
         super().load(prefix, columns)
-        self._numbers = {name: number for number, name in enumerate(self)}
+        self._numbers = {}
+        for number, name in enumerate(self):
+            self._numbers[name] = number
 
 
 class Parts:
-    """What is made of tables, names, texts and other `Parts`: their columns together,
-    by the names of its attributes.
+    """What is made of tables, names, texts and other `Parts`.
+
+    Its columns are theirs together, by the names of its attributes.
 
     A leading underscore is no part of a name. Columns of other `Parts` have no prefix.
 
@@ -198,7 +238,7 @@ class Parts:
     """
 
     def columns(self) -> Columns:
-        """Everything that it knows, as arrays."""
+        """Return everything that it knows, as arrays."""
         columns: Columns = {}
         for name, part in vars(self).items():
             if isinstance(part, Table | Strings):

@@ -1,5 +1,6 @@
-"""Events: what the journal holds, how a body is written down, and how an old body
-becomes a current one.
+"""Events: what the journal holds.
+
+This says also how a body is written down, and how an old body becomes a current one.
 """
 
 from __future__ import annotations
@@ -37,11 +38,10 @@ else:
     _EventFields = namedtuple("_Fields", "seq id at agent session kind lineage body")
 
 # The version of each kind's body that this release writes; a design makes its own
-# known. A kind that is not listed is
-# skipped by every view.
+# known. A kind that is not listed is skipped by every view.
 VERSIONS = {kind: declared.version for kind, declared in KINDS.items()}
-# Kind -> what its bodies hold, as a `shapes.Kind` declares it. A kind that is not
-# listed may hold anything.
+# Kind -> what its bodies hold, as a `journal.shapes.Kind` declares it. A kind that is
+# not listed may hold anything.
 FIELDS = {kind: declared.fields for kind, declared in KINDS.items()}
 # Kind -> the check of its bodies, made when the first of them is checked.
 _CHECKS: dict[str, Callable[[Any], str]] = {}
@@ -71,16 +71,20 @@ _EDITING = frozenset(
 
 
 def _owner_out_of_sight(body: Body) -> Body:
-    """Version 1 named an owner by its lock file alone: on which machine that was,
-    nobody can tell any more.
+    """Forget which lock file an owner has, as version 1 named it.
+
+    On which machine the file was, nobody can tell any more.
     """
-    owner = {"lock": body["owner"]} if body.get("owner") else None
+    owner = None
+    if body.get("owner"):
+        owner = {"lock": body["owner"]}
     return {**body, "owner": owner, "lost_after_seconds": 86_400.0}
 
 
 def tool_key(tool: str) -> str:
-    """A tool's name as agents' names for it have in common: without its server, signs
-    between words, and capitals.
+    """Return what agents' names for a tool have in common.
+
+    That is the name without its server, signs between words, and capitals.
 
     >>> (
     ...     tool_key("MultiEdit"),
@@ -93,28 +97,29 @@ def tool_key(tool: str) -> str:
 
 
 def paths_by_use(tool: str, paths: Sequence[str]) -> dict[str, list[str]]:
-    """The paths of a tool call under `read` or, where the tool writes to them,
-    `edited`.
+    """Return the paths of a tool call by what the tool does to them.
+
+    They are under `read` or, where the tool writes to them, under `edited`.
 
     >>> paths_by_use("Write", ["a.py"])
     {'read': [], 'edited': ['a.py']}
     """
-    writes = tool_key(tool) in _EDITING
-    return {
-        "read": [] if writes else list(paths),
-        "edited": list(paths) if writes else [],
-    }
+    if tool_key(tool) in _EDITING:
+        return {"read": [], "edited": list(paths)}
+    return {"read": list(paths), "edited": []}
 
 
 def _tool_without_result(body: Body) -> Body:
-    """Version 1 did not say whether the tool did its work, nor which of its paths it
-    wrote to.
+    """Say of a tool call of version 1 that its result is open, and sort its paths.
+
+    Version 1 did not say whether the tool did its work, nor which of its paths it wrote
+    to.
     """
     paths = paths_by_use(str(body.get("tool", "")), body.get("paths", ()))
     return {**body, "ok": None, "paths": paths, "command": "", "project": ""}
 
 
-_OF_NO_PROJECT_YET = "-00000000"  # as `identity.unseen_project` ends
+_OF_NO_PROJECT_YET = "-00000000"  # as `journal.identity.unseen_project` ends
 # How this toolkit said, before attempts were marked, that no answer came from a
 # language model: a regular expression.
 _NO_ANSWER = (
@@ -129,11 +134,12 @@ _NO_ANSWER = (
 
 
 def tells_no_answer(error: str | None) -> bool:
-    """Whether the error of an attempt, in this toolkit's own words, says that no answer
-    came.
+    """Return whether the error of an attempt says that no answer came.
+
+    The error is in this toolkit's own words.
 
     >>> tells_no_answer(
-    ...     "http://127.0.0.1:1/v1/chat/completions did not answer: ConnectError refused"
+    ...     "http://127.0.0.1:1/v1/chat/completions did not answer: ConnectError"
     ... )
     True
     >>> (
@@ -150,84 +156,115 @@ def tells_no_answer(error: str | None) -> bool:
 
 
 def _no_answer_apart(body: Body) -> Body:
-    """Version 1 told a call without any answer from one that failed by the words of its
+    """Mark the attempts that got no answer, which version 1 did not mark.
+
+    Version 1 told a call without any answer from one that failed by the words of its
     errors alone.
     """
-    failed = [
-        not attempt["success"] and tells_no_answer(attempt.get("error"))
-        for attempt in body["attempts"]
-    ]
-    attempts = [
-        {**old, "unavailable": lost}
-        for old, lost in zip(body["attempts"], failed, strict=True)
-    ]
-    silent = all(failed) if failed else tells_no_answer(body.get("error"))
+    attempts = []
+    for attempt in body["attempts"]:
+        is_silent = not attempt["success"] and tells_no_answer(attempt.get("error"))
+        attempts.append({**attempt, "unavailable": is_silent})
+    if attempts:
+        nobody_answered = all(attempt["unavailable"] for attempt in attempts)
+    else:
+        nobody_answered = tells_no_answer(body.get("error"))
+    is_over = body["success"] or body["lost"]
     return {
         **body,
         "attempts": attempts,
-        "unavailable": silent and not (body["success"] or body["lost"]),
+        "unavailable": nobody_answered and not is_over,
     }
 
 
 def _tokens_in_one(body: Body) -> Body:
-    """Version 2 stated the tokens of prompt and answer in one sum."""
+    """Say that the tokens of prompt and answer are not known one by one.
+
+    Version 2 stated them in one sum.
+    """
     apart = {"prompt_tokens": None, "completion_tokens": None}
-    return {
-        **body,
-        **apart,
-        "attempts": [{**each, **apart} for each in body["attempts"]],
-    }
+    attempts = [{**attempt, **apart} for attempt in body["attempts"]]
+    return {**body, **apart, "attempts": attempts}
 
 
 def _segments_without_hash(body: Body) -> Body:
-    return {
-        **body,
-        "segments": [
-            {name: old[name] for name in ("name", "events")} for old in body["segments"]
-        ],
-    }
+    """Leave the name and the number of events of each segment.
+
+    Version 1 had also a hash of its content.
+    """
+    segments = []
+    for segment in body["segments"]:
+        segments.append({"name": segment["name"], "events": segment["events"]})
+    return {**body, "segments": segments}
 
 
 def without_project(body: Body) -> Body:
-    """In the version before, nobody noted in which project it happened."""
+    """Name no project: in the version before, nobody noted where it happened."""
     return {**body, "project": ""}
 
 
-# (kind, v) -> the function that turns a body of version v into one of version v + 1.
-UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
-    ("erasure", 1): lambda body: {
-        **body,
-        "first_seqs": None,
-    },  # it may have reached any event before it
-    ("tool_used", 1): _tool_without_result,
-    # What it said of fixes and of the gate stands in the words of its steps alone.
-    ("nightly", 1): lambda body: {**body, "fixes": None, "gate": []},
-    ("turn_ended", 1): lambda body: {
+def _erasure_of_anything(body: Body) -> Body:
+    """Leave open what an erasure reached: it may be any event before it."""
+    return {**body, "first_seqs": None}
+
+
+def _nightly_in_words(body: Body) -> Body:
+    """Leave open what a night said of fixes and of the gate.
+
+    It stands in the words of its steps alone.
+    """
+    return {**body, "fixes": None, "gate": []}
+
+
+def _turn_without_message(body: Body) -> Body:
+    """Name no message of a turn's end, and the agent itself as its source."""
+    return {
         **body,
         "message": "",
         "source": "agent",
         "subagent": False,
         "project": "",
-    },
-    ("trace_started", 1): _owner_out_of_sight,
-    ("trace_started", 2): without_project,
-    **{
-        (kind, 1): without_project
-        for kind in "prompt session_ended observation task_submitted outcome".split()
-    },
-    # The model alone was named, `unavailable` where none had answered: then nobody has
-    # tried.
-    ("review_failed", 1): lambda body: {
-        **body,
-        "reviewer": "" if (by := body["model_used"]) == "unavailable" else by,
-    },
-    ("reviewed", 1): lambda body: {
-        **body,
-        "confidence": None,
-    },  # what the rules gave was the score, and not calibrated
+    }
+
+
+def _reviewer_by_model(body: Body) -> Body:
+    """Name the reviewer of a review that failed.
+
+    The model alone was named, `unavailable` where none had answered: then nobody has
+    tried.
+    """
+    reviewer = body["model_used"]
+    if reviewer == "unavailable":
+        reviewer = ""
+    return {**body, "reviewer": reviewer}
+
+
+def _review_uncalibrated(body: Body) -> Body:
+    """Leave open how sure a review is.
+
+    What the rules gave was the score, and not calibrated.
+    """
+    return {**body, "confidence": None}
+
+
+# (kind, v) -> the function that turns a body of version v into one of version v + 1.
+UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
+    ("archived", 1): _segments_without_hash,
+    ("erasure", 1): _erasure_of_anything,
+    ("nightly", 1): _nightly_in_words,
+    ("observation", 1): without_project,
+    ("outcome", 1): without_project,
+    ("prompt", 1): without_project,
+    ("review_failed", 1): _reviewer_by_model,
+    ("reviewed", 1): _review_uncalibrated,
+    ("session_ended", 1): without_project,
+    ("task_submitted", 1): without_project,
+    ("tool_used", 1): _tool_without_result,
     ("trace_ended", 1): _no_answer_apart,
     ("trace_ended", 2): _tokens_in_one,
-    ("archived", 1): _segments_without_hash,
+    ("trace_started", 1): _owner_out_of_sight,
+    ("trace_started", 2): without_project,
+    ("turn_ended", 1): _turn_without_message,
 }
 
 
@@ -235,13 +272,16 @@ def register_kinds(
     kinds: Mapping[str, int | Kind],
     upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] | None = None,
 ) -> None:
-    """Make kinds of events known for as long as the process lives, each with the
-    version that is written.
+    """Make kinds of events known for as long as the process lives.
 
-    kinds: each with a `Kind`, by which its bodies are checked from then on, or with a
-    version alone: then they may hold anything.  upcasters: by kind and version, as in
-    UPCASTERS. Raises InvalidInput, and then knows none of them, where a kind is known
-    with another version, or where an older version of it could not be read.
+    Args:
+        kinds: Each kind with a `Kind`, by which its bodies are checked from then on, or
+            with the version that is written alone: then they may hold anything.
+        upcasters: By kind and version, as in UPCASTERS.
+
+    Raises:
+        InvalidInput: A kind is known with another version, or an older version of it
+            could not be read. Then none of the kinds becomes known.
 
     >>> register_kinds({"policy": 1})
     >>> register_kinds({"policy": 2})  # doctest: +ELLIPSIS
@@ -253,34 +293,60 @@ def register_kinds(
     for kind, declared in kinds.items():
         version = declared.version if isinstance(declared, Kind) else declared
         versions[kind] = version
-        if (known := VERSIONS.get(kind, version)) != version:
-            got = f"got version {version} of the event kind {kind!r}"
-            raise InvalidInput(f"{got}; allowed is {known}, which is known already")
-        if lacking := [
-            step for step in range(1, version) if (kind, step) not in all_upcasters
-        ]:
-            got = (
-                f"got the event kind {kind!r} in version {version}, and nothing that"
-                f" reads version {lacking[0]}"
-            )
-            raise InvalidInput(f"{got}; give an upcaster for each older version")
+        _refuse_other_version(kind, version)
+        _refuse_unread_version(kind, version, all_upcasters)
     for kind, declared in kinds.items():
-        if isinstance(declared, Kind) and FIELDS.get(kind) is not declared.fields:
-            FIELDS[kind] = declared.fields
-            if declared.paths:
-                _PATHS_IN[kind] = declared.paths
-            _CHECKS.pop(kind, None)
+        if isinstance(declared, Kind):
+            _declare(kind, declared)
     VERSIONS.update(versions)
     UPCASTERS.update(all_upcasters)
+
+
+def _refuse_other_version(kind: str, version: int) -> None:
+    """Raise InvalidInput where a kind is known with another version."""
+    current = VERSIONS.get(kind, version)
+    if current != version:
+        got = f"got version {version} of the event kind {kind!r}"
+        raise InvalidInput(f"{got}; allowed is {current}, which is known already")
+
+
+def _refuse_unread_version(
+    kind: str,
+    version: int,
+    upcasters: Mapping[tuple[str, int], Callable[[Body], Body]],
+) -> None:
+    """Raise InvalidInput where an older version of a kind could not be read."""
+    for step in range(1, version):
+        if (kind, step) not in upcasters:
+            got = (
+                f"got the event kind {kind!r} in version {version}, and nothing that"
+                f" reads version {step}"
+            )
+            raise InvalidInput(f"{got}; give an upcaster for each older version")
+
+
+def _declare(kind: str, declared: Kind) -> None:
+    """Make known what the bodies of a kind hold."""
+    if FIELDS.get(kind) is declared.fields:
+        return
+    FIELDS[kind] = declared.fields
+    if declared.paths:
+        _PATHS_IN[kind] = declared.paths
+    _CHECKS.pop(kind, None)
 
 
 class Event(_EventFields):
     """One event.
 
-    seq: the order in the journal, from 1 (0 before it was appended).  id: UUIDv7,
-    unique. at: microseconds UTC.  agent: who it belongs to.  session: '' where there is
-    none. kind: a key of VERSIONS.  lineage: ids of the events it was derived from.
-    body: JSON, with its version `v`.
+    Attributes:
+        seq: The order in the journal, from 1 (0 before it was appended).
+        id: UUIDv7, unique.
+        at: Microseconds UTC.
+        agent: Who it belongs to.
+        session: '' where there is none.
+        kind: A key of VERSIONS.
+        lineage: The ids of the events that it was derived from.
+        body: JSON, with its version `v`.
     """
 
     __slots__ = ()
@@ -296,17 +362,24 @@ class Event(_EventFields):
 
     @property
     def set_aside(self) -> str:
-        """Why the body is not what its kind says, '' where it is: readers are given
-        nothing of it.
+        """Why the body is not what its kind says, '' where it is.
+
+        Readers are given nothing of a body that is set aside.
         """
         return str(self.body.get("set_aside", "")) if self.erased else ""
 
 
+_STUB_MEMBERS = {"v", "archived", "sha256"}
+
+
 def segment_of(body: Body) -> str | None:
-    """The segment file that the body was moved to, where it is only a stub; None for a
-    whole body.
+    """Return the segment file that a body was moved to; None for a whole body.
+
+    A body that was moved is only a stub here.
     """
-    return str(body["archived"]) if body.keys() == {"v", "archived", "sha256"} else None
+    if body.keys() == _STUB_MEMBERS:
+        return str(body["archived"])
+    return None
 
 
 def new_event(
@@ -319,11 +392,23 @@ def new_event(
     lineage: Sequence[str] = (),
     event_id: str | None = None,
 ) -> Event:
-    """An event that is ready to be appended; its body gets the current version of its
-    kind, and loses hidden characters, but for those of paths.
+    """Return an event that is ready to be appended.
 
-    Raises InvalidInput for an agent or session outside the rules, or a kind that this
-    release does not write.
+    Its body gets the current version of its kind, and loses hidden characters, but for
+    those of paths.
+
+    Args:
+        kind: The kind.
+        body: What the event says.
+        agent: The agent whose event it is.
+        at: When it happened (µs UTC).
+        session: The agent's session, '' for none.
+        lineage: The ids of the events that it was derived from.
+        event_id: The id, None for a new one.
+
+    Raises:
+        InvalidInput: The agent or session is outside the rules, or this release does
+            not write the kind.
 
     >>> new_event("erasure", {"ids": []}, agent="main", at=0).body
     {'v': 2, 'ids': []}
@@ -332,21 +417,32 @@ def new_event(
         raise InvalidInput(
             f"got the event kind {kind!r}; allowed are {', '.join(sorted(VERSIONS))}"
         )
-    who = check_agent(agent), check_session(session)
+    agent = check_agent(agent)
+    session = check_session(session)
     content = {"v": VERSIONS[kind], **visible_value(body)}
-    if (member := _PATHS_IN.get(kind)) in body:
+    member = _PATHS_IN.get(kind)
+    if member in body:
         content[member] = body[member]
-    if str(content.get("project", "")).endswith(_OF_NO_PROJECT_YET):
+    project = str(content.get("project", ""))
+    if project.endswith(_OF_NO_PROJECT_YET):
         content["project"] = ""
     return Event(
-        0, event_id or new_event_id(at), at, *who, kind, tuple(lineage), content
+        seq=0,
+        id=event_id or new_event_id(at),
+        at=at,
+        agent=agent,
+        session=session,
+        kind=kind,
+        lineage=tuple(lineage),
+        body=content,
     )
 
 
 def encode(value: object) -> str:
-    """Compact JSON in UTF-8 text.
+    """Return compact JSON in UTF-8 text.
 
-    Raises InvalidInput for what JSON or UTF-8 cannot hold (NaN, lone surrogates).
+    Raises:
+        InvalidInput: JSON or UTF-8 cannot hold the value (NaN, lone surrogates).
     """
     try:
         text = json.dumps(
@@ -362,10 +458,12 @@ def encode(value: object) -> str:
 
 
 def upcast(event: Event) -> Event:
-    """The event with its body at this release's version; an erased or unknown one as it
-    is.
+    """Return the event with its body at this release's version.
 
-    Raises NewerVersion where a newer release wrote it.
+    An erased or unknown one is returned as it is.
+
+    Raises:
+        NewerVersion: A newer release wrote it.
     """
     current = VERSIONS.get(event.kind)
     version = event.body.get("v", 1)
@@ -384,25 +482,38 @@ def upcast(event: Event) -> Event:
 
 
 def body_problem(kind: str, body: object) -> str:
-    """What is wrong with a body of the version that this release writes, '' where
-    nothing is.
+    """Return what is wrong with a body of the version that this release writes.
+
+    It is '' where nothing is wrong.
 
     >>> body_problem("salvaged", {"lost": []})
     "the field 'events' is missing; allowed is a whole number from 0"
     """
     if not isinstance(body, dict):
         return f"the body is {body!r:.60}; allowed is an object"
-    if (check := _CHECKS.get(kind)) is None:
-        check = _CHECKS[kind] = body_check(FIELDS.get(kind, {}))
+    check = _CHECKS.get(kind)
+    if check is None:
+        check = _new_check(kind)
     return check(body)
 
 
-def readable(event: Event) -> Event:
-    """The event as readers are given it: its body at this release's version, set aside
-    where it is not what its kind says.
+def _new_check(kind: str) -> Callable[[Any], str]:
+    """Make the check of the bodies of a kind, and keep it."""
+    fields = FIELDS.get(kind, {})
+    check = body_check(fields)
+    _CHECKS[kind] = check
+    return check
 
-    An erased one, or one of an unknown kind, comes as it is, where its body is an
-    object. Raises NewerVersion where a newer release wrote it.
+
+def readable(event: Event) -> Event:
+    """Return the event as readers are given it.
+
+    Its body is at this release's version, and set aside where it is not what its kind
+    says. An erased one, or one of an unknown kind, comes as it is, where its body is an
+    object.
+
+    Raises:
+        NewerVersion: A newer release wrote it.
 
     >>> event = readable(Event(7, "e", 0, "main", "", "lost", (), []))
     >>> event.erased, event.set_aside
@@ -422,12 +533,12 @@ def readable(event: Event) -> Event:
         try:
             event = upcast(event)
         except BAD_BODY_ERRORS as error:
-            told = f"{type(error).__name__}: {error}"
-            return _aside(event, f"its version {version} cannot be read: {told:.100}")
+            cause = f"{type(error).__name__}: {error}"
+            return _aside(event, f"its version {version} cannot be read: {cause:.100}")
     check = _CHECKS.get(event.kind)
-    problem = (
-        body_problem(event.kind, event.body) if check is None else check(event.body)
-    )
+    if check is None:
+        check = _new_check(event.kind)
+    problem = check(event.body)
     return _aside(event, problem) if problem else event
 
 
@@ -436,18 +547,18 @@ _ERASED_FORMS = ({"erased", "hmac_sha256"}, {"erased", "sha256"})
 
 
 def check_event(event: Event) -> None:
-    """Raise InvalidInput for an event whose body is not what its kind says, before it
-    is appended.
+    """Refuse an event before it is appended.
+
+    Raises:
+        InvalidInput: Its body is not what its kind says.
     """
     if event.kind not in VERSIONS:
         return
     body: object = event.body
+    problem = ""
     if isinstance(body, dict) and "erased" in body:
-        problem = (
-            ""
-            if body.keys() in _ERASED_FORMS
-            else "the field 'erased' is there; allowed is none of this name"
-        )
+        if body.keys() not in _ERASED_FORMS:
+            problem = "the field 'erased' is there; allowed is none of this name"
     else:
         problem = readable(event).set_aside
         if problem:
@@ -461,5 +572,5 @@ def check_event(event: Event) -> None:
 
 
 def _aside(event: Event, problem: str) -> Event:
-    """The event with nothing in its body but why it was set aside."""
+    """Return the event with nothing in its body but why it was set aside."""
     return event._replace(body={"erased": 0, "set_aside": problem})

@@ -1,8 +1,7 @@
-"""Give the project of a folder its id: one that is drawn once, and stays where the
-folder is moved.
+"""Give the project of a folder its id, which stays where the folder is moved.
 
-Events say which id was bound to which place; see `places`. Standard library only: each
-tool call waits for it.
+An id is drawn once. Events say which id was bound to which place; see `journal.places`.
+Standard library only: each tool call waits for it.
 """
 
 from __future__ import annotations
@@ -45,15 +44,15 @@ def project_in(journal: Journal, repository: Repository, *, bind: bool) -> str:
             Else nothing is written, and a repository that was never seen has the
             project ''.
     """
-    place = place_of(repository)
+    location = place_of(repository)
     places = journal.places()
-    project = places.project_at(place)
+    project = places.project_at(location)
     if project:
         return project
-    place = _with_times(place)
+    location = _with_times(location)
     if not bind:
-        return places.current(_bound_before(journal, places, place))
-    return _bind(journal, place)
+        return places.current(_bound_before(journal, places, location))
+    return _bind(journal, location)
 
 
 def _bind(journal: Journal, place: Binding) -> str:
@@ -90,7 +89,8 @@ def unseen_project(repository: Repository) -> str:
 def merge_into(journal: Journal, old: str, new: str) -> None:
     """Note that a project was merged into another; nothing takes that back.
 
-    Raises InvalidInput for a project with itself, and for one that was merged before.
+    Raises:
+        InvalidInput: Both are one project, or the first was merged before.
     """
     from theorex_lab.core.errors import InvalidInput
     from theorex_lab.core.ids import SCANNER

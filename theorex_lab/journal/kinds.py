@@ -1,12 +1,11 @@
-"""The kinds of events that the journal knows of itself: what each says, and what its
-body holds.
+"""The kinds of events that the journal knows of itself.
 
-A design declares its own in the same form, see `theorex_lab.memory.contract.Design.kinds`. Kinds
-and fields keep their names for ever; where a field is new, or means something else, the
-version is raised and `event.UPCASTERS` has what reads the older one. A field is needed
-where those who write it always write it and a reader takes it for granted, else it ends
-with `?`. Standard library only, and cheap to import: agents start a process for every
-event.
+Each says what an event tells, and what its body holds. A design declares its own in the
+same form, see `theorex_lab.memory.contract.Design.kinds`. Kinds and fields keep their
+names for ever; where a field is new, or means something else, the version is raised and
+`journal.event.UPCASTERS` has what reads the older one. A field is needed where those
+who write it always write it and a reader takes it for granted, else it ends with `?`.
+Standard library only, and cheap to import: agents start a process for every event.
 """
 
 from __future__ import annotations
@@ -32,8 +31,9 @@ _PROJECT_SIGNS = frozenset(
 
 
 def _is_project(name: str) -> bool:
-    """Whether it may name a project, as `theorex_lab.core.project` has it: files are named
-    by it.
+    """Return whether a text may name a project, as `core.project` has it.
+
+    Files are named by it.
     """
     if name == "":
         return True

@@ -1,10 +1,9 @@
-"""What a journal's events say of projects: which folder each is bound to, and which
-were merged.
+"""What a journal's events say of projects: where they are, and which were merged.
 
-A file beside the journal holds what the events say, so that a known folder costs a hook
-one look at the folder and one small file. The file is a cache: where it is missing,
-torn or of another journal, the events are read. Standard library only: each tool call
-waits for it.
+A place is the folder that a project is bound to. A file beside the journal holds what
+the events say, so that a known folder costs a hook one look at the folder and one small
+file. The file is a cache: where it is missing, torn or of another journal, the events
+are read. Standard library only: each tool call waits for it.
 """
 
 from __future__ import annotations
@@ -153,7 +152,10 @@ class Places:
         return other
 
     def take(self, kind: str, body: dict[str, Any]) -> None:
-        """Take in what an event says; one that lacks what it should say says nothing."""
+        """Take in what an event says.
+
+        One that lacks what it should say says nothing.
+        """
         project = body.get("project")
         if not isinstance(project, str) or not project:
             return
@@ -186,7 +188,11 @@ class Places:
 
     def names_of(self, project: str) -> list[str]:
         """Return the project's id, and those of all that were merged into it."""
-        return [project, *(old for old, new in self.merged.items() if new == project)]
+        names = [project]
+        for old, new in self.merged.items():
+            if new == project:
+                names.append(old)
+        return names
 
     def paths_of(self, project: str) -> list[str]:
         """Return the folders that a project was bound to, the latest last."""
@@ -213,7 +219,9 @@ class Places:
     def _project_of_git(self, place: Binding) -> str:
         """Return the project bound to the git directory; '' where it is another now."""
         binding = self.places.get(place.git)
-        if binding is None or binding.inode is None or binding.inode != place.inode:
+        if binding is None or binding.inode is None:
+            return ""
+        if binding.inode != place.inode:
             return ""
         return self.current(binding.project)
 
@@ -230,14 +238,14 @@ class Places:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as JSON holds it."""
-        bindings = [list(binding) for binding in self.bindings]
-        head = {
+        return {
             "layout": _LAYOUT,
             "seq": self.seq,
             "event": self.event_id,
             "events": self.events,
+            "bindings": [list(binding) for binding in self.bindings],
+            "merged": self.merged,
         }
-        return {**head, "bindings": bindings, "merged": self.merged}
 
 
 def _has_texts(body: dict[str, Any], *fields: str) -> bool:
@@ -271,9 +279,11 @@ def write_cache(home: str, places: Places) -> None:
     """
     from theorex_lab.core.files import open_private
 
-    content = json.dumps(places.to_json(), separators=(",", ":")).encode()
+    text = json.dumps(places.to_json(), separators=(",", ":"))
+    content = text.encode()
     path = os.path.join(home, CACHE_FILE)
-    draft = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
+    drawn = os.urandom(4).hex()
+    draft = f"{path}.{os.getpid()}-{drawn}"
     try:
         with open(draft, "xb", opener=open_private) as file:
             file.write(content)

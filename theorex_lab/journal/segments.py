@@ -1,5 +1,6 @@
-"""Segment files: bodies of raw events that left the journal's file, compressed and
-never written to again.
+"""Segment files: bodies of raw events that left the journal's file.
+
+They are compressed, and never written to again.
 """
 
 import gzip
@@ -20,62 +21,78 @@ _OWNER_READS = 0o400
 
 
 class Segments:
-    """Reads bodies from the segments of a home; the few last used are kept."""
+    """Reads bodies from the segments of a home.
+
+    The bodies of the few segments that were last used stay in memory.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._held: dict[str, dict[str, Body]] = {}
 
     def body(self, segment: str, event_id: str) -> Body | None:
-        """The event's body, or None where the segment lacks it.
+        """Return the event's body, or None where the segment lacks it.
 
-        Raises CorruptJournal for a segment gone or damaged.
+        Raises:
+            CorruptJournal: The segment is gone or damaged.
         """
-        held = self._held.get(segment)
-        if held is None or event_id not in held:
-            held = {
-                event.id: event.body for event in read_segment(self.folder / segment)
-            }
-            self._held = dict([*self._held.items(), (segment, held)][-_HELD:])
-        return held.get(event_id)
+        bodies = self._held.get(segment)
+        if bodies is None or event_id not in bodies:
+            bodies = {}
+            for event in read_segment(self.folder / segment):
+                bodies[event.id] = event.body
+            segments = [*self._held.items(), (segment, bodies)]
+            self._held = dict(segments[-_HELD:])
+        return bodies.get(event_id)
 
 
 def stub(body: Body, segment: str) -> Body:
-    """What stands in the journal for a body that lies in `segment`.
+    """Return what stands in the journal for a body that lies in `segment`.
 
     >>> from theorex_lab.journal.event import segment_of
     >>> segment_of(stub({"v": 1, "text": "x"}, "000000000001-000000000009.jsonl.gz"))
     '000000000001-000000000009.jsonl.gz'
     """
-    return {"v": body.get("v", 1), "archived": segment, "sha256": body_hash(body)}
+    return {
+        "v": body.get("v", 1),
+        "archived": segment,
+        "sha256": body_hash(body),
+    }
 
 
 def body_hash(body: Body) -> str:
-    """SHA-256 of a body as the journal writes it, in hexadecimal digits."""
-    return hashlib.sha256(encode(body).encode()).hexdigest()
+    """Return the SHA-256 of a body as the journal writes it, in hexadecimal digits."""
+    text = encode(body)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_segment(path: Path, events: Iterable[Event]) -> None:
-    """Write a segment; it is on disk when this returns. Raises StorageError.
+    """Write a segment; it is on disk when this returns.
 
     The same events give the same bytes.
+
+    Raises:
+        StorageError: The segment cannot be written.
     """
-    data = gzip.compress(
-        "".join(f"{encode(event._asdict())}\n" for event in events).encode(), mtime=0
-    )
+    lines = [f"{encode(event._asdict())}\n" for event in events]
+    text = "".join(lines)
+    data = gzip.compress(text.encode(), mtime=0)
     with writing(path, "make room or permit it, and repeat"):
         make_folder(str(path.parent))
         write_atomically(path, data, mode=_OWNER_READS)
 
 
 def read_segment(path: Path) -> Iterator[Event]:
-    """The events of a segment, in journal order.
+    """Yield the events of a segment, in journal order.
 
-    Raises CorruptJournal for a file that is gone or damaged.
+    Raises:
+        CorruptJournal: The file is gone or damaged.
     """
     try:
-        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
-            yield Event(**json.loads(line))
+        text = gzip.decompress(path.read_bytes()).decode()
+        for line in text.splitlines():
+            members = json.loads(line)
+            yield Event(**members)
     except (OSError, EOFError, zlib.error, ValueError, TypeError) as error:
         raise CorruptJournal(
             f"the segment {path} cannot be read ({error}); {WAYS_OUT}"
@@ -83,28 +100,33 @@ def read_segment(path: Path) -> Iterator[Event]:
 
 
 def body_hashes(path: Path) -> dict[str, str]:
-    """The `body_hash` of each event of a segment, by its id.
+    """Return the `body_hash` of each event of a segment, by its id.
 
-    Raises CorruptJournal as `read_segment`.
+    Raises:
+        CorruptJournal: The file is gone or damaged.
     """
     return {event.id: body_hash(event.body) for event in read_segment(path)}
 
 
 def check_segment(path: Path, hashes: Mapping[str, str]) -> list[str]:
-    """What is wrong with a segment that should hold the bodies with these hashes, by
-    event id.
+    """Return what is wrong with a segment.
+
+    Args:
+        path: The segment's file.
+        hashes: The `body_hash` of each body that it should hold, by event id.
     """
     try:
-        found = body_hashes(path)
+        present = body_hashes(path)
     except CorruptJournal as error:
         return [str(error)]
-    lost = [
-        event_id for event_id, noted in hashes.items() if found.get(event_id) != noted
-    ]
-    return (
-        [
-            f"the segment {path} lacks {len(lost)} events, or has them changed, such as {lost[0]}"
-        ]
-        if lost
-        else []
+    lost = []
+    for event_id, noted in hashes.items():
+        if present.get(event_id) != noted:
+            lost.append(event_id)
+    if not lost:
+        return []
+    problem = (
+        f"the segment {path} lacks {len(lost)} events, or has them changed, such as"
+        f" {lost[0]}"
     )
+    return [problem]

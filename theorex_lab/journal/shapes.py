@@ -1,7 +1,6 @@
-"""Shapes: what the body of an event must hold, declared in plain Python and checked at
-every door.
+"""Shapes: what the body of an event must hold.
 
-A shape is one of:
+They are declared in plain Python and checked at every door. A shape is one of:
 
 - `str`, `bool`, `int` (a whole number of 64 bits), `float` (a finite number), `None`,
   `object` (any JSON);
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     Shape = Any
     # What is wrong with a value, '' where nothing is: it begins with the value's place.
     Check = Callable[[Any, str], str]
+    # The names and the types of the members of a body.
+    Form = tuple[tuple[str, ...], tuple[type, ...]]
 
 _LEAST_WHOLE = -(2**63)
 _GREATEST_WHOLE = 2**63 - 1
@@ -39,13 +40,16 @@ _IN_WORDS: dict[Any, str] = {
     float: "a finite number",
     object: "any JSON",
 }
+# What JSON has as a list: a body that is about to be written may hold a tuple.
+_LISTS = (list, tuple)
 _SHOWN_CHARACTERS = 60
 _MOST_KEPT = 1_000  # forms, or texts, that a check keeps in memory
 
 
 class FieldRule:
-    """A shape whose values must pass a test as well. says: what is allowed, as an error
-    puts it.
+    """A shape whose values must pass a test as well.
+
+    It says what is allowed as an error puts it.
     """
 
     __slots__ = ("says", "shape", "test")
@@ -68,9 +72,12 @@ class Row:
 class Kind:
     """A kind of events as it is declared.
 
-    version: of the bodies that this release writes.  says: what such an event tells.
-    fields: the members of a body beside `v`, as a shape.  paths: the member that holds
-    paths, which are kept character by character, '' where none does.
+    Attributes:
+        version: The version of the bodies that this release writes.
+        says: What such an event tells.
+        fields: The members of a body beside `v`, as a shape.
+        paths: The member that holds paths, which are kept character by character, ''
+            where none does.
     """
 
     __slots__ = ("fields", "paths", "says", "version")
@@ -88,20 +95,20 @@ class Kind:
 
 
 def one_of(*words: str) -> FieldRule:
-    """One of these texts."""
+    """Return the shape of one of these texts."""
     allowed = frozenset(words)
-    return FieldRule(str, " or ".join(map(repr, words)), lambda text: text in allowed)
+    says = " or ".join(map(repr, words))
+    return FieldRule(str, says, lambda text: text in allowed)
 
 
 def one_of_numbers(*numbers: int) -> FieldRule:
-    """One of these whole numbers."""
-    return FieldRule(
-        int, " or ".join(map(str, numbers)), lambda number: number in numbers
-    )
+    """Return the shape of one of these whole numbers."""
+    says = " or ".join(map(str, numbers))
+    return FieldRule(int, says, lambda number: number in numbers)
 
 
 def between(least: float, most: float) -> FieldRule:
-    """A number from `least` to `most`."""
+    """Return the shape of a number from `least` to `most`."""
     return FieldRule(
         float,
         f"a number from {least} to {most}",
@@ -110,7 +117,10 @@ def between(least: float, most: float) -> FieldRule:
 
 
 def row(*shapes: Shape) -> Row:
-    """A list that begins with values of these shapes, in this order; more may follow."""
+    """Return the shape of a list that begins with such values, in this order.
+
+    More may follow.
+    """
     return Row(shapes)
 
 
@@ -131,7 +141,7 @@ TIME = FieldRule(
 
 
 def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
-    """What tells what is wrong with a body of this shape, '' where nothing is.
+    """Return what tells what is wrong with a body of this shape, '' where nothing is.
 
     >>> check = body_check({"text": str, "tags?": [str]})
     >>> check({"text": "TTL", "tags": []})
@@ -142,23 +152,20 @@ def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
     "the field 'tags[0]' is 1; allowed is a text"
     """
     check_whole = _members_check(fields)
-    shapes = {name.removesuffix("?"): shape for name, shape in fields.items()}
-    checks = {
-        name: _check_of(shape) for name, shape in shapes.items() if not _is_plain(shape)
-    }
+    checks = _deep_checks(fields)
     # By the names and types of members that were sound once: the checks of those whose
     # types do not tell all.
-    plans: dict[tuple[tuple[str, ...], tuple[type, ...]], list[tuple[str, Check]]] = {}
+    plans: dict[Form, list[tuple[str, Check]]] = {}
 
     def check(body: Any) -> str:
-        form = tuple(body), tuple(map(type, body.values()))
+        names = tuple(body)
+        types = tuple(map(type, body.values()))
+        form = (names, types)
         plan = plans.get(form)
         if plan is None:
             problem = check_whole(body, "")
             if not problem and len(plans) < _MOST_KEPT:
-                plans[form] = [
-                    (name, checks[name]) for name in form[0] if name in checks
-                ]
+                plans[form] = [(name, checks[name]) for name in names if name in checks]
             return problem
         for name, check_one in plan:
             if problem := check_one(body[name], name):
@@ -168,8 +175,18 @@ def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
     return check
 
 
+def _deep_checks(fields: dict[str, Shape]) -> dict[str, Check]:
+    """Return by name the checks of the members whose types do not tell all."""
+    checks: dict[str, Check] = {}
+    for field, shape in fields.items():
+        if not _is_plain(shape):
+            name = field.removesuffix("?")
+            checks[name] = _check_of(shape)
+    return checks
+
+
 def shape_text(shape: Shape) -> str:
-    """What a shape allows, in words.
+    """Return what a shape allows, in words.
 
     >>> shape_text((str, None)), shape_text([int])
     ('a text or null', 'a list of whole numbers of 64 bits')
@@ -177,32 +194,34 @@ def shape_text(shape: Shape) -> str:
     if isinstance(shape, FieldRule):
         return shape.says
     if isinstance(shape, Row):
-        return f"a list of {', '.join(map(shape_text, shape.shapes))}"
+        texts = [shape_text(part) for part in shape.shapes]
+        return f"a list of {', '.join(texts)}"
     if isinstance(shape, tuple):
         return " or ".join(map(shape_text, shape))
     if isinstance(shape, list):
-        return (
-            f"a list, each {shape_text(shape[0])}"
-            if shape[0] is not int
-            else "a list of whole numbers of 64 bits"
-        )
+        (part,) = shape
+        if part is int:
+            return "a list of whole numbers of 64 bits"
+        return f"a list, each {shape_text(part)}"
     if isinstance(shape, dict):
         return "an object"
     return _IN_WORDS[shape]
 
 
 def _is_plain(shape: Shape) -> bool:
-    """Whether the type of a value tells all."""
+    """Return whether the type of a value tells all."""
     shapes = shape if isinstance(shape, tuple) else (shape,)
-    return all(
-        not isinstance(one, list | dict | FieldRule | Row)
-        and (one in _BY_TYPE or one is object)
-        for one in shapes
-    )
+    for part in shapes:
+        # A list or an object is no key of a dictionary.
+        if isinstance(part, list | dict | FieldRule | Row):
+            return False
+        if part is not object and part not in _BY_TYPE:
+            return False
+    return True
 
 
 def _check_of(shape: Shape) -> Check:
-    """The function that checks values against a shape."""
+    """Return the function that checks values against a shape."""
     if isinstance(shape, FieldRule):
         return _rule_check(shape)
     if isinstance(shape, Row):
@@ -272,24 +291,27 @@ def _rule_check(rule: FieldRule) -> Check:
             return ""
         if check_shape(value, place) or not test(value):
             return _wrong(value, place, rule)
-        if (
-            type(value) is str
-            and len(value) <= _SHOWN_CHARACTERS
-            and len(sound) < _MOST_KEPT
-        ):
-            sound.add(value)
+        if type(value) is str and len(value) <= _SHOWN_CHARACTERS:
+            _keep(sound, value)
         return ""
 
     return check
+
+
+def _keep(sound: set[Any], value: Any) -> None:
+    """Note what was sound, as long as there is room."""
+    if len(sound) < _MOST_KEPT:
+        sound.add(value)
 
 
 def _either_check(shapes: Sequence[Shape]) -> Check:
     checks = [_check_of(shape) for shape in shapes]
     # What is wrong inside of a list or an object says more than that it is none of the
     # others.
-    deep = [
-        _check_of(shape) for shape in shapes if isinstance(shape, list | dict | Row)
-    ]
+    deep = []
+    for shape in shapes:
+        if isinstance(shape, list | dict | Row):
+            deep.append(_check_of(shape))
 
     def check(value: Any, place: str) -> str:
         for check_one in checks:
@@ -304,11 +326,12 @@ def _either_check(shapes: Sequence[Shape]) -> Check:
 
 def _list_check(shape: Shape) -> Check:
     check_one = _check_of(shape)
-    plain = {shape} if shape is str or shape is bool else None
+    plain = None
+    if shape is str or shape is bool:
+        plain = {shape}
 
     def check(values: Any, place: str) -> str:
-        # A body that is about to be written may hold a tuple, which JSON has as a list.
-        if type(values) is not list and type(values) is not tuple:
+        if type(values) not in _LISTS:
             return _wrong(values, place, [shape])
         if plain is not None and plain.issuperset(map(type, values)):
             return ""
@@ -332,24 +355,33 @@ def _row_check(row: Row) -> Check:
     sound: set[tuple[type, ...]] = set()
 
     def check(values: Any, place: str) -> str:
-        if type(values) is not list and type(values) is not tuple:
+        if type(values) not in _LISTS:
             return _wrong(values, place, row)
         types = tuple(map(type, values))
-        if types in sound:
-            for number, check_one in deep:
-                if check_one(values[number], place):
-                    return check_one(values[number], f"{place}[{number}]")
-            return ""
-        if len(values) < len(checks):
-            return _wrong(values, place, row)
-        for number, (check_one, value) in enumerate(zip(checks, values, strict=False)):
-            if problem := check_one(value, f"{place}[{number}]"):
-                return problem
-        if len(sound) < _MOST_KEPT:
-            sound.add(types)
+        if types not in sound:
+            problem = _row_problem(row, checks, values, place)
+            if not problem:
+                _keep(sound, types)
+            return problem
+        for number, check_one in deep:
+            if check_one(values[number], place):
+                return check_one(values[number], f"{place}[{number}]")
         return ""
 
     return check
+
+
+def _row_problem(
+    row: Row, checks: Sequence[Check], values: Sequence[Any], place: str
+) -> str:
+    """Return what is wrong with a row, by all checks of its places."""
+    if len(values) < len(checks):
+        return _wrong(values, place, row)
+    for number, check_one in enumerate(checks):
+        problem = check_one(values[number], f"{place}[{number}]")
+        if problem:
+            return problem
+    return ""
 
 
 def _values_check(shape: Shape) -> Check:
@@ -359,7 +391,8 @@ def _values_check(shape: Shape) -> Check:
         if not isinstance(values, dict):
             return _wrong(values, place, {str: shape})
         for name, value in values.items():
-            if problem := check_one(value, f"{place}.{name}"):
+            problem = check_one(value, f"{place}.{name}")
+            if problem:
                 return problem
         return ""
 
@@ -378,27 +411,31 @@ def _object_check(shape: dict[str, Shape]) -> Check:
 
 
 def _members_check(shape: dict[str, Shape]) -> Check:
-    """Checks the members of what is an object already; `place` is what stands before
-    their names.
+    """Return what checks the members of a value that is an object already.
+
+    The `place` that it is called with is what stands before their names.
     """
-    needed = [
-        (name, _check_of(one), one)
-        for name, one in shape.items()
-        if not name.endswith("?")
-    ]
-    optional = [
-        (name[:-1], _check_of(one)) for name, one in shape.items() if name.endswith("?")
-    ]
+    members = []
+    # Those that are needed come first.
+    for field in sorted(shape, key=_is_optional):
+        member = shape[field]
+        name = field.removesuffix("?")
+        members.append((name, _check_of(member), member, _is_optional(field)))
 
     def check(value: Any, place: str) -> str:
-        for name, check_one, one in needed:
-            if name not in value:
-                return f"the field {place + name!r} is missing; allowed is {shape_text(one)}"
-            if problem := check_one(value[name], place + name):
-                return problem
-        for name, check_one in optional:
-            if name in value and (problem := check_one(value[name], place + name)):
-                return problem
+        for name, check_one, member, is_optional in members:
+            if name in value:
+                problem = check_one(value[name], place + name)
+                if problem:
+                    return problem
+            elif not is_optional:
+                allowed = shape_text(member)
+                return f"the field {place + name!r} is missing; allowed is {allowed}"
         return ""
 
     return check
+
+
+def _is_optional(field: str) -> bool:
+    """Return whether a member of an object may be left out."""
+    return field.endswith("?")

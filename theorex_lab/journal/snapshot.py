@@ -33,11 +33,10 @@ from theorex_lab.journal.sqlite.erase import ERASURE
 
 
 class Erasures:
-    """The erasures of a journal after some seq, each with the lowest seq that it
-    reached of each kind.
+    """The erasures of a journal after some seq.
 
-    A merge of projects counts as one: what was folded before it is of other projects by
-    now.
+    Each comes with the lowest seq that it reached of each kind. A merge of projects
+    counts as one: what was folded before it is of other projects by now.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -45,14 +44,18 @@ class Erasures:
 
     @classmethod
     def after(cls, journal: Journal, seq: int, *, upto: int | None = None) -> Self:
-        """The erasures with `seq` < their own seq ≤ `upto` (default: the newest there
-        is).
+        """Return the erasures with `seq` < their own seq ≤ `upto`.
+
+        `upto` is the newest seq where it is not given.
         """
         return cls(journal.tail(seq, kinds=[ERASURE, MERGED], upto=upto, erased=True))
 
     def reach(self, kinds: Sequence[str] | None, seq: int) -> bool:
-        """Whether one of them erased something that was folded from events of these
-        kinds (None: of any) up to `seq`.
+        """Return whether one of them erased something that was folded.
+
+        Args:
+            kinds: The kinds of events that were folded, None for any.
+            seq: The seq up to which they were folded.
         """
         for erasure_seq, first_seqs in self._reached:
             if seq < erasure_seq and _has_reached(first_seqs, kinds, seq):
@@ -75,11 +78,10 @@ BODY_RULES = 1
 
 
 def _reached(event: Event) -> dict[str, int] | None:
-    """By kind, the lowest seq that was reached; None for what may have reached
-    anything.
+    """Return by kind the lowest seq that an erasure reached; None where it may be any.
 
-    That is an erasure which was itself erased, or does not say, and one of a merge, by
-    which all is parted again.
+    An erasure may have reached anything where it was itself erased, or does not say;
+    and so may one of a merge, by which all is parted again.
     """
     if event.erased or event.kind == MERGED:
         return None
@@ -95,9 +97,15 @@ _HEAD_BYTES = 512  # what is read of a column for its shape and type; they take 
 class Snapshot(NamedTuple):
     """What a snapshot's manifest says, and its columns.
 
-    event_id: of the event at `seq`; it ties the snapshot to its journal.  kinds: of the
-    events that were folded. reads, passed_over: see `View`.  body_rules: `BODY_RULES`
-    of the release that folded.
+    Attributes:
+        code: The version of the fold and of its columns.
+        seq: The seq up to which events were folded.
+        event_id: The id of the event at `seq`; it ties the snapshot to its journal.
+        kinds: The kinds of the events that were folded.
+        reads: See `View`.
+        passed_over: See `View`.
+        body_rules: `BODY_RULES` of the release that folded.
+        columns: The columns.
     """
 
     code: int
@@ -114,28 +122,43 @@ def write_snapshot(
     folder: Path,
     columns: Columns,
     *,
+    code: int,
+    seq: int,
+    event_id: str,
     kinds: Sequence[str],
     reads: Sequence[str] = (),
     passed_over: Mapping[int, str] = MappingProxyType({}),
-    **details: Any,
 ) -> Path:
-    """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older
-    or was left by a crash.
+    """Write `columns` to `folder/<code>-<seq>`, the manifest last.
 
-    `details`: code, seq and event_id; see `Snapshot`. A sound snapshot that is there
+    What is older, or was left by a crash, is removed. A sound snapshot that is there
     already is left as it is. To be called under the lock of `folder`.
+
+    Args:
+        folder: The folder of the view's snapshots.
+        columns: The columns.
+        code: See `Snapshot`, as the following.
+        seq: The seq up to which they were folded.
+        event_id: The id of the event at `seq`.
+        kinds: The kinds of events that were folded.
+        reads: The kinds that the fold reads, each with how.
+        passed_over: Why an event was passed over, by its seq.
+
+    Returns:
+        The snapshot's folder.
     """
-    noted = {str(seq): why for seq, why in passed_over.items()}
-    reads = list(reads or kinds)
+    noted = {str(passed_seq): why for passed_seq, why in passed_over.items()}
     snapshot = Snapshot(
+        code=code,
+        seq=seq,
+        event_id=event_id,
         kinds=list(kinds),
-        reads=reads,
+        reads=list(reads or kinds),
         passed_over=noted,
         body_rules=BODY_RULES,
         columns=columns,
-        **details,
     )
-    final = folder / f"{snapshot.code}-{snapshot.seq:012d}"
+    final = folder / f"{code}-{seq:012d}"
     if _read(final) is not None:
         return final
     for left in folder.glob(".draft-*"):
@@ -174,21 +197,26 @@ def open_snapshots(folder: Path, code: int) -> Iterator[Snapshot]:
 
 
 def newest_seq(folder: Path, code: int) -> int:
-    """The seq of the newest snapshot of `code`, sound or not; 0 where there is none."""
-    return max(
-        (int(path.name.rpartition("-")[2]) for path in _snapshots(folder, code)),
-        default=0,
-    )
+    """Return the seq of the newest snapshot of `code`, sound or not; 0 without one."""
+    newest = 0
+    for path in _snapshots(folder, code):
+        _, _, seq = path.name.rpartition("-")
+        newest = max(newest, int(seq))
+    return newest
 
 
 def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
-    """Remove the snapshots in the folder of a view that hold what was erased, and what
-    a crash left.
+    """Remove the snapshots of a view that hold what was erased, and what a crash left.
 
-    With `wait` for a process that writes one there: what it has written is seen then,
-    and what it writes afterwards is none of that, since it looks for erasures itself.
-    Else nothing is done meanwhile. Raises StorageError where something cannot be
-    removed.
+    Args:
+        folder: The folder of the view's snapshots.
+        erasures: The erasures.
+        wait: Whether to wait for a process that writes a snapshot there. What it has
+            written is seen then, and what it writes afterwards is none of that, since
+            it looks for erasures itself. Without `wait` nothing is done meanwhile.
+
+    Raises:
+        StorageError: Something cannot be removed.
     """
     if not folder.exists():
         return
@@ -202,14 +230,20 @@ def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
             drop_snapshots(left)
         for path in _snapshots(folder, code=None):
             manifest = _manifest(path)
-            if manifest is None or erasures.reach(
-                manifest.get("kinds"), manifest["seq"]
-            ):
+            if manifest is None:
+                drop_snapshots(path)
+                continue
+            kinds = manifest.get("kinds")
+            if erasures.reach(kinds, manifest["seq"]):
                 drop_snapshots(path)
 
 
 def drop_snapshots(folder: Path) -> None:
-    """Remove every snapshot below `folder`. Raises StorageError where that fails."""
+    """Remove every snapshot below `folder`.
+
+    Raises:
+        StorageError: That fails.
+    """
     # Another process may drop the same files, or write a snapshot meanwhile.
     problem = "another process keeps writing there"
     for _ in range(_DROP_ATTEMPTS):
@@ -226,7 +260,7 @@ def drop_snapshots(folder: Path) -> None:
 
 
 def _manifest(path: Path) -> dict[str, Any] | None:
-    """What the manifest of a snapshot says; None where it is damaged."""
+    """Return what the manifest of a snapshot says; None where it is damaged."""
     try:
         manifest = json.loads((path / "manifest.json").read_bytes())
         content: dict[str, Any] = manifest["content"]
@@ -236,7 +270,7 @@ def _manifest(path: Path) -> dict[str, Any] | None:
 
 
 def _read(path: Path) -> Snapshot | None:
-    """A snapshot with its columns; None where it is not whole."""
+    """Return a snapshot with its columns; None where it is not whole."""
     if (content := _manifest(path)) is None:
         return None
     try:
@@ -254,8 +288,9 @@ def _content_checksum(content: dict[str, Any]) -> int:
 
 
 class _Checked:
-    """Writes to a file and keeps the CRC-32 of all that was handed over, whatever
-    becomes of it on the disk.
+    """Writes to a file and keeps the CRC-32 of all that was handed over.
+
+    The sum holds whatever becomes of the bytes on the disk.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -263,7 +298,7 @@ class _Checked:
         self.crc = 0
 
     def write(self, data: bytes) -> int:
-        """As of a file."""
+        """Write bytes as a file does, and return how many."""
         self.crc = zlib.crc32(data, self.crc)
         return self.file.write(data)
 

@@ -1,17 +1,18 @@
-"""Views: columns folded from the journal, kept current, and checked against a fold from
-nothing.
+"""Views: columns folded from the journal.
+
+They are kept current, and checked against a fold from nothing.
 """
 
 import gc
 import threading
 from abc import ABC
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from theorex_lab.core.errors import StorageError
 from theorex_lab.core.files import exclusive
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.columns import Parts, Strings, Table
+from theorex_lab.journal.columns import Array, Parts, Strings, Table
 from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
 from theorex_lab.journal.snapshot import (
     Erasures,
@@ -37,8 +38,10 @@ _GROWTH = 3
 
 
 class View(Parts, ABC):
-    """Columns folded from events: those of its tables, names and texts, by the names of
-    its attributes (see `Parts`).
+    """Columns folded from events.
+
+    They are those of its tables, names and texts, by the names of its attributes (see
+    `Parts`).
 
     A fold is pure: it reads the events it is given and its own columns, no other view,
     no clock, no model; and it gives the same columns however the events are cut into
@@ -46,11 +49,9 @@ class View(Parts, ABC):
     """
 
     name: ClassVar[str]
-    code: ClassVar[
-        int
-        # raised whenever the fold or the columns change, so that older snapshots are passed
-        # over
-    ]
+    # Raised whenever the fold or the columns change, so that older snapshots are passed
+    # over.
+    code: ClassVar[int]
     kinds: ClassVar[tuple[str, ...]]
     # Where views of one name differ in what they read: each kind after who reads it and
     # a colon. Else the kinds.
@@ -66,8 +67,9 @@ class View(Parts, ABC):
         self.passed_over: dict[int, str] = {}
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in events of `kinds`, in journal order, none of them erased, each kind
-        by a method `_KIND`.
+        """Take in events of `kinds`, in journal order, none of them erased.
+
+        Each kind is taken in by a method `_KIND`.
         """
         for event in events:
             getattr(self, f"_{event.kind}")(event)
@@ -77,8 +79,10 @@ V = TypeVar("V", bound=View)
 
 
 class Views:
-    """The views of one home: opened from their snapshots when first asked for, and
-    current at every `get`.
+    """The views of one home.
+
+    They are opened from their snapshots when first asked for, and current at every
+    `get`.
     """
 
     def __init__(
@@ -88,74 +92,86 @@ class Views:
         self.folder = folder
         self.snapshot_after_events = snapshot_after_events
         self._open: dict[type[View], View] = {}
-        self._kept: dict[
-            type[View], int
-        ] = {}  # seq of the newest snapshot that is known
+        # The seq of the newest snapshot that is known.
+        self._kept: dict[type[View], int] = {}
         self._lock = threading.Lock()
 
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
-        """The view, holding every event that was appended before this call, or with
-        `upto` those up to that seq at least.
+        """Return the view with every event that was appended before this call.
 
         Hold its `lock` while reading from it where other threads use the same home, as
         `reading` does.
+
+        Args:
+            kind: The view's class.
+            upto: Events up to this seq at least are enough, None for all.
         """
         with self._lock:
-            if (view := self._open.get(kind)) is None:
-                view = self._open[kind] = self._from_snapshot(kind)
+            view = self._open.get(kind)
+            if view is None:
+                view = self._from_snapshot(kind)
+                self._open[kind] = view
         assert isinstance(view, kind)
         with view.lock:
+            if upto is not None and upto <= view.seq:
+                return view
             try:
-                folded = (
-                    0 if upto is not None and upto <= view.seq else self._refresh(view)
-                )
+                n_folded = self._refresh(view)
             except BaseException:
                 self._open.pop(kind, None)  # it may hold half a batch
                 raise
-            if folded:
+            if n_folded:
                 self._write(view, always=False)
         return view
 
     @contextmanager
     def reading(self, kind: type[V], *, upto: int | None = None) -> Iterator[V]:
-        """The view as `get` gives it, locked while it is read from."""
+        """Yield the view as `get` returns it, locked while it is read from."""
         view = self.get(kind, upto=upto)
         with view.lock:
             yield view
 
     def snapshot(self, view: View) -> bool:
-        """Write a snapshot unless another process is at it; False where none was
-        written.
+        """Write a snapshot unless another process is at it.
 
         A snapshot is only a cache: where there is no room for it, the memory goes on
         without. None is written of what was erased after it was folded.
+
+        Returns:
+            False where none was written.
         """
         return self._write(view, always=True)
 
     def remove_reached(self) -> None:
         """Remove every snapshot that holds what was erased.
 
-        Raises StorageError where that fails.
+        Raises:
+            StorageError: That fails.
         """
         erasures = Erasures.after(self.journal, 0)
         for folder in sorted(self.folder.glob("*/")):
             remove_reached(folder, erasures, wait=True)
 
     def outdated(self, view: View) -> bool:
-        """Whether something that was folded into the view was erased since."""
-        return Erasures.after(self.journal, view.seq).reach(view.kinds, view.seq)
+        """Return whether something that was folded into the view was erased since."""
+        erasures = Erasures.after(self.journal, view.seq)
+        return erasures.reach(view.kinds, view.seq)
 
     def _is_due(self, view: View) -> bool:
-        """Whether so much was folded since the newest snapshot that another is worth
-        its bytes.
+        """Return whether another snapshot is worth its bytes.
+
+        It is where much was folded since the newest one.
         """
-        kept = self._kept.get(type(view), 0)
-        return view.seq - kept >= max(self.snapshot_after_events, kept // _GROWTH)
+        last_seq = self._kept.get(type(view), 0)
+        least = max(self.snapshot_after_events, last_seq // _GROWTH)
+        return view.seq - last_seq >= least
 
     def _write(self, view: View, *, always: bool) -> bool:
         event_id = self.journal.event_id(view.seq)
         folder = self.folder / view.name
-        if event_id is None or not (always or self._is_due(view)):
+        if event_id is None:
+            return False
+        if not (always or self._is_due(view)):
             return False
         try:
             with exclusive(folder / "lock", wait=False) as is_locked:
@@ -172,7 +188,8 @@ class Views:
         """Note the snapshot that another process has written meanwhile, if any."""
         kind = type(view)
         last_seq = self._kept.get(kind, 0)
-        if snapshots.newest_seq(self.folder / view.name, view.code) > last_seq:
+        newest_seq = snapshots.newest_seq(self.folder / view.name, view.code)
+        if newest_seq > last_seq:
             newest = self._newest_snapshot(kind)
             self._kept[kind] = newest.seq if newest else last_seq
 
@@ -185,71 +202,89 @@ class Views:
         """
         if self.outdated(view):
             return False
-        details: dict[str, Any] = {
-            name: getattr(view, name)
-            for name in ("code", "seq", "kinds", "reads", "passed_over")
-        }
         path = write_snapshot(
-            self.folder / view.name, view.columns(), event_id=event_id, **details
+            self.folder / view.name,
+            view.columns(),
+            code=view.code,
+            seq=view.seq,
+            event_id=event_id,
+            kinds=view.kinds,
+            reads=view.reads,
+            passed_over=view.passed_over,
         )
         if self.outdated(view):
             drop_snapshots(path)
             return False
         kind = type(view)
-        self._kept[kind] = max(self._kept.get(kind, 0), view.seq)
+        last_seq = self._kept.get(kind, 0)
+        self._kept[kind] = max(last_seq, view.seq)
         return True
 
     def _newest_snapshot(self, kind: type[View]) -> Snapshot | None:
-        """The newest snapshot that is of this journal, holds what is read now, and
-        nothing that was erased since.
+        """Return the newest snapshot that can be used, None where there is none.
+
+        It is of this journal, and holds what is read now, and nothing that was erased
+        since.
         """
-        for found in snapshots.open_snapshots(self.folder / kind.name, kind.code):
+        folder = self.folder / kind.name
+        for snapshot in snapshots.open_snapshots(folder, kind.code):
+            seq = snapshot.seq
             # The journal may have been replaced, by an older backup for instance.
-            if self.journal.event_id(found.seq) == found.event_id:
-                reached = Erasures.after(self.journal, found.seq).reach(
-                    kind.kinds, found.seq
-                )
-                if not reached and self._is_as_read_now(kind, found):
-                    return found
+            if self.journal.event_id(seq) != snapshot.event_id:
+                continue
+            erasures = Erasures.after(self.journal, seq)
+            if erasures.reach(kind.kinds, seq):
+                continue
+            if self._is_as_read_now(kind, snapshot):
+                return snapshot
         return None
 
-    def _is_as_read_now(self, kind: type[View], found: Snapshot) -> bool:
-        """Whether no event up to the snapshot is of a kind that is read otherwise by
-        now, or no longer, or only now.
+    def _is_as_read_now(self, kind: type[View], snapshot: Snapshot) -> bool:
+        """Return whether every event up to a snapshot was folded as it is read now.
+
+        A kind may be read otherwise by now, or no longer, or only now.
         """
-        changed = {
-            read.rpartition(":")[2]
-            for read in set(found.reads) ^ set(kind.reads or kind.kinds)
-        }
+        reads_now = kind.reads or kind.kinds
+        changed = set()
+        for read in set(snapshot.reads).symmetric_difference(reads_now):
+            _, _, event_kind = read.rpartition(":")
+            changed.add(event_kind)
+        if not changed:
+            return True
         # An erased one counts: it may have been folded before that.
-        events = (
-            self.journal.tail(0, kinds=sorted(changed), upto=found.seq, erased=True)
-            if changed
-            else iter(())
+        events = self.journal.tail(
+            0, kinds=sorted(changed), upto=snapshot.seq, erased=True
         )
         return next(events, None) is None
 
     def _from_snapshot(self, kind: type[V]) -> V:
         view = kind()
-        found = self._newest_snapshot(kind)
-        self._kept[kind] = found.seq if found is not None else 0
-        if found is not None:
-            view.load(found.columns)
-            view.seq = found.seq
-            view.passed_over = {int(seq): why for seq, why in found.passed_over.items()}
+        snapshot = self._newest_snapshot(kind)
+        if snapshot is None:
+            self._kept[kind] = 0
+            return view
+        self._kept[kind] = snapshot.seq
+        view.load(snapshot.columns)
+        view.seq = snapshot.seq
+        for seq, why in snapshot.passed_over.items():
+            view.passed_over[int(seq)] = why
         return view
 
     def _refresh(self, view: View) -> int:
-        """Fold what came since; where something that was folded before was erased,
-        begin at a snapshot before that.
+        """Fold what came since, and return how many seqs that were.
+
+        Where something that was folded before was erased, the view begins at a snapshot
+        before that.
         """
-        if (last := self.journal.last_seq()) == view.seq:
+        last = self.journal.last_seq()
+        if last == view.seq:
             return 0
         if view.seq:
             erasures = Erasures.after(self.journal, view.seq, upto=last)
-            if reached := erasures.reach(view.kinds, view.seq):
+            is_reached = erasures.reach(view.kinds, view.seq)
+            if is_reached:
                 remove_reached(self.folder / view.name, erasures, wait=False)
-            if reached or last < view.seq:
+            if is_reached or last < view.seq:
                 fresh = self._from_snapshot(type(view))
                 _replace_with(view, fresh)
                 last = self.journal.last_seq()  # that snapshot may be of a later state
@@ -257,23 +292,24 @@ class Views:
 
 
 def fold_into(view: View, journal: Journal, upto: int) -> int:
-    """Fold the events after the view's seq up to `upto`; returns how many seqs that
-    were.
+    """Fold the events after the view's seq up to `upto`.
 
     An event of a kind that declares no fields may hold anything. Where the fold raises
     on it, the view is folded again from nothing without it, so that no half of it stays
     in the columns; `View.passed_over` has why. Else what the fold raises is raised on.
+
+    Returns:
+        How many seqs that were.
     """
     start = view.seq
     with _collector_paused():
         try:
             _fold_on(view, journal, upto)
         except BAD_BODY_ERRORS:
-            if all(kind in FIELDS for kind in view.kinds):
+            if _declare_fields(view.kinds):
                 raise
-            _replace_with(
-                view, _folded_apart(type(view), journal, upto, view.passed_over)
-            )
+            sound_part = _folded_apart(type(view), journal, upto, view.passed_over)
+            _replace_with(view, sound_part)
     view.seq = upto
     return upto - start
 
@@ -298,8 +334,9 @@ def _events_of(view: View, journal: Journal, upto: int) -> Iterator[Event]:
 def _folded_apart(
     kind: type[V], journal: Journal, upto: int, passed_over: dict[int, str]
 ) -> V:
-    """The view folded from nothing, without each event of a kind without declared
-    fields on which the fold raises.
+    """Return the view folded from nothing, without the events on which the fold raises.
+
+    They are of kinds without declared fields.
     """
     passed_over = dict(passed_over)
     while True:
@@ -323,15 +360,16 @@ def _folded_apart(
 
 def _replace_with(view: View, other: View) -> None:
     """Let a view hold what another one holds; whoever has its lock keeps it."""
-    view.__dict__.update(
-        {name: value for name, value in vars(other).items() if name != "lock"}
-    )
+    for name, value in vars(other).items():
+        if name != "lock":
+            setattr(view, name, value)
 
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Keep the search for cycles of garbage from running: bodies hold none, and it
-    takes a fifth of a fold's time.
+    """Keep the search for cycles of garbage from running.
+
+    Bodies hold none, and the search takes a fifth of a fold's time.
     """
     running = gc.isenabled()
     gc.disable()
@@ -343,29 +381,41 @@ def _collector_paused() -> Iterator[None]:
 
 
 def differing_columns(one: View, other: View) -> list[str]:
-    """Names of the columns in which two views differ; floating-point ones may differ by
-    rounding.
+    """Return the names of the columns in which two views differ.
+
+    Floating-point columns may differ by rounding.
     """
     mine = one.columns()
     theirs = other.columns()
-    shared = mine.keys() & theirs.keys()
-    return sorted(
-        (mine.keys() ^ theirs.keys())
-        | {name for name in shared if not _same(mine[name], theirs[name])}
-    )
+    different = []
+    for name in sorted(mine.keys() | theirs.keys()):
+        is_in_both = name in mine and name in theirs
+        if not is_in_both or not _same(mine[name], theirs[name]):
+            different.append(name)
+    return different
 
 
-def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    if one.shape != other.shape or one.dtype != other.dtype:
+def _same(one: Array, other: Array) -> bool:
+    """Return whether two columns are the same, up to rounding."""
+    if one.shape != other.shape:
+        return False
+    if one.dtype != other.dtype:
         return False
     if one.dtype.kind == "f":
-        return bool(np.allclose(one, other, rtol=1e-6, atol=1e-9, equal_nan=True))
+        is_close = np.allclose(one, other, rtol=1e-6, atol=1e-9, equal_nan=True)
+        return bool(is_close)
     return bool(np.array_equal(one, other))
 
 
 class BadEvent(NamedTuple):
-    """An event that was set aside, since its body is not what its kind says. do: the
-    command that erases it.
+    """An event that was set aside, since its body is not what its kind says.
+
+    Attributes:
+        seq: Its seq.
+        id: Its id.
+        kind: Its kind.
+        why: What is wrong with its body.
+        do: The command that erases it.
     """
 
     seq: int
@@ -377,13 +427,18 @@ class BadEvent(NamedTuple):
     @property
     def told(self) -> str:
         """What is wrong with it, in words."""
-        return f"event {self.seq} ({self.kind}) is set aside: {self.why}; `{self.do}` erases it"
+        event = f"event {self.seq} ({self.kind})"
+        return f"{event} is set aside: {self.why}; `{self.do}` erases it"
 
 
 class SetAsideEvents(View):
     """The events that were set aside, in order, and why each of them was.
 
-    rows: seq.  ids, events, reasons: the event's id, its kind and why, one entry a row.
+    Attributes:
+        rows: The seqs of the events.
+        ids: Their ids, one a row.
+        events: Their kinds, one a row.
+        reasons: Why they were set aside, one a row.
     """
 
     name = "set_aside"
@@ -407,14 +462,16 @@ class SetAsideEvents(View):
                 self.reasons.append(reason)
 
     def told(self) -> Iterator[BadEvent]:
-        """Each of them."""
-        for row, seq in enumerate(self.rows["seq"].tolist()):
-            yield _bad_event(seq, self.ids[row], self.events[row], self.reasons[row])
+        """Yield each of them."""
+        seqs = self.rows["seq"].tolist()
+        rows = zip(seqs, self.ids, self.events, self.reasons, strict=True)
+        for seq, event_id, kind, reason in rows:
+            yield _bad_event(seq, event_id, kind, reason)
 
 
 @cache
 def _set_aside_view(kinds: tuple[str, ...]) -> type[SetAsideEvents]:
-    """The same class for the same kinds, so that views are found by it."""
+    """Return the same class for the same kinds, so that views are found by it."""
     return type("SetAsideOfKinds", (SetAsideEvents,), {"kinds": kinds})
 
 
@@ -423,32 +480,47 @@ def _bad_event(seq: int, event_id: str, kind: str, why: str) -> BadEvent:
 
 
 def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
-    """The events that were set aside: by the declaration of their kind, or by the fold
-    of one of these views.
+    """Return the events that were set aside, in journal order.
 
-    What was looked at before is not read again. Raises StorageError where the journal
-    cannot be read.
+    They were set aside by the declaration of their kind, or by the fold of one of these
+    views. What was looked at before is not read again.
+
+    Raises:
+        StorageError: The journal cannot be read.
     """
-    with views.reading(_set_aside_view(tuple(sorted(VERSIONS)))) as view:
-        bad_by_seq = {bad.seq: bad for bad in view.told()}
+    all_kinds = tuple(sorted(VERSIONS))
+    bad_by_seq: dict[int, BadEvent] = {}
+    with views.reading(_set_aside_view(all_kinds)) as view:
+        for bad in view.told():
+            bad_by_seq[bad.seq] = bad
     for kind in kinds:
-        if all(name in FIELDS for name in kind.kinds):
+        if _declare_fields(kind.kinds):
             continue
         with views.reading(kind) as folded:
             passed_over = folded.passed_over
         for event in views.journal.read(seqs=sorted(passed_over)):
-            bad_by_seq[event.seq] = _bad_event(
-                event.seq, event.id, event.kind, passed_over[event.seq]
-            )
+            why = passed_over[event.seq]
+            bad = _bad_event(event.seq, event.id, event.kind, why)
+            bad_by_seq[event.seq] = bad
     return [bad_by_seq[seq] for seq in sorted(bad_by_seq)]
+
+
+def _declare_fields(kinds: Iterable[str]) -> bool:
+    """Return whether all of these kinds declare what their bodies hold."""
+    return all(kind in FIELDS for kind in kinds)
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What `verify` found: ok, the number of events, and per view the columns that
-    differ (none when sound).
+    """What `verify` found.
 
-    bad_events: those that were set aside.
+    Attributes:
+        ok: Whether nothing is wrong.
+        events: The number of events.
+        views: By view, the columns that differ: none when sound.
+        problems: What is wrong.
+        kinds: The number of events by kind.
+        bad_events: The events that were set aside.
     """
 
     ok: bool
@@ -460,8 +532,7 @@ class Verification:
 
 
 def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
-    """Read the whole journal, and fold every view from nothing to compare it with the
-    one in use.
+    """Read the whole journal, and compare every view with a fold from nothing.
 
     Never raises for damage: what is wrong is listed in `problems`.
     """
@@ -473,23 +544,27 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
                 different[kind.name] = _compare(views, kind)
             except StorageError as error:
                 problems.append(str(error))
-        problems += [
-            f"view {name}: {', '.join(columns)} differ"
-            for name, columns in different.items()
-            if columns
-        ]
+        for name, columns in different.items():
+            if columns:
+                problems.append(f"view {name}: {', '.join(columns)} differ")
     bad: list[BadEvent] = []
     if not problems:
         bad = bad_events(views, kinds)
         problems += [event.told for event in bad]
     return Verification(
-        not problems, sum(counts.values()), different, problems, counts, bad
+        ok=not problems,
+        events=sum(counts.values()),
+        views=different,
+        problems=problems,
+        kinds=counts,
+        bad_events=bad,
     )
 
 
 def _compare(views: Views, kind: type[View]) -> list[str]:
-    """Names of the columns in which the view in use differs from one that is folded
-    from nothing.
+    """Return the names of the columns in which a fold from nothing differs.
+
+    It is compared with the view in use.
     """
     while True:
         current = views.get(kind)
@@ -498,7 +573,8 @@ def _compare(views: Views, kind: type[View]) -> list[str]:
             fresh.passed_over = dict(current.passed_over)
             fold_into(fresh, views.journal, current.seq)
             different = differing_columns(current, fresh)
-            if not different or not views.outdated(
-                current
-            ):  # else another process erased something meanwhile
+            if not different:
+                return different
+            # Else another process erased something meanwhile.
+            if not views.outdated(current):
                 return different

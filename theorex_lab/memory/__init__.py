@@ -1,3 +1,4 @@
-"""What every design stands on: decay, counts, trust, evidence, items, search over them,
-and the context.
+"""What every design stands on.
+
+That is decay, counts, trust, evidence, items, search over them, and the context.
 """

@@ -1,11 +1,11 @@
-"""Annotations of single items by a person: this first, this no more, this in other
-words.
+"""Annotations of single items by a person.
+
+They say: this first, this no more, this in other words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -53,36 +53,43 @@ class Marks(View):
         for event in events:
             row = self.items.number(event.body["item"])
             undo = event.body["undo"]
-            self.rows.grow(len(self.items) - len(self.rows))
+            n_new = len(self.items) - len(self.rows)
+            self.rows.grow(n_new)
+            pins = event.kind == "pinned"
+            dismisses = event.kind == "dismissed"
             if event.kind == "corrected":
                 self.texts.append(event.body.get("text", ""))
-                self.rows["text"][row] = 0 if undo else len(self.texts)
-            elif event.kind == "pinned" or not undo:
-                self.rows["pinned"][row] = event.kind == "pinned" and not undo
-            if event.kind == "dismissed" or not undo:
-                self.rows["dismissed"][row] = event.kind == "dismissed" and not undo
+                number = 0 if undo else len(self.texts)
+                self.rows["text"][row] = number
+            elif pins or not undo:
+                self.rows["pinned"][row] = pins and not undo
+            if dismisses or not undo:
+                self.rows["dismissed"][row] = dismisses and not undo
 
     @property
     def pinned(self) -> list[str]:
         """The pinned items, the first that was ever marked first."""
-        return [self.items[row] for row in np.flatnonzero(self.rows["pinned"]).tolist()]
+        return self._items_with("pinned")
 
     @property
     def dismissed(self) -> list[str]:
         """The dismissed items."""
-        return [
-            self.items[row] for row in np.flatnonzero(self.rows["dismissed"]).tolist()
-        ]
+        return self._items_with("dismissed")
+
+    def _items_with(self, column: str) -> list[str]:
+        """Return the items for which a column is true, in the order of their rows."""
+        rows = np.flatnonzero(self.rows[column])
+        return [self.items[row] for row in rows.tolist()]
 
     @property
     def corrected(self) -> dict[str, str]:
         """The corrected items, each with the text that is in force."""
-        texts = self.rows["text"].tolist()
-        return {
-            item: self.texts[text - 1]
-            for item, text in zip(self.items, texts, strict=True)
-            if text
-        }
+        corrections: dict[str, str] = {}
+        numbers = self.rows["text"].tolist()
+        for item, number in zip(self.items, numbers, strict=True):
+            if number:
+                corrections[item] = self.texts[number - 1]
+        return corrections
 
 
 def marked(
@@ -91,8 +98,10 @@ def marked(
     *,
     shown: Callable[[str], str] = one_line,
 ) -> list[ContextLine]:
-    """Return the lines as a person wants them: pinned first, corrected in the new
-    words, none that shows a dismissed item.
+    """Return the lines as a person wants them.
+
+    Pinned lines come first, corrected ones in the new words, and none shows a dismissed
+    item.
 
     A corrected line is the person's own word, so it is trusted. An item's correction
     is shown once.
@@ -108,17 +117,19 @@ def marked(
     shown_items = set[str]()
     marked_lines: list[ContextLine] = []
     for line in lines:
-        corrected = dict.fromkeys(item for item in line.items if item in corrections)
         if dismissed.intersection(line.items):
             continue
+        corrected_items = [item for item in line.items if item in corrections]
+        corrected = dict.fromkeys(corrected_items)
         if not corrected:
             marked_lines.append(line)
             continue
         if shown_items.issuperset(corrected):
             continue
         shown_items.update(corrected)
-        text = " ".join(shown(corrections[item]) for item in corrected)
-        marked_lines.append(line._replace(text=text, heard_from=None))
+        texts = [shown(corrections[item]) for item in corrected]
+        new_line = line._replace(text=" ".join(texts), heard_from=None)
+        marked_lines.append(new_line)
     return sorted(marked_lines, key=lambda line: pinned.isdisjoint(line.items))
 
 
@@ -136,7 +147,9 @@ def pinned_lines(home: Home, lines: Iterable[ContextLine]) -> list[ContextLine]:
     They are of the home's project, or of none. None shows a superseded item.
     """
     marks = home.views.get(Marks)
-    shown_items = set(chain.from_iterable(line.items for line in lines))
+    shown_items: set[str] = set()
+    for line in lines:
+        shown_items.update(line.items)
     with marks.lock:
         item_ids = [item for item in marks.pinned if item not in shown_items]
     new_lines = []
@@ -157,14 +170,20 @@ def _may_be_shown(home: Home, item: ItemState) -> bool:
 
 
 def _pinned_line(item: ItemState) -> ContextLine:
-    """Return the line of a pinned item, which names its source where it is untrusted."""
+    """Return the line of a pinned item.
+
+    It names the item's source where that is untrusted.
+    """
     event = item.events[0]
     source = event.body.get("source", "agent")
+    trust = TRUST[source]
     text = one_line(item.text)
-    if TRUST[source] >= TRUST["agent"]:
-        return ContextLine(PINNED, event.agent, text, None, (item.id,))
+    items = (item.id,)
+    if trust >= TRUST["agent"]:
+        return ContextLine(PINNED, event.agent, text, None, items)
     owner = f"{event.agent}/{source}"
-    return ContextLine(PINNED, owner, text, (event.agent, TRUST[source]), (item.id,))
+    heard_from = (event.agent, trust)
+    return ContextLine(PINNED, owner, text, heard_from, items)
 
 
 class ItemState(NamedTuple):
@@ -205,8 +224,10 @@ def known_item(home: Home, item: str) -> ItemState | None:
                 # Another text may stand for a hidden one under its id.
                 documents = documents[~index.documents["hidden"][documents]]
             projects |= _projects_of(index, documents)
-            event_seqs.update(index.documents["seq"][documents].tolist())
-            label |= len(documents) > 0 and index.name == "labels"
+            seqs = index.documents["seq"][documents]
+            event_seqs.update(seqs.tolist())
+            if index.name == "labels" and len(documents):
+                label = True
     if event_seqs:
         events = home.journal.read(seqs=sorted(event_seqs))
     else:
@@ -220,11 +241,13 @@ def known_item(home: Home, item: str) -> ItemState | None:
 
 
 def _is_superseded(index: ItemIndex, documents: Integers) -> bool:
-    """Return whether every text of an item is hidden; a person's correction is no text
-    of it.
+    """Return whether every text of an item is hidden.
+
+    A person's correction is no text of it.
     """
     is_correction = index.of_kinds([CORRECTION.name])[documents]
-    is_hidden = index.documents["hidden"][documents][~is_correction]
+    texts = documents[~is_correction]
+    is_hidden = index.documents["hidden"][texts]
     return bool(is_hidden.any() and is_hidden.all())
 
 
@@ -261,8 +284,9 @@ def find_item(
         item = known_item(home, given)
         if item is not None:
             return item
-    ids = {item.item_id for item in _items_in(home, home.journal.tail(0))}
-    all_ids = sorted({*ids, *also()})
+    items = _items_in(home, home.journal.tail(0))
+    ids = {item.item_id for item in items}
+    all_ids = sorted(ids.union(also()))
     candidates = _ids_beginning(all_ids, given)
     if len(candidates) == 1:
         item = known_item(home, candidates[0])
@@ -273,15 +297,17 @@ def find_item(
             f"got the id {given!r}, as which {len(candidates)} items begin; say more"
             f" of {', '.join(candidates[:3])}"
         )
+    nearest = _nearest_id(all_ids, given)
     raise InvalidInput(
-        f"got the id {given!r:.100}; {_nearest_id(all_ids, given)}: `theorex search` and"
+        f"got the id {given!r:.100}; {nearest}: `theorex search` and"
         " `memory context --why` show ids"
     )
 
 
 def _ids_beginning(ids: Sequence[str], start: str) -> list[str]:
-    """Return the sorted ids that begin so, without the sentences of the first one's
-    event.
+    """Return the sorted ids that begin so.
+
+    The sentences of the first one's event are left out.
     """
     if not start:
         return []
@@ -325,12 +351,11 @@ def mark(
         lineage = [event.id for event in item.events if event.kind not in MARKS]
     now = home.clock.now()
     agents = dict.fromkeys(event.agent for event in item.events)
-    home.journal.append(
-        [
-            new_event(kind, body, agent=agent, at=now, lineage=lineage)
-            for agent in agents
-        ]
-    )
+    new_events = []
+    for agent in agents:
+        event = new_event(kind, body, agent=agent, at=now, lineage=lineage)
+        new_events.append(event)
+    home.journal.append(new_events)
 
 
 def _items_in(home: Home, events: Iterable[Event]) -> Iterator[ItemText]:

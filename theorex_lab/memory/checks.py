@@ -1,5 +1,6 @@
-"""Tell whether a tool call failed, and what kind of check a command runs, from what was
-printed, by rules.
+"""Tell whether a tool call failed, and what kind of check a command runs.
+
+This is told from what was printed, by rules.
 """
 
 import re
@@ -178,8 +179,9 @@ def family_of(command: str) -> str:
 
 
 def has_failed(event: Event) -> bool | None:
-    """Return whether a command failed, by its exit code, by `ok`, or by what a check
-    printed; None where that is open.
+    """Return whether a command failed; None where that is open.
+
+    It is told by the exit code, by `ok`, or by what a check printed.
     """
     ok = event.body.get("ok")
     if ok is None:
@@ -196,8 +198,9 @@ def has_failed(event: Event) -> bool | None:
 
 
 def error_of(response: str) -> str:
-    """Return the class of an error by what was printed; nothing of the text itself,
-    which may be anybody's.
+    """Return the class of an error by what was printed.
+
+    It holds nothing of the text itself, which may be anybody's.
 
     >>> error_of("--- FAIL: TestSync (0.00s)")
     'a failed test'
@@ -214,12 +217,14 @@ def error_of(response: str) -> str:
 
 
 def error_line(response: str) -> str:
-    """Return the line of what was printed that tells most of an error: the first that
-    reads like one, else the first that tells more than progress; '' without one.
+    r"""Return the line of what was printed that tells most of an error.
 
-    >>> error_line("Exit code 1\\nok  pkg/a\\n--- FAIL: TestSync (0.00s)\\nFAIL")
+    It is the first that reads like an error, else the first that tells more than
+    progress; '' without one.
+
+    >>> error_line("Exit code 1\nok  pkg/a\n--- FAIL: TestSync (0.00s)\nFAIL")
     '--- FAIL: TestSync (0.00s)'
-    >>> error_line("Exit code 127\\n(eval):1: command not found: goreleaser")
+    >>> error_line("Exit code 127\n(eval):1: command not found: goreleaser")
     '(eval):1: command not found: goreleaser'
     """
     stripped = [line.strip() for line in _EXIT.sub("", response, count=1).splitlines()]

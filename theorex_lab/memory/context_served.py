@@ -22,7 +22,8 @@ def recalled_event(
     tokens: int = 0,
     project: str = "",
     at: int,
-    **by: str,
+    agent: str,
+    session: str = "",
 ) -> Event:
     """Return an event `recalled`: what was given to an agent.
 
@@ -35,7 +36,8 @@ def recalled_event(
         tokens: How long it was.
         project: The project.
         at: The time (µs UTC).
-        by: agent, and session.
+        agent: The agent.
+        session: The agent's session, '' for none.
 
     Raises:
         InvalidInput: The agent or the session is outside the rules.
@@ -52,7 +54,7 @@ def recalled_event(
         "tokens": tokens,
         "project": project,
     }
-    return new_event("recalled", body, at=at, **by)
+    return new_event("recalled", body, at=at, agent=agent, session=session)
 
 
 def note_of(file: str) -> str:
@@ -62,8 +64,9 @@ def note_of(file: str) -> str:
 
 
 def note_text(text: bytes, items: Sequence[str], tokens: int) -> bytes:
-    """Return the note for a briefing of this text: its size and checksum, its tokens
-    and the ids of its items.
+    """Return the note for a briefing of this text.
+
+    It holds the text's size and checksum, its tokens and the ids of its items.
     """
     note = {
         "bytes": len(text),
@@ -75,8 +78,9 @@ def note_text(text: bytes, items: Sequence[str], tokens: int) -> bytes:
 
 
 def given_of(file: str, text: bytes) -> tuple[list[str], int]:
-    """Return the ids of the items in the text that a briefing's file holds, and its
-    tokens, by the note beside it.
+    """Return the items in the text of a briefing's file, and the tokens of the text.
+
+    The items are given by their ids. Both come from the note beside the file.
 
     Where the note is missing, broken or of another text, there are no ids, and the
     tokens are estimated.

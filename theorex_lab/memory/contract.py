@@ -1,8 +1,8 @@
-"""The contract of homes and designs: what every policy gets, what a design brings, and
-how anything that remembers is driven.
+"""The contract of homes and designs.
 
-The rooms below know these types and no design. What a design leaves out has a default,
-so that a small one stays small.
+It says what every policy gets, what a design brings, and how anything that remembers is
+driven. The rooms below know these types and no design. What a design leaves out has a
+default, so that a small one stays small.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class ContextLine(NamedTuple):
         events: Ids of the events that it rests on, where those are others than the
             items.
         why: Why it is shown, for a reader who asks.
-        longer: A text that says more, shown in the place of `text` where a section has a
-            fraction of the budget and room is left over; '' without one.
+        longer: A text that says more, shown in the place of `text` where a section has
+            a fraction of the budget and room is left over; '' without one.
     """
 
     kind: str
@@ -167,7 +167,7 @@ class PolicyPart:
     Attributes:
         settings: The settings (camelCase), among those that a policy keeps.
         propose: Gives a proposal beside those that were turned down, of which it gets
-            `evolution.policy.digest`.
+            `evolution.acceptance.digest`.
         score: Gives the score of the policy in force.
         evidence: Gives the records that it is judged on.
     """
@@ -239,8 +239,9 @@ class SearchPart:
 
 @dataclass(frozen=True)
 class EventsPart:
-    """What an importer of events must know of a design, since it knows no kind by
-    itself.
+    """What an importer of events must know of a design.
+
+    It knows no kind by itself.
 
     Attributes:
         settled: Gives the events that say that the design waits for none of some
@@ -253,17 +254,19 @@ class EventsPart:
 
 @dataclass(frozen=True)
 class FileLayout:
-    """Files of a design in an exported folder, and, where the original system has them,
-    at places of its own.
+    """Files of a design in an exported folder.
+
+    Where the original system has them, they are also at places of its own.
 
     Attributes:
         names: The files as an error lists what is read; '' where the files are written
             alone, and then `files_of` gives none.
-        export: (home, searcher, folder, agent=) → an `exchange.files.Exported`.
+        export: (home, searcher, folder, agent=) → an
+            `files.formats.reports.Exported`.
         files_of: The files of this layout below a folder, or the file itself where it
             may be one.
         take: (home, a function that gives the searcher, path, agent=, trust_own=) → a
-            list of `exchange.files.FileReport`.
+            list of `files.formats.reports.FileReport`.
         places: The places of the original system, by settings.
         export_places: (home, agent=) → an `Exported`.
         in_places: (home, agent=) → the files that `export_places` would write, whether
@@ -280,8 +283,9 @@ class FileLayout:
 
 
 class Reminder(NamedTuple):
-    """What may be given back at a prompt that fits it: a sentence, a file with what was
-    last done to it, a fix, a rule.
+    """What may be given back at a prompt that fits it.
+
+    It is a sentence, a file with what was last done to it, a fix, or a rule.
 
     Attributes:
         id: The id as search gives it; no other reminder has it.
@@ -290,7 +294,7 @@ class Reminder(NamedTuple):
         text: What is shown, one line.
         weight: 0 or more, 1 for an ordinary one. Of those that fit alike, the one that
             weighs more comes first.
-        trust: As `observation.TRUST` has it.
+        trust: As `memory.observation.TRUST` has it.
         events: Ids of the events that it rests on.
     """
 
@@ -367,8 +371,9 @@ class Route(NamedTuple):
 
 
 class RouteRefused(InvalidInput):
-    """What a route cannot do, with the status that HTTP has for it: 404 for what is
-    missing, 409 for what is under way.
+    """What a route cannot do, with the status that HTTP has for it.
+
+    The status is 404 for what is missing, 409 for what is under way.
     """
 
     def __init__(self, status: int, text: str) -> None:
@@ -377,8 +382,9 @@ class RouteRefused(InvalidInput):
 
 
 class DesignApi:
-    """What `lab.design(NAME)` gives for a design in one home; a design's own class adds
-    what one does with it.
+    """What `lab.design(NAME)` gives for a design in one home.
+
+    A design's own class adds what one does with it.
 
     Attributes:
         home: The home.
@@ -391,15 +397,17 @@ class DesignApi:
 
     @property
     def searcher(self) -> Any:
-        """Search over the home, a `memory.retrieve.Searcher`; imported when it is first
-        needed.
+        """Search over the home, a `memory.retrieve.Searcher`.
+
+        It is imported when it is first needed.
 
         Raises:
             InvalidInput: The API was made without search, by hand.
         """
         if self._searcher is None:
             raise InvalidInput(
-                "got a design opened without search; allowed is one from lab.design(NAME)"
+                "got a design opened without search; allowed is one from"
+                " lab.design(NAME)"
             )
         return self._searcher()
 
@@ -439,7 +447,10 @@ class DesignApi:
 
 
 def on_home(function: Callable[..., R]) -> Callable[..., R]:
-    """Make a function of a home a method of an API, which has one."""
+    """Make a function of a home a method of an API, which has one.
+
+    The parameters are those of the function, so they are open here.
+    """
 
     @wraps(function)
     def method(self: DesignApi, *arguments: Any, **options: Any) -> R:
@@ -451,8 +462,9 @@ def on_home(function: Callable[..., R]) -> Callable[..., R]:
 def audit_telling(
     *names: str,
 ) -> Callable[[], Callable[[Event], Iterable[AuditRecord]]]:
-    """Return a reading of the audit log that gives the members of each event's body
-    with these names that are not empty.
+    """Return a reading of the audit log that gives members of each event's body.
+
+    These are the members with these names that are not empty.
     """
 
     def read(event: Event) -> Iterable[AuditRecord]:
@@ -567,8 +579,9 @@ _MEMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 class Home:
-    """A folder with its journal, its views, settings, a clock, an embedder, and the
-    designs that work in it.
+    """A folder with its journal, its views, and the designs that work in it.
+
+    It has settings, a clock, and an embedder as well.
 
     Attributes:
         folder: The folder.
@@ -625,8 +638,9 @@ class Home:
 
     @cached_property
     def designs(self) -> tuple[Design, ...]:
-        """The designs that work here, whose kinds of events are known from then on; a
-        write asks for none.
+        """The designs that work here, whose kinds of events are known from then on.
+
+        A write asks for none.
 
         Raises:
             InvalidInput: Two have one name, or one kind of event or of items, or a kind
@@ -640,8 +654,9 @@ class Home:
 
     @property
     def shown(self) -> tuple[Design, ...]:
-        """The designs whose sections a briefing has: those that the setting
-        contextDesigns names.
+        """The designs whose sections a briefing has.
+
+        These are those that the setting contextDesigns names.
 
         Where it names none, they are those with `default`, which all of other packages
         have. Where none of these has a section, they are all.
@@ -666,8 +681,9 @@ class Home:
 
     @property
     def closed_projects(self) -> frozenset[str]:
-        """The projects that designs closed to others: of what was captured there
-        nothing is given in any other project.
+        """The projects that designs closed to others.
+
+        Nothing that was captured there is given in any other project.
         """
         if not self.project:
             return frozenset()
@@ -679,14 +695,16 @@ class Home:
 
     @property
     def projects(self) -> tuple[str, ...] | None:
-        """The projects whose memory is returned, beside memory without a project; None:
-        all projects.
+        """The projects whose memory is returned, beside memory without a project.
+
+        None stands for all projects.
         """
         return (self.project,) if self.project else None
 
     def in_project(self, project: str) -> Home:
-        """Return the same home for another project, '' for all; it shares journal,
-        views and clock with this one.
+        """Return the same home for another project, '' for all.
+
+        It shares journal, views and clock with this one.
 
         Raises:
             InvalidInput: The project is outside the rule.
@@ -719,8 +737,9 @@ class Home:
         )
 
     def agents(self) -> list[str]:
-        """Return the names of the agents who have something in a design, in order of
-        their first.
+        """Return the names of the agents who have something in a design.
+
+        They come in the order of their first.
         """
         names: dict[str, None] = {}
         for design in self.designs:
@@ -729,8 +748,9 @@ class Home:
         return list(names)
 
     def settings_of(self, design: Design) -> Any:
-        """Return a design's own settings, as `designs.NAME` of config.json has them;
-        without pydantic once they were checked.
+        """Return a design's own settings, as `designs.NAME` of config.json has them.
+
+        Once they were checked this needs no pydantic.
 
         Raises:
             ConfigError: Something in them is wrong.
@@ -743,20 +763,18 @@ class Home:
         return part_of(self.settings, design.name, design.settings, self.config_file)
 
     def taken_in(self) -> dict[tuple[str, str], int]:
-        """Return by agent and session the seq up to which every design has processed
-        what was captured.
+        """Return the seq up to which every design has processed what was captured.
+
+        It is given by agent and session.
         """
-        by_design = [
-            design.processed_up_to(self)
-            for design in self.designs
-            if design.processed_up_to is not None
-        ]
+        by_design = self._processed_by_design()
         if not by_design:
             return {}
         sessions = set.intersection(*map(set, by_design))
-        processed = {
-            session: min(upto[session] for upto in by_design) for session in sessions
-        }
+        processed: dict[tuple[str, str], int] = {}
+        for session in sessions:
+            seqs = [upto[session] for upto in by_design]
+            processed[session] = min(seqs)
         for design in self.designs:
             if design.pending_from is None:
                 continue
@@ -764,6 +782,14 @@ class Home:
                 if session in processed:
                     processed[session] = min(processed[session], first_pending - 1)
         return processed
+
+    def _processed_by_design(self) -> list[Mapping[tuple[str, str], int]]:
+        """Return up to which seq each design has processed what was captured."""
+        by_design = []
+        for design in self.designs:
+            if design.processed_up_to is not None:
+                by_design.append(design.processed_up_to(self))
+        return by_design
 
     @property
     def embedder(self) -> Embedder:
@@ -794,8 +820,11 @@ class Home:
 
 
 def _check_names(designs: Sequence[Design]) -> None:
-    """Raise InvalidInput for a name outside the rule, and for a name, a kind of event
-    or a kind of items that two designs have.
+    """Refuse names of designs that clash or are outside the rule.
+
+    Raises:
+        InvalidInput: A name is outside the rule, or two designs have one name, one kind
+            of event or one kind of items.
     """
     names: list[str] = []
     for design in designs:
@@ -821,31 +850,39 @@ def _first_repeated(names: Sequence[str]) -> str | None:
 
 
 def item_view(designs: Iterable[Design], *, labels: bool = False) -> type[ItemIndex]:
-    """Return the search index over the texts, or the labels, of these designs, in
-    whatever order they are named.
+    """Return the search index over the texts, or the labels, of these designs.
+
+    It is the same in whatever order they are named.
     """
     from theorex_lab.search.index import item_index
 
-    kinds = (*OWN_ITEMS, *item_kinds(sorted(designs, key=lambda design: design.name)))
+    ordered = sorted(designs, key=lambda design: design.name)
+    kinds = (*OWN_ITEMS, *item_kinds(ordered))
     indexed_kinds = tuple(kind for kind in kinds if kind.label == labels)
     return item_index(indexed_kinds, "labels" if labels else "items")
 
 
 def item_kinds(designs: Iterable[Design]) -> list[ItemKind]:
-    """Return the kinds of items of these designs; one that several bring, as that of
-    observations, once.
+    """Return the kinds of items of these designs.
+
+    One that several bring, as that of observations, comes once.
     """
     kinds: dict[int, ItemKind] = {}
     for design in designs:
-        kinds.update((id(kind), kind) for kind in design.items)
+        for kind in design.items:
+            kinds[id(kind)] = kind
     return list(kinds.values())
 
 
 def check_given(
     clock: Clock | None, settings: Settings | None, embedder: Embedder | None
 ) -> None:
-    """Raise InvalidInput for an object that is not what it is handed in as: later it
-    would fail far from here.
+    """Refuse an object that is not what it is handed in as.
+
+    Later it would fail far from here.
+
+    Raises:
+        InvalidInput: An object is of another class, or lacks something.
     """
     if clock is not None and not _is_clock(clock):
         raise InvalidInput(
@@ -863,14 +900,18 @@ def check_given(
 
 def _is_clock(clock: object) -> bool:
     """Return whether an object can tell the time."""
-    return not isinstance(clock, type) and callable(getattr(clock, "now", None))
+    if isinstance(clock, type):
+        return False
+    return callable(getattr(clock, "now", None))
 
 
 def _check_embedder(embedder: Any) -> None:
-    """Raise InvalidInput, naming all that is wrong, for what is no
-    `search.embed.Embedder`.
+    """Refuse what is no `search.embed.Embedder`.
 
     A property is computed when it is asked for, so it is only looked for.
+
+    Raises:
+        InvalidInput: It names all that is wrong.
     """
     if isinstance(embedder, type):
         raise InvalidInput(

@@ -1,9 +1,8 @@
-"""Decay laws: how an item's age, mentions and links become its order in a list, its
-importance and its tier.
+"""Decay laws: how age, mentions and links become an item's importance.
 
-Every law reads the same columns (`Items`), orders items by `raw` and decides tiers by
-`importance` in 0..1. The exponential law is the default, not the rule: which law fits
-is a question for the data.
+They give also its order in a list and its tier. Every law reads the same columns
+(`Items`), orders items by `raw` and decides tiers by `importance` in 0..1. The
+exponential law is the default, not the rule: which law fits is a question for the data.
 """
 
 import math
@@ -36,8 +35,9 @@ UNREADABLE_RAW = -1e300  # finite, so that sums and sorts over raw scores stay f
 
 
 class Tier(IntEnum):
-    """How present an item is; NEUTRAL was never scored, SLEEPING is set by the life
-    cycle alone.
+    """How present an item is.
+
+    NEUTRAL was never scored, SLEEPING is set by the life cycle alone.
     """
 
     NEUTRAL = 0
@@ -52,10 +52,12 @@ def tiers(
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
 ) -> NDArray[np.int8]:
-    """Tier codes of importances in 0..1; both bounds are inclusive, and NaN (never
-    scored) is NEUTRAL.
+    """Return the tier codes of importances in 0..1.
 
-    Raises InvalidInput unless 0 <= mild_threshold <= active_threshold <= 1.
+    Both bounds are inclusive, and NaN (never scored) is NEUTRAL.
+
+    Raises:
+        InvalidInput: Unless 0 <= mild_threshold <= active_threshold <= 1.
 
     >>> [Tier(code).name for code in tiers([0.6, 0.3, 0.29, float("nan")])]
     ['ACTIVE', 'MILD', 'LESS', 'NEUTRAL']
@@ -69,48 +71,69 @@ def tiers(
             f"got {got}; allowed is 0 <= mild_threshold <= active_threshold <= 1"
         )
     values = np.asarray(importance, dtype=np.float64)
-    codes = np.where(values >= mild_threshold, Tier.MILD, Tier.LESS).astype(np.int8)
+    codes = np.full(values.shape, Tier.LESS, dtype=np.int8)
+    codes[values >= mild_threshold] = Tier.MILD
     codes[values >= active_threshold] = Tier.ACTIVE
     codes[np.isnan(values)] = Tier.NEUTRAL
     return codes
 
 
 def rank_order(
-    raw: ArrayLike, count: ArrayLike, last_seen: ArrayLike, ids: ArrayLike
+    raw: ArrayLike,
+    count: ArrayLike,
+    last_seen: ArrayLike,
+    ids: ArrayLike,
 ) -> NDArray[np.intp]:
-    """Positions from first to last: raw, then count, then last_seen, all descending,
-    then id ascending.
+    """Return the positions from first to last.
+
+    They are ordered by raw, then count, then last_seen, all descending, then id
+    ascending.
 
     >>> rank_order([1.0, 2.0, 1.0], [1, 1, 3], [0, 0, 0], ["a", "b", "c"]).tolist()
     [1, 2, 0]
     """
+    highest_first = -np.asarray(raw)
+    most_first = -np.asarray(count)
+    latest_first = -np.asarray(last_seen)
+    lowest_id_first = np.asarray(ids)
+    # The last key is the one that counts first.
     return np.lexsort(
-        (np.asarray(ids), -np.asarray(last_seen), -np.asarray(count), -np.asarray(raw))
+        (
+            lowest_id_first,
+            latest_first,
+            most_first,
+            highest_first,
+        )
     )
 
 
 def stored_link_strength(co_count: ArrayLike) -> Floats:
-    """Strength of a link seen `co_count` times: .1 at first, .05 more each further
-    time, at most 1.
+    """Return the strength of a link seen `co_count` times.
+
+    It is .1 at first, .05 more each further time, at most 1.
 
     >>> stored_link_strength([0, 1, 2, 19, 40]).round(2).tolist()
     [0.0, 0.1, 0.15, 1.0, 1.0]
     """
     times = np.asarray(co_count)
-    return np.where(
-        times < 1, 0.0, np.minimum(LINK_FIRST + LINK_STEP * (times - 1.0), LINK_CAP)
-    )
+    uncapped = LINK_FIRST + LINK_STEP * (times - 1.0)
+    strength = np.minimum(uncapped, LINK_CAP)
+    return np.where(times < 1, 0.0, strength)
 
 
 def effective_link_strength(
-    stored: ArrayLike, days_since: ArrayLike, half_life_days: float
+    stored: ArrayLike,
+    days_since: ArrayLike,
+    half_life_days: float,
 ) -> Floats:
-    """Stored strength × 2^(−days since the last co-occurrence / half-life); 0 once
-    below .01, where it is dropped.
+    """Return the stored strength × 2^(−days since the last co-occurrence / half-life).
 
-    Computed from stored values, so that a second pass at the same time changes nothing.
-    A future co-occurrence counts as now. Raises InvalidInput for a half-life that is
-    not positive.
+    It is 0 once below .01, where the link is dropped. It is computed from stored
+    values, so that a second pass at the same time changes nothing. A future
+    co-occurrence counts as now.
+
+    Raises:
+        InvalidInput: The half-life is not positive.
 
     >>> effective_link_strength([0.4, 0.4], [14.0, 140.0], half_life_days=14.0).tolist()
     [0.2, 0.0]
@@ -121,18 +144,25 @@ def effective_link_strength(
         )
     # In one array as far as it goes: with millions of links, fresh ones cost as much as
     # the arithmetic.
-    elapsed = np.asarray(np.maximum(np.asarray(days_since, dtype=np.float64), 0.0))
-    np.exp2(np.divide(elapsed, -half_life_days, out=elapsed), out=elapsed)
-    strength = np.asarray(np.asarray(stored, dtype=np.float64) * elapsed)
+    days = np.asarray(days_since, dtype=np.float64)
+    left = np.asarray(np.maximum(days, 0.0))
+    np.divide(left, -half_life_days, out=left)
+    np.exp2(left, out=left)
+    stored_strength = np.asarray(stored, dtype=np.float64)
+    strength = np.asarray(stored_strength * left)
     strength[strength < LINK_DROP_BELOW] = 0.0
     return strength
 
 
 def link_columns(
-    n: int, first: ArrayLike, second: ArrayLike, strength: ArrayLike
+    n: int,
+    first: ArrayLike,
+    second: ArrayLike,
+    strength: ArrayLike,
 ) -> tuple[Floats, Floats]:
-    """(link_strength, mean_link_strength) of n items from undirected links between
-    positions.
+    """Return (link_strength, mean_link_strength) of n items.
+
+    They come from undirected links between positions.
 
     link_strength is 1 − ∏(1 − s) over an item's links of strength above 0; both columns
     are 0 without links.
@@ -143,41 +173,43 @@ def link_columns(
     ... ]
     [[0.55, 0.5, 0.1], [0.3, 0.5, 0.1]]
     """
-    ends = np.concatenate(
-        [np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)]
-    )
-    each = np.clip(np.tile(np.asarray(strength, dtype=np.float64), 2), 0.0, 1.0)
+    firsts = np.asarray(first, dtype=np.intp)
+    seconds = np.asarray(second, dtype=np.intp)
+    ends = np.concatenate([firsts, seconds])
+    strengths = np.asarray(strength, dtype=np.float64)
+    twice = np.tile(strengths, 2)
+    each = np.clip(twice, 0.0, 1.0)
     degree = np.bincount(ends, weights=each > 0, minlength=n)
-    mean = np.bincount(ends, weights=each, minlength=n) / np.maximum(degree, 1.0)
+    total = np.bincount(ends, weights=each, minlength=n)
+    mean = total / np.maximum(degree, 1.0)
     with np.errstate(divide="ignore"):
-        return (
-            1.0 - np.exp(np.bincount(ends, weights=np.log1p(-each), minlength=n)),
-            mean,
-        )
-
-
-_WITHOUT_HISTORY: dict[str, ArrayLike] = {
-    "link_strength": 0.0,
-    "mean_link_strength": 0.0,
-    "half_life_cap_days": math.inf,
-}
+        log_rest = np.log1p(-each)
+        log_rests = np.bincount(ends, weights=log_rest, minlength=n)
+        rest = np.exp(log_rests)
+    return 1.0 - rest, mean
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """What the laws read of n items: float64 columns of length n, `decayed_counts` of
-    shape (n, 6).
+    """What the laws read of n items, as columns of float64.
 
-    age_days            since the last mention; negative (the future) counts as now, NaN
-    is an unreadable time first_age_days      since the first mention count
-    mentions decayed_counts      Σ over mentions of 2^(−age / h), for h in
-    COUNT_HALF_LIVES_DAYS link_strength       1 − ∏(1 − s) over present links, 0..1 (see
-    `link_columns`) mean_link_strength  mean over present links, 0..1 half_life_cap_days
-    no half-life of the item is longer: inf, or 7 for an item seen in trace_fix only
+    Build it with `Items.of`, which fills what the caller does not know. Each column is
+    of length n, `decayed_counts` of shape (n, 6).
 
-    Build it with `Items.of`, which fills what the caller does not know. Raises
-    InvalidInput where a column has another length, or holds NaN (age_days and
-    first_age_days may).
+    Attributes:
+        age_days: Days since the last mention. Negative (the future) counts as now, NaN
+            is an unreadable time.
+        first_age_days: Days since the first mention.
+        count: The mentions.
+        decayed_counts: Σ over mentions of 2^(−age / h), for h in COUNT_HALF_LIVES_DAYS.
+        link_strength: 1 − ∏(1 − s) over present links, 0..1 (see `link_columns`).
+        mean_link_strength: The mean over present links, 0..1.
+        half_life_cap_days: No half-life of the item is longer: inf, or 7 for an item
+            seen in trace_fix only.
+
+    Raises:
+        InvalidInput: A column has another length, or holds NaN (age_days and
+            first_age_days may).
     """
 
     age_days: Floats
@@ -193,15 +225,17 @@ class Items:
         wrong = []
         for field in fields(self):
             column: Floats = getattr(self, field.name)
-            shape = (
-                (n, len(COUNT_HALF_LIVES_DAYS))
-                if field.name == "decayed_counts"
-                else (n,)
-            )
+            name = field.name
+            shape: tuple[int, ...] = (n,)
+            if name == "decayed_counts":
+                shape = (n, len(COUNT_HALF_LIVES_DAYS))
+            may_be_nan = name.endswith("age_days")
             if column.shape != shape:
-                wrong.append(f"{field.name} of shape {column.shape}, allowed {shape}")
-            elif n and not field.name.endswith("age_days") and np.isnan(column.min()):
-                wrong.append(f"{field.name} with NaN, allowed are numbers")
+                wrong.append(f"{name} of shape {column.shape}, allowed {shape}")
+            elif may_be_nan or not n:
+                continue
+            elif np.isnan(column.min()):
+                wrong.append(f"{name} with NaN, allowed are numbers")
         if wrong:
             raise InvalidInput("got " + "; ".join(wrong))
 
@@ -212,62 +246,84 @@ class Items:
         count: ArrayLike = 1.0,
         *,
         decayed_counts: ArrayLike | None = None,
-        **more: ArrayLike,
+        first_age_days: ArrayLike | None = None,
+        link_strength: ArrayLike = 0.0,
+        mean_link_strength: ArrayLike = 0.0,
+        half_life_cap_days: ArrayLike = math.inf,
     ) -> "Items":
-        """Columns from arrays or single numbers; without a history every mention counts
-        as the last one.
+        """Return columns from arrays or single numbers.
 
-        Raises InvalidInput for a column that there is not.
+        Without a history every mention counts as the last one.
+
+        Args:
+            age_days: As the attribute, like the following.
+            count: One mention where it is not given.
+            decayed_counts: Computed from `age_days` and `count` where it is None.
+            first_age_days: `age_days` where it is None.
+            link_strength: 0..1.
+            mean_link_strength: 0..1.
+            half_life_cap_days: inf for no cap.
+
+        Raises:
+            InvalidInput: As `Items`.
 
         >>> Items.of([0.0, 7.0], count=[1, 2]).decayed_counts[:, 3].tolist()
         [1.0, 1.0]
         """
-        if unknown := more.keys() - {field.name for field in fields(cls)}:
-            raise InvalidInput(
-                f"got the columns {', '.join(sorted(unknown))}; allowed are those of"
-                " `Items`"
-            )
         age = np.atleast_1d(np.asarray(age_days, dtype=np.float64))
-        mentions = _column(count, len(age))
+        n = len(age)
+        mentions = _column(count, n)
+        if first_age_days is None:
+            first_age_days = age
         if decayed_counts is None:
-            known_age = np.maximum(np.nan_to_num(age, nan=math.inf), 0.0)
-            decayed_counts = mentions[:, None] * np.exp2(
-                -known_age[:, None] / np.array(COUNT_HALF_LIVES_DAYS)
-            )
-        others = {**_WITHOUT_HISTORY, "first_age_days": age, **more}
-        columns = {name: _column(values, len(age)) for name, values in others.items()}
+            known_age = np.nan_to_num(age, nan=math.inf)
+            elapsed = np.maximum(known_age, 0.0)
+            half_lives = np.array(COUNT_HALF_LIVES_DAYS)
+            halvings = -elapsed[:, None] / half_lives
+            left = np.exp2(halvings)
+            decayed_counts = mentions[:, None] * left
         return cls(
             age_days=age,
+            first_age_days=_column(first_age_days, n),
             count=mentions,
             decayed_counts=np.asarray(decayed_counts, dtype=np.float64),
-            **columns,
+            link_strength=_column(link_strength, n),
+            mean_link_strength=_column(mean_link_strength, n),
+            half_life_cap_days=_column(half_life_cap_days, n),
         )
 
     def __len__(self) -> int:
         return len(self.age_days)
 
     def take(self, rows: ArrayLike | slice) -> "Items":
-        """The items at these positions, in this slice, or where a boolean mask is true."""
+        """Return the items at these positions, in a slice, or where a mask is true."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
-        return Items(
-            **{field.name: getattr(self, field.name)[chosen] for field in fields(self)}
-        )
+        columns: dict[str, Floats] = {}
+        for field in fields(self):
+            column: Floats = getattr(self, field.name)
+            columns[field.name] = column[chosen]
+        return Items(**columns)
 
 
 def _column(values: ArrayLike, n: int) -> Floats:
     column = np.asarray(values, dtype=np.float64)
-    return (
-        np.broadcast_to(column, n) if column.ndim == 0 else column
-    )  # of a number, a column that takes no memory
+    if column.ndim == 0:
+        # Of a number, a column that takes no memory.
+        return np.broadcast_to(column, n)
+    return column
 
 
 class Law(ABC):
     """A decay law: `raw` orders items, `importance` of a raw score decides their tier.
 
     `params` holds every parameter by name as a float, what was not given at its
-    default, so that a law is written into a config as its name and that dictionary.
-    Raises InvalidInput naming every unknown parameter and every value outside its
-    range. A law of one's own names itself and its `parameters`, and defines `_raw`.
+    default, so that a law is written into a config as its name and that dictionary. A
+    law of one's own names itself and its `parameters`, and defines `_raw`; so the names
+    of parameters are open here.
+
+    Raises:
+        InvalidInput: It names every unknown parameter and every value outside its
+            range.
     """
 
     name: ClassVar[str]
@@ -286,8 +342,9 @@ class Law(ABC):
         }
 
     def raw(self, items: Items) -> Floats:
-        """Scores of shape (n,) that order items, finite; an unreadable age scores
-        lowest.
+        """Return finite scores of shape (n,) that order items.
+
+        An unreadable age scores lowest.
         """
         scores = self._raw(items)
         unreadable = np.isnan(items.age_days)
@@ -298,15 +355,23 @@ class Law(ABC):
         )
 
     def importance(self, raw: ArrayLike) -> Floats:
-        """Importance in 0..1 of raw scores, in their order: they are cut at 1."""
-        return np.clip(np.asarray(raw, dtype=np.float64), 0.0, 1.0)
+        """Return the importance in 0..1 of raw scores, in their order.
+
+        They are cut at 1.
+        """
+        scores = np.asarray(raw, dtype=np.float64)
+        return np.clip(scores, 0.0, 1.0)
 
     @abstractmethod
     def _raw(self, items: Items) -> Floats: ...
 
     def __repr__(self) -> str:
-        params = [f"{name}={value:g}" for name, value in self.params.items()]
-        return f"{type(self).__name__}({', '.join(params)})"
+        name = type(self).__name__
+        params = []
+        for param, value in self.params.items():
+            params.append(f"{param}={value:g}")
+        listed = ", ".join(params)
+        return f"{name}({listed})"
 
 
 def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:
@@ -317,22 +382,25 @@ def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:
 
 
 def _scale_columns(items: Items) -> tuple[Floats, Floats]:
-    """Decayed counts and plain count; a capped item repeats the one at its longest
-    allowed half-life beyond it.
+    """Return the decayed counts and the plain count.
+
+    A capped item repeats the one at its longest allowed half-life beyond it.
     """
     capped = np.flatnonzero(items.half_life_cap_days < math.inf)
     if not len(capped):
         return items.decayed_counts, items.count
     counts = items.decayed_counts.copy()
     count = items.count.copy()
-    allowed = (
-        np.searchsorted(
-            COUNT_HALF_LIVES_DAYS, items.half_life_cap_days[capped], side="right"
-        )
-        - 1
+    caps = items.half_life_cap_days[capped]
+    # How many of the half-lives are allowed.
+    n_allowed = np.searchsorted(
+        COUNT_HALF_LIVES_DAYS,
+        caps,
+        side="right",
     )
-    longest = np.maximum(allowed, 0)
-    columns = np.minimum(np.arange(counts.shape[1]), longest[:, None])
+    longest = np.maximum(n_allowed - 1, 0)
+    all_columns = np.arange(counts.shape[1])
+    columns = np.minimum(all_columns, longest[:, None])
     counts[capped] = np.take_along_axis(counts[capped], columns, axis=1)
     count[capped] = counts[capped, longest]
     return counts, count
@@ -351,20 +419,20 @@ class Product(Law):
     name = "product"
 
     def _raw(self, items: Items) -> Floats:
-        recency = np.exp2(-_half_lives_elapsed(items, self.params["half_life_days"]))
-        amplifier = np.where(
-            items.count < 1, 0.0, 1.0 + np.log(np.maximum(items.count, 1.0))
-        )
-        return np.asarray(
-            recency
-            * amplifier
-            * (1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0))
-        )
+        elapsed = _half_lives_elapsed(items, self.params["half_life_days"])
+        recency = np.exp2(-elapsed)
+        count = items.count
+        log_count = np.log(np.maximum(count, 1.0))
+        amplifier = np.where(count < 1, 0.0, 1.0 + log_count)
+        link_strength = np.clip(items.link_strength, 0.0, 1.0)
+        boost = 1.0 + LINK_BOOST * link_strength
+        return np.asarray(recency * amplifier * boost)
 
 
 class WeightedSum(Law):
-    """A weighted sum of recency, log count (1 at `saturation_count`) and mean link
-    strength; cut at 1.
+    """A weighted sum of recency, log count and mean link strength.
+
+    The log count is 1 at `saturation_count`; the sum is cut at 1.
 
     >>> law = WeightedSum()
     >>> law.raw(Items.of([0.0, 14.0], count=[100, 0])).round(6).tolist()
@@ -375,16 +443,16 @@ class WeightedSum(Law):
 
     def _raw(self, items: Items) -> Floats:
         params = self.params
-        recency = np.exp2(-_half_lives_elapsed(items, params["half_life_days"]))
-        frequency = np.minimum(
-            np.log1p(np.maximum(items.count, 0.0))
-            / np.log1p(params["saturation_count"]),
-            1.0,
-        )
-        scores = params["recency_weight"] * recency + params["count_weight"] * frequency
-        return np.asarray(
-            scores + params["link_weight"] * np.clip(items.mean_link_strength, 0.0, 1.0)
-        )
+        elapsed = _half_lives_elapsed(items, params["half_life_days"])
+        recency = np.exp2(-elapsed)
+        log_count = np.log1p(np.maximum(items.count, 0.0))
+        log_saturation = np.log1p(params["saturation_count"])
+        frequency = np.minimum(log_count / log_saturation, 1.0)
+        link_strength = np.clip(items.mean_link_strength, 0.0, 1.0)
+        scores = params["recency_weight"] * recency
+        scores = scores + params["count_weight"] * frequency
+        scores = scores + params["link_weight"] * link_strength
+        return np.asarray(scores)
 
 
 class Recency(Law):
@@ -398,13 +466,14 @@ class Recency(Law):
     unreadable_raw = UNREADABLE_RAW
 
     def _raw(self, items: Items) -> Floats:
-        return np.maximum(
-            -_half_lives_elapsed(items, self.params["half_life_days"]), UNREADABLE_RAW
-        )
+        elapsed = _half_lives_elapsed(items, self.params["half_life_days"])
+        return np.maximum(-elapsed, UNREADABLE_RAW)
 
     def importance(self, raw: ArrayLike) -> Floats:
-        """Importance in 0..1: 2 to the raw score."""
-        return np.exp2(np.minimum(np.asarray(raw, dtype=np.float64), 0.0))
+        """Return the importance in 0..1: 2 to the raw score."""
+        scores = np.asarray(raw, dtype=np.float64)
+        at_most_now = np.minimum(scores, 0.0)
+        return np.exp2(at_most_now)
 
 
 class Frequency(Law):
@@ -413,15 +482,15 @@ class Frequency(Law):
     name = "frequency"
 
     def _raw(self, items: Items) -> Floats:
-        return np.asarray(
-            np.log1p(np.maximum(items.count, 0.0))
-            / np.log1p(self.params["saturation_count"])
-        )
+        log_count = np.log1p(np.maximum(items.count, 0.0))
+        log_saturation = np.log1p(self.params["saturation_count"])
+        return np.asarray(log_count / log_saturation)
 
 
 class Constant(Law):
-    """The same importance for every item: nothing decays, and ties are left to what
-    orders them next.
+    """The same importance for every item.
+
+    Nothing decays, and ties are left to what orders them next.
     """
 
     name = "constant"
@@ -431,26 +500,30 @@ class Constant(Law):
 
 
 class LogisticLaw(Law):
-    """A law whose scale is not 0..1: importance = 1 / (1 + exp(−slope · (raw −
-    midpoint))).
+    """A law whose scale is not 0..1.
+
+    importance = 1 / (1 + exp(−slope · (raw − midpoint))).
     """
 
     unreadable_raw = UNREADABLE_RAW
 
     def importance(self, raw: ArrayLike) -> Floats:
-        """Importance in 0..1 through the logistic of `logistic_midpoint` and
-        `logistic_slope`.
+        """Return the importance in 0..1 through the logistic function.
+
+        Its settings are `logistic_midpoint` and `logistic_slope`.
         """
-        offset = np.asarray(raw, dtype=np.float64) - self.params["logistic_midpoint"]
+        scores = np.asarray(raw, dtype=np.float64)
+        offset = scores - self.params["logistic_midpoint"]
+        half_slope = 0.5 * self.params["logistic_slope"]
         # tanh neither overflows nor leaves a remainder at the lowest score.
-        return np.asarray(
-            0.5 * (1.0 + np.tanh(0.5 * self.params["logistic_slope"] * offset))
-        )
+        height = np.tanh(half_slope * offset)
+        return np.asarray(0.5 * (1.0 + height))
 
 
 class PowerLaw(LogisticLaw):
-    """ACT-R base-level activation, ln Σ age^−d over mentions, from decayed counts
-    instead of event times.
+    """ACT-R base-level activation, ln Σ age^−d over mentions.
+
+    It is computed from decayed counts instead of event times.
 
     age^−d is replaced by a non-negative mixture of the exponentials of
     COUNT_HALF_LIVES_DAYS and a constant, within 16 % for ages of .1 to 1,000 days at d
@@ -467,34 +540,36 @@ class PowerLaw(LogisticLaw):
 
     def _raw(self, items: Items) -> Floats:
         counts, count = _scale_columns(items)
-        return np.asarray(
-            np.log(
-                np.maximum(
-                    counts @ self._weights[:-1] + count * self._weights[-1], TINY
-                )
-            )
-        )
+        lasting_weight = self._weights[-1]
+        fading = counts @ self._weights[:-1]
+        lasting = count * lasting_weight
+        total = np.maximum(fading + lasting, TINY)
+        return np.asarray(np.log(total))
 
 
 @lru_cache(maxsize=64)
 def power_mixture(exponent: float) -> Floats:
-    """Weights w ≥ 0 of shape (7,) with Σ w_k 2^(−age / h_k) ≈ age^−exponent, the last
-    half-life being infinite.
+    """Return weights w ≥ 0 with Σ w_k 2^(−age / h_k) ≈ age^−exponent.
+
+    They are of shape (7,), the last half-life being infinite.
 
     Least squares of the relative error over a logarithmic grid of ages, by coordinate
     descent.
     """
-    ages = np.geomspace(*POWER_AGES_DAYS, 300)
-    scales = np.exp2(-ages[:, None] / np.array([*COUNT_HALF_LIVES_DAYS, math.inf]))
-    relative = scales * ages[:, None] ** exponent
+    grid = np.geomspace(*POWER_AGES_DAYS, 300)
+    ages = grid[:, None]
+    half_lives = np.array([*COUNT_HALF_LIVES_DAYS, math.inf])
+    scales = np.exp2(-ages / half_lives)
+    relative = scales * ages**exponent
     gram = relative.T @ relative
     target = relative.sum(axis=0)
     weights = np.zeros(scales.shape[1])
     for _ in range(2_000):
         for k in range(len(weights)):
-            weights[k] = max(
-                0.0, weights[k] + (target[k] - gram[k] @ weights) / gram[k, k]
-            )
+            rest = target[k] - gram[k] @ weights
+            step = rest / gram[k, k]
+            moved = weights[k] + step
+            weights[k] = max(0.0, moved)
     weights.setflags(write=False)
     return weights
 
@@ -511,9 +586,12 @@ LAWS = {law.name: law for law in _LAWS}
 
 
 def make_law(name: str, **params: float) -> Law:
-    """The law of that name with these parameters, the others at their defaults.
+    """Return the law of that name with these parameters, the others at their defaults.
 
-    Raises InvalidInput for an unknown name, parameter or value.
+    The names of the parameters are those of the law.
+
+    Raises:
+        InvalidInput: The name, a parameter or a value is outside what is allowed.
 
     >>> make_law("product", half_life_days=7.0)
     Product(half_life_days=7)

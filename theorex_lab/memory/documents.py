@@ -1,5 +1,7 @@
-"""Files that were ingested: which are known and in which state, and what a briefing says
-of them and of a session that was summed up.
+"""Files that were ingested.
+
+This says which are known and in which state, and what a briefing says of them and of a
+session that was summed up.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ _SUMMARY = "summary"
 _MOST_FOUND = 3
 _MOST_FILES = 3
 _MOST_SYMBOLS = 12
+_SHOWN_SYMBOLS = ("code_class", "code_function")
 _RECENT_EVENTS = 2_000
 
 
@@ -95,9 +98,10 @@ class Documents(View):
 
     def _document(self, event: Event) -> None:
         """Note the state of a file, and that it was moved away from an old name."""
-        project = event.body.get("project", "")
-        old_name = event.body.get("moved_from", "")
-        self._put(event, project, event.body.get("file", ""), event.body["hash"])
+        body = event.body
+        project = body.get("project", "")
+        old_name = body.get("moved_from", "")
+        self._put(event, project, body.get("file", ""), body["hash"])
         if old_name:
             row = self._put(event, project, old_name, "")  # which may make it
             self.rows["moves"][row] += 1
@@ -105,7 +109,8 @@ class Documents(View):
     def _observation(self, event: Event) -> None:
         """Note a trusted summary."""
         body = event.body
-        if SUMMARY_TAG in body["tags"] and TRUST[body["source"]] >= TRUST["agent"]:
+        is_trusted = TRUST[body["source"]] >= TRUST["agent"]
+        if is_trusted and SUMMARY_TAG in body["tags"]:
             self.said.add(
                 seq=event.seq,
                 at=event.at,
@@ -114,22 +119,27 @@ class Documents(View):
 
     def _put(self, event: Event, project: str, file: str, digest: str) -> int:
         """Set the state of a file; return its row."""
-        row = self.files.number(f"{event.agent}\n{project}\n{file}")
-        self.rows.grow(len(self.files) - len(self.rows))
-        self.rows.put(row, seq=event.seq, hash=self.digests.number(digest))
+        row = self.files.number(_file_name(event.agent, project, file))
+        n_new = len(self.files) - len(self.rows)
+        self.rows.grow(n_new)
+        digest_number = self.digests.number(digest)
+        self.rows.put(row, seq=event.seq, hash=digest_number)
         return row
 
     def state(self, agent: str, project: str, file: str) -> KnownFile | None:
         """Return the state of a file, None where the file is not known or gone."""
-        row = self.files.find(f"{agent}\n{project}\n{file}")
+        row = self.files.find(_file_name(agent, project, file))
         return None if row is None else self._state(row)
 
     def moves(self, agent: str, project: str, file: str) -> int:
-        """Return how many files were moved away from a name, and have kept the ids that
-        were made of it.
+        """Return how many files were moved away from a name.
+
+        They have kept the ids that were made of it.
         """
-        row = self.files.find(f"{agent}\n{project}\n{file}")
-        return 0 if row is None else int(self.rows["moves"][row])
+        row = self.files.find(_file_name(agent, project, file))
+        if row is None:
+            return 0
+        return int(self.rows["moves"][row])
 
     def _state(self, row: int) -> KnownFile | None:
         """Return the state of the file of a row, None where the file is gone."""
@@ -150,16 +160,26 @@ class Documents(View):
         return files
 
 
+def _file_name(agent: str, project: str, file: str) -> str:
+    """Return the name of a file among those of all agents and projects."""
+    return f"{agent}\n{project}\n{file}"
+
+
 def document_body(
     file: str,
     digest: str,
     parts: Sequence[Part],
+    *,
     before: Body | None,
     salt: str,
-    **more: str,
+    source: str,
+    project: str,
+    moved_from: str | None = None,
 ) -> Body:
-    """Return the body of a file's event: its parts, each under the id that it had
-    before where its name is the same.
+    """Return the body of a file's event.
+
+    It holds the file's parts, each under the id that it had before where its name is
+    the same.
 
     Args:
         file: The file's name.
@@ -167,26 +187,39 @@ def document_body(
         parts: Its parts.
         before: The body that holds the file's earlier state, whose parts are gone.
         salt: The salt of new ids.
-        more: source, project, moved_from.
+        source: Whose words the file is.
+        project: The project of the file, '' for none.
+        moved_from: The name that it had before, '' for the same; None leaves that out.
     """
     old_parts = before["parts"] if before else []
-    old_ids = {part[2]: part[0] for part in reversed(old_parts)}
+    old_ids: dict[str, str] = {}
+    gone: list[str] = []
+    for old_id, _, name, *_ in old_parts:
+        gone.append(old_id)
+        # Of parts with one name the first keeps its id.
+        old_ids.setdefault(name, old_id)
     rows = []
     used_ids = set[str]()
     for number, part in enumerate(parts):
-        name_words = (salt, more.get("project", ""), file, part.name)
-        item_id = old_ids.get(part.name) or derived_event_id(*name_words, "")
+        name_words = (salt, project, file, part.name)
+        item_id = old_ids.get(part.name)
+        if not item_id:
+            item_id = derived_event_id(*name_words, "")
         if item_id in used_ids:
             item_id = derived_event_id(*name_words, number)
         used_ids.add(item_id)
         rows.append([item_id, *part])
-    return {
+    body = {
         "file": file,
         "hash": digest,
         "parts": rows,
-        "gone": [part[0] for part in old_parts],
-        **more,
+        "gone": gone,
+        "source": source,
+        "project": project,
     }
+    if moved_from is not None:
+        body["moved_from"] = moved_from
+    return body
 
 
 def sum_up(
@@ -220,25 +253,30 @@ def summary_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     """Yield the last summary of a session of the home's project, or of none."""
     with home.views.reading(Documents) as view:
         summaries = view.said
-        projects = view.projects.numbers("", *(home.projects or view.projects))
+        names = home.projects or view.projects
+        projects = view.projects.numbers("", *names)
         is_inside = np.isin(summaries["project"], projects)
         is_past = summaries["at"] <= request.now
         rows = np.flatnonzero(is_past & is_inside)
         times = summaries["at"][rows]
         rows = rows[times == times.max(initial=0)]
-        events = home.journal.read(seqs=summaries["seq"][rows].tolist())
+        seqs = summaries["seq"][rows]
+        events = home.journal.read(seqs=seqs.tolist())
     if not events:
         return
-    age = age_in_words((request.now - events[-1].at) / MICROSECONDS_PER_DAY)
+    days = (request.now - events[-1].at) / MICROSECONDS_PER_DAY
+    age = age_in_words(days)
     why = "what the last session that was summed up said of itself"
     for event in events:
         text = one_line(f"{event.body['text']} ({age})")
-        yield ContextLine(_SUMMARY, event.agent, text, None, (event.id,), (), why)
+        items = (event.id,)
+        yield ContextLine(_SUMMARY, event.agent, text, None, items, (), why)
 
 
 def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
-    """Yield what of files and code fits the query; without a query, what is defined in
-    the files that were touched last.
+    """Yield what of files and code fits the query.
+
+    Without a query it is what is defined in the files that were touched last.
     """
     if not request.query:
         yield from _touched(home, request.now)
@@ -252,9 +290,10 @@ def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]
         projects=home.projects,
         limit=_MOST_FOUND,
     )
-    events = {event.id: event for event in home.journal.read(ids=list({*hits.events}))}
+    event_ids = list({*hits.events})
+    events = {event.id: event for event in home.journal.read(ids=event_ids)}
     for hit, event_id in zip(hits, hits.events, strict=True):
-        body_text = hit.text.partition("\n")[2]
+        _, _, body_text = hit.text.partition("\n")
         yield _line(
             events[event_id],
             f"{hit.about}: {body_text}",
@@ -265,57 +304,65 @@ def document_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]
 
 
 def _touched(home: Home, now: int) -> Iterator[ContextLine]:
-    """Yield the files that were touched last and whose symbols are known, each with
-    these.
+    """Yield the files that were touched last, each with its symbols.
+
+    Only those are of interest whose symbols are known.
     """
     touched = _touched_at(home)
     for event in home.journal.read(seqs=sorted(touched)):
-        symbols = [
-            part
-            for part in event.body["parts"]
-            if part[1] in ("code_class", "code_function")
-        ][:_MOST_SYMBOLS]
-        if not symbols:
+        item_ids: list[str] = []
+        names: list[str] = []
+        for item_id, node_type, name, *_ in event.body["parts"]:
+            if node_type in _SHOWN_SYMBOLS:
+                item_ids.append(item_id)
+                names.append(name)
+        if not names:
             continue
+        listed = ", ".join(names[:_MOST_SYMBOLS])
         age = age_in_words((now - touched[event.seq]) / MICROSECONDS_PER_DAY)
-        names = ", ".join(part[2] for part in symbols)
         yield _line(
             event,
-            f"{event.body['file']} defines {names} (touched {age})",
-            tuple(part[0] for part in symbols),
+            f"{event.body['file']} defines {listed} (touched {age})",
+            tuple(item_ids[:_MOST_SYMBOLS]),
             (event.id,),
             "a file that was touched last",
         )
 
 
 def _touched_at(home: Home) -> dict[int, int]:
-    """Return when the last known files were touched (µs UTC), by seq of the event that
-    holds the file.
+    """Return when the last known files were touched (µs UTC).
+
+    They are given by the seq of the event that holds the file.
     """
     with home.views.reading(Documents) as view:
-        file_seqs = {
-            tuple(name.split("\n", 2)): int(view.rows["seq"][row])
-            for row, name in enumerate(view.files)
-        }
+        seqs = view.rows["seq"].tolist()
+        file_seqs: dict[tuple[str, ...], int] = {}
+        for name, seq in zip(view.files, seqs, strict=True):
+            key = tuple(name.split("\n", 2))
+            file_seqs[key] = seq
     if not file_seqs:
         return {}
     start = max(home.journal.last_seq() - _RECENT_EVENTS, 0)
-    events = [*home.journal.tail(start, kinds=["tool_used"], projects=home.projects)]
+    calls = home.journal.tail(start, kinds=["tool_used"], projects=home.projects)
+    events = list(calls)
     touched: dict[int, int] = {}
     for event in reversed(events):
-        for key in _file_keys(event):
-            if key in file_seqs and len(touched) < _MOST_FILES:
-                touched.setdefault(file_seqs[key], event.at)
+        for file_key in _file_keys(event):
+            if file_key in file_seqs and len(touched) < _MOST_FILES:
+                touched.setdefault(file_seqs[file_key], event.at)
     return touched
 
 
 def _file_keys(event: Event) -> Iterator[tuple[str, str, str]]:
-    """Yield the agent, project and name of the files that a tool call touched, as they
-    may have been ingested.
+    """Yield the agent, project and name of the files that a tool call touched.
+
+    They are names as the files may have been ingested by.
     """
     paths = event.body.get("paths", {})
     project = event.body.get("project", "")
-    for path in (*paths.get("edited", ()), *paths.get("read", ())):
+    edited = paths.get("edited", ())
+    read = paths.get("read", ())
+    for path in (*edited, *read):
         yield event.agent, project, path
         yield event.agent, "", f"{project}/{path}"
 
@@ -327,8 +374,9 @@ def _line(
     event_ids: tuple[str, ...],
     why: str,
 ) -> ContextLine:
-    """Return a line of an event's file; an untrusted one names its source beside the
-    agent.
+    """Return a line of an event's file.
+
+    An untrusted one names its source beside the agent.
     """
     trust = TRUST[event.body["source"]]
     heard_from = None if trust >= TRUST["agent"] else (event.agent, trust)

@@ -1,5 +1,6 @@
-"""Vectors of the texts that are remembered: which have one, which wait for it, and
-which are near to a query.
+"""Vectors of the texts that are remembered.
+
+This says which texts have one, which wait for it, and which are near to a query.
 """
 
 import math
@@ -14,6 +15,7 @@ import numpy as np
 
 from theorex_lab.core.errors import ModelUnavailable, TheorexError
 from theorex_lab.journal.columns import Table
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Home
 from theorex_lab.search.embed import Matrix, OnnxEmbedder
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first
@@ -27,8 +29,9 @@ _OFF_LENGTH = 1e-3
 
 
 class EmbeddedTexts:
-    """The documents of a home's index of texts, and the records of the embedder's cache
-    that hold their vectors.
+    """The documents of a home's index of texts, and the records of their vectors.
+
+    The records are those of the embedder's cache.
 
     What takes an index is called while its lock is held.
     """
@@ -52,9 +55,8 @@ class EmbeddedTexts:
             ModelUnavailable: An endpoint must be asked for its dimensions and is
                 silent.
         """
-        return VectorCache(
-            self.home.folder / "vectors", self.embedder.id, self.embedder.dimensions
-        )
+        folder = self.home.folder / "vectors"
+        return VectorCache(folder, self.embedder.id, self.embedder.dimensions)
 
     @property
     def no_vectors(self) -> str:
@@ -64,16 +66,23 @@ class EmbeddedTexts:
         """
         if self.embedder.kind != "lexical":
             return ""
-        return "no vectors are made of texts: the embedder in use knows spelling, not meaning"
+        return (
+            "no vectors are made of texts: the embedder in use knows spelling, not"
+            " meaning"
+        )
 
     @property
     def must_load(self) -> bool:
-        """Whether a query's vector needs a model that this process has not loaded yet."""
-        return isinstance(self.embedder, OnnxEmbedder) and self.embedder.must_load
+        """Whether a query's vector needs a model that is not loaded yet."""
+        if isinstance(self.embedder, OnnxEmbedder):
+            return self.embedder.must_load
+        return False
 
     def follow(self, index: ItemIndex) -> int:
-        """Bring the records up to date with the index and the cache; return how many
-        documents have a vector.
+        """Bring the records up to date with the index and the cache.
+
+        Returns:
+            How many documents have a vector.
         """
         self.cache.refresh()
         # A view that was built again has other numbers for its documents, another file
@@ -85,11 +94,11 @@ class EmbeddedTexts:
         first = len(self._records)
         count = len(index.documents)
         if first < count:
-            self._records = np.append(self._records, np.full(count - first, -1))
-        if len(self.cache) == self._looked_into:
-            self._look_up(index, np.arange(first, count))
-        else:
-            self._look_up(index, self._queued)
+            new_records = np.full(count - first, -1)
+            self._records = np.append(self._records, new_records)
+        has_new_records = len(self.cache) != self._looked_into
+        wanted = self._queued if has_new_records else np.arange(first, count)
+        self._look_up(index, wanted)
         return int(np.count_nonzero(self._records >= 0))
 
     def _is_of(self, documents: Table) -> bool:
@@ -99,30 +108,38 @@ class EmbeddedTexts:
         return self._generation == self.cache.generation
 
     def near(self, vector: Matrix, allowed: Mask, limit: int) -> Ids:
-        """Return the documents among the allowed ones whose vectors are nearest to this
-        one, after `follow`.
+        """Return the allowed documents whose vectors are nearest to this one.
+
+        To be called after `follow`.
         """
-        documents = np.flatnonzero(allowed & (self._records >= 0))
-        likely = self.cache.likely(self._records[documents], vector, limit)
+        has_record = self._records >= 0
+        documents = np.flatnonzero(allowed & has_record)
+        records = self._records[documents]
+        likely = self.cache.likely(records, vector, limit)
         documents = documents[likely]
         has_vector, matrix = self.of(documents)
         scores = np.einsum("ij,j->i", matrix, vector)
         fits = has_vector & (scores >= _MIN_SIMILARITY)
-        return best_first(documents[fits], scores[fits], limit)[0]
+        nearest, _ = best_first(documents[fits], scores[fits], limit)
+        return nearest
 
     def of(self, documents: Ids) -> tuple[Mask, Matrix]:
-        """Return which of these documents have a vector, and the vectors, zeros where
-        there is none; a damaged one is queued.
+        """Return which of these documents have a vector, and the vectors.
+
+        The vector is zeros where there is none; a damaged one is queued.
         """
-        has_vector, matrix = self.cache.read(self._records[documents])
-        self._records[documents[~has_vector]] = -1
+        records = self._records[documents]
+        has_vector, matrix = self.cache.read(records)
+        without_vector = documents[~has_vector]
+        self._records[without_vector] = -1
         return has_vector, matrix
 
     def likeness(
         self, query: str, items: Sequence[str], *, seconds: float
     ) -> dict[str, float] | None:
-        """Return by id the cosine of these items' texts to a query, of those that have
-        a vector by then; None where there are no vectors.
+        """Return by id the cosine of these items' texts to a query.
+
+        They are those that have a vector by then; None where there are no vectors.
 
         What is queued is embedded first, as far as so many seconds reach.
         """
@@ -136,39 +153,50 @@ class EmbeddedTexts:
                 documents = index.rows_of(item)
                 if len(documents):
                     newest[item] = documents[-1]
-            has_vector, matrix = self.of(np.array([*newest.values()], np.int64))
+            newest_documents = np.array([*newest.values()], np.int64)
+            has_vector, matrix = self.of(newest_documents)
             cosines: dict[str, float] = {}
             for number, item in enumerate(newest):
                 if has_vector[number]:
-                    cosines[item] = float(matrix[number] @ vector)
+                    cosine = matrix[number] @ vector
+                    cosines[item] = float(cosine)
             return cosines
 
     def mean_of(
         self, index: ItemIndex, documents: Ids, weights: Scores
     ) -> Matrix | None:
-        """Return a vector that stands in for a query's: the weighted mean of those of
-        these texts; None where they have none.
+        """Return a vector that stands in for a query's; None where there is none.
+
+        It is the weighted mean of those of these texts, which may have none.
 
         From Rocchio, "Relevance feedback in information retrieval" (1971), without
         anybody's judgement.
         """
         self.follow(index)
-        mean = weights @ self.of(documents)[1]
+        _, matrix = self.of(documents)
+        mean = weights @ matrix
         length = float(np.linalg.norm(mean))
-        return (mean / length).astype(np.float32) if length > 0 else None
+        if length > 0:
+            return (mean / length).astype(np.float32)
+        return None
 
     def vector_of(self, query: str) -> tuple[Matrix | None, list[str]]:
-        """Return the query's vector, None where words alone decide, and what there is
-        to say of it.
+        """Return the query's vector, and what there is to say of it.
+
+        The vector is None where words alone decide.
         """
         if self.no_vectors:
             return None, []
-        if self._last_query is None or self._last_query[0] != query:
-            try:
-                self._last_query = query, self._in_time(query)
-            except ModelUnavailable as error:
-                return None, [f"by words alone: {error}"]
-        return self._last_query[1], []
+        if self._last_query is not None:
+            last_query, vector = self._last_query
+            if last_query == query:
+                return vector, []
+        try:
+            vector = self._in_time(query)
+        except ModelUnavailable as error:
+            return None, [f"by words alone: {error}"]
+        self._last_query = (query, vector)
+        return vector, []
 
     def embed_pending(
         self, limit: int | None = None, *, seconds: float = math.inf
@@ -202,8 +230,10 @@ class EmbeddedTexts:
         return n_done
 
     def embed_some(self, seconds: float) -> str:
-        """Embed what is pending where time is free; return what went wrong, so that
-        some wait on, else ''.
+        """Embed what is pending where time is free.
+
+        Returns:
+            What went wrong, so that some wait on, else ''.
         """
         try:
             self.embed_pending(seconds=seconds)
@@ -212,19 +242,23 @@ class EmbeddedTexts:
         return ""
 
     def told(self) -> str:
-        """Return in words how many of the texts have a vector, as `follow` counts them;
-        the embedder is asked nothing.
+        """Return in words how many of the texts have a vector.
+
+        They are counted as `follow` does; the embedder is asked nothing.
         """
         if self.no_vectors:
             return self.no_vectors
         if not getattr(self.embedder, "is_sized", True):
             return "what has vectors is known once the embedder has told its dimensions"
         with self.home.views.reading(self.home.item_view) as index:
-            return f"{self.follow(index)} of {len(index.documents)} texts embedded"
+            n_embedded = self.follow(index)
+            n_texts = len(index.documents)
+        return f"{n_embedded} of {n_texts} texts embedded"
 
     def coverage(self) -> dict[str, int]:
-        """Return how many texts have a sound vector of the embedder in use, and how
-        many are queued for one; see `no_vectors`.
+        """Return how many texts have a sound vector of the embedder in use.
+
+        It returns as well how many are queued for one; see `no_vectors`.
         """
         if self.no_vectors:
             return {"covered": 0, "queued": 0}
@@ -232,18 +266,22 @@ class EmbeddedTexts:
             self.follow(index)
             covered = np.flatnonzero(self._records >= 0)
             is_sound = self.cache.sound(self._records[covered])
-            self._records[covered[~is_sound]] = -1
+            damaged = covered[~is_sound]
+            self._records[damaged] = -1
             n_queued = len(self._queued)
-            return {"covered": len(self._records) - n_queued, "queued": n_queued}
+            n_covered = len(self._records) - n_queued
+        return {"covered": n_covered, "queued": n_queued}
 
     @property
     def _queued(self) -> Ids:
+        """The documents without a vector."""
         return np.flatnonzero(self._records < 0)
 
     def _look_up(self, index: ItemIndex, documents: Ids) -> None:
         """Look for the vectors of these documents in the cache."""
         if len(documents):
-            self._records[documents] = self.cache.find(index.keys(documents))
+            keys = index.keys(documents)
+            self._records[documents] = self.cache.find(keys)
         self._looked_into = len(self.cache)
 
     def _keep(
@@ -260,15 +298,20 @@ class EmbeddedTexts:
         with self.home.views.reading(self.home.item_view) as index:
             # By the texts: an erasure meanwhile gives the documents other numbers.
             keys = [text_key(text) for text in texts]
-            self.cache.add(keys, matrix, wanted=lambda: self._remembered(keys, table))
+
+            def wanted() -> Mask:
+                return self._remembered(keys, table)
+
+            self.cache.add(keys, matrix, wanted=wanted)
             if index.documents is table and self._is_of(table):
                 # What else is queued was not computed meanwhile: only these are looked
                 # up.
                 self._look_up(index, documents)
 
     def _remembered(self, keys: list[bytes], table: Table) -> Mask:
-        """Return which of the texts were not erased since they were read from documents
-        numbered as in this table.
+        """Return which of the texts were not erased since they were read.
+
+        They were read from documents numbered as in this table.
 
         Asked while the cache is locked: an erasure that comes later sweeps what is
         added now.
@@ -276,7 +319,8 @@ class EmbeddedTexts:
         index = self.home.views.get(self.home.item_view)
         if index.documents is table:
             return np.ones(len(keys), bool)
-        return index.holds(np.frombuffer(b"".join(keys), np.uint64).reshape(-1, 2))
+        numbers = np.frombuffer(b"".join(keys), np.uint64)
+        return index.holds(numbers.reshape(-1, 2))
 
     def _in_time(self, query: str) -> Matrix:
         """Return the query's vector.
@@ -285,12 +329,12 @@ class EmbeddedTexts:
         settings.
         """
         if isinstance(self.embedder, OnnxEmbedder):
-            return cast(Matrix, self._checked([query])[0])
+            return self._vector(query)
         answer: Future[Matrix] = Future()
 
         def ask() -> None:
             try:
-                answer.set_result(self._checked([query])[0])
+                answer.set_result(self._vector(query))
             except ModelUnavailable as error:
                 answer.set_exception(error)
             except BaseException:  # noqa: BLE001 - handed to the thread that waits
@@ -307,41 +351,59 @@ class EmbeddedTexts:
                 f"{self.embedder.id} did not answer within {seconds:g} s"
             ) from None
 
+    def _vector(self, text: str) -> Matrix:
+        """Return the vector of a text from the embedder.
+
+        Raises:
+            ModelUnavailable: As `_checked`.
+        """
+        matrix = self._checked([text])
+        return cast(Matrix, matrix[0])
+
     def _checked(self, texts: Sequence[str]) -> Matrix:
         """Return vectors from the embedder.
 
         Raises:
             ModelUnavailable: They are not one for each text, finite, and of length one.
         """
-        matrix = np.asarray(self.embedder.embed(texts), np.float32)
-        allowed = len(texts), self.cache.dimensions
+        vectors = self.embedder.embed(texts)
+        matrix = np.asarray(vectors, np.float32)
+        embedder_id = self.embedder.id
+        allowed = (len(texts), self.cache.dimensions)
         if matrix.shape != allowed:
             raise ModelUnavailable(
-                f"{self.embedder.id} gave vectors of the shape {matrix.shape}; allowed is {allowed}"
+                f"{embedder_id} gave vectors of the shape {matrix.shape}; allowed is"
+                f" {allowed}"
             )
         lengths = np.linalg.norm(matrix, axis=1)
-        is_right = (np.abs(lengths - 1.0) < _OFF_LENGTH) | (lengths == 0.0)
-        wrong = np.flatnonzero(~is_right)
-        if len(wrong):
+        is_zero = lengths == 0.0
+        is_one = np.abs(lengths - 1.0) < _OFF_LENGTH
+        wrong_lengths = lengths[~(is_one | is_zero)]
+        if len(wrong_lengths):
             raise ModelUnavailable(
-                f"{self.embedder.id} gave a vector of length {lengths[wrong[0]]}; allowed is 1, 0"
+                f"{embedder_id} gave a vector of length {wrong_lengths[0]}; allowed is"
+                " 1, 0"
             )
         return matrix
 
 
 def document_texts(home: Home, index: ItemIndex, documents: Ids) -> list[str]:
-    """Return the texts of these documents, without erased ones; they stay in the
-    journal until they are needed.
+    """Return the texts of these documents, without erased ones.
+
+    They stay in the journal until they are needed.
     """
     event_seqs: list[int] = index.documents["seq"][documents].tolist()
     if not event_seqs:
         return []
     unique_seqs = sorted(set(event_seqs))
-    events = {event.seq: event for event in home.journal.read(seqs=unique_seqs)}
+    events: dict[int, Event] = {}
+    for event in home.journal.read(seqs=unique_seqs):
+        events[event.seq] = event
     texts: list[str] = []
     for document, event_seq in zip(documents.tolist(), event_seqs, strict=True):
-        if event_seq in events:
-            item = index.item_of(document, events[event_seq])
-            if item is not None:
-                texts.append(item.text)
+        if event_seq not in events:
+            continue
+        item = index.item_of(document, events[event_seq])
+        if item is not None:
+            texts.append(item.text)
     return texts

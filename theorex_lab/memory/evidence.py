@@ -1,8 +1,7 @@
-"""Evidence: how often each option succeeded under each key, how long it took and what
-it used, as sums in columns.
+"""Evidence: how often each option succeeded under each key.
 
-A key says what was asked, such as `query_type/code`. An option is what was tried, such
-as a model's name.
+It says also how long it took and what it used, as sums in columns. A key says what was
+asked, such as `query_type/code`. An option is what was tried, such as a model's name.
 """
 
 import math
@@ -62,8 +61,11 @@ class Option(NamedTuple):
 
 
 def not_worse(options: Sequence[Option], level: float = WORSE_AT) -> list[int]:
-    """Return the indexes of the options whose success is not distinguishably below the
-    best rate, the best itself first.
+    """Return the indexes of the options that are not worse than the best.
+
+    They are not distinguishably worse, by their success. The best itself comes first.
+
+    They are compared by their success. The best itself comes first.
 
     The best has the highest rate; of equals it has more runs, then the first name.
     Another is worse where the difference is so many standard errors wide that chance
@@ -81,7 +83,8 @@ def not_worse(options: Sequence[Option], level: float = WORSE_AT) -> list[int]:
     [1, 0]
     """
     tried = [index for index, option in enumerate(options) if option.n > 0]
-    if not tried or not 0 <= level <= 0.5:
+    is_level = 0 <= level <= 0.5
+    if not tried or not is_level:
         got = f"{len(options)} options, {len(tried)} with runs, at the level {level!r}"
         raise InvalidInput(f"got {got}; allowed is one or more with runs, at 0 to 0.5")
 
@@ -90,12 +93,13 @@ def not_worse(options: Sequence[Option], level: float = WORSE_AT) -> list[int]:
         return -_rate(option), -option.n, option.name
 
     best = min(tried, key=by_rate)
-    others = [
-        index
-        for index in tried
-        if index != best and _chance(options[index], options[best]) >= level
-    ]
-    return [best, *others]
+    indexes = [best]
+    for index in tried:
+        if index == best:
+            continue
+        if _chance(options[index], options[best]) >= level:
+            indexes.append(index)
+    return indexes
 
 
 def cheapest_not_worse(options: Sequence[Option], level: float = WORSE_AT) -> int:
@@ -116,14 +120,14 @@ def cheapest_not_worse(options: Sequence[Option], level: float = WORSE_AT) -> in
     ... )
     1
     """
-    return min(
-        not_worse(options, level), key=lambda index: by_cost_and_speed(options[index])
-    )
+    indexes = not_worse(options, level)
+    return min(indexes, key=lambda index: by_cost_and_speed(options[index]))
 
 
 def by_cost_and_speed(option: Option) -> tuple[float, float, float, float, str]:
-    """Return the sort key: cost, then latency (unknown ones last), then success, runs
-    and name.
+    """Return the sort key of an option.
+
+    It is cost, then latency (unknown ones last), then success, runs and name.
     """
     return (
         _known_first(option.cost),
@@ -151,7 +155,8 @@ def _chance(option: Option, best: Option) -> float:
     of 0 or 1 has an error too.
     """
     variance = _variance(option) + _variance(best)
-    errors_wide = (_rate(best) - _rate(option)) / math.sqrt(variance)
+    difference = _rate(best) - _rate(option)
+    errors_wide = difference / math.sqrt(variance)
     return 0.5 * math.erfc(errors_wide / math.sqrt(2.0))
 
 
@@ -163,8 +168,9 @@ def _variance(option: Option) -> float:
 
 @dataclass(frozen=True)
 class Cells:
-    """Evidence as columns, a row for each key and option, in the order in which the
-    table got them.
+    """Evidence as columns, a row for each key and option.
+
+    The rows are in the order in which the table got them.
 
     Attributes:
         keys: The keys.
@@ -265,18 +271,8 @@ class EvidenceTable(Parts):
             InvalidInput: The success is not a truth value, no date has the time, or an
                 amount is negative or infinite; then nothing was counted.
         """
-        if success not in (True, False) or not EARLIEST <= at <= LATEST:
-            raise InvalidInput(
-                f"got success {success!r} at {at!r}; allowed is True or False, in"
-                " microseconds"
-            )
         amounts = (latency_ms, tokens, cost)
-        for amount in amounts:
-            if amount is not None and (amount < 0 or amount == math.inf):
-                raise InvalidInput(
-                    f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite"
-                    " numbers from 0, None"
-                )
+        _check_run(success, at, amounts)
         row = self._rows.get((key, option))
         if row is None:
             row = self._add_row(key, option)
@@ -285,7 +281,8 @@ class EvidenceTable(Parts):
         sums = self._cells["sums"][row]
         sums[:_FIRST_AMOUNT] += 1.0, success
         for column, amount in zip(_AMOUNT_COLUMNS, amounts, strict=True):
-            if amount is not None and amount == amount:  # not NaN
+            is_stated = amount is not None and amount == amount  # not NaN
+            if is_stated:
                 sums[column : column + 2] += amount, 1.0
 
     def _add_row(self, key: str, option: str) -> int:
@@ -300,13 +297,15 @@ class EvidenceTable(Parts):
         self._rows[key, option] = row
         if key_number == len(self._first):
             self._first.add(row=-1)
-        self._before.add(row=self._first["row"][key_number])
+        row_before = self._first["row"][key_number]
+        self._before.add(row=row_before)
         self._first.put(key_number, row=row)
         return row
 
     def row(self, key: str, option: str) -> int | None:
-        """Return the row of a key and option, which stays the same; None where no run
-        of them was counted.
+        """Return the row of a key and option, which stays the same.
+
+        It is None where no run of them was counted.
         """
         return self._rows.get((key, option))
 
@@ -345,10 +344,10 @@ class EvidenceTable(Parts):
         index = self._alike.setdefault(prefix, PartIndex())
         for number in range(len(index), len(self._keys)):
             key = self._keys[number]
+            parts: list[str] = []
             if key.startswith(prefix):
-                index.add(key.removeprefix(prefix).split("|"))
-            else:
-                index.add(())
+                parts = key.removeprefix(prefix).split("|")
+            index.add(parts)
         return index
 
     def runs(self, rows: Integers) -> RowRuns:
@@ -378,8 +377,9 @@ class EvidenceTable(Parts):
         now: int | None = None,
         half_life_days: float | None = None,
     ) -> Cells:
-        """Return the evidence under keys that begin with `prefix`, as it weighs at
-        `now`.
+        """Return the evidence under keys that begin with `prefix`.
+
+        It is as it weighs at `now`.
 
         Args:
             prefix: The beginning of the keys.
@@ -391,19 +391,26 @@ class EvidenceTable(Parts):
         Raises:
             InvalidInput: The half-life is not a number above 0, or has no `now`.
         """
+        keys: list[str] = []
+        options: list[str] = []
+        rows: list[int] = []
         # Keys stand in the order of their rows, one each.
-        row_of = {
-            pair: row for pair, row in self._rows.items() if pair[0].startswith(prefix)
-        }
-        rows = list(row_of.values())
+        for (key, option), row in self._rows.items():
+            if key.startswith(prefix):
+                keys.append(key)
+                options.append(option)
+                rows.append(row)
         sums = self._cells["sums"][rows]
         last = self._cells["last"][rows]
+        amount_sums = sums[:, _FIRST_AMOUNT::2]
+        n_stated = sums[:, _FIRST_AMOUNT + 1 :: 2]
         with np.errstate(invalid="ignore"):
-            means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
-        counts = sums[:, :2] * _weight(last[:, None], now, half_life_days)
+            means = amount_sums / n_stated
+        weights = _weight(last[:, None], now, half_life_days)
+        counts = sums[:, :_FIRST_AMOUNT] * weights
         return Cells(
-            keys=[key for key, _ in row_of],
-            options=[option for _, option in row_of],
+            keys=keys,
+            options=options,
             n=counts[:, 0],
             successes=counts[:, 1],
             latency_ms=means[:, 0],
@@ -415,60 +422,106 @@ class EvidenceTable(Parts):
     def _after_load(self) -> None:
         keys = [*self._keys]
         options = [*self._options]
-        pairs = zip(
-            self._cells["key"].tolist(), self._cells["option"].tolist(), strict=True
-        )
-        self._rows = {
-            (keys[key], options[option]): row for row, (key, option) in enumerate(pairs)
-        }
+        key_numbers = self._cells["key"].tolist()
+        option_numbers = self._cells["option"].tolist()
+        self._rows = {}
+        pairs = zip(key_numbers, option_numbers, strict=True)
+        for row, (key_number, option_number) in enumerate(pairs):
+            key = keys[key_number]
+            option = options[option_number]
+            self._rows[key, option] = row
         self._alike = {}
+
+
+def _check_run(success: bool, at: int, amounts: Iterable[float | None]) -> None:
+    """Raise InvalidInput for a run that cannot be counted.
+
+    Args:
+        success: Whether it succeeded.
+        at: Its time (µs UTC).
+        amounts: What it took; None or NaN is not stated.
+    """
+    if success not in (True, False) or not EARLIEST <= at <= LATEST:
+        raise InvalidInput(
+            f"got success {success!r} at {at!r}; allowed is True or False, in"
+            " microseconds"
+        )
+    for amount in amounts:
+        if amount is None:
+            continue
+        if amount < 0 or amount == math.inf:
+            raise InvalidInput(
+                f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite"
+                " numbers from 0, None"
+            )
 
 
 def expected_success(
     runs: RowRuns, now: int, half_life_days: float | None
 ) -> tuple[Floats, Floats, Floats]:
-    """Return of each row the weight of its age, .5^(age / half-life); (successes + 1) /
-    (runs + 2); and their product.
+    """Return what each row's success counts for.
 
     The weight is 1 without a half-life, and for what lies ahead of `now` (µs UTC).
+
+    Returns:
+        For each row the weight of its age, .5^(age / half-life); (successes + 1) /
+        (runs + 2); and their product.
     """
-    weight = np.ones(len(runs.n)) * _weight(runs.last, now, half_life_days)
+    weight = _weight(runs.last, now, half_life_days) * np.ones(len(runs.n))
     rate = (runs.successes + 1.0) / (runs.n + 2.0)
     return weight, rate, rate * weight
 
 
 def success_of(home: Home, options: Iterable[str]) -> dict[str, float]:
-    """Return (successes + 1) / (runs + 2) over all runs, of the options of which a
-    design knows how they did.
+    """Return (successes + 1) / (runs + 2) of the options, over all runs.
+
+    They are the options of which a design knows how they did.
 
     What is known of an option does not fade here: a fix that failed is no better for
     having been forgotten.
     """
     rates: dict[str, float] = {}
-    keys = [f"{design.name}/{OPTION_KEY}" for design in home.designs if design.evidence]
+    keys = []
+    for design in home.designs:
+        if design.evidence:
+            keys.append(f"{design.name}/{OPTION_KEY}")
     with home.views.reading(evidence_view(home)) as view:
         if not len(view.table):
             return rates
         for option in options:
-            rows = [view.table.row(key, option) for key in keys]
-            counted_rows = [row for row in rows if row is not None]
-            if counted_rows:
-                runs = view.table.runs(np.array(counted_rows, np.int64))
-                rate = (runs.successes.sum() + 1.0) / (runs.n.sum() + 2.0)
-                rates[option] = float(rate)
+            rows = _rows_of(view.table, keys, option)
+            if not rows:
+                continue
+            runs = view.table.runs(np.array(rows, np.int64))
+            n_successes = runs.successes.sum() + 1.0
+            rate = n_successes / (runs.n.sum() + 2.0)
+            rates[option] = float(rate)
     return rates
 
 
+def _rows_of(table: EvidenceTable, keys: Iterable[str], option: str) -> list[int]:
+    """Return the rows of an option under those of these keys that have one."""
+    rows = []
+    for key in keys:
+        row = table.row(key, option)
+        if row is not None:
+            rows.append(row)
+    return rows
+
+
 def is_heard(body: Body) -> bool:
-    """Return whether a call is known only from a file that somebody made, or from a
-    tool: anybody may have made it up.
+    """Return whether a call is known only from a file or a tool.
+
+    Anybody may have made such a file up.
     """
-    return TRUST[body.get("source", "model")] < TRUST["model"]
+    source = body.get("source", "model")
+    return TRUST[source] < TRUST["model"]
 
 
 class EvidenceView(View):
-    """Every attempt of every trace that was not lost, one run each under its query type
-    and model.
+    """Every attempt of every trace that was not lost, one run each.
+
+    A run is counted under its query type and model.
 
     An attempt that got no answer at all tells of the endpoint, not of what the model
     answers: it is left out. What `is_heard` is counted apart, under keys with
@@ -547,8 +600,10 @@ class EvidenceView(View):
 
 
 def evidence_view(home: Home) -> type[EvidenceView]:
-    """Return the view of the evidence of a home: of models' answers, and of whatever
-    else its designs read from their events.
+    """Return the view of the evidence of a home.
+
+    It is evidence of models' answers, and of whatever else its designs read from their
+    events.
     """
     designs = [design for design in home.designs if design.evidence]
     designs.sort(key=lambda design: design.name)
@@ -566,8 +621,10 @@ def _with_readers(designs: tuple[Design, ...]) -> type[EvidenceView]:
     readers: dict[str, list[Reader]] = {}
     reads = [*EvidenceView.kinds]
     for design in designs:
+        prefix = f"{design.name}/"
         for kind, runs in design.evidence.items():
-            readers.setdefault(kind, []).append((f"{design.name}/", runs))
+            readers_of_kind = readers.setdefault(kind, [])
+            readers_of_kind.append((prefix, runs))
             reads.append(f"{design.name}:{kind}")
     kinds = tuple(dict.fromkeys([*EvidenceView.kinds, *readers]))
     return type(
@@ -578,8 +635,9 @@ def _with_readers(designs: tuple[Design, ...]) -> type[EvidenceView]:
 
 
 def counted_type(query_type: str) -> str:
-    """Return the query type under which runs count: `general` where it is none of the
-    seven.
+    """Return the query type under which runs count.
+
+    It is `general` where the query type is none of the seven.
 
     >>> counted_type("math"), counted_type("weather")
     ('math', 'general')
@@ -593,7 +651,8 @@ def _key(body: Body) -> str:
     Args:
         body: The body of the call's end, or what an outcome says of its answer.
     """
-    key = QUERY_TYPE_PREFIX + counted_type(str(body["query_type"]))
+    query_type = str(body["query_type"])
+    key = QUERY_TYPE_PREFIX + counted_type(query_type)
     if is_heard(body):
         return HEARD_PREFIX + key
     return key
@@ -610,5 +669,7 @@ def _weight(
         raise InvalidInput(
             f"got {got}; allowed is a number of days above 0, with now in µs"
         )
-    # Four steps, since a route takes this at every call.
-    return np.exp2(np.minimum(last - now, 0) / (MICROSECONDS_PER_DAY * half_life_days))
+    # Few steps, since a route takes this at every call.
+    negative_age = np.minimum(last - now, 0)
+    half_life = MICROSECONDS_PER_DAY * half_life_days
+    return np.exp2(negative_age / half_life)

@@ -20,7 +20,7 @@ from theorex_lab.text.redact.preview import masked_start, preview
 # ms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from theorex_lab.core.project import Repository
@@ -82,8 +82,9 @@ _FAILED = frozenset(
 
 
 def folder_of(event: HookEvent) -> str:
-    """Return the folder that the agent works in; '' where the event names no absolute
-    folder that a system could have.
+    """Return the folder that the agent works in.
+
+    It is '' where the event names no absolute folder that a system could have.
     """
     from theorex_lab.core.project import is_folder_name
 
@@ -146,15 +147,18 @@ class WorkingFolder:
 
 
 def project(event: HookEvent) -> str:
-    """Return the project of the folder that the agent works in, '' where there is none
-    or the folder cannot be looked at.
+    """Return the project of the folder that the agent works in.
+
+    It is '' where there is none or the folder cannot be looked at.
     """
     return WorkingFolder(folder_of(event)).project
 
 
 def tool_used(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
-    """Return the body of a tool call, done or failed: its name, previews, `ok`, the
-    project's paths that it read and edited, and its command.
+    """Return the body of a tool call, done or failed.
+
+    It holds the tool's name, previews, `ok`, the project's paths that it read and
+    edited, and its command.
     """
     folder = folder or WorkingFolder(folder_of(event))
     tool_input = event.get("tool_input")
@@ -181,8 +185,9 @@ def tool_used(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
 
 
 def succeeded(event: HookEvent) -> bool | None:
-    """Return whether the tool did its work, by what the event itself states; None where
-    it leaves that open.
+    """Return whether the tool did its work; None where the event leaves that open.
+
+    Only what the event itself states counts.
 
     A failure stated anywhere counts. A response that states nothing is one of a tool
     that succeeded, since PostToolUse is sent for no other. A response of what still
@@ -242,8 +247,9 @@ def _states_failure(signs: HookEvent) -> bool:
 def _paths(
     tool: str, tool_input: object, folder: WorkingFolder
 ) -> dict[str, list[str]]:
-    """Return the project's paths in a tool's input, from the root of the agent's
-    checkout, by what the tool does to them.
+    """Return the project's paths in a tool's input, by what the tool does to them.
+
+    They lead from the root of the agent's checkout.
     """
     from theorex_lab.journal.event import paths_by_use
 
@@ -257,24 +263,37 @@ def _paths(
 
 
 def _named_paths(tool: str, tool_input: object) -> list[object]:
-    """Return paths as a tool's input names them, in members of their own or in the
-    lines of a patch that say what it is for.
+    """Return paths as a tool's input names them.
+
+    They stand in members of their own or in the lines of a patch that say what it is
+    for.
     """
     from theorex_lab.journal.event import tool_key
 
     members = tool_input if isinstance(tool_input, dict) else {}
-    paths = [members[name] for name in _PATH_MEMBERS if name in members]
+    paths = _values_of(members, _PATH_MEMBERS)
     for name in _PATH_LISTS:
         if isinstance(members.get(name), list):
             paths += members[name][:_MOST_LISTED]
     key = tool_key(tool)
     if key in _MOVERS:
-        paths += [members[name] for name in _MOVE_MEMBERS if name in members]
-    if key != "applypatch":
-        return paths
+        paths += _values_of(members, _MOVE_MEMBERS)
+    if key == "applypatch":
+        paths += _patched_paths(tool_input)
+    return paths
+
+
+def _values_of(members: dict[str, Any], names: Iterable[str]) -> list[object]:
+    """Return the values of those of these members that an object has."""
+    return [members[name] for name in names if name in members]
+
+
+def _patched_paths(tool_input: object) -> list[str]:
+    """Return the paths that a patch says that it is for."""
     import re
 
     pattern = r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$"
+    paths = []
     for text in _patches(tool_input):
         for path in re.findall(pattern, text, re.MULTILINE):
             paths.append(path.removesuffix("\r"))
@@ -282,7 +301,10 @@ def _named_paths(tool: str, tool_input: object) -> list[object]:
 
 
 def _patches(tool_input: object) -> list[str]:
-    """Return the texts of a tool's input that may be patches, cut where they are long."""
+    """Return the texts of a tool's input that may be patches.
+
+    They are cut where they are long.
+    """
     members = tool_input if isinstance(tool_input, dict) else {}
     texts = (tool_input, *members.values())
     return [text[:_PATCH_CHARACTERS] for text in texts if isinstance(text, str)]
@@ -361,8 +383,9 @@ def _in_project(path: object, folder: WorkingFolder) -> str:
 
 
 def _inside_windows(path: str, folder: WorkingFolder) -> str:
-    """Return the path from the root of a folder of Windows that is read elsewhere, with
-    slashes; '' where it leads out of the root.
+    """Return the path from the root of a folder of Windows that is read elsewhere.
+
+    It has slashes, and is '' where it leads out of the root.
     """
     import ntpath
 
@@ -374,8 +397,9 @@ def _inside_windows(path: str, folder: WorkingFolder) -> str:
 
 
 def _command(tool: str, tool_input: object, folder: WorkingFolder) -> str:
-    """Return the command that a tool ran, masked, with the project's paths from its
-    root and without those that lead out of it.
+    """Return the command that a tool ran, masked.
+
+    The project's paths lead from its root; those that lead out of it are left out.
     """
     from theorex_lab.journal.event import tool_key
 
@@ -426,8 +450,9 @@ def _without_root(text: str, root: str) -> str:
 
 
 def _trace_id() -> str:
-    """Return the trace that the agent was started for, '' where there is none or its id
-    is outside the rule.
+    """Return the trace that the agent was started for.
+
+    It is '' where there is none or its id is outside the rule.
     """
     from theorex_lab.core.errors import InvalidInput
     from theorex_lab.core.ids import check_session
@@ -445,8 +470,9 @@ def prompt(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
 
 
 def turn_ended(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
-    """Return the body of the end of an answer, with the last message where the event
-    has it.
+    """Return the body of the end of an answer.
+
+    It holds the last message where the event has it.
 
     subagent tells a helper's answer from the agent's. transcript_bytes is how large the
     agent's transcript is by then, where that is known.
@@ -466,8 +492,9 @@ def turn_ended(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
 
 
 def _transcript_bytes(event: HookEvent) -> int | None:
-    """Return the size of the transcript that the event names, None where it cannot be
-    looked at.
+    """Return the size of the transcript that the event names.
+
+    It is None where the transcript cannot be looked at.
     """
     path = event.get("transcript_path")
     if not isinstance(path, str) or "\0" in path or len(path) > _PATH_CHARACTERS:
@@ -480,8 +507,9 @@ def _transcript_bytes(event: HookEvent) -> int | None:
 
 
 def compacting(event: HookEvent, folder: WorkingFolder | None = None) -> Body:
-    """Return the body of a context that is about to be summarized, with what called for
-    that.
+    """Return the body of a context that is about to be summarized.
+
+    It says what called for that.
     """
     return {
         "trigger": preview(event.get("trigger"), TRIGGER_CHARACTERS),

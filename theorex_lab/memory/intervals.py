@@ -11,14 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from theorex_lab.core.errors import InvalidInput
 
 Floats = NDArray[np.float64]
+Bounds = tuple[Floats, Floats]  # from, to
 BOOTSTRAPS = 1_000
+Z_95 = 1.96  # standard deviations to each side that hold 95 %
+_QUANTILES_95 = [0.025, 0.975]
 
 
-def wilson(
-    successes: ArrayLike, n: ArrayLike, z: float = 1.96
-) -> tuple[Floats, Floats]:
-    """Return the Wilson score interval of a success rate (Wilson 1927,
-    doi:10.1080/01621459.1927.10502953), 0..1.
+def wilson(successes: ArrayLike, n: ArrayLike, z: float = Z_95) -> Bounds:
+    """Return the Wilson score interval of a success rate, 0..1.
+
+    Source: Wilson (1927), doi:10.1080/01621459.1927.10502953.
 
     Args:
         successes: Of any shape; fractions are allowed.
@@ -34,7 +36,9 @@ def wilson(
     """
     hits = np.asarray(successes, np.float64)
     runs = np.asarray(n, np.float64)
-    if not (np.all(hits >= 0) and np.all(hits <= runs) and np.all(runs < np.inf)):
+    is_share = (hits >= 0) & (hits <= runs)
+    is_finite = runs < np.inf
+    if not np.all(is_share & is_finite):
         raise InvalidInput(
             f"got {successes!r:.80} successes of {n!r:.80}; allowed is 0 <= successes"
             " <= n, finite"
@@ -43,18 +47,21 @@ def wilson(
         raise InvalidInput(
             f"got z = {z!r}; allowed is a number above 0, such as 1.96 for 95 %"
         )
-    low, high = _bounds(hits, np.where(runs > 0, runs, 1.0), z, runs)
+    divisor = np.where(runs > 0, runs, 1.0)
+    low, high = _bounds(hits, divisor, z, runs)
     return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
-def wilson_of_one(successes: float, n: float, z: float = 1.96) -> tuple[float, float]:
-    """Return what `wilson` does, of plain numbers and unchecked: some dozens of them
-    cost less so than an array does.
+def wilson_of_one(successes: float, n: float, z: float = Z_95) -> tuple[float, float]:
+    """Return what `wilson` does, of plain numbers and unchecked.
+
+    Some dozens of them cost less so than an array does.
 
     >>> [round(bound, 3) for bound in wilson_of_one(9, 10)]
     [0.596, 0.982]
     """
-    low, high = _bounds(successes, n or 1.0, z, n)
+    divisor = n or 1.0
+    low, high = _bounds(successes, divisor, z, n)
     return max(low, 0.0), min(high, 1.0)
 
 
@@ -68,10 +75,14 @@ def _bounds(hits: Any, divisor: Any, z: float, runs: Any) -> tuple[Any, Any]:
         runs: The runs.
     """
     square = z * z
-    half = z * (hits * ((runs - hits) / divisor) + square / 4) ** 0.5
+    failed_share = (runs - hits) / divisor
+    variance = hits * failed_share + square / 4
+    half = z * variance**0.5
     centre = hits + square / 2
     width = runs + square
-    return (centre - half) / width, (centre + half) / width
+    low = (centre - half) / width
+    high = (centre + half) / width
+    return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +94,16 @@ class Interval:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        bounds = f"{self.low:.3f}, {self.high:.3f}"
+        return f"{self.mean:.3f} [{bounds}]"
 
     def named(self, name: str) -> dict[str, float]:
-        """{name, name_low, name_high}."""
-        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
+        """Return the members as {name, name_low, name_high}."""
+        return {
+            name: self.mean,
+            f"{name}_low": self.low,
+            f"{name}_high": self.high,
+        }
 
 
 def bootstrap_means(
@@ -97,8 +113,9 @@ def bootstrap_means(
     draws: int = BOOTSTRAPS,
     groups: Sequence[object] | None = None,
 ) -> list[Interval]:
-    """Return the mean of each column with its 95 % interval; one set of resamples
-    serves all.
+    """Return the mean of each column with its 95 % interval.
+
+    One set of resamples serves all.
 
     For a paired comparison, hand in differences.
 
@@ -119,7 +136,9 @@ def bootstrap_means(
     if columns.ndim == 1:
         columns = columns[:, None]
     n = len(columns)
-    if not n or draws < 1 or columns.ndim != 2 or not np.isfinite(columns).all():
+    is_table = n > 0 and columns.ndim == 2
+    is_finite = np.isfinite(columns).all()
+    if draws < 1 or not is_table or not is_finite:
         raise InvalidInput(
             f"got {n} values and {draws} draws; allowed is one or more of each, all"
             " values finite"
@@ -133,35 +152,42 @@ def bootstrap_means(
             )
         sums, sizes = _summed_by_group(columns, groups)
     resampled = _resamples(len(sizes), seed, draws)
-    means = resampled @ sums / (resampled @ sizes)[:, None]
-    low, high = np.quantile(means, [0.025, 0.975], axis=0).tolist()
-    return [
-        Interval(*bounds)
-        for bounds in zip(columns.mean(axis=0).tolist(), low, high, strict=True)
-    ]
+    n_drawn = resampled @ sizes
+    drawn_sums = resampled @ sums
+    drawn_means = drawn_sums / n_drawn[:, None]
+    means = columns.mean(axis=0)
+    low, high = np.quantile(drawn_means, _QUANTILES_95, axis=0)
+    rows = np.stack([means, low, high], axis=1)
+    return [Interval(*row) for row in rows.tolist()]
 
 
 def _summed_by_group(
     columns: Floats, groups: Sequence[object]
 ) -> tuple[Floats, Floats]:
     """Return the sums of each column by group, and how many rows each group has."""
-    _, group_of = np.unique([str(group) for group in groups], return_inverse=True)
-    sums = [np.bincount(group_of, weights=column) for column in columns.T]
-    return np.stack(sums, axis=1), np.bincount(group_of).astype(np.float64)
+    names = [str(group) for group in groups]
+    _, group_of = np.unique(names, return_inverse=True)
+    sums = []
+    for column in columns.T:
+        sums.append(np.bincount(group_of, weights=column))
+    sizes = np.bincount(group_of).astype(np.float64)
+    return np.stack(sums, axis=1), sizes
 
 
 def _resamples(m: int, seed: int, draws: int) -> Floats:
     """Return how often each of m rows was drawn in each resample, (draws, m)."""
     generator = np.random.default_rng(seed)
-    drawn = generator.multinomial(m, np.full(m, 1 / m), size=draws)
+    chances = np.full(m, 1 / m)
+    drawn = generator.multinomial(m, chances, size=draws)
     return drawn.astype(np.float64)
 
 
 def bootstrap_ratio(
     values: ArrayLike, base: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS
 ) -> Interval:
-    """Return the mean of `values` over the mean of `base`, both (n,), with its 95 %
-    interval; rows are drawn in pairs.
+    """Return the mean of `values` over the mean of `base`, with its 95 % interval.
+
+    Both are of shape (n,); rows are drawn in pairs.
 
     Raises:
         InvalidInput: The base has no value above 0, or as `bootstrap_means`.
@@ -169,26 +195,32 @@ def bootstrap_ratio(
     >>> bootstrap_ratio([1.0, 1.0], [4.0, 4.0])
     Interval(mean=0.25, low=0.25, high=0.25)
     """
-    pairs = np.column_stack([values, base]).astype(np.float64)
+    pairs = np.column_stack([values, base])
+    pairs = pairs.astype(np.float64)
     value_interval, base_interval = bootstrap_means(pairs, seed=seed, draws=1)
     base_mean = base_interval.mean
     if not base_mean > 0:
         raise InvalidInput(
             f"got a base whose mean is {base_mean}; allowed is one above 0"
         )
-    drawn = _resamples(len(pairs), seed, draws) @ pairs
+    resampled = _resamples(len(pairs), seed, draws)
+    value_sums, base_sums = (resampled @ pairs).T
     # A resample may have a base that is 0 throughout.
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = np.nanquantile(drawn[:, 0] / drawn[:, 1], [0.025, 0.975]).tolist()
+        ratios = value_sums / base_sums
+        low, high = np.nanquantile(ratios, _QUANTILES_95).tolist()
     return Interval(value_interval.mean / base_mean, low, high)
 
 
 def bootstrap_mean(
-    values: ArrayLike, seed: int = 0, groups: Sequence[object] | None = None
+    values: ArrayLike,
+    seed: int = 0,
+    groups: Sequence[object] | None = None,
 ) -> Interval:
     """Return what `bootstrap_means` does, of one column (n,).
 
     >>> str(bootstrap_mean([1.0, 1.0]))
     '1.000 [1.000, 1.000]'
     """
-    return bootstrap_means(values, seed=seed, groups=groups)[0]
+    intervals = bootstrap_means(values, seed=seed, groups=groups)
+    return intervals[0]

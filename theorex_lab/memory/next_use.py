@@ -1,5 +1,6 @@
-"""Needed next: how high what is used next ranked before that use, within the budget of
-a context.
+"""Needed next: how high what is used next ranked before that use.
+
+It is ranked within the budget of a context.
 
 The one measure of a decay law, for the gate and `tune`. Before a use the items known by
 then are ranked, of all agents together, since one context is given to all, and as the
@@ -23,21 +24,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.memory import counts, decay
 from theorex_lab.memory.briefing import token_budget
 from theorex_lab.text.line import escape, one_line
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Numbers = Floats | Integers
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 MOST_AT_ONCE = 20
 _NOTE_BYTES = len(" _(13 days)_")  # what a concept's line says beside its name
 
 
 def name_bytes(name: str) -> int:
     """Return the bytes in UTF-8 of a name as a briefing's line shows it."""
-    return len(escape(one_line(name)).encode())
+    shown = escape(one_line(name))
+    return len(shown.encode())
 
 
 def line_tokens(bytes_of_name: token_budget.Size) -> token_budget.Size:
-    """Return the tokens of a line of a briefing by `name_bytes`: a number, or an array of them.
+    """Return the tokens of a line of a briefing by `name_bytes`.
+
+    The bytes are a number, or an array of them.
 
     >>> line_tokens(name_bytes("cache *stampede*"))
     9
@@ -50,29 +58,31 @@ _SHORTEST_TOKENS = line_tokens(1)
 
 @dataclass(frozen=True)
 class Candidates:
-    """The items known before a use, row by row: their scores, what orders equal ones,
-    and their lines' tokens.
+    """The items known before a use, row by row.
+
+    They have their scores, what orders equal ones, and their lines' tokens.
     """
 
-    raw: decay.Floats
-    count: NDArray[np.float64] | counts.Integers
-    last: NDArray[np.float64] | counts.Integers
-    ids: counts.Integers
-    tokens: counts.Integers
+    raw: Floats
+    count: Numbers
+    last: Numbers
+    ids: Integers
+    tokens: Integers
 
 
 @dataclass(frozen=True)
 class NeedRanks:
-    """Where the needed items stood: their rows, their ranks from 1 on, and whether the
-    budget reached them.
+    """Where the needed items stood.
+
+    These are their rows, their ranks from 1 on, and whether the budget reached them.
     """
 
-    rows: NDArray[np.intp]
-    ranks: NDArray[np.intp]
-    inside: NDArray[np.bool_]
+    rows: Rows
+    ranks: Rows
+    inside: Mask
 
     def score(
-        self, importance: decay.Floats | None = None, mild_threshold: float = 0.0
+        self, importance: Floats | None = None, mild_threshold: float = 0.0
     ) -> float:
         """Return 1 / rank of the foremost in the briefing, 0 where none is.
 
@@ -82,17 +92,18 @@ class NeedRanks:
         """
         shown = self.inside
         if importance is not None:
-            shown = shown & (importance[self.rows] >= mild_threshold)
+            is_mild = importance[self.rows] >= mild_threshold
+            shown = shown & is_mild
         if not shown.any():
             return 0.0
-        return float(1.0 / self.ranks[shown].min())
+        foremost = self.ranks[shown].min()
+        return float(1.0 / foremost)
 
 
-def needed_next(
-    candidates: Candidates, rows: NDArray[np.intp], context_tokens: int
-) -> NeedRanks:
-    """Return how high these rows of the candidates, one or more, ranked, and whether a
-    briefing of so many tokens held them.
+def needed_next(candidates: Candidates, rows: Rows, context_tokens: int) -> NeedRanks:
+    """Return how high these rows of the candidates, one or more, ranked.
+
+    It says also whether a briefing of so many tokens held them.
 
     >>> zeros = np.zeros(3, np.int64)
     >>> known = Candidates(
@@ -110,26 +121,30 @@ def needed_next(
     needed, level = np.nonzero(raw == needed_raw)
     if len(needed) > len(rows):  # else each is level with itself alone
         first = _comes_first(candidates, level, rows[needed])
-        ahead[needed[first], level[first]] = True
+        needed = needed[first]
+        level = level[first]
+        ahead[needed, level] = True
     ranks = 1 + np.count_nonzero(ahead, axis=1)
     inside = ranks <= room // _SHORTEST_TOKENS
     tokens = candidates.tokens
     for number in np.flatnonzero(inside).tolist():
         used = tokens[ahead[number]].sum()
-        inside[number] = used + tokens[rows[number]] <= room
+        row = rows[number]
+        inside[number] = used + tokens[row] <= room
     return NeedRanks(rows, ranks, inside)
 
 
-def _comes_first(
-    candidates: Candidates, rows: NDArray[np.intp], others: NDArray[np.intp]
-) -> NDArray[np.bool_]:
-    """Return whether each row comes before another of the same raw score, as
-    `rank_order` has it.
+def _comes_first(candidates: Candidates, rows: Rows, others: Rows) -> Mask:
+    """Return whether each row comes before another of the same raw score.
+
+    Their order is that of `rank_order`.
     """
-    count = candidates.count
-    last = candidates.last
-    ids = candidates.ids
-    by_id = (last[rows] == last[others]) & (ids[rows] < ids[others])
-    is_later = (last[rows] > last[others]) | by_id
-    by_time = (count[rows] == count[others]) & is_later
-    return np.asarray((count[rows] > count[others]) | by_time)
+    count = candidates.count[rows]
+    other_count = candidates.count[others]
+    last = candidates.last[rows]
+    other_last = candidates.last[others]
+    is_lower_id = candidates.ids[rows] < candidates.ids[others]
+    by_id = (last == other_last) & is_lower_id
+    is_later = (last > other_last) | by_id
+    by_time = (count == other_count) & is_later
+    return np.asarray((count > other_count) | by_time)

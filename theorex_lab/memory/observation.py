@@ -1,5 +1,6 @@
-"""Make observations: a text is checked, its concepts are extracted, and the event is
-ready to be appended.
+"""Make observations.
+
+A text is checked, its concepts are extracted, and the event is ready to be appended.
 """
 
 from __future__ import annotations
@@ -121,8 +122,9 @@ def check_text(text: str, max_bytes: int) -> str:
 def new_observation(
     entry: ObservationEntry, settings: Settings, now: int
 ) -> tuple[Event, list[Mention]]:
-    """Return the event of one observation, its secrets masked, and the concepts in its
-    text.
+    """Return the event of one observation, and the concepts in its text.
+
+    The text's secrets are masked.
 
     Args:
         entry: What is written.
@@ -198,8 +200,9 @@ def _time_of(entry: ObservationEntry, now: int) -> int:
 def observed(
     entry: ObservationEntry, settings: Settings, now: int
 ) -> tuple[Event, WrittenObservation]:
-    """Return the event of one observation, and what a write of it leaves; as
-    `new_observation`.
+    """Return the event of one observation, and what a write of it leaves.
+
+    As `new_observation`.
     """
     with door() as redaction:
         event, mentions = new_observation(entry, settings, now)
@@ -263,16 +266,18 @@ def check_tags(tags: Sequence[str]) -> list[str]:
 
 
 def common_project(events: Iterable[Event]) -> str:
-    """Return the project that all of these events are of; '' where they are of several,
-    or one of them is of none.
+    """Return the project that all of these events are of.
+
+    It is '' where they are of several, or one of them is of none.
     """
     projects = {str(event.body.get("project", "")) for event in events}
     return projects.pop() if len(projects) == 1 else ""
 
 
 def owner_of(event: Event) -> str:
-    """Return who said it: the agent, or the agent and the kind of source that it had it
-    from.
+    """Return who said it.
+
+    It is the agent, or the agent and the kind of source that it had it from.
     """
     source = event.body["source"]
     if TRUST[source] >= TRUST["agent"]:

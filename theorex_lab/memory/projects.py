@@ -1,5 +1,6 @@
-"""The projects that a home has memory of, and one of them by the name that a person
-gives.
+"""The projects that a home has memory of.
+
+One of them is found by the name that a person gives.
 """
 
 import difflib
@@ -46,26 +47,31 @@ class Projects(View):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Count the events, and note the last."""
-        numbers = np.array(
-            [self.names.number(event.body.get("project", "")) for event in events],
-            np.int64,
-        )
+        numbers = []
+        for event in events:
+            project = event.body.get("project", "")
+            numbers.append(self.names.number(project))
+        rows = np.array(numbers, np.int64)
         times = np.array([event.at for event in events], np.int64)
         event_seqs = np.array([event.seq for event in events], np.int64)
-        self.rows.grow(len(self.names) - len(self.rows))
-        np.add.at(self.rows["count"], numbers, 1)
-        np.maximum.at(self.rows["last_at"], numbers, times)
-        np.maximum.at(self.rows["last_seq"], numbers, event_seqs)
+        n_new = len(self.names) - len(self.rows)
+        self.rows.grow(n_new)
+        np.add.at(self.rows["count"], rows, 1)
+        np.maximum.at(self.rows["last_at"], rows, times)
+        np.maximum.at(self.rows["last_seq"], rows, event_seqs)
 
     def events_of(self, project: str) -> int:
         """Return how many events were captured in a project."""
         number = self.names.find(project)
-        return 0 if number is None else int(self.rows["count"][number])
+        if number is None:
+            return 0
+        return int(self.rows["count"][number])
 
 
 def projects_view(home: Home) -> type[Projects]:
-    """Return the view of a home's projects, which also counts the events of its
-    designs.
+    """Return the view of a home's projects.
+
+    It also counts the events of its designs.
     """
     design_kinds: set[str] = set()
     for design in home.designs:
@@ -75,36 +81,45 @@ def projects_view(home: Home) -> type[Projects]:
 
 @cache
 def _with_kinds(kinds: tuple[str, ...]) -> type[Projects]:
-    """The same class for the same kinds, so that views are found by it."""
+    """Return the same class for the same kinds, so that views are found by it."""
     return type("HomeProjects", (Projects,), {"kinds": kinds})
 
 
 def known_projects(home: Home) -> list[str]:
-    """Return the projects that something was captured in, the most recently active
-    first.
+    """Return the projects that something was captured in.
+
+    The most recently active one comes first.
     """
     with home.views.reading(projects_view(home)) as view:
-        order = np.lexsort((-view.rows["last_seq"], -view.rows["last_at"]))
+        newest_seq_first = -view.rows["last_seq"]
+        newest_first = -view.rows["last_at"]
+        order = np.lexsort((newest_seq_first, newest_first))
         names = [view.names[row] for row in order.tolist()]
     return [name for name in names if name]
 
 
 def find_project(home: Home, given: str) -> str:
-    """Return the project that is called so: by its whole name, or by the name before
-    its hash where only one has it.
+    """Return the project that is called so.
+
+    It is called by its whole name, or by the name before its hash where only one has
+    it.
 
     Raises:
         InvalidInput: No project has the name, or several have it.
     """
     places = home.journal.places()
-    projects = list(
-        dict.fromkeys([*known_projects(home), *filter(None, [home.project])])
-    )
-    if given in projects or given in places.bound or given in places.merged:
+    projects = known_projects(home)
+    if home.project:
+        projects.append(home.project)
+    if given in {*projects, *places.bound, *places.merged}:
         return places.current(given)
-    projects = list(dict.fromkeys([*projects, *map(places.current, places.bound)]))
-    short_names = {project: project[:-_HASH_CHARACTERS] for project in projects}
-    matches = [project for project in projects if short_names[project] == given]
+    bound_projects = [places.current(project) for project in places.bound]
+    projects = list(dict.fromkeys([*projects, *bound_projects]))
+    short_names = [_short_name(project) for project in projects]
+    matches = []
+    for project, short_name in zip(projects, short_names, strict=True):
+        if short_name == given:
+            matches.append(project)
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -113,7 +128,7 @@ def find_project(home: Home, given: str) -> str:
             f"got the project {given!r}, as which {several} are known; name one of"
             " these"
         )
-    names = [*projects, *short_names.values()]
+    names = [*projects, *short_names]
     nearest = difflib.get_close_matches(str(given), names, n=1, cutoff=0)
     near = "no project is known yet"
     if nearest:
@@ -133,14 +148,14 @@ def project_rows(home: Home) -> list[dict[str, Any]]:
     """
     places = home.journal.places()
     with home.views.reading(projects_view(home)) as view:
-        captured = {
-            name: (int(view.rows["count"][row]), int(view.rows["last_at"][row]))
-            for row, name in enumerate(view.names)
-            if name
-        }
-    projects = dict.fromkeys(
-        [*known_projects(home), *map(places.current, places.bound)]
-    )
+        counts = view.rows["count"].tolist()
+        times = view.rows["last_at"].tolist()
+        captured = {}
+        for name, count, last_at in zip(view.names, counts, times, strict=True):
+            if name:
+                captured[name] = (count, last_at)
+    bound_projects = [places.current(project) for project in places.bound]
+    projects = dict.fromkeys([*known_projects(home), *bound_projects])
     rows: list[dict[str, Any]] = []
     for project in projects:
         n_events, last_at = captured.get(project, (0, None))
@@ -158,12 +173,14 @@ def project_rows(home: Home) -> list[dict[str, Any]]:
 
 
 def merge_projects(home: Home, old: str, new: str) -> dict[str, Any]:
-    """Note that a project was merged into another; return both, and how many events of
-    the first there are.
+    """Note that a project was merged into another.
+
+    Returns:
+        Both, and how many events of the first there are.
 
     Raises:
-        InvalidInput: As `identity.merge_into`; or no project has a name, or several
-            have it.
+        InvalidInput: As `journal.identity.merge_into`; or no project has a name, or
+            several have it.
     """
     source = _project_called(home, old)
     target = _project_called(home, new)
@@ -178,13 +195,19 @@ def merge_projects(home: Home, old: str, new: str) -> dict[str, Any]:
 
 
 def _folder_name(home: Home, project: str) -> str:
-    """Return what the folder of a project was called when it was last bound; without
-    one what its id begins with.
+    """Return what the folder of a project was called when it was last bound.
+
+    Without one it is what the project's id begins with.
     """
     paths = home.journal.places().paths_of(project)
     if paths:
         return name_of(paths[-1])
-    return project[:-_HASH_CHARACTERS] or project
+    return _short_name(project) or project
+
+
+def _short_name(project: str) -> str:
+    """Return the name before the hash of a project's id."""
+    return project[:-_HASH_CHARACTERS]
 
 
 def _project_called(home: Home, given: str) -> str:
@@ -197,20 +220,28 @@ def _project_called(home: Home, given: str) -> str:
     projects = list(dict.fromkeys([*known_projects(home), *places.bound]))
     if given in projects or given in places.merged:
         return given
-    bound = places.folders.get(os.path.realpath(Path(given).expanduser()))
+    path = os.path.realpath(Path(given).expanduser())
+    bound = places.folders.get(path)
     if bound is not None and os.sep in given:
         return places.current(bound.project)
     matches = []
     for project in projects:
         folder_name = _folder_name(home, places.current(project))
-        if given in (project[:-_HASH_CHARACTERS], folder_name):
+        if given in (_short_name(project), folder_name):
             matches.append(project)
     if len(matches) == 1:
         return matches[0]
+    raise _no_one_project(given, matches, projects)
+
+
+def _no_one_project(
+    given: str, matches: Sequence[str], projects: Sequence[str]
+) -> InvalidInput:
+    """Return the error for a name that no project, or more than one, is called by."""
     problem = "which no project is called"
     if matches:
         problem = "which several projects are called"
     choices = ", ".join(sorted(matches or projects)) or "none yet"
-    raise InvalidInput(
+    return InvalidInput(
         f"got {given!r:.100}, {problem}; known are {choices}: give one of these ids"
     )

@@ -235,7 +235,8 @@ class Searcher:
         """Return those of the kinds that are labels."""
         if kinds is None:
             return []
-        return [kind.name for kind in self.home.label_view.items if kind.name in kinds]
+        label_kinds = self.home.label_view.items
+        return [kind.name for kind in label_kinds if kind.name in kinds]
 
     def search_among(
         self,
@@ -353,11 +354,14 @@ class Searcher:
             return _by_reciprocal_rank(
                 documents, columns, int(settings.reciprocal_rank_k)
             )
-        total, parts = blend(columns, weights_for(columns, settings.search_weights))
+        weights = weights_for(columns, settings.search_weights)
+        total, parts = blend(columns, weights)
         # A text that holds the words of the query fits, also where all texts hold them
         # and none stands out.
-        fits = (shown(total) >= settings.search_floor) | (held >= _HOLDS_ALL)
-        best, totals = best_first(documents[fits], total[fits], int(fits.sum()))
+        holds_words = held >= _HOLDS_ALL
+        fits = (shown(total) >= settings.search_floor) | holds_words
+        n_fitting = int(fits.sum())
+        best, totals = best_first(documents[fits], total[fits], n_fitting)
         rows = np.searchsorted(documents, best)
         best_parts = {name: part[rows] for name, part in parts.items()}
         return _Ranked(best, shown(totals), best_parts, float(held.max()))
@@ -413,7 +417,8 @@ class Searcher:
             neighbours = [passages.before(documents), passages.after(documents)]
         around = np.zeros(len(documents))
         for neighbour in neighbours:
-            around = around + np.where(neighbour >= 0, scored.words[neighbour], 0.0)
+            has_neighbour = neighbour >= 0
+            around = around + np.where(has_neighbour, scored.words[neighbour], 0.0)
         is_named = _named_speakers(index, query)
         table = index.documents
         columns = {
@@ -431,61 +436,69 @@ class Searcher:
     def _vector_signals(
         self, vector: Matrix, documents: Ids, neighbours: Sequence[Ids]
     ) -> dict[str, Scores]:
-        """Return the cosines of the candidates and of their passages; none where no
-        candidate has a vector.
+        """Return the cosines of the candidates and of their passages.
+
+        There are none where no candidate has a vector.
         """
         near = np.stack([documents, *neighbours])
-        has_vector, matrix = self.vectors.of(np.maximum(near, 0).ravel())
-        has_vector = has_vector.reshape(near.shape) & (near >= 0)
+        near_documents = np.maximum(near, 0).ravel()
+        has_vector, matrix = self.vectors.of(near_documents)
+        is_there = near >= 0
+        has_vector = has_vector.reshape(near.shape) & is_there
         is_covered = has_vector[0]
         if not is_covered.any():
             return {}
-        vectors = matrix.reshape(*near.shape, -1) * has_vector[:, :, None]
+        vectors = matrix.reshape(*near.shape, -1)
+        vectors = vectors * has_vector[:, :, None]
         passages = vectors.sum(axis=0)
-        lengths = np.maximum(np.linalg.norm(passages, axis=1), 1e-9)
-        cosines = np.where(is_covered, vectors[0] @ vector, np.nan)
-        passage_cosines = np.where(is_covered, passages @ vector / lengths, np.nan)
+        norms = np.linalg.norm(passages, axis=1)
+        lengths = np.maximum(norms, 1e-9)
+        cosines = vectors[0] @ vector
+        passage_cosines = passages @ vector / lengths
         return {
-            "vector": cosines.astype(float),
-            "passage_vector": passage_cosines.astype(float),
+            "vector": _where(is_covered, cosines),
+            "passage_vector": _where(is_covered, passage_cosines),
         }
 
     def _spread(
         self, index: ItemIndex, ranked: _Ranked, allowed: Mask, limit: int
     ) -> _Ranked:
-        """Add the texts that belong to the first results, weaker than the best of
-        them.
+        """Add the texts that belong to the first results.
+
+        They are weaker than the best of them.
         """
         if not len(ranked.documents):
             return ranked
         now = self.home.clock.now()
         first = ranked.documents[:limit]
-        scores = dict(
-            zip(ranked.documents.tolist(), ranked.scores.tolist(), strict=True)
-        )
+        ranked_documents = ranked.documents.tolist()
+        ranked_scores = ranked.scores.tolist()
+        scores = dict(zip(ranked_documents, ranked_scores, strict=True))
         full_activation = _REACHED_SHARE * float(ranked.scores[0])
         for related in self._answers("related"):
             documents, activations = related(self.home, index, first, allowed, now)
             for document, activation in zip(documents, activations, strict=True):
+                number = int(document)
                 score = float(activation) * full_activation
-                scores[int(document)] = max(score, scores.get(int(document), 0.0))
+                scores[number] = max(score, scores.get(number, 0.0))
         ids = np.array(list(scores), np.int64)
-        best, ordered = best_first(ids, np.array(list(scores.values())), len(ids))
-        row_of = {
-            document: row for row, document in enumerate(ranked.documents.tolist())
-        }
+        all_scores = np.array(list(scores.values()))
+        best, ordered = best_first(ids, all_scores, len(ids))
+        row_of = {document: row for row, document in enumerate(ranked_documents)}
         # A document that was reached has row -1, where the signals' zero is appended.
         rows = np.array([row_of.get(document, -1) for document in best.tolist()])
-        parts = {
-            name: np.append(part, 0.0)[rows] for name, part in ranked.parts.items()
-        }
+        parts: dict[str, Scores] = {}
+        for name, part in ranked.parts.items():
+            with_zero = np.append(part, 0.0)
+            parts[name] = with_zero[rows]
         return _Ranked(best, ordered, parts)
 
     def _cached(
         self, index: ItemIndex, name: str, version: int, make: Callable[[], T]
     ) -> T:
-        """Return what was made of an index, made again where the index is another one
-        or has another version.
+        """Return what was made of an index.
+
+        It is made again where the index is another one or has another version.
         """
         table, made_version, value = self._cache.get(
             (name, index.name), (None, 0, None)
@@ -524,7 +537,8 @@ class Searcher:
                 near = "".join(difflib.get_close_matches(kind, names, n=1, cutoff=0))
                 allowed = ", ".join(names) or "none"
                 raise InvalidInput(
-                    f"got the item kind {kind!r}; allowed are {allowed}; {near!r} is nearest"
+                    f"got the item kind {kind!r}; allowed are {allowed}; {near!r} is"
+                    " nearest"
                 )
 
     def _awake(self, index: ItemIndex) -> Mask:
@@ -593,9 +607,15 @@ def _by_reciprocal_rank(
     return _Ranked(best, scores, {})
 
 
+def _where(is_covered: Mask, cosines: Matrix) -> Scores:
+    """Return the cosines of what is covered, NaN elsewhere."""
+    return np.where(is_covered, cosines, np.nan).astype(float)
+
+
 def _duplicate_pairs(index: ItemIndex) -> Ids:
-    """Return the documents that duplicate another one, and those which they duplicate:
-    (2, n).
+    """Return the documents that duplicate another one, and those which they duplicate.
+
+    The array is of shape (2, n).
     """
     duplicate_of = index.documents["echo"]
     order = np.argsort(index.documents["item"], kind="stable")
@@ -610,8 +630,9 @@ def _duplicate_pairs(index: ItemIndex) -> Ids:
 
 
 def _named_speakers(index: ItemIndex, query: str) -> Scores:
-    """Return 1 where the query names a speaker, else 0: by number of the speaker, and
-    at the end for nobody.
+    """Return 1 where the query names a speaker, else 0, by number of the speaker.
+
+    Nobody stands at the end.
     """
     query_words = set(_WORD.findall(query))
     is_named = []

@@ -1,5 +1,7 @@
-"""Results that are tables: a sequence of rows, which is also a DataFrame, JSON and a
-table in a notebook.
+"""Results that are tables.
+
+A table is a sequence of rows, which is also a DataFrame, JSON and a table in a
+notebook.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ MOST_SHOWN = 60  # rows in a notebook; the middle of a longer table is left out
 
 
 class Rows(Sequence[R]):
-    """Rows in their order: named tuples of one class, which is `row_class`, or dicts
-    with the same keys.
+    """Rows in their order.
+
+    They are named tuples of one class, which is `row_class`, or dicts with the same
+    keys.
 
     A subclass that computes its rows overrides `_records`, which is called once; one
     whose columns need types of their own overrides `frame`. pandas is imported where a
@@ -69,7 +73,9 @@ class Rows(Sequence[R]):
         """A pandas DataFrame: a row a row, and the fields of a row as columns."""
         import pandas as pd
 
-        columns = None if self.row_class is None else list(self.row_class._fields)
+        columns = None
+        if self.row_class is not None:
+            columns = list(self.row_class._fields)
         return pd.DataFrame(list(self._rows), columns=columns)
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -83,24 +89,32 @@ class Rows(Sequence[R]):
         return dict(zip(self.row_class._fields, row, strict=True))
 
     def _shown(self) -> pd.DataFrame:
-        """What a notebook shows, where it is not the frame."""
+        """Return what a notebook shows, where it is not the frame."""
         return self.frame
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} rows)"
+        name = type(self).__name__
+        return f"{name}({len(self)} rows)"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{table_html(self._shown())}"
+        heading = escape(repr(self))
+        table = table_html(self._shown())
+        return f"<p>{heading}</p>{table}"
 
 
 def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with None in place of NaN."""
-    return {name: None if value != value else value for name, value in row.items()}
+    members: dict[str, Any] = {}
+    for name, value in row.items():
+        is_nan = value != value
+        members[name] = None if is_nan else value
+    return members
 
 
 def table_html(frame: pd.DataFrame) -> str:
-    """Return the table of a frame for a notebook: numbers with four significant digits,
-    the middle of a long one left out.
+    """Return the table of a frame for a notebook.
+
+    Numbers have four significant digits, and the middle of a long table is left out.
     """
     return frame.to_html(
         index=False,

@@ -15,8 +15,9 @@ Floats = NDArray[np.float64]
 
 
 class PartIndex:
-    """Sets of parts, numbered as they are added, found by how many parts they share
-    (Jaccard).
+    """Sets of parts, found by how many parts they share (Jaccard).
+
+    They are numbered as they are added.
 
     >>> index = PartIndex()
     >>> for parts in ({"log_error", "slow"}, {"slow"}, {"quick"}):
@@ -39,7 +40,8 @@ class PartIndex:
         distinct = set(parts)
         number = self._sizes.add(size=len(distinct))
         for part in distinct:
-            self._holders.setdefault(part, array("q")).append(number)
+            holders = self._holders.setdefault(part, array("q"))
+            holders.append(number)
 
     def alike(self, parts: Collection[str], floor: float) -> tuple[Ints, Floats]:
         """Return the numbers of the sets that are like these parts, and their likeness.
@@ -50,10 +52,13 @@ class PartIndex:
         """
         numbers = [np.zeros(0, np.int64)]
         for part in parts:
-            if part in self._holders:
-                numbers.append(np.frombuffer(self._holders[part], np.int64))
-        n_shared = np.bincount(np.concatenate(numbers), minlength=len(self))
-        n_united = len(parts) + self._sizes["size"] - n_shared
+            holders = self._holders.get(part)
+            if holders is not None:
+                numbers.append(np.frombuffer(holders, np.int64))
+        all_numbers = np.concatenate(numbers)
+        n_shared = np.bincount(all_numbers, minlength=len(self))
+        sizes = self._sizes["size"]
+        n_united = len(parts) + sizes - n_shared
         likeness = n_shared / np.maximum(n_united, 1)
         alike = np.flatnonzero(likeness >= floor)
         return alike, likeness[alike]

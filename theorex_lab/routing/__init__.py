@@ -1,3 +1,4 @@
-"""Which model a query goes to: decision chain, confidence matrix, roles, heuristics,
-energy.
+"""Which model a query goes to.
+
+The parts are the decision chain, confidence matrix, roles, heuristics, and energy.
 """

@@ -1,5 +1,6 @@
-"""A cascade: a cheap model answers first, its answer is checked, and a strong one is
-asked only where the check fails.
+"""A cascade: a cheap model answers first, and a strong one where a check fails.
+
+The check is one of the cheap model's answer.
 """
 
 import json
@@ -71,27 +72,40 @@ def cascade_of(
     ('cheap', 'strong', 0.96, 0.5, 0.4)
     """
     _check_shares(false_pass, false_alarm)
-    priced_cells = [cell for cell in cells if cell.usable and not math.isnan(cell.cost)]
+    priced_cells = []
+    for cell in cells:
+        if cell.usable and not math.isnan(cell.cost):
+            priced_cells.append(cell)
     if not priced_cells:
         return None
-    strong = min(
-        priced_cells, key=lambda cell: (-cell.success_rate, cell.cost, cell.model)
-    )
+    strong = min(priced_cells, key=_best_first)
     offers = []
     for cheap in priced_cells:
         if cheap.cost >= strong.cost:
             continue
         offer = _offer(cheap, strong, false_pass, false_alarm)
-        if offer.success >= strong.success_rate and offer.cost < strong.cost:
+        is_as_good = offer.success >= strong.success_rate
+        if is_as_good and offer.cost < strong.cost:
             offers.append(offer)
     if not offers:
         return None
-    return min(offers, key=lambda offer: (offer.cost, -offer.success, offer.first))
+    return min(offers, key=_cheapest_first)
+
+
+def _best_first(cell: Cell) -> tuple[float, float, str]:
+    """Return the sort key of a cell: success, then cost, then name."""
+    return (-cell.success_rate, cell.cost, cell.model)
+
+
+def _cheapest_first(cascade: Cascade) -> tuple[float, float, str]:
+    """Return the sort key of a cascade: cost, then success, then name."""
+    return (cascade.cost, -cascade.success, cascade.first)
 
 
 def _check_shares(false_pass: float, false_alarm: float) -> None:
     """Raise InvalidInput for a share outside 0..1."""
-    if not (0 <= false_pass <= 1 and 0 <= false_alarm <= 1):
+    is_allowed = 0 <= false_pass <= 1 and 0 <= false_alarm <= 1
+    if not is_allowed:
         got = f"a false pass of {false_pass!r} and a false alarm of {false_alarm!r}"
         raise InvalidInput(f"got {got}; allowed is 0 to 1")
 
@@ -99,13 +113,16 @@ def _check_shares(false_pass: float, false_alarm: float) -> None:
 def _offer(cheap: Cell, strong: Cell, false_pass: float, false_alarm: float) -> Cascade:
     """Return the cascade of two models, with what is expected of it."""
     right = cheap.success_rate
-    fails = right * false_alarm + (1.0 - right) * (1.0 - false_pass)
-    success = right * (1.0 - false_alarm) + fails * strong.success_rate
+    wrong = 1.0 - right
+    fails = right * false_alarm + wrong * (1.0 - false_pass)
+    passes_rightly = right * (1.0 - false_alarm)
+    success = passes_rightly + fails * strong.success_rate
     cost = cheap.cost + fails * strong.cost
+    cost_share = cost / strong.cost
     reason = (
         f"cascade: {cheap.model} first ({right:.0%} of {cheap.n:.4g} runs),"
         f" {strong.model} where the check fails, expected for {fails:.0%}:"
-        f" {success:.0%} right at {cost / strong.cost:.0%} of the cost of"
+        f" {success:.0%} right at {cost_share:.0%} of the cost of"
         f" {strong.model} alone"
     )
     return Cascade(cheap.model, strong.model, success, cost, fails, reason)

@@ -1,5 +1,6 @@
-"""The confidence matrix: the best model for each type of query, and how far the
-evidence reaches.
+"""The confidence matrix: the best model for each type of query.
+
+It says also how far the evidence reaches.
 """
 
 import math
@@ -217,8 +218,8 @@ def best(
     Of equals the one with more runs wins, then the first by name. Where success alone
     makes the score (`success_weight` 1), it is the cheapest, then the quickest, of the
     cells that are not distinguishably worse than the best at this `level`, as
-    `evidence.not_worse` has it. A query type that is none of the seven is decided by
-    the cells of `general`.
+    `memory.evidence.not_worse` has it. A query type that is none of the seven is
+    decided by the cells of `general`.
 
     Args:
         cells: The cells to choose from.

@@ -56,7 +56,9 @@ def veto(power: Power, complexity: Complexity, settings: Settings) -> str | None
 def allows(
     tier: ModelTier, power: Power, complexity: Complexity, settings: Settings
 ) -> bool:
-    """Return whether a model of this size may run now; small and medium ones always may.
+    """Return whether a model of this size may run now.
+
+    Small and medium ones always may.
 
     >>> allows("large", Power(90.0, True), "low", Settings())
     False

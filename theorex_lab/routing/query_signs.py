@@ -1,11 +1,10 @@
-"""The signs by which a query's type is told; the order of the types is that of the
-trials.
+"""The signs by which a query's type is told.
 
-Words are single words in lower case. Phrases are patterns, tried at the beginning of a
-word of the query in lower case; marks are patterns, tried on the query as it is
-written. A name in {} stands for its pattern in PARTS. English; the commonest in German,
-French and Spanish. A word that means several things (function, safe, number, script,
-where) counts only within a phrase.
+The order of the types is that of the trials. Words are single words in lower case.
+Phrases are patterns, tried at the beginning of a word of the query in lower case; marks
+are patterns, tried on the query as it is written. A name in {} stands for its pattern
+in PARTS. English; the commonest in German, French and Spanish. A word that means
+several things (function, safe, number, script, where) counts only within a phrase.
 """
 
 from theorex_lab.core.settings import QueryType

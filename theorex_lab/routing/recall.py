@@ -1,8 +1,7 @@
-"""Recall: how the models did when (nearly) the same query was asked before, from the
-calls in the journal.
+"""Recall: how the models did when (nearly) the same query was asked before.
 
-Queries are as alike as the cosine of their words, each weighed by how few calls hold
-it: 1 for the same words, 0 for none in common.
+The calls are those in the journal. Queries are as alike as the cosine of their words,
+each weighed by how few calls hold it: 1 for the same words, 0 for none in common.
 """
 
 import math
@@ -21,9 +20,10 @@ from theorex_lab.memory import outcome_lookup as verdicts
 from theorex_lab.memory.evidence import is_heard
 
 Floats = NDArray[np.float64]
-NEWEST_CALLS = (
-    20_000  # calls that are compared with a query, so that its cost is bounded
-)
+Hashes = NDArray[np.uint32]
+Ints = NDArray[np.int64]
+# Calls that are compared with a query, so that its cost is bounded.
+NEWEST_CALLS = 20_000
 # A run weighs likeness / (1 − likeness + this): 3.3 for the same query, 0.1 for a
 # likeness of 0.12. This, the prior and the setting recallCalls were chosen by
 # cross-validation on the training queries of llmrouter alone.
@@ -49,9 +49,9 @@ class _Index(NamedTuple):
     """
 
     first: int
-    words: NDArray[np.uint32]
-    starts: NDArray[np.int64]
-    calls: NDArray[np.int64]
+    words: Hashes
+    starts: Ints
+    calls: Ints
     rarity: Floats  # of each word
     lengths: Floats  # of each call
 
@@ -60,7 +60,7 @@ class Recall(View):
     """Every call that was not lost, and a run for each attempt that was answered.
 
     The words of a call's task are held as hashes. A run succeeds as in
-    `memory.evidence.Evidence`; untrusted runs are left out.
+    `memory.evidence.EvidenceView`; untrusted runs are left out.
 
     Attributes:
         asked: key (of the trace's id), one row a call.
@@ -98,17 +98,20 @@ class Recall(View):
         words = words_of(event.body["task"])
         call = self.asked.add(key=key)
         self._open[key] = call
-        self.words.put(self.words.grow(len(words)), word=words, call=call)
+        rows = self.words.grow(len(words))
+        self.words.put(rows, word=words, call=call)
 
     def _take_verdict(self, event: Event) -> None:
         """Take in what an outcome says of the answers of its calls."""
         verdict = verdicts.verdict_of(event)
         if not verdict:
             return
+        success = self.runs["success"]
         for run, change in self.verdicts.say(*verdict):
-            self.runs["success"][run] = change > 0
-        is_of_call = "answer" in event.body and event.body.get("trace_id")
-        if event.kind == "outcome" and is_of_call:
+            success[run] = change > 0
+        if event.kind != "outcome" or "answer" not in event.body:
+            return
+        if event.body.get("trace_id"):
             self._judge(event)
 
     def like(self, query: str, most: int) -> dict[str, RecalledRuns]:
@@ -122,20 +125,21 @@ class Recall(View):
             return {}
         index = self._current()
         likeness = _likeness(index, words_of(query))
-        nearest = np.argsort(-likeness, kind="stable")[:most]
+        order = np.argsort(-likeness, kind="stable")
+        nearest = order[:most]
+        nearest_likeness = likeness[nearest]
+        distance = 1.0 - nearest_likeness + NEARNESS
         call_weights = np.zeros(len(self.asked))
-        call_weights[index.first + nearest] = likeness[nearest] / (
-            1.0 - likeness[nearest] + NEARNESS
-        )
+        call_weights[index.first + nearest] = nearest_likeness / distance
         run_weights = call_weights[self.runs["call"]]
+        success_weights = run_weights * self.runs["success"]
         run_models = self.runs["model"]
         n_models = len(self.models)
-        weights = np.bincount(run_models, run_weights, n_models).tolist()
-        successes = np.bincount(
-            run_models, run_weights * self.runs["success"], n_models
-        ).tolist()
+        weights = np.bincount(run_models, run_weights, n_models)
+        successes = np.bincount(run_models, success_weights, n_models)
         recalled_runs = {}
-        for name, weight, success in zip(self.models, weights, successes, strict=True):
+        rows = zip(self.models, weights.tolist(), successes.tolist(), strict=True)
+        for name, weight, success in rows:
             if weight > 0:
                 recalled_runs[name] = RecalledRuns(weight, success)
         return recalled_runs
@@ -143,8 +147,11 @@ class Recall(View):
     def _answer(self, event: Event) -> None:
         """Take in a run for each model that answered a call."""
         body = event.body
-        call = self._open.get(_hash(body["trace_id"]))
-        if call is None or body["lost"] or is_heard(body):
+        key = _hash(body["trace_id"])
+        call = self._open.get(key)
+        if call is None or body["lost"]:
+            return
+        if is_heard(body):
             return
         outcome_id = body.get("outcome_id")
         for attempt in body["attempts"]:
@@ -160,75 +167,102 @@ class Recall(View):
 
     def _judge(self, outcome: Event) -> None:
         """Let an outcome say how the answer went that it is about."""
-        call = self._open.get(_hash(outcome.body["trace_id"]))
+        key = _hash(outcome.body["trace_id"])
+        call = self._open.get(key)
         answer = outcome.body["answer"]
         model = self.models.find(answer["model"])
+        success = self.runs["success"]
         of_call = self.runs["call"] == call
         of_model = self.runs["model"] == model
-        successful_runs = np.flatnonzero(of_call & of_model & self.runs["success"])
+        successful_runs = np.flatnonzero(of_call & of_model & success)
         for run in successful_runs.tolist():
-            self.runs["success"][run] = self.verdicts.answer(
-                outcome.id, cell=run, at=answer["at"]
-            )
+            success[run] = self.verdicts.answer(outcome.id, cell=run, at=answer["at"])
 
     def _after_load(self) -> None:
-        self._open = {key: call for call, key in enumerate(self.asked["key"].tolist())}
+        self._open = {}
+        keys = self.asked["key"].tolist()
+        for call, key in enumerate(keys):
+            self._open[key] = call
 
     def _current(self) -> _Index:
         """Return the index, rebuilt when calls were added."""
         first = max(len(self.asked) - NEWEST_CALLS, 0)
         n_calls = len(self.asked) - first
         index = self._index
-        if index is None or len(index.lengths) != n_calls or index.first != first:
-            is_indexed = self.words["call"] >= first
-            words = self.words["word"][is_indexed]
-            calls = self.words["call"][is_indexed] - first
-            index = _index(words, calls, first, n_calls)
-            self._index = index
+        if index is not None:
+            is_current = len(index.lengths) == n_calls
+            if is_current and index.first == first:
+                return index
+        is_indexed = self.words["call"] >= first
+        words = self.words["word"][is_indexed]
+        calls = self.words["call"][is_indexed]
+        index = _index(words, calls - first, first, n_calls)
+        self._index = index
         return index
 
 
-def words_of(text: str) -> NDArray[np.uint32]:
+def words_of(text: str) -> Hashes:
     """Return the words of a text as hashes, each once, in order.
 
     >>> len(words_of("To be, or not to be"))
     4
     """
-    hashes = [_hash(word) for word in _WORD.findall(text.casefold())]
+    words = _WORD.findall(text.casefold())
+    hashes = [_hash(word) for word in words]
     return np.unique(np.array(hashes, np.uint32))
 
 
-def _index(
-    words: NDArray[np.uint32], calls: NDArray[np.int32], first: int, n_calls: int
-) -> _Index:
+def _index(words: Hashes, calls: NDArray[np.int32], first: int, n_calls: int) -> _Index:
     """Return the calls by word, with the rarity of each word and each call's length."""
     order = np.argsort(words, kind="stable")
-    distinct_words, starts = np.unique(words[order], return_index=True)
+    sorted_words = words[order]
+    distinct_words, starts = np.unique(sorted_words, return_index=True)
     bounds = np.append(starts, len(words))
     calls_per_word = np.diff(bounds)
     rarity = np.log1p(n_calls / calls_per_word)
     calls_by_word = calls[order].astype(np.int64)
     squares = np.repeat(rarity**2, calls_per_word)
-    lengths = np.sqrt(np.bincount(calls_by_word, squares, n_calls))
-    return _Index(first, distinct_words, bounds, calls_by_word, rarity, lengths)
+    squared_lengths = np.bincount(calls_by_word, squares, n_calls)
+    return _Index(
+        first=first,
+        words=distinct_words,
+        starts=bounds,
+        calls=calls_by_word,
+        rarity=rarity,
+        lengths=np.sqrt(squared_lengths),
+    )
 
 
-def _likeness(index: _Index, words: NDArray[np.uint32]) -> Floats:
+def _likeness(index: _Index, words: Hashes) -> Floats:
     """Return the similarity of every indexed call to the query's words, 0 to 1."""
-    positions = np.searchsorted(index.words, words)
-    inside = positions < len(index.words)
-    is_indexed = index.words[positions[inside]] == words[inside]
-    shared_words = positions[inside][is_indexed]
-    shared = np.zeros(len(index.lengths))
+    n_calls = len(index.lengths)
+    shared_words = _indexed(index, words)
+    shared = np.zeros(n_calls)
     for word in shared_words.tolist():
-        calls = index.calls[index.starts[word] : index.starts[word + 1]]
+        start = index.starts[word]
+        end = index.starts[word + 1]
+        calls = index.calls[start:end]
         shared[calls] += index.rarity[word] ** 2
     # A word that no call holds is as rare as a word can be.
     n_unknown_words = len(words) - len(shared_words)
-    unknown = n_unknown_words * math.log1p(len(index.lengths)) ** 2
-    length = math.sqrt(float((index.rarity[shared_words] ** 2).sum()) + unknown)
+    greatest_rarity = math.log1p(n_calls)
+    unknown = n_unknown_words * greatest_rarity**2
+    shared_rarity = index.rarity[shared_words]
+    square = float((shared_rarity**2).sum()) + unknown
+    length = math.sqrt(square) or 1.0
     call_lengths = np.where(index.lengths > 0, index.lengths, 1.0)
-    return np.minimum(shared / (call_lengths * (length or 1.0)), 1.0)
+    cosines = shared / (call_lengths * length)
+    return np.minimum(cosines, 1.0)
+
+
+def _indexed(index: _Index, words: Hashes) -> NDArray[np.intp]:
+    """Return the positions in the index of those of these words that it has."""
+    positions = np.searchsorted(index.words, words)
+    inside = positions < len(index.words)
+    words = words[inside]
+    positions = positions[inside]
+    is_indexed = index.words[positions] == words
+    return np.asarray(positions[is_indexed])
 
 
 def _hash(text: str) -> int:

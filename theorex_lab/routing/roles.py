@@ -48,8 +48,9 @@ def route_to_agent(
         asking = [role for role in takers if role.agent_id == asker]
         chosen = _first_by_priority(asking or takers)
         reason = f"operative that takes {query_type}, priority {chosen.priority}"
-        if len(takers) > 1:
-            reason += f", before {len(takers) - 1} other"
+        n_others = len(takers) - 1
+        if n_others:
+            reason += f", before {n_others} other"
         return _choice(chosen, reason)
     orchestrators = _active(roles, "orchestrator")
     if not orchestrators:
@@ -68,7 +69,11 @@ def route_to_agent(
 
 def _active(roles: Sequence[RoleSettings], name: str) -> list[RoleSettings]:
     """Return the active roles of this name."""
-    return [role for role in roles if role.active and role.role == name]
+    active = []
+    for role in roles:
+        if role.active and role.role == name:
+            active.append(role)
+    return active
 
 
 def _takers(roles: Sequence[RoleSettings], query_type: QueryType) -> list[RoleSettings]:

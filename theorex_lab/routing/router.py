@@ -1,16 +1,16 @@
-"""Which model a query goes to: role preference, energy, recall, confidence matrix,
-heuristic, in that order.
+"""Which model a query goes to, by a chain of steps.
 
-The role that takes such queries proposes a model; energy rules out large ones; recall
-picks by calls on (nearly) the same query, the matrix by those on the type of query, and
-both overrule a role only where the evidence is clear; the heuristic decides what is
-left. Each step says what it did, or why it did nothing.
+They are role preference, energy, recall, confidence matrix, and heuristic, in that
+order. The role that takes such queries proposes a model; energy rules out large ones;
+recall picks by calls on (nearly) the same query, the matrix by those on the type of
+query, and both overrule a role only where the evidence is clear; the heuristic decides
+what is left. Each step says what it did, or why it did nothing.
 """
 
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent
@@ -47,7 +47,7 @@ FALLBACK_TIERS = {
 Charge = Power | None
 PREFERENCE_CONFIDENCE = 1.0  # a preference is a setting, not an estimate
 LEAST_WEIGHT = 1.0  # of the runs that are recalled of a model; fewer say nothing
-# How many recalled runs the matrix counts for; chosen with `recall.NEARNESS`.
+# How many recalled runs the matrix counts for; chosen with `routing.recall.NEARNESS`.
 PRIOR_RUNS = 0.5
 _STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic")
 
@@ -76,7 +76,13 @@ class Decision:
 
 
 class _Step(NamedTuple):
-    """The result of a step of the chain: a model or None, its confidence, its reason."""
+    """The result of a step of the chain.
+
+    Attributes:
+        model: The model, None where the step chose none.
+        confidence: How sure the step is, 0 to 1.
+        reason: What it did, or why it did nothing.
+    """
 
     model: str | None
     confidence: float
@@ -99,7 +105,10 @@ def route_in(
     settings: Settings | None = None,
     *,
     power: Charge = None,
-    **options: Any,
+    agent: str | None = None,
+    urgent: bool = False,
+    context_pct: float = 0.0,
+    query_tokens: int = 0,
 ) -> Decision:
     """Call `route` with what a home has recorded.
 
@@ -108,7 +117,13 @@ def route_in(
         query: The query.
         settings: None for the home's own.
         power: None to read it from the machine.
-        options: The further options of `route`.
+        agent: As `route` has it, like the following.
+        urgent: Ask for a small model, unless a role prefers otherwise.
+        context_pct: Share of the context in use, 0 to 100.
+        query_tokens: Length of the query, 0 to estimate it.
+
+    Raises:
+        InvalidInput: For a blank query and numbers outside their ranges.
     """
     from theorex_lab.routing.energy import read_power
 
@@ -123,7 +138,10 @@ def route_in(
             evidence=evidence.table,
             recall=recall,
             now=home.clock.now(),
-            **options,
+            agent=agent,
+            urgent=urgent,
+            context_pct=context_pct,
+            query_tokens=query_tokens,
         )
 
 
@@ -149,7 +167,7 @@ def route(
         power: What the machine runs on.
         now: µs UTC, by which evidence ages where `matrix_half_life_days` is set.
         recall: How calls went by the words of the query, or None.
-        agent: Who asks (see `roles.route_to_agent`).
+        agent: Who asks (see `routing.roles.route_to_agent`).
         urgent: Ask for a small model, unless a role prefers otherwise.
         context_pct: Share of the context in use, 0 to 100.
         query_tokens: Length of the query, 0 to estimate it.
@@ -248,7 +266,10 @@ def _first_decided(steps: Sequence[_Step]) -> _Choice | None:
 
 
 def _by_tier(allowed: dict[str, ModelSettings], tier: ModelTier) -> list[str]:
-    """Return the models in the order to try, within a size as the settings have them."""
+    """Return the models in the order to try.
+
+    Within a size they come as the settings have them.
+    """
     tiers = FALLBACK_TIERS[tier]
     return sorted(allowed, key=lambda name: tiers.index(allowed[name].tier))
 
@@ -415,7 +436,10 @@ def _recall(
 def _worse_on_type(
     cells: list[Cell], names: Collection[str], settings: Settings
 ) -> set[str]:
-    """Return those of the models that are distinguishably worse on the type of query."""
+    """Return those of the models that are distinguishably worse.
+
+    They are worse on the type of query.
+    """
     usable = [cell for cell in cells if cell.usable and cell.model in names]
     near_cells = near_best(usable, settings.worse_at)
     return {cell.model for cell in usable} - {cell.model for cell in near_cells}
@@ -452,7 +476,7 @@ def _proposed(
     """Return the cheapest of the near cells, unless a preference stands.
 
     Args:
-        near: The best cell, then those that are not distinguishably worse.
+        near_cells: The best cell, then those that are not distinguishably worse.
         cells: All cells, among them that of the preferred model.
         scope: What the cells are about, for people.
         preferred: The model that a role prefers.

@@ -105,13 +105,16 @@ def _concept_line(
     a fence and needs no mark-up.
     """
     age = age_in_words((now - last_seen) / MICROSECONDS_PER_DAY)
+    note = age
+    if count > 3:
+        note = f"{age}, x{count}"
     return marked_up(
         CONCEPT,
         agent,
         label,
-        f"{age}, x{count}" if count > 3 else age,
-        trust,
-        (str(concept_id),),
+        note=note,
+        trust=trust,
+        items=(str(concept_id),),
     )
 
 

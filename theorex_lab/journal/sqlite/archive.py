@@ -1,5 +1,6 @@
-"""Archiving: raw events that are consolidated leave the journal's file for segments,
-which reading takes them from.
+"""Archiving: raw events that are consolidated leave the journal's file.
+
+They are moved into segments, from which reading takes them.
 """
 
 import json
@@ -40,25 +41,33 @@ def archive(
     at: int,
     project: str | None = None,
 ) -> Archiving:
-    """Move the bodies of raw events dated before `before` (µs) into segments, and note
-    it as an event.
+    """Move the bodies of old raw events into segments, and note it as an event.
 
     Moved are events of RAW_KINDS, as tool events, prompts and ends of turns: those of
-    sessions that are over, and of others up to the seq that `consolidated` names for an
-    agent and session, whose events no design waits for any more. With a project only
-    its own. Segments are on disk before the journal, in one transaction, refers to
-    them; after a crash in between, repeating ends in the same state. Reading gives the
-    events back whole. Raises StorageError on a full disk.
+    sessions that are over, and of others what no design waits for any more. Segments
+    are on disk before the journal, in one transaction, refers to them; after a crash in
+    between, repeating ends in the same state. Reading gives the events back whole.
+
+    Args:
+        journal: The journal.
+        before: The time (µs) before which an event is old.
+        consolidated: For an agent and session, the seq up to which no design waits for
+            their events any more.
+        agent: The agent of the note.
+        at: The time of the note (µs).
+        project: The project whose events alone are moved, None for all.
+
+    Raises:
+        StorageError: The disk is full.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
     with journal.writing() as connection:
         projects = None if project is None else journal.places().names_of(project)
         due = _due(connection, before, consolidated, projects)
-        parts = (
-            due[start : start + SEGMENT_EVENTS]
-            for start in range(0, len(due), SEGMENT_EVENTS)
-        )
-        notes = [_move(connection, folder, part) for part in parts]
+        notes = []
+        for start in range(0, len(due), SEGMENT_EVENTS):
+            part = due[start : start + SEGMENT_EVENTS]
+            notes.append(_move(connection, folder, part))
         if due:
             body = {"before": before, "events": len(due), "segments": notes}
             insert(connection, new_event("archived", body, agent=agent, at=at))
@@ -68,12 +77,16 @@ def archive(
 
 
 def erase_from_segments(journal: SqliteJournal) -> list[str]:
-    """Rewrite every segment without the events that the journal no longer refers to;
-    returns their ids.
+    """Rewrite every segment without the events that the journal no longer refers to.
 
-    To be called once their bodies are erased in the journal. Safe to repeat. Raises
-    StorageError where a segment cannot be written, CorruptJournal where one cannot be
-    read.
+    To be called once their bodies are erased in the journal. Safe to repeat.
+
+    Returns:
+        The ids of these events.
+
+    Raises:
+        StorageError: A segment cannot be written.
+        CorruptJournal: A segment cannot be read.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
     gone: list[str] = []
@@ -85,13 +98,17 @@ def erase_from_segments(journal: SqliteJournal) -> list[str]:
         wanted = _referred(connection)
         _remove_unused(wanted, folder)
         for path in sorted(folder.glob("*.jsonl.gz")):
-            events = list(read_segment(path))
-            kept = [event for event in events if event.id in wanted[path.name]]
-            if len(kept) < len(events):
-                write_segment(path, kept)
-                gone += [
-                    event.id for event in events if event.id not in wanted[path.name]
-                ]
+            wanted_ids = wanted[path.name]
+            rest: list[Event] = []
+            gone_ids: list[str] = []
+            for event in read_segment(path):
+                if event.id in wanted_ids:
+                    rest.append(event)
+                else:
+                    gone_ids.append(event.id)
+            if gone_ids:
+                write_segment(path, rest)
+                gone += gone_ids
     return gone
 
 
@@ -101,7 +118,7 @@ def _due(
     upto: Mapping[tuple[str, str], int],
     projects: Sequence[str] | None,
 ) -> list[int]:
-    """Seqs of the events to archive."""
+    """Return the seqs of the events to archive."""
     # What was erased has no session any more; that of other events without one is not
     # over.
     here = "json_extract(body, '$.erased') IS NULL"
@@ -122,39 +139,38 @@ def _due(
         f"SELECT seq, agent, session FROM events WHERE {due} AND {project_is} ORDER"
         " BY seq"
     )
-    raw = connection.execute(
-        query, [before, None if projects is None else json.dumps(projects)]
-    )
-    return [
-        seq
-        for seq, agent, session in raw
-        if (agent, session) in ended or seq <= upto.get((agent, session), 0)
-    ]
+    wanted = None if projects is None else json.dumps(projects)
+    due_seqs = []
+    for seq, agent, session in connection.execute(query, [before, wanted]):
+        key = (agent, session)
+        last_seq = upto.get(key, 0)
+        if key in ended or seq <= last_seq:
+            due_seqs.append(seq)
+    return due_seqs
 
 
 def _move(
     connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]
 ) -> dict[str, object]:
-    """Write one segment and put stubs into the journal; returns the segment's name and
-    size.
+    """Write one segment and put stubs into the journal.
 
-    Not its hash, by which an erased body could be guessed: each stub has one of its
-    own, which is erased with it.
+    Returns:
+        The segment's name and size. Not its hash, by which an erased body could be
+        guessed: each stub has one of its own, which is erased with it.
     """
     name = f"{seqs[0]:012d}-{seqs[-1]:012d}.jsonl.gz"
-    rows = [
-        connection.execute(
-            f"SELECT {COLUMNS}, crc FROM events WHERE seq = ?", [seq]
-        ).fetchone()
-        for seq in seqs
-    ]
-    if changed := [row[0] for row in rows if checksum(*row[1:8]) != row[8]]:
-        raise damaged(
-            str(folder.parent), f"event {changed[0]} does not have its checksum"
-        )
-    events = [
-        Event._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows
-    ]
+    query = f"SELECT {COLUMNS}, crc FROM events WHERE seq = ?"
+    rows = [connection.execute(query, [seq]).fetchone() for seq in seqs]
+    events = []
+    for *columns, crc in rows:
+        seq, *fields = columns
+        if checksum(*fields) != crc:
+            problem = f"event {seq} does not have its checksum"
+            raise damaged(str(folder.parent), problem)
+        *plain, lineage, body = columns
+        parents = json.loads(lineage)
+        content = json.loads(body)
+        events.append(Event._make([*plain, parents, content]))
     write_segment(folder / name, events)
     for row, event in zip(rows, events, strict=True):
         body = encode(stub(event.body, name))
@@ -166,20 +182,22 @@ def _move(
 
 
 def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
-    """segment -> ids of the events that the journal takes from it."""
-    found: dict[str, set[str]] = {}
+    """Return by segment the ids of the events that the journal takes from it."""
+    ids_by_segment: dict[str, set[str]] = {}
     moved = f"kind IN ({_RAW}) AND json_extract(body, '$.archived') IS NOT NULL"
-    for event_id, body in connection.execute(
-        f"SELECT id, body FROM events WHERE {moved}"
-    ):
-        if segment := segment_of(json.loads(body)):
-            found.setdefault(segment, set()).add(event_id)
-    return found
+    query = f"SELECT id, body FROM events WHERE {moved}"
+    for event_id, body in connection.execute(query):
+        segment = segment_of(json.loads(body))
+        if segment:
+            ids = ids_by_segment.setdefault(segment, set())
+            ids.add(event_id)
+    return ids_by_segment
 
 
 def _remove_unused(wanted: Container[str], folder: Path) -> None:
-    """Remove the segments that nothing refers to: left by a crash, or all of whose
-    events were erased.
+    """Remove the segments that nothing refers to.
+
+    Such a one was left by a crash, or all of its events were erased.
     """
     unused = [path for path in folder.glob("*.jsonl.gz") if path.name not in wanted]
     for path in [*unused, *folder.glob(".*.jsonl.gz.*")]:

@@ -1,5 +1,6 @@
-"""Backups: the whole journal in one file, taken while others write; and putting one
-back.
+"""Backups: the whole journal in one file, taken while others write.
+
+A backup is put back by `restore`.
 """
 
 import os
@@ -44,8 +45,13 @@ _FILES_TABLE = (
 
 
 class Backup(NamedTuple):
-    """A backup that was written: its file, how many events and segments it holds, and
-    its size.
+    """A backup that was written.
+
+    Attributes:
+        file: The file of the backup.
+        events: How many events it holds.
+        segments: How many segments it holds.
+        bytes: The size of the file.
     """
 
     file: str
@@ -55,8 +61,12 @@ class Backup(NamedTuple):
 
 
 class RestoreReport(NamedTuple):
-    """What a home holds after a restore, and where what was there before lies ('' where
-    nothing was).
+    """What a home holds after a restore.
+
+    Attributes:
+        file: The file that was restored.
+        events: How many events the home holds now.
+        set_aside: Where what was there before lies, '' where nothing was.
     """
 
     file: str
@@ -65,12 +75,20 @@ class RestoreReport(NamedTuple):
 
 
 def backup(journal: SqliteJournal, file: Path, *, replace: bool = False) -> Backup:
-    """Copy the journal, its segments and the settings into one SQLite file, which is
-    read again before it counts.
+    """Copy the journal, its segments and the settings into one SQLite file.
 
-    Consistent while other processes write: it holds what was written when it began.
-    Raises InvalidInput where the file is there and `replace` is off, CorruptJournal
-    where the journal is damaged, StorageError on a full disk.
+    The file is read again before it counts. It is consistent while other processes
+    write: it holds what was written when it began.
+
+    Args:
+        journal: The journal.
+        file: The file to write.
+        replace: Whether a file that is there may be replaced.
+
+    Raises:
+        InvalidInput: The file is there and `replace` is off.
+        CorruptJournal: The journal is damaged.
+        StorageError: The disk is full.
     """
     if file.exists() and (not replace or not file.is_file()):
         raise InvalidInput(
@@ -90,8 +108,9 @@ def backup(journal: SqliteJournal, file: Path, *, replace: bool = False) -> Back
 
 @contextmanager
 def _pinned(journal: SqliteJournal) -> Iterator[tuple[sqlite3.Connection, list[Path]]]:
-    """A connection that sees the journal as it is now, and links to the segments that
-    belong to this state.
+    """Yield a connection that sees the journal as it is now, and its segments.
+
+    The segments are links to those that belong to this state.
     """
     links = journal.path.parent / f".backup-{secrets.token_hex(4)}"
     with journal.explained():
@@ -113,8 +132,9 @@ def _pinned(journal: SqliteJournal) -> Iterator[tuple[sqlite3.Connection, list[P
 
 
 def _linked(folder: Path, links: Path, *, copy: bool) -> list[Path]:
-    """Second names of the segments, which stay when the segments are rewritten; in a
-    home to read, the files themselves.
+    """Return second names of the segments, which stay when the segments are rewritten.
+
+    In a home to read, these are the files themselves.
     """
     segments = sorted(folder.glob("*.jsonl.gz"))
     if copy or not segments:
@@ -129,7 +149,7 @@ def _linked(folder: Path, links: Path, *, copy: bool) -> list[Path]:
 
 
 def _copy(source: sqlite3.Connection, draft: Path, files: list[Path]) -> None:
-    """The journal's pages as they are, and each of the files that is there as a row."""
+    """Copy the journal's pages as they are, and each file that exists as a row."""
     with (
         explained(str(draft)),
         closing(sqlite3.connect(draft, isolation_level=None)) as target,
@@ -150,9 +170,10 @@ def _copy(source: sqlite3.Connection, draft: Path, files: list[Path]) -> None:
 
 
 def _read_again(draft: Path) -> int:
-    """How many events a backup holds.
+    """Return how many events a backup holds.
 
-    Raises CorruptJournal where it, and so the journal, is not sound.
+    Raises:
+        CorruptJournal: The backup, and so the journal, is not sound.
     """
     with TemporaryDirectory(dir=draft.parent, prefix=f"{draft.name}-") as folder:
         with closing(connect_to_read(draft)) as connection:
@@ -168,8 +189,9 @@ def _read_again(draft: Path) -> int:
 
 
 def _unpack(connection: sqlite3.Connection, file: Path, folder: Path) -> None:
-    """Write the segments that a backup holds, or that lie beside another home's file,
-    into `folder`.
+    """Write the segments that a backup holds into `folder`.
+
+    Those of another home's file lie beside it.
     """
     if not _has_files(connection):
         for path in (file.parent / ARCHIVE_FOLDER).glob("*.jsonl.gz"):
@@ -192,11 +214,18 @@ def _has_files(connection: sqlite3.Connection) -> bool:
 def restore(home: Path, file: Path, *, aside: str) -> RestoreReport:
     """Put a backup, or another home's theorex.db, in the place of a home's journal.
 
-    Every row of it is read and checked first. The old journal, its log, snapshots,
-    vectors and segments are moved into the folder `aside` of the home. A config.json
-    that is there stays. Raises InvalidInput for a file that is no backup,
-    CorruptJournal for a damaged one: then nothing was changed; StorageError on a full
-    disk.
+    Every row of it is read and checked first. A config.json that is there stays.
+
+    Args:
+        home: The home.
+        file: The backup.
+        aside: The folder of the home into which the old journal, its log, snapshots,
+            vectors and segments are moved.
+
+    Raises:
+        InvalidInput: The file is no backup.
+        CorruptJournal: The backup is damaged; then nothing was changed.
+        StorageError: The disk is full.
     """
     if not file.is_file():
         raise InvalidInput(
@@ -215,14 +244,17 @@ def restore(home: Path, file: Path, *, aside: str) -> RestoreReport:
             )
             _restore_config(connection, home, drafts)
         more, counts = check_rows(drafts / DATABASE_FILE, folder)
-        if problems := [*problems, *more]:
+        problems += more
+        if problems:
             raise CorruptJournal(
                 f"{file} is damaged, and nothing was changed: {'; '.join(problems[:3])}"
             )
-        had_one = (home / DATABASE_FILE).exists()
-        kept = put_in_place(home, drafts, aside)
+        had_journal = (home / DATABASE_FILE).exists()
+        old_files = put_in_place(home, drafts, aside)
     return RestoreReport(
-        str(home / DATABASE_FILE), sum(counts.values()), str(kept) if had_one else ""
+        file=str(home / DATABASE_FILE),
+        events=sum(counts.values()),
+        set_aside=str(old_files) if had_journal else "",
     )
 
 
@@ -246,7 +278,7 @@ def _refuse_foreign(connection: sqlite3.Connection, file: Path) -> None:
 
 
 def _restore_config(connection: sqlite3.Connection, home: Path, drafts: Path) -> None:
-    """The settings of the backup, for a home that has none of its own."""
+    """Keep the settings of the backup, for a home that has none of its own."""
     if (home / CONFIG_FILE).exists() or not _has_files(connection):
         return
     row = connection.execute(

@@ -1,5 +1,6 @@
-"""Reading a whole journal to find what is wrong with it: SQLite's own check, every
-row's checksum, the segments.
+"""Reading a whole journal to find what is wrong with it.
+
+That is SQLite's own check, every row's checksum, and the segments.
 """
 
 import json
@@ -25,10 +26,13 @@ _MOST_PROBLEMS = 20
 def check_rows(
     path: Path, archive: Path | None = None
 ) -> tuple[list[str], dict[str, int]]:
-    """Problems in the journal's file and in its segments below `archive`, and the
-    number of events by kind.
+    """Return the problems of a journal, and the number of its events by kind.
 
-    Never raises for damage. Twenty problems of the file at most are listed.
+    Damage never raises. Twenty problems of the file at most are listed.
+
+    Args:
+        path: The journal's file.
+        archive: The folder of its segments, None for the one beside the file.
     """
     problems: list[str] = []
     archived: dict[
@@ -65,8 +69,9 @@ def _stub_of(row: tuple[Any, ...]) -> Any:
 def checked_rows(
     connection: sqlite3.Connection, path: Path, problems: list[str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Every row of the journal, `seq` to `crc`; what is wrong with them is added to
-    `problems`.
+    """Yield every row of the journal, `seq` to `crc`.
+
+    What is wrong with the rows is added to `problems`.
     """
     expected = 1
     for row in connection.execute(f"SELECT {COLUMNS}, crc FROM events ORDER BY seq"):

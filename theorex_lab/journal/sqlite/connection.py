@@ -1,7 +1,7 @@
-"""Connections to the journal's file: opened alike everywhere, private to their owner,
-with errors that say what to do.
+"""Connections to the journal's file, opened alike everywhere.
 
-Standard library only, and paths are texts: agents start a process for every event.
+The file is private to its owner, and errors say what to do. Standard library only, and
+paths are texts: agents start a process for every event.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def checksum(*fields: object) -> int:
 
 
 def connect(path: str | Path) -> sqlite3.Connection:
-    """A connection as every writer of the file must have it: WAL, synced at each
-    commit, erased bytes overwritten.
+    """Return a connection as every writer of the file must have it.
+
+    It is in WAL mode, synced at each commit, and erased bytes are overwritten.
     """
     with _opened(f"{_uri(path)}?mode=rw") as connection:
         _switch_to_wal(connection)
@@ -59,10 +60,9 @@ def connect(path: str | Path) -> sqlite3.Connection:
 
 
 def connect_to_read(path: str | Path) -> sqlite3.Connection:
-    """A connection to a file that may not be written, or whose folder may not.
+    """Return a connection to a file that only may be read.
 
-    Where nothing of a write-ahead log lies beside it, the file is read as it stands,
-    without any lock.
+    The file or its folder may not be written.
     """
     alone = log_size(path) == 0
     with _opened(
@@ -74,8 +74,10 @@ def connect_to_read(path: str | Path) -> sqlite3.Connection:
 
 
 def connect_as_allowed(path: str | Path) -> tuple[sqlite3.Connection, bool]:
-    """A connection to write or, where the folder may not be written, one to read; and
-    whether it only reads.
+    """Return a connection to write or, where that is not allowed, one to read.
+
+    Returns:
+        The connection, and whether it only reads: the folder may not be written.
     """
     try:
         return connect(path), False
@@ -91,7 +93,7 @@ def connect_as_allowed(path: str | Path) -> tuple[sqlite3.Connection, bool]:
 
 @contextmanager
 def _opened(uri: str) -> Iterator[sqlite3.Connection]:
-    """A connection that is closed only where what is done with it at first fails."""
+    """Yield a connection that is closed only where what is done at first fails."""
     wait = BUSY_TIMEOUT_SECONDS
     connection = sqlite3.connect(
         uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False
@@ -130,8 +132,9 @@ def log_size(path: str | Path) -> int:
 
 
 def log_holds(path: str, text: str) -> bool:
-    """Whether a text stands in the write-ahead log; also where that cannot be read, so
-    that it may.
+    """Return whether a text stands in the write-ahead log.
+
+    It may stand in a log that cannot be read, so that counts too.
     """
     try:
         with open(f"{path}-wal", "rb") as file:
@@ -144,12 +147,14 @@ def log_holds(path: str, text: str) -> bool:
 def transaction(
     connection: sqlite3.Connection, reached_log: Callable[[], bool] | None = None
 ) -> Iterator[None]:
-    """All that is written inside, or nothing; other processes wait to write until it is
-    done.
+    """Keep all that is written inside, or nothing; others wait to write until then.
 
     An error of SQLite carries a note that says whether nothing was written, or whether
     that cannot be told: a commit may fail after its last byte was on the disk.
-    `reached_log` says whether any of it got there.
+
+    Args:
+        connection: The connection.
+        reached_log: Says whether any of it got into the log.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -190,7 +195,7 @@ def explained(path: str) -> Iterator[None]:
 
 
 def damaged(path: str, what: object) -> CorruptJournal:
-    """The error for a damaged journal, with both ways out of it."""
+    """Return the error for a damaged journal, with both ways out of it."""
     return CorruptJournal(
         f"{path} is damaged ({what}), and nothing was changed; {WAYS_OUT}"
     )
@@ -241,7 +246,8 @@ def _advice(notes: object) -> str:
 
 
 def _uri(path: str | Path) -> str:
-    """The file URI of a path (RFC 8089), every unusual byte of it percent-encoded."""
+    """Return the file URI of a path (RFC 8089), with unusual bytes percent-encoded."""
     name = os.fsencode(os.path.abspath(path).replace(os.sep, "/"))
-    safe = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in name)
+    signs = [chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in name]
+    safe = "".join(signs)
     return f"file://{'' if safe.startswith('/') else '/'}{safe}"

@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from theorex_lab.core.errors import InvalidInput, StorageError
@@ -52,7 +52,7 @@ def compact(journal: SqliteJournal, *, done: str) -> None:
 
 
 def _checkpoint(connection: sqlite3.Connection) -> bool:
-    """Whether the whole log was moved into the file and cut to nothing.
+    """Return whether the whole log was moved into the file and cut to nothing.
 
     SQLite waits for those who read or write, but not for one who moves the log himself,
     as every writer does at times.
@@ -73,11 +73,14 @@ _ARCHIVED = '"archived":'
 
 
 class EraseSelection(NamedTuple):
-    """What to erase by: event ids, an agent, and a text that stands in the body or in
-    the session's id.
+    """What to erase by.
 
-    project: then what is of it alone, and only where all else holds too that is chosen
-    by.
+    Attributes:
+        ids: The ids of events.
+        agent: An agent.
+        match: A text that stands in the body or in the session's id.
+        project: Then what is of it alone, and only where all else holds too that is
+            chosen by.
     """
 
     ids: Sequence[str] = ()
@@ -94,14 +97,22 @@ def select(
     match: str | None = None,
     project: str | None = None,
 ) -> list[str]:
-    """Ids of the events that an erasure would reach, in journal order: the chosen ones
-    and all derived from them.
+    """Return the ids of the events that an erasure would reach, in journal order.
 
-    Chosen by id, by agent, or by a text that stands somewhere in the body or the
-    session's id (exactly, upper and lower case told apart). With a project, those of
-    its events to which each of these applies that is given. Events that are erased
-    already are left out. Raises InvalidInput for an unknown id or when nothing was
-    chosen by.
+    These are the chosen ones and all derived from them. With a project, those of its
+    events are chosen to which each of the others applies that is given. Events that are
+    erased already are left out.
+
+    Args:
+        journal: The journal.
+        ids: The ids of events.
+        agent: An agent.
+        match: A text that stands somewhere in the body or the session's id (exactly,
+            upper and lower case told apart).
+        project: A project.
+
+    Raises:
+        InvalidInput: An id is unknown, or nothing was chosen by.
     """
     with journal.explained():
         return _reached(
@@ -112,13 +123,25 @@ def select(
 def erase_chosen(
     journal: SqliteJournal, chosen: EraseSelection, *, agent: str, at: int
 ) -> list[str]:
-    """Replace the bodies of what `select` would give by {erased, hmac_sha256}, and note
-    it as an event; returns their ids.
+    """Erase the bodies of what `select` would return, and note it as an event.
 
-    Their sessions become ''. All in one transaction, so that nothing is derived from
-    them in between. The key of the hash is thrown away: nobody can try out what the
-    body was. The old bytes are there until `wipe`. Safe to repeat: what was erased
-    before is left alone. Raises as `select`, and StorageError.
+    A body is replaced by {erased, hmac_sha256}, and its session becomes ''. All in one
+    transaction, so that nothing is derived from them in between. The key of the hash is
+    thrown away: nobody can try out what the body was. The old bytes are there until
+    `wipe`. Safe to repeat: what was erased before is left alone.
+
+    Args:
+        journal: The journal.
+        chosen: What to erase by.
+        agent: The agent of the note.
+        at: The time of the note (µs).
+
+    Returns:
+        The ids of the events.
+
+    Raises:
+        InvalidInput: As `select`.
+        StorageError: The journal cannot be written.
     """
     with journal.writing() as connection:
         reached = _reached(journal, connection, chosen)
@@ -129,7 +152,8 @@ def erase_chosen(
 def wipe(journal: SqliteJournal) -> None:
     """Wipe the bytes of erased bodies from the journal's file and its write-ahead log.
 
-    Raises as `compact`.
+    Raises:
+        StorageError: As `compact`.
     """
     compact(journal, done=DONE)
 
@@ -137,21 +161,18 @@ def wipe(journal: SqliteJournal) -> None:
 def _reached(
     journal: SqliteJournal, connection: sqlite3.Connection, chosen: EraseSelection
 ) -> list[str]:
-    """As `select`, within the transaction of the caller where it has one."""
-    if (
-        not chosen.ids
-        and chosen.agent is None
-        and not chosen.match
-        and not chosen.project
-    ):
+    """Return what `select` does, within the caller's transaction where it has one."""
+    if not _is_chosen_by(chosen):
         raise InvalidInput(
             "got nothing to erase by; give event ids, an agent, a text to match, or a"
             " project"
         )
     _refuse_unknown(connection, chosen.ids)
-    projects = journal.places().names_of(chosen.project) if chosen.project else []
+    projects: list[str] = []
+    if chosen.project:
+        projects = journal.places().names_of(chosen.project)
     segments = Segments(journal.path.parent / ARCHIVE_FOLDER)
-    is_chosen = _chooser(chosen, segments, projects)
+    is_chosen = _Chooser(chosen, segments, projects)
     reached: list[str] = []
     tree: set[str] = set()
     for row in connection.execute(
@@ -166,6 +187,13 @@ def _reached(
         if session or not body.startswith(_ERASED):
             reached.append(event_id)
     return reached
+
+
+def _is_chosen_by(chosen: EraseSelection) -> bool:
+    """Return whether a selection names anything to erase by."""
+    if chosen.agent is not None:
+        return True
+    return bool(chosen.ids or chosen.match or chosen.project)
 
 
 def _refuse_unknown(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
@@ -188,42 +216,61 @@ def _is_derived(lineage: str, ids: set[str]) -> bool:
     return not ids.isdisjoint(json.loads(lineage))
 
 
-def _chooser(
-    chosen: EraseSelection, segments: Segments, projects: Sequence[str]
-) -> Callable[..., bool]:
-    """Return what tells whether a row, `id` to `body`, is chosen itself.
+class _Chooser:
+    """Tells whether a row, `id` to `body`, is chosen itself."""
 
-    Args:
-        chosen: What is erased by.
-        segments: The bodies that left the journal's file.
-        projects: The chosen project, and those merged into it.
-    """
-    ids = frozenset(chosen.ids)
-    needle = encode(chosen.match)[1:-1] if chosen.match else None
+    def __init__(
+        self, chosen: EraseSelection, segments: Segments, projects: Sequence[str]
+    ) -> None:
+        self._ids = frozenset(chosen.ids)
+        self._agent = chosen.agent
+        # The text that is looked for, as JSON writes it; None for none.
+        self._needle = encode(chosen.match)[1:-1] if chosen.match else None
+        # The chosen project, and those merged into it.
+        self._projects = projects
+        self._segments = segments
 
-    def is_chosen(
-        event_id: str, agent: str, session: str, kind: str, _lineage: str, body: str
+    def __call__(
+        self,
+        event_id: str,
+        agent: str,
+        session: str,
+        kind: str,
+        _lineage: str,
+        body: str,
     ) -> bool:
-        conditions: list[bool] = []
-        if ids:
-            conditions.append(event_id in ids)
-        if chosen.agent is not None:
-            conditions.append(agent == chosen.agent)
-        if not chosen.project:
-            if any(conditions):
+        is_named = self._is_named(event_id, agent)
+        if not self._projects:
+            if any(is_named):
                 return True
-            if needle is None:
+            if self._needle is None:
                 return False
-            text = _text_of(segments, event_id, kind, body)
-            return needle in text or needle in session
-        if not all(conditions):
+            text = _text_of(self._segments, event_id, kind, body)
+            return self._is_matched(text, session)
+        if not all(is_named):
             return False
-        text = _text_of(segments, event_id, kind, body)
-        if needle is not None and needle not in text and needle not in session:
+        text = _text_of(self._segments, event_id, kind, body)
+        if not self._is_matched(text, session):
             return False
-        return json.loads(text).get("project") in projects
+        return json.loads(text).get("project") in self._projects
 
-    return is_chosen
+    def _is_named(self, event_id: str, agent: str) -> list[bool]:
+        """Return whether a row is chosen by its id, and whether by its agent.
+
+        Only that is returned which the rows are chosen by.
+        """
+        is_named: list[bool] = []
+        if self._ids:
+            is_named.append(event_id in self._ids)
+        if self._agent is not None:
+            is_named.append(agent == self._agent)
+        return is_named
+
+    def _is_matched(self, text: str, session: str) -> bool:
+        """Return whether the text that is looked for stands in a row; True for none."""
+        if self._needle is None:
+            return True
+        return self._needle in text or self._needle in session
 
 
 def _text_of(segments: Segments, event_id: str, kind: str, body: str) -> str:
@@ -243,46 +290,44 @@ def _text_of(segments: Segments, event_id: str, kind: str, body: str) -> str:
 def _erase(
     connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at: int
 ) -> None:
-    """Erase these events, and note in one more which they were and from where on each
-    kind was reached.
+    """Erase these events, and note them in one more event.
+
+    The note says also from where on each kind was reached.
     """
     key = os.urandom(_KEY_BYTES)
     erased: list[str] = []
     first_seqs: dict[str, int] = {}
     for event_id in ids:
-        if (found := _erase_one(connection, event_id, key)) is not None:
-            kind, seq = found
-            erased.append(event_id)
-            first_seqs[kind] = min(seq, first_seqs.get(kind, seq))
+        erased_now = _erase_one(connection, event_id, key)
+        if erased_now is None:
+            continue
+        kind, seq = erased_now
+        erased.append(event_id)
+        first_seqs[kind] = min(seq, first_seqs.get(kind, seq))
     if erased:
-        insert(
-            connection,
-            new_event(
-                ERASURE, {"ids": erased, "first_seqs": first_seqs}, agent=agent, at=at
-            ),
-        )
+        body = {"ids": erased, "first_seqs": first_seqs}
+        insert(connection, new_event(ERASURE, body, agent=agent, at=at))
 
 
 def _erase_one(
     connection: sqlite3.Connection, event_id: str, key: bytes
 ) -> tuple[str, int] | None:
-    """Kind and seq of the event, erased now; None where it is not there or was erased."""
-    one = (
-        "SELECT id, at, agent, session, kind, lineage, body, seq FROM events WHERE"
-        " id = ?"
-    )
-    row = connection.execute(one, [event_id]).fetchone()
-    if row is None or row[6].startswith(_ERASED):
+    """Erase an event; return its kind and seq.
+
+    It is None where the event is not there or was erased.
+    """
+    query = "SELECT at, agent, kind, lineage, body, seq FROM events WHERE id = ?"
+    row = connection.execute(query, [event_id]).fetchone()
+    if row is None:
         return None
-    body = encode(
-        {
-            "erased": 1,
-            "hmac_sha256": hmac.new(key, row[6].encode(), hashlib.sha256).hexdigest(),
-        }
-    )
-    crc = checksum(*row[:3], "", *row[4:6], body)
+    at, agent, kind, lineage, body, seq = row
+    if body.startswith(_ERASED):
+        return None
+    digest = hmac.new(key, body.encode(), hashlib.sha256)
+    rest = encode({"erased": 1, "hmac_sha256": digest.hexdigest()})
+    crc = checksum(event_id, at, agent, "", kind, lineage, rest)
     connection.execute(
         "UPDATE events SET session = '', body = ?, crc = ? WHERE id = ?",
-        [body, crc, event_id],
+        [rest, crc, event_id],
     )
-    return row[4], row[7]
+    return kind, seq

@@ -1,7 +1,7 @@
-"""What is looked at before a journal's file is opened, and how a new one is made: no
-damage passes for an empty memory.
+"""What is looked at before a journal's file is opened, and how a new one is made.
 
-Standard library only, and paths are texts: agents start a process for every event.
+No damage passes for an empty memory. Standard library only, and paths are texts: agents
+start a process for every event.
 """
 
 import os
@@ -28,8 +28,10 @@ _LOOKS = 3
 
 
 def refuse_unfinished(folder: str) -> None:
-    """Raise StorageError where a process died while it put another database into the
-    home.
+    """Refuse a home into which another database was being put.
+
+    Raises:
+        StorageError: A process died at it, or is still at it.
     """
     if os.path.exists(os.path.join(folder, UNFINISHED_FILE)):
         what = "a restore or salvage is under way, or was interrupted"
@@ -39,32 +41,46 @@ def refuse_unfinished(folder: str) -> None:
 
 
 def check_file(path: str) -> None:
-    """Refuse a file that was cut, or whose write-ahead log lost a commit, before SQLite
-    opens it.
+    """Refuse a damaged file before SQLite opens it.
 
-    Not to be called in a process that has the file open: to close a file gives back the
-    locks that it holds there. Raises CorruptJournal, and nothing was written.
+    Such a file was cut, or its write-ahead log lost a commit. Not to be called in a
+    process that has the file open: to close a file gives back the locks that it holds
+    there.
+
+    Raises:
+        CorruptJournal: The file is damaged; nothing was written.
     """
     if log_size(path) > LOG_HEADER_BYTES:
-        from theorex_lab.journal.sqlite.wal import (
-            lost_commits,
-        )  # a home at rest has no log
+        # Imported here, since a home at rest has no log.
+        from theorex_lab.journal.sqlite.wal import lost_commits
 
         problem = lost_commits(path)
     else:
-        problem = _cut(path)
-        # Between two looks of ours, another process may shrink the file.
-        for _ in range(_LOOKS):
-            if problem and (
-                log_size(path) > LOG_HEADER_BYTES or problem != (problem := _cut(path))
-            ):
-                return
+        problem = _lasting_cut(path)
     if problem:
         raise damaged(path, problem)
 
 
+def _lasting_cut(path: str) -> str:
+    """Return what `_cut` says of a file where it goes on to say so; '' where not.
+
+    Between two looks of ours, another process may shrink the file.
+    """
+    problem = _cut(path)
+    for _ in range(_LOOKS):
+        if not problem:
+            return ""
+        if log_size(path) > LOG_HEADER_BYTES:
+            return ""
+        before = problem
+        problem = _cut(path)
+        if problem != before:
+            return ""
+    return problem
+
+
 def _cut(path: str) -> str:
-    """What says that the end of the file is missing; '' where nothing does."""
+    """Return what says that the end of the file is missing; '' where nothing does."""
     try:
         with open(path, "rb") as file:
             header = file.read(100)
@@ -76,22 +92,25 @@ def _cut(path: str) -> str:
     if not header.startswith(_MAGIC) or len(header) < 100:
         return "it is no SQLite file"
     page = int.from_bytes(header[16:18], "big")
-    page = 65_536 if page == 1 else page
-    stated = (
-        int.from_bytes(header[28:32], "big") if header[24:28] == header[92:96] else 0
-    )
+    if page == 1:
+        page = 65_536
     if page < 512 or size % page:
         return f"it was cut: its {size} bytes are no multiple of a page"
-    return (
-        f"it was cut: it has {size // page} of {stated} pages"
-        if size // page < stated
-        else ""
-    )
+    n_pages = size // page
+    n_stated = 0
+    # The number of pages holds where the file was changed last by a SQLite that states
+    # it.
+    if header[24:28] == header[92:96]:
+        n_stated = int.from_bytes(header[28:32], "big")
+    if n_pages < n_stated:
+        return f"it was cut: it has {n_pages} of {n_stated} pages"
+    return ""
 
 
 def newest_snapshot(folder: str) -> int:
-    """The seq of the newest snapshot in a home, 0 where there is none; a snapshot's
-    folder is named `code-seq`.
+    """Return the seq of the newest snapshot in a home, 0 where there is none.
+
+    A snapshot's folder is named `code-seq`.
     """
     newest = 0
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -105,16 +124,19 @@ def newest_snapshot(folder: str) -> int:
 
 
 def create(path: str) -> None:
-    """Make the file complete, in WAL mode, under another name, then link it: it is
-    never seen half made.
+    """Make the file complete under another name, then link it.
 
-    Raises CorruptJournal where there are snapshots of a file that is gone or a log
-    beside it, StorageError where the home cannot be written.
+    It is in WAL mode, and never seen half made.
+
+    Raises:
+        CorruptJournal: There are snapshots of a file that is gone, or a log beside it.
+        StorageError: The home cannot be written.
     """
     folder = os.path.dirname(path)
     # The file is looked for again: another process may have made it, and its log, since
     # it was missed.
-    if (newest_snapshot(folder) or log_size(path)) and not os.path.exists(path):
+    has_traces = newest_snapshot(folder) or log_size(path)
+    if has_traces and not os.path.exists(path):
         left = f"snapshots of it in {os.path.join(folder, VIEWS_FOLDER)} or its log"
         raise CorruptJournal(f"{path} is gone, yet there are {left}; {WAYS_OUT}")
     draft = f"{path}.new-{os.getpid()}-{get_ident()}"
@@ -139,8 +161,9 @@ def create(path: str) -> None:
 
 
 def fill(draft: str) -> None:
-    """Make an empty file a database in WAL mode with the schema of a journal, all of it
-    on the disk.
+    """Make an empty file a database in WAL mode with the schema of a journal.
+
+    All of it is on the disk when this returns.
     """
     with open(
         os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8"

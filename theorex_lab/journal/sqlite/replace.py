@@ -1,5 +1,7 @@
-"""Putting another database into a home: made complete beside it, then swapped in; what
-was there is set aside, not lost.
+"""Putting another database into a home.
+
+It is made complete beside the old one, then swapped in; what was there is set aside,
+not lost.
 """
 
 import json
@@ -32,13 +34,13 @@ from theorex_lab.journal.sqlite.store import INSERT
 LOCK_FILE = "replacing.lock"
 # What rests on the journal's file, and may not lie beside another one: its log, what
 # was folded and computed from it.
-_DATABASES = [
-    f"{name}{end}"
-    for name in (DATABASE_FILE, "recall.db")
-    for end in ("", "-wal", "-shm")
-]
 _DEPENDENT = (
-    *_DATABASES,
+    DATABASE_FILE,
+    f"{DATABASE_FILE}-wal",
+    f"{DATABASE_FILE}-shm",
+    "recall.db",
+    "recall.db-wal",
+    "recall.db-shm",
     VIEWS_FOLDER,
     "vectors",
     "SHARED_CONTEXT.md",
@@ -49,10 +51,13 @@ _DEPENDENT = (
 
 @contextmanager
 def replacing(home: Path) -> Iterator[Path]:
-    """A folder in the home for the drafts of what will replace its database; nobody
-    else replaces it meanwhile.
+    """Yield a folder in the home for the drafts of what will replace its database.
 
-    What a process that died had begun to swap in is first brought to its end.
+    Nobody else replaces it meanwhile. What a process that died had begun to swap in is
+    first brought to its end.
+
+    Raises:
+        StorageError: The home cannot be written.
     """
     try:
         home.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
@@ -75,10 +80,9 @@ def replacing(home: Path) -> Iterator[Path]:
 
 
 def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write a journal's file with these rows, `seq` to `crc`, in one transaction; it is
-    on disk when this returns.
+    """Write a journal's file with these rows, `seq` to `crc`, in one transaction.
 
-    Of two rows with one seq or id the first stays.
+    It is on disk when this returns. Of two rows with one seq or id the first stays.
     """
     make_file(str(path))
     with explained(str(path)):
@@ -93,11 +97,13 @@ def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
 
 
 def put_in_place(home: Path, drafts: Path, aside: str) -> Path:
-    """Swap in what lies in `drafts` (the database, perhaps the archive and
-    config.json); returns where the old lies.
+    """Swap in what lies in `drafts`: the database, perhaps the archive and config.json.
 
     Killed at any point, the home refuses to be opened until `finish_replacement` has
     run: it never mixes old and new.
+
+    Returns:
+        Where the old files lie.
     """
     sync_folder(drafts)
     unfinished = {
@@ -124,13 +130,13 @@ def finish_replacement(home: Path) -> bool:
             f"{home / UNFINISHED_FILE} cannot be read ({error}); {advice}"
         ) from error
     aside.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    for name in {*_DEPENDENT, *unfinished["names"]}:
+    names = unfinished["names"]
+    for name in {*_DEPENDENT, *names}:
         # A draft that is there no more was put into its place already.
-        if (
-            name not in unfinished["names"] or (drafts / name).exists()
-        ) and os.path.lexists(home / name):
+        is_replaced = name in names and not (drafts / name).exists()
+        if not is_replaced and os.path.lexists(home / name):
             (home / name).replace(aside / name)
-    for name in unfinished["names"]:
+    for name in names:
         if (drafts / name).exists():
             (drafts / name).replace(home / name)
     for folder in (aside, home):

@@ -1,15 +1,16 @@
-"""The way out of a damaged home without a backup: what is sound is kept, what is lost
-is written down.
+"""The way out of a damaged home without a backup.
+
+What is sound is kept, what is lost is written down.
 """
 
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from theorex_lab.core.errors import CorruptJournal, InvalidInput
 from theorex_lab.core.files import FOLDER_MODE, write_atomically
@@ -28,10 +29,15 @@ _KEEPER = "theorex"  # the agent of the events that a salvage writes
 
 
 class SalvageReport(NamedTuple):
-    """What a salvage kept and lost: the number of events, the ranges of lost seqs, and
-    where the old files lie.
+    """What a salvage kept and lost.
 
     Where the home was sound nothing was changed, and `set_aside` is ''.
+
+    Attributes:
+        events: How many events are there now.
+        lost: The ranges of lost seqs.
+        set_aside: Where the old files lie.
+        problems: What was wrong.
     """
 
     events: int
@@ -41,17 +47,25 @@ class SalvageReport(NamedTuple):
 
 
 def salvage(home: Path, *, aside: str, at: int) -> SalvageReport:
-    """Make a home usable again whose journal is damaged, cut, or behind its snapshots,
-    or whose restore was interrupted.
+    """Make a damaged home usable again.
 
-    Every event that has its checksum and that SQLite still finds stays, with its seq;
-    each one that is lost leaves an event of the kind `lost` in its place, and one event
-    `salvaged` lists them. SQLite finds nothing where the first page of the file is
-    damaged, nor what hangs on a damaged page of the tree, nor what stands behind a
-    damaged frame of the write-ahead log: of that there are only the files set aside.
-    The damaged files, snapshots and vectors are moved into the folder `aside` of the
-    home. Raises InvalidInput where there is no memory, StorageError where files cannot
-    be read or written.
+    Its journal is damaged, cut, or behind its snapshots, or its restore was
+    interrupted. Every event that has its checksum and that SQLite still finds stays,
+    with its seq; each one that is lost leaves an event of the kind `lost` in its place,
+    and one event `salvaged` lists them. SQLite finds nothing where the first page of
+    the file is damaged, nor what hangs on a damaged page of the tree, nor what stands
+    behind a damaged frame of the write-ahead log: of that there are only the files set
+    aside.
+
+    Args:
+        home: The home.
+        aside: The folder of the home into which the damaged files, snapshots and
+            vectors are moved.
+        at: The time of the events that it writes (µs).
+
+    Raises:
+        InvalidInput: There is no memory.
+        StorageError: Files cannot be read or written.
     """
     if not home.is_dir():
         raise InvalidInput(f"{home} is no folder; there is nothing to salvage")
@@ -78,11 +92,13 @@ def salvage(home: Path, *, aside: str, at: int) -> SalvageReport:
 
 
 def _problems(home: Path) -> tuple[list[str], int]:
-    """What is wrong with a home's journal, and how many events it holds."""
+    """Return what is wrong with a home's journal, and how many events it holds."""
     path = home / DATABASE_FILE
-    if not path.exists() and not newest_snapshot(str(home)) and not log_size(path):
+    has_traces = newest_snapshot(str(home)) or log_size(path)
+    if not path.exists() and not has_traces:
         raise InvalidInput(
-            f"{path} is not there, and nothing that belongs to it; there is nothing to salvage"
+            f"{path} is not there, and nothing that belongs to it; there is nothing to"
+            " salvage"
         )
     try:
         SqliteJournal(path).close()
@@ -93,8 +109,9 @@ def _problems(home: Path) -> tuple[list[str], int]:
 
 
 class _SoundRows:
-    """What SQLite finds in a copy of a damaged file and of the log beside it, which
-    stay as they are.
+    """What SQLite finds in a copy of a damaged file and of the log beside it.
+
+    The file and its log stay as they are.
     """
 
     def __init__(self, path: Path, folder: Path) -> None:
@@ -109,7 +126,7 @@ class _SoundRows:
         self.last_seq = 0
 
     def rows(self) -> Iterator[Row]:
-        """The rows of the table of events that have their checksum."""
+        """Yield the rows of the table of events that have their checksum."""
         last_seqs: list[int] = []
         with (
             suppress(sqlite3.DatabaseError),
@@ -128,36 +145,54 @@ class _SoundRows:
 
 
 def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
-    """The rows in order, from behind each one that cannot be read; a seq that breaks
-    the order is looked up by its id.
+    """Yield the rows in order, and go on behind each one that cannot be read.
+
+    A seq that breaks the order is looked up by its id.
     """
     seq = 0
     query = f"SELECT {COLUMNS}, crc FROM events WHERE seq > ? ORDER BY seq"
     while seq <= last:
         try:
-            for row in connection.execute(query, [seq]):
-                at = row[0]
+            for stored_seq, *fields, crc in connection.execute(query, [seq]):
+                at = stored_seq
                 if at != seq + 1:
-                    (at,) = connection.execute(
-                        "SELECT seq FROM events WHERE id = ?", row[1:2]
-                    ).fetchone() or [at]
+                    at = _seq_by_id(connection, fields[0], stored_seq)
                 seq = at if seq < at <= last else seq + 1
-                if 0 < at <= last and checksum(*row[1:-1]) == row[-1]:
-                    yield (at, *row[1:])
+                if _is_sound(at, last, fields, crc):
+                    yield (at, *fields, crc)
             return
         except (sqlite3.DatabaseError, UnicodeDecodeError):
             seq += 1
 
 
+def _is_sound(seq: int, last: int, fields: Sequence[Any], crc: int) -> bool:
+    """Return whether a row has a seq from 1 to `last`, and its checksum."""
+    if not 0 < seq <= last:
+        return False
+    return checksum(*fields) == crc
+
+
+def _seq_by_id(connection: sqlite3.Connection, event_id: str, stored_seq: int) -> int:
+    """Return the seq of an event as it is found by its id, else the stored one."""
+    query = "SELECT seq FROM events WHERE id = ?"
+    row = connection.execute(query, [event_id]).fetchone()
+    if row is None:
+        return stored_seq
+    (seq,) = row
+    return cast(int, seq)
+
+
 def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterator[Row]:
-    """The rows, without those that stand for a body which cannot be read; segments that
-    can be are put into `archive`.
+    """Yield the rows, without those that stand for a body which cannot be read.
+
+    Segments that can be read are put into `archive`.
     """
     hashes: dict[str, dict[str, str]] = {}  # by segment and event id
     for row in rows:
+        _, event_id, *_, kind, _, body, _ = row
         stub = {}
-        if row[5] in RAW_KINDS and '"archived":' in row[7]:
-            stub = json.loads(row[7])
+        if kind in RAW_KINDS and '"archived":' in body:
+            stub = json.loads(body)
         segment = segment_of(stub)
         if segment is None:
             yield row
@@ -168,22 +203,25 @@ def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterato
             with suppress(CorruptJournal):
                 hashes[segment] = body_hashes(path)
                 write_atomically(archive / path.name, path.read_bytes(), mode=0o400)
-        if hashes[segment].get(row[1]) == stub["sha256"]:
+        if hashes[segment].get(event_id) == stub["sha256"]:
             yield row
 
 
 def _note_losses(
     database: Path, last: int, at: int, details: Mapping[str, object]
 ) -> tuple[int, list[Gap]]:
-    """Fill the gaps up to the seq `last`, and write one event that lists them; how many
-    events are kept, and the gaps.
+    """Fill the gaps up to the seq `last`, and write one event that lists them.
+
+    Returns:
+        How many events are kept, and the gaps.
     """
     with (
         explained(str(database)),
         closing(sqlite3.connect(database, isolation_level=None)) as connection,
     ):
         connection.execute("PRAGMA synchronous = FULL")
-        kept = int(connection.execute("SELECT count(*) FROM events").fetchone()[0])
+        count = connection.execute("SELECT count(*) FROM events").fetchone()
+        n_events = int(count[0])
         gaps = []
         expected = 1
         for (seq,) in connection.execute("SELECT seq FROM events ORDER BY seq"):
@@ -196,11 +234,10 @@ def _note_losses(
         for first, end in gaps:
             for seq in range(first, end + 1):
                 insert(connection, new_event("lost", {}, agent=_KEEPER, at=at), seq)
-        body = {"events": kept, "lost": [list(gap) for gap in gaps], **details}
-        insert(
-            connection,
-            new_event("salvaged", body, agent=_KEEPER, at=at),
-            max(expected - 1, last) + 1,
-        )
+        lost = [list(gap) for gap in gaps]
+        body = {"events": n_events, "lost": lost, **details}
+        note = new_event("salvaged", body, agent=_KEEPER, at=at)
+        last_seq = max(expected - 1, last)
+        insert(connection, note, last_seq + 1)
         connection.execute("COMMIT")
-    return kept, gaps
+    return n_events, gaps

@@ -66,8 +66,9 @@ INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?
 
 
 class SqliteJournal(Journal):
-    """The append-only journal in one SQLite file; many threads and processes may use it
-    at once.
+    """The append-only journal in one SQLite file.
+
+    Many threads and processes may use it at once.
 
     >>> import tempfile
     >>> from theorex_lab.core.clock import FixedClock
@@ -84,12 +85,14 @@ class SqliteJournal(Journal):
     """
 
     def __init__(self, path: str | Path, *, clock: Clock | None = None) -> None:
-        """Open the journal at `path`, or create it; one that may only be read is opened
-        for reading.
+        """Open the journal at `path`, or create it.
 
-        Raises StorageError where the folder cannot be written, CorruptJournal where the
-        file is damaged or cut, is not a journal, is gone although snapshots of it are
-        there, or ends before them.
+        One that may only be read is opened for reading.
+
+        Raises:
+            StorageError: The folder cannot be written.
+            CorruptJournal: The file is damaged or cut, is not a journal, is gone
+                although snapshots of it are there, or ends before them.
         """
         self._file = os.path.abspath(path)
         self._folder = os.path.dirname(self._file)
@@ -138,11 +141,13 @@ class SqliteJournal(Journal):
 
     @contextmanager
     def writing(self, last_id: str = "") -> Iterator[sqlite3.Connection]:
-        """One transaction, for the journal's own package; refused where the file at the
-        path is another by now.
+        """Keep one transaction open, for the journal's own package.
 
         By `last_id`, the id of its last event, it is known after a failure whether any
         of it may have been kept.
+
+        Raises:
+            StorageError: The file at the path is another by now.
         """
         try:
             with self.explained():
@@ -216,7 +221,11 @@ class SqliteJournal(Journal):
             after = page[-1].seq
 
     def _expect_all(self, after: int, last: int) -> None:
-        """Raise CorruptJournal where the file does not hold each seq in between once."""
+        """Refuse a file that does not hold each seq in between once.
+
+        Raises:
+            CorruptJournal: A seq is missing.
+        """
         if after >= last:
             return
         row = self._row(
@@ -275,7 +284,8 @@ class SqliteJournal(Journal):
     def forget_places(self) -> None:
         """Remove what is kept of them: an event that said it was erased.
 
-        Raises OSError.
+        Raises:
+            OSError: That fails.
         """
         from theorex_lab.journal.places import CACHE_FILE
 
@@ -284,7 +294,7 @@ class SqliteJournal(Journal):
             os.remove(os.path.join(self._folder, CACHE_FILE))
 
     def holds_places(self, places: Places) -> bool:
-        """Whether they were read from this journal."""
+        """Return whether they were read from this journal."""
         return self.event_id(places.seq) == places.event_id
 
     def has_project(self, project: str) -> bool:
@@ -296,7 +306,10 @@ class SqliteJournal(Journal):
         return self._row(query, project, project) is not None
 
     def _kept_places(self) -> Places:
-        """Those that are kept beside the journal, where they are its own; else none."""
+        """Return those that are kept beside the journal, where they are its own.
+
+        Else there are none.
+        """
         from theorex_lab.journal.places import Places, read_cache
 
         places = read_cache(self._folder)
@@ -305,7 +318,7 @@ class SqliteJournal(Journal):
         return places
 
     def check(self) -> tuple[list[str], dict[str, int]]:
-        """See `sqlite.check.check_rows`."""
+        """See `journal.sqlite.check.check_rows`."""
         from theorex_lab.journal.sqlite.check import check_rows
 
         return check_rows(self.path)
@@ -335,7 +348,10 @@ class SqliteJournal(Journal):
             )
 
     def _select(self, where: str, parameters: Sequence[object]) -> list[Event]:
-        """The events, those of a project that was merged into another as that one's."""
+        """Return the events of these rows.
+
+        Those of a project that was merged into another come as that one's.
+        """
         rows = self._rows(where, parameters)
         merged = self.places().merged if rows else {}
         events = [self._as_written(row) for row in rows]
@@ -361,7 +377,7 @@ class SqliteJournal(Journal):
         )
 
     def _archived(self, event_id: str, stub: Body) -> Body:
-        """The body that a stub stands for."""
+        """Return the body that a stub stands for."""
         if self._segments is None:
             from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 
@@ -396,8 +412,9 @@ class SqliteJournal(Journal):
         return connection
 
     def _check(self) -> None:
-        """Refuse a file that is not a journal, or not all of one, before anything takes
-        it for an empty one.
+        """Refuse a file that is not a journal, or not all of one.
+
+        This comes before anything takes it for an empty one.
         """
         newest = newest_snapshot(self._folder)
         with _opening, self.explained():
@@ -424,8 +441,12 @@ class SqliteJournal(Journal):
             )
 
     def _refuse_replaced(self, *, log: bool = True) -> None:
-        """Raise StorageError where the file at the path, or with `log` the log beside
-        it, is not what is open here.
+        """Refuse to go on where the file at the path is not what is open here.
+
+        With `log` the log beside it must be there as well.
+
+        Raises:
+            StorageError: It was removed or replaced.
         """
         if _identity(self._file) != self._identity or (
             log and not os.path.exists(f"{self._file}-wal")
@@ -462,10 +483,13 @@ def _tail_condition(
 
 
 def _content(body: str) -> Any:
-    """What a stored body holds. Raises JSONDecodeError for what is no JSON.
+    """Return what a stored body holds.
 
     What no release writes, a body that cannot be written again, is read as None, which
     is no body.
+
+    Raises:
+        JSONDecodeError: It is no JSON.
     """
     try:
         content = json.loads(body)
@@ -479,14 +503,20 @@ def _content(body: str) -> Any:
 
 
 def open_journal(home: str | Path, *, clock: Clock | None = None) -> SqliteJournal:
-    """The journal of a home, opened or created. Raises as `SqliteJournal`."""
+    """Return the journal of a home, opened or created.
+
+    Raises:
+        StorageError: As `SqliteJournal`.
+        CorruptJournal: As `SqliteJournal`.
+    """
     return SqliteJournal(os.path.join(home, DATABASE_FILE), clock=clock)
 
 
 def in_file(journal: Journal) -> SqliteJournal:
-    """The journal where it lies in a file of this machine.
+    """Return the journal where it lies in a file of this machine.
 
-    Raises StorageError for another, which has no bytes to wipe here.
+    Raises:
+        StorageError: It is another, which has no bytes to wipe here.
     """
     if isinstance(journal, SqliteJournal):
         return journal
@@ -510,7 +540,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _identity(path: str) -> tuple[int, int]:
-    """The file's device and inode, (0, 0) where there is none."""
+    """Return the file's device and inode, (0, 0) where there is none."""
     try:
         status = os.stat(path)
     except OSError:
@@ -520,17 +550,25 @@ def _identity(path: str) -> tuple[int, int]:
 
 def _of_project_now(event: Event, merged: dict[str, str]) -> Event:
     now = merged.get(event.body.get("project", ""))
-    return event if now is None else event._replace(body={**event.body, "project": now})
+    if now is None:
+        return event
+    return event._replace(body={**event.body, "project": now})
 
 
 def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None) -> int:
-    """Insert one event inside the caller's transaction, as the next or at `seq`;
-    returns its seq.
+    """Insert one event inside the caller's transaction, and return its seq.
 
-    Raises InvalidInput for a bad body.
+    Args:
+        connection: The connection.
+        event: The event.
+        seq: The seq, None for the next one.
+
+    Raises:
+        InvalidInput: The body is not what its kind says.
     """
     check_event(event)
-    fields = (*event[1:6], encode(list(event.lineage)), encode(event.body))
-    return int(
-        connection.execute(INSERT, (seq, *fields, checksum(*fields))).lastrowid or 0
-    )
+    lineage = encode(list(event.lineage))
+    fields = (*event[1:6], lineage, encode(event.body))
+    crc = checksum(*fields)
+    cursor = connection.execute(INSERT, (seq, *fields, crc))
+    return int(cursor.lastrowid or 0)

@@ -1,1 +1,4 @@
-"""What a session starts with and a prompt gets: chosen, ranked, within a budget, rendered."""
+"""What a session starts with and a prompt gets.
+
+It is chosen, ranked, kept within a budget, and rendered.
+"""

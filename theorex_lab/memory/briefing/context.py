@@ -1,5 +1,6 @@
-"""Render the briefing: what the next session gets, as Markdown that stays data whatever
-is in it.
+"""Render the briefing: what the next session gets.
+
+It is Markdown that stays data whatever is in it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import BYTES_PER_TOKEN, NOTICE, escape, fence, one_line
 
 Sections = Sequence[Section]
+# A line without its fence, and the ids of the events that it rests on.
+Part = tuple[str, tuple[str, ...]]
 HEARD = "Heard, not verified"
 _HINT = '_Nothing is remembered yet. Write something: `theorex write --agent main "…"`_'
 _TITLE = "# Shared Agent Context"
@@ -84,7 +87,7 @@ class Context:
     agents: int
     tokens: int
     items: tuple[str, ...] = ()
-    parts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    parts: tuple[Part, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -129,7 +132,8 @@ class ChosenLines(NamedTuple):
     @property
     def fixes(self) -> int:
         """How many of them are fixes."""
-        return sum(line.kind == FIX_TYPE for line in [*self.told, *self.heard])
+        lines = [*self.told, *self.heard]
+        return sum(line.kind == FIX_TYPE for line in lines)
 
     @property
     def lines(self) -> list[ContextLine]:
@@ -162,15 +166,13 @@ def choose(
     sections = _all_sections(home, more)
     titles = _titles(sections)
     lines = _unbudgeted_lines(home, sections, request)
-    titled = _proven_first(
-        home, as_marked(home, [line for line in lines if line.kind in titles])
-    )
-    untitled = as_marked(
-        home, [line for line in lines if line.kind not in titles], as_markdown
-    )
+    titled_lines = [line for line in lines if line.kind in titles]
+    titled = _proven_first(home, as_marked(home, titled_lines))
+    untitled_lines = [line for line in lines if line.kind not in titles]
+    untitled = as_marked(home, untitled_lines, as_markdown)
     room = TokenBudget(budget, used=_used_by_heading(home, budget))
     shares = _filled_shares(home, sections, more, request, room)
-    told = room.take(titled, at_most=room.left // 2)
+    trusted = room.take(titled, at_most=room.left // 2)
     heard = room.take_hearsay([*_untrusted_lines(shares), *titled])
     listed = room.take(untitled) + room.take_hearsay(untitled)
     # What is left goes to the sections with the greatest fractions.
@@ -181,7 +183,7 @@ def choose(
     blocks: list[Block] = []
     for share in shares:
         blocks += share.blocks()
-    return ChosenLines(told, heard, listed, titles, blocks)
+    return ChosenLines(trusted, heard, listed, titles, blocks)
 
 
 def _budget(home: Home, tokens: int | None) -> int:
@@ -192,7 +194,10 @@ def _budget(home: Home, tokens: int | None) -> int:
 
 
 def _all_sections(home: Home, more: Sections) -> list[Section]:
-    """Return all sections of a briefing; those of `more` with a fraction stand first."""
+    """Return all sections of a briefing.
+
+    Those of `more` with a fraction stand first.
+    """
     return [
         *(section for section in more if section.budget_fraction),
         *_sections(home),
@@ -233,8 +238,9 @@ def _filled_shares(
     request: ContextRequest,
     room: TokenBudget,
 ) -> list[_Share]:
-    """Return the parts of the sections that have a fraction of the budget, each filled
-    up to it.
+    """Return the parts of the sections that have a fraction of the budget.
+
+    Each part is filled up to its fraction.
 
     No item is shown twice. An event that a section of `more` shows word for word is not
     shown again by a later section.
@@ -287,23 +293,27 @@ def _proven_first(home: Home, lines: list[ContextLine]) -> list[ContextLine]:
 
     Other lines stay where they are. A fix of which nothing is known counts half.
     """
-    fixes = [
-        line for line in lines if line.kind in (FIXED_KIND, FIX_TYPE) and line.items
-    ]
+    fixes = []
+    for line in lines:
+        if line.items and line.kind in (FIXED_KIND, FIX_TYPE):
+            fixes.append(line)
     if not fixes:
         return lines
     successes = success_of(home, {line.items[0] for line in fixes})
     if not successes:
         return lines
-    ordered = iter(
-        sorted(fixes, key=lambda line: -successes.get(line.items[0], _UNPROVEN))
-    )
+
+    def least_helpful_last(fix: ContextLine) -> float:
+        return -successes.get(fix.items[0], _UNPROVEN)
+
+    ordered = iter(sorted(fixes, key=least_helpful_last))
     return [next(ordered) if line in fixes else line for line in lines]
 
 
 class _Share:
-    """The part of a briefing that a section has for itself, and the trusted lines that
-    have room in it.
+    """The part of a briefing that a section has for itself.
+
+    It holds the trusted lines that have room in it.
     """
 
     def __init__(
@@ -358,11 +368,12 @@ class _Share:
             self._shown_items.update(line.items)
             self.taken.append(line)
         self._waiting = too_long + self._waiting
-        room.left -= -(-(start - left) // BYTES_PER_TOKEN)
+        room.left -= _whole_tokens(start - left)
 
     def lengthen(self, room: TokenBudget, at_most: int) -> None:
-        """Show the longer texts of lines, in their order, as far as there is room that
-        nothing else took.
+        """Show the longer texts of lines, in their order.
+
+        This goes as far as there is room that nothing else took.
         """
         start = BYTES_PER_TOKEN * min(at_most, room.left)
         left = start
@@ -371,7 +382,7 @@ class _Share:
             if line.longer and more <= left:
                 self.taken[index] = line._replace(text=line.longer)
                 left -= more
-        room.left -= -(-(start - left) // BYTES_PER_TOKEN)
+        room.left -= _whole_tokens(start - left)
 
     def _is_shown(self, line: ContextLine) -> bool:
         """Return whether a section shows the line's items or events already."""
@@ -387,7 +398,8 @@ class _Share:
         else:
             size += _ITEM_BYTES
         if line.kind not in self._kinds:
-            size += len(self.section.titles[line.kind].encode()) + _TITLE_BYTES
+            title = self.section.titles[line.kind]
+            size += len(title.encode()) + _TITLE_BYTES
         return size
 
     def blocks(self) -> list[Block]:
@@ -397,10 +409,17 @@ class _Share:
             lines = _by_event(lines)
         blocks = []
         for kind, title in self.section.titles.items():
-            if kind in self._kinds:
-                of_kind = [line for line in lines if line.kind == kind]
-                blocks.append(Block(title, of_kind, kind in self.section.inline))
+            if kind not in self._kinds:
+                continue
+            of_kind = [line for line in lines if line.kind == kind]
+            is_inline = kind in self.section.inline
+            blocks.append(Block(title, of_kind, is_inline))
         return blocks
+
+
+def _whole_tokens(n_bytes: int) -> int:
+    """Return how many tokens so many bytes take, a part of one as a whole one."""
+    return -(-n_bytes // BYTES_PER_TOKEN)
 
 
 def _by_event(lines: Sequence[ContextLine]) -> list[ContextLine]:
@@ -443,7 +462,7 @@ def render(
         lines = _heading(_budget(home, tokens), now)
     else:
         lines = [_TITLE, "", _HINT]
-    heading_parts: list[tuple[str, tuple[str, ...]]] = [(line, ()) for line in lines]
+    heading_parts: list[Part] = [(line, ()) for line in lines]
     parts = heading_parts + _parts(chosen)
     lines += shown_blocks(chosen.blocks) + sections_of(chosen)
     for agent in agents:
@@ -481,11 +500,12 @@ def _count_fixes(chosen: ChosenLines) -> int:
     return n_fixes
 
 
-def _parts(chosen: ChosenLines) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what is shown line by line, each with the ids of the events that it rests
-    on.
+def _parts(chosen: ChosenLines) -> list[Part]:
+    """Return what is shown line by line, each with the events that it rests on.
+
+    The events are given by their ids.
     """
-    parts: list[tuple[str, tuple[str, ...]]] = []
+    parts: list[Part] = []
     for block in chosen.blocks:
         event_ids = [line.events or line.items for line in block.lines]
         if block.inline:
@@ -535,13 +555,17 @@ def sections_of(chosen: ChosenLines) -> list[str]:
     """
     texts: list[str] = []
     for kind, title in chosen.titles.items():
-        texts += _fenced(title, [line for line in chosen.told if line.kind == kind])
+        of_kind = [line for line in chosen.told if line.kind == kind]
+        texts += _fenced(title, of_kind)
     return texts + _fenced(HEARD, chosen.heard)
 
 
 def items_of(lines: Iterable[ContextLine]) -> tuple[str, ...]:
     """Return the ids of what these lines show, each once."""
-    return tuple(dict.fromkeys(chain.from_iterable(line.items for line in lines)))
+    items: dict[str, None] = {}
+    for line in lines:
+        items.update(dict.fromkeys(line.items))
+    return tuple(items)
 
 
 def _fenced(title: str, lines: Sequence[ContextLine]) -> list[str]:
@@ -553,25 +577,43 @@ def _fenced(title: str, lines: Sequence[ContextLine]) -> list[str]:
         return []
     texts = ["", f"## {title}"]
     for owner in dict.fromkeys(line.owner for line in lines):
-        texts += fence([line.text for line in lines if line.owner == owner], owner)
+        sentences = [line.text for line in lines if line.owner == owner]
+        texts += fence(sentences, owner)
     return texts
 
 
 def marked_up(
-    kind: str, agent: str, text: str, note: str, trust: int, items: tuple[str, ...] = ()
+    kind: str,
+    agent: str,
+    text: str,
+    *,
+    note: str,
+    trust: int,
+    items: tuple[str, ...] = (),
 ) -> ContextLine:
     """Return a line with a note.
 
     An untrusted text goes into a fence and needs no mark-up.
+
+    Args:
+        kind: The kind of the line.
+        agent: Whose it is.
+        text: What it says.
+        note: What stands in brackets behind the text.
+        trust: How far the text is trusted, as `memory.observation.TRUST` has it.
+        items: The ids of the items that it shows.
     """
     if trust >= TRUST["agent"]:
-        return ContextLine(kind, agent, f"{as_markdown(text)} _({note})_", None, items)
-    return ContextLine(kind, agent, f"{one_line(text)} ({note})", (agent, trust), items)
+        marked_text = f"{as_markdown(text)} _({note})_"
+        return ContextLine(kind, agent, marked_text, None, items)
+    plain_text = f"{one_line(text)} ({note})"
+    return ContextLine(kind, agent, plain_text, (agent, trust), items)
 
 
 def listed(lines: Sequence[ContextLine]) -> list[str]:
-    """Return trusted lines as a list, and the others in a fence that says what kind of
-    source they came from.
+    """Return trusted lines as a list, and the others in a fence.
+
+    The fence says what kind of source they came from.
     """
     trusted = [f"- {line.text}" for line in lines if line.trusted]
     untrusted = [line.text for line in lines if not line.trusted]
@@ -643,13 +685,15 @@ def _trust_name(line: ContextLine, *, is_corrected: bool) -> str:
 
 
 def given_before(home: Home, most: int) -> list[dict[str, Any]]:
-    """Return the last `most` times that an agent was given something, oldest first: of
-    the home's project, or of all.
+    """Return the last `most` times that an agent was given something, oldest first.
 
-    Each has at, how, agent, session, query, tokens, items (how many), and used: how
-    many of the items the session then used, None where no session or no item is known.
-    An item counts as used where the session later touches a file that its text names,
-    or says at least half of its words.
+    They are of the home's project, or of all. An item counts as used where the session
+    later touches a file that its text names, or says at least half of its words.
+
+    Returns:
+        Each time with at, how, agent, session, query, tokens, items (how many), and
+        used: how many of the items the session then used, None where no session or no
+        item is known.
     """
     projects = [home.project] if home.project else None
     recalls = deque(
@@ -681,8 +725,9 @@ def given_before(home: Home, most: int) -> list[dict[str, Any]]:
 def _session_events(
     home: Home, recalls: Sequence[Event]
 ) -> dict[tuple[str, str], list[Event]]:
-    """Return what was said or done after the first recall, by agent and session of the
-    recalls.
+    """Return what was said or done after the first recall.
+
+    It is sorted by agent and session of the recalls.
     """
     events: dict[tuple[str, str], list[Event]] = {
         (recall.agent, recall.session): [] for recall in recalls if recall.session

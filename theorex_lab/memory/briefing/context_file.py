@@ -1,5 +1,6 @@
-"""Keep the rendered briefing in a file, which outlives neither its replacement nor an
-erasure.
+"""Keep the rendered briefing in a file.
+
+The file outlives neither its replacement nor an erasure.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def write_context(file: Path, locks: Path, render: Callable[[], Context]) -> Con
 
     It is rendered under the lock, so that nothing from before an erasure is written
     after it. In the home, a note beside it says what it shows, see
-    `context_served.given_of`.
+    `memory.context_served.given_of`.
 
     Args:
         file: The file.
@@ -75,8 +76,13 @@ def remove_contexts(folder: Path, locks: Path) -> None:
 
 
 def remove_context(file: Path, locks: Path) -> None:
-    """Remove a rendered briefing and the note beside it, those being written too, and
-    drafts that killed processes left.
+    """Remove a rendered briefing and the note beside it.
+
+    Those being written are removed too, and drafts that killed processes left.
+
+    Args:
+        file: The briefing's file.
+        locks: The folder of the locks.
 
     Raises:
         StorageError: That fails.

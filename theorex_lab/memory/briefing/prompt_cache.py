@@ -1,7 +1,7 @@
-"""The cache of reminders that hooks read: what the designs bring, in SQLite's FTS5, in
-a file beside the journal.
+"""The cache of reminders that hooks read.
 
-It holds nothing that could not be rebuilt. A broken cache is removed, and an erasure
+It holds what the designs bring, in SQLite's FTS5, in a file beside the journal. It
+holds nothing that could not be rebuilt. A broken cache is removed, and an erasure
 starts it from nothing.
 """
 
@@ -118,8 +118,10 @@ def _remove(path: Path) -> None:
 
 
 def _write(path: Path, reminders: dict[str, _Row], now: int) -> int:
-    """Write the difference between the cache and these reminders in one transaction;
-    return how many reminders changed.
+    """Write the difference between the cache and these reminders in one transaction.
+
+    Returns:
+        How many reminders changed.
     """
     is_new = not path.exists()
     if is_new:
@@ -157,30 +159,23 @@ def _bring_up_to_date(cache: sqlite3.Connection, reminders: dict[str, _Row]) -> 
         "SELECT id, reminders.number, name, kind, text, weight, trust FROM reminders"
         " JOIN projects ON project = projects.number"
     )
-    cached = {row[0]: (row[1], row[2:]) for row in cache.execute(query)}
-    # Where words and project stay the same, FTS5 has nothing to do with it.
-    unmoved_ids = {
-        reminder_id
-        for reminder_id, (_, row) in cached.items()
-        if reminder_id in reminders
-        and _project_and_text(reminders[reminder_id]) == _project_and_text(row)
-    }
-    removed = [
-        (number, row[2])
-        for reminder_id, (number, row) in cached.items()
-        if reminder_id not in unmoved_ids
-    ]
+    removed = []
     changed = []
-    for reminder_id in unmoved_ids:
-        number, row = cached[reminder_id]
-        if reminders[reminder_id] != row:
-            _, kind, _, weight, trust = reminders[reminder_id]
+    unmoved_ids = set()
+    for reminder_id, number, *members in cache.execute(query).fetchall():
+        row = tuple(members)
+        reminder = reminders.get(reminder_id)
+        if reminder is None or not _is_unmoved(reminder, row):
+            removed.append((number, row[2]))
+            continue
+        unmoved_ids.add(reminder_id)
+        if reminder != row:
+            _, kind, _, weight, trust = reminder
             changed.append((kind, weight, trust, number))
-    new = {
-        reminder_id: row
-        for reminder_id, row in reminders.items()
-        if reminder_id not in unmoved_ids
-    }
+    new = {}
+    for reminder_id, reminder in reminders.items():
+        if reminder_id not in unmoved_ids:
+            new[reminder_id] = reminder
     cache.executemany(
         "INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", removed
     )
@@ -194,9 +189,12 @@ def _bring_up_to_date(cache: sqlite3.Connection, reminders: dict[str, _Row]) -> 
     return len(removed) + len(changed) + len(new)
 
 
-def _project_and_text(row: _Row) -> tuple[str, str]:
-    """Return what FTS5 knows of a row."""
-    return row[0], row[2]
+def _is_unmoved(reminder: _Row, row: _Row) -> bool:
+    """Return whether words and project stay the same.
+
+    Then FTS5 has nothing to do with the reminder.
+    """
+    return reminder[0] == row[0] and reminder[2] == row[2]
 
 
 def _insert(cache: sqlite3.Connection, new: dict[str, _Row]) -> None:

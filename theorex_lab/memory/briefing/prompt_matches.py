@@ -1,4 +1,6 @@
-"""Match reminders to a prompt, and read a project's first briefing, from `prompt_cache`.
+"""Match reminders to a prompt, and read a project's first briefing.
+
+Both come from `memory.briefing.prompt_cache`.
 
 An agent's hook does both. Standard library only, and paths are texts: every prompt
 waits for it. A prompt's words reach FTS5 in quotes alone. Only the rarest of them do,
@@ -17,7 +19,7 @@ CACHE_FILE = "recall.db"
 LAYOUT = 1  # of the cache; one of another layout is rebuilt
 TOKENS = "tokenize = 'porter unicode61 remove_diacritics 2'"
 PROJECT_BITS = 32  # a reminder's number is its project's, shifted by these, and its own
-TRUSTED = 2  # as `observation.TRUST` has an agent's own word
+TRUSTED = 2  # as `memory.observation.TRUST` has an agent's own word
 HEARSAY_PART = 4
 # Kinds in the order of a first context, with how many of each it has at most; others
 # come after them.
@@ -61,7 +63,10 @@ def cache_at(path: str) -> Iterator[sqlite3.Connection]:
 
 
 def fitting(
-    cache: sqlite3.Connection, prompt: str, project: str, session: str
+    cache: sqlite3.Connection,
+    prompt: str,
+    project: str,
+    session: str,
 ) -> list[Row]:
     """Return the reminders of the project, or of none, that fit a prompt, best first.
 
@@ -71,21 +76,29 @@ def fitting(
     given already is left out, and so is what the prompt says itself.
     """
     scores, fits = _word_scores(cache, prompt, _project(cache, project))
-    numbers = sorted(
-        (number for number in scores if fits[number] >= _ENOUGH_OF_FILE),
-        key=lambda number: -scores[number],
-    )[:_MOST_FOUND]
+    fitting_numbers = [number for number in scores if fits[number] >= _ENOUGH_OF_FILE]
+    fitting_numbers.sort(key=lambda number: -scores[number])
+    numbers = fitting_numbers[:_MOST_FOUND]
+    marks = ",".join("?" * len(numbers))
     query = (
         "SELECT number, weight, id, kind, text, trust FROM reminders LEFT JOIN given"
         " ON item = id AND session = ?"
-        f" WHERE item IS NULL AND number IN ({','.join('?' * len(numbers))})"
+        f" WHERE item IS NULL AND number IN ({marks})"
     )
     rows = cache.execute(query, (session, *numbers)).fetchall()
-    rows.sort(key=lambda row: (-scores[row[0]] * (1 + row[1]) ** 0.5, row[0]))
+
+    def best_first(row: tuple[int, float, str, str, str, int]) -> tuple[float, int]:
+        number, weight, *_ = row
+        rank = -scores[number] * (1 + weight) ** 0.5
+        return (rank, number)
+
+    rows.sort(key=best_first)
     reminders: list[Row] = []
     for number, _, item, kind, text, trust in rows:
         is_fit = fits[number] >= _ENOUGH or kind == "file"
-        if is_fit and text not in prompt:
+        if not is_fit:
+            continue
+        if text not in prompt:
             reminders.append((item, kind, text, trust))
     return reminders
 
@@ -124,11 +137,13 @@ def _informative(word: str, df: int) -> float:
 
 
 def _rarest(cache: sqlite3.Connection, prompt: str) -> list[tuple[str, int]]:
-    """Return the rarest words of a prompt that reminders have, each with how many
-    reminders have it at most.
+    """Return the rarest words of a prompt that reminders have.
 
     A word here may be several to FTS5, such as a file's name, which then stand side by
     side. A word that many reminders have is left out, unless it is a part of a name.
+
+    Returns:
+        Each word with how many reminders have it at most.
     """
     words = _informative_words(prompt)
     rare: list[tuple[int, int]] = []
@@ -180,8 +195,9 @@ def _rarities(cache: sqlite3.Connection, words: Sequence[str]) -> dict[int, int]
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a word is the name of a file, a function, a version or an issue:
-    it has a sign or a digit in it.
+    """Return whether a word names a file, a function, a version or an issue.
+
+    Such a name has a sign or a digit in it.
     """
     return not word.isalpha() and any(sign.isalpha() for sign in word)
 
@@ -236,8 +252,9 @@ def _project(cache: sqlite3.Connection, project: str) -> int:
 
 
 def rendered(rows: Iterable[Row], tokens: int) -> tuple[str, list[str], int]:
-    """Render the rows that have room in a budget of tokens, as fenced lines under a
-    notice.
+    """Render the rows that have room in a budget of tokens.
+
+    They are fenced lines under a notice.
 
     What was only heard of tools, imports and models stands in a fence of its own, in at
     most a quarter of the budget.
@@ -274,11 +291,10 @@ def _lines_with_room(
         cost = count_tokens(line) + 1
         if not lines:
             cost += count_tokens(source) + 6  # of the fence
-        if line in lines or cost > left:
+        room = left if is_trusted else min(left, left_for_hearsay)
+        if line in lines or cost > room:
             continue
         if not is_trusted:
-            if cost > left_for_hearsay:
-                continue
             left_for_hearsay -= cost
         lines[line] = item
         left -= cost

@@ -1,5 +1,6 @@
-"""Decide which lines a briefing has room for: the trusted ones first, and of hearsay a
-bounded part that crowds nothing out.
+"""Decide which lines a briefing has room for.
+
+The trusted ones come first, and of hearsay a bounded part that crowds nothing out.
 """
 
 from collections import Counter
@@ -18,7 +19,8 @@ Mask = NDArray[np.bool_]
 Size = TypeVar("Size", int, NDArray[np.int64])
 
 CONCEPT = "concept"
-HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its first lines
+# What `memory.briefing.context.render` sets aside for its first lines.
+HEADING_TOKENS = 51
 # What a section's title and its fence take, beside the name of whom it is of.
 SENTENCE_HEADING_TOKENS = 12
 CONCEPT_HEADING_TOKENS = 20
@@ -31,8 +33,9 @@ _LIST_BYTES = len("- \n")
 
 
 def items_within(items: Iterable[Item], tokens: int, spare: int = 1) -> list[Item]:
-    """Return the items that a budget, and `spare` bytes, have room for, in their order,
-    a line each; what is too long is passed over.
+    """Return the items that a budget, and `spare` bytes, have room for, in their order.
+
+    Each takes a line. What is too long is passed over.
 
     >>> [
     ...     item.text
@@ -53,8 +56,9 @@ def items_within(items: Iterable[Item], tokens: int, spare: int = 1) -> list[Ite
 
 
 def price_of(text_bytes: Size) -> Size:
-    """Return the tokens of a line of a briefing, by the bytes of its text in UTF-8: a
-    number, or an array of them.
+    """Return the tokens of a line of a briefing, by the bytes of its text in UTF-8.
+
+    The bytes are a number, or an array of them.
 
     >>> price_of(len("four letters"))
     4
@@ -124,8 +128,9 @@ class TokenBudget:
         headings: bool = True,
         most: int | None = None,
     ) -> list[ContextLine]:
-        """Take the others that fit into the part that is theirs: at most five of an
-        agent and a kind of source, over all calls.
+        """Take the others that fit into the part that is theirs.
+
+        These are at most five of an agent and a kind of source, over all calls.
         """
         candidates: list[ContextLine] = []
         for line in lines:
@@ -149,8 +154,9 @@ class TokenBudget:
 
 
 def _priced(lines: Sequence[ContextLine], headings: bool) -> tuple[Ints, Ints, Ints]:
-    """Return price and section of each line, and what each section's first line pays
-    more.
+    """Return price and section of each line.
+
+    The third array is what each section's first line pays more.
     """
     numbers: dict[object, int] = {}
     section_price = np.zeros(len(lines), np.int64)
@@ -174,7 +180,11 @@ def _section_key(line: ContextLine) -> tuple[object, str]:
 
 def _chosen(lines: Sequence[ContextLine], taken: Mask) -> list[ContextLine]:
     """Return the lines of a mask."""
-    return [line for line, fits in zip(lines, taken.tolist(), strict=True) if fits]
+    chosen = []
+    for line, is_taken in zip(lines, taken.tolist(), strict=True):
+        if is_taken:
+            chosen.append(line)
+    return chosen
 
 
 def fill(
