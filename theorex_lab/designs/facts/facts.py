@@ -1,5 +1,6 @@
-"""Hold facts as columns: what is said about whom, since when, in whose place, and how
-often it was used.
+"""Hold facts as columns.
+
+They say what is said about whom, since when, in whose place, and how often it was used.
 """
 
 import json

@@ -68,8 +68,10 @@ class Note(NamedTuple):
 
 
 class Notes(View):
-    """A row a note: status (a place in `STATUSES`), reviewed_at (µs), fact (a number of
-    `facts`); written: its event as JSON.
+    """A row a note.
+
+    It has the columns status (a place in `STATUSES`), reviewed_at (µs) and fact (a
+    number of `facts`), and in `written` its event as JSON.
     """
 
     name = "notes"
