@@ -6,8 +6,8 @@ They are not read back:
   entity, and its page
 - `memory/<channel>/YYYY-MM-DD.md`: what was said on a day in a channel (main: in none),
   a line each
-- `ops/observations/` and `ops/tensions/`: notes of the work, a file each, and index.json
-- `MEMORY.md` and `SOUL.md`: lines that are known always
+- `ops/observations/` and `ops/tensions/`: notes of the work, a file each, and
+index.json - `MEMORY.md` and `SOUL.md`: lines that are known always
 """
 
 import json

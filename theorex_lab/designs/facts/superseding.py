@@ -194,7 +194,8 @@ class Superseding:
     def _ended(self, new: Statement) -> list[str]:
         """Return what holds of the subject with that value.
 
-        It is what holds by the same relation, or by any where the words name no known one.
+        It is what holds by the same relation, or by any where the words name no known
+        one.
         """
         same_value = self._valued.get((new.subject, new.value), {})
         group = _group(new.relation)

@@ -1,8 +1,7 @@
-"""A session in short: asked, edited, failed, committed, ended, left open; each part
-taken whole from what was captured.
+"""A session in short: asked, edited, failed, committed, ended, left open.
 
-Commands that check work (tests, builds, linters) are among it: which failed, and what
-turned them from red to green.
+Each part is taken whole from what was captured. Commands that check work (tests,
+builds, linters) are among it: which failed, and what turned them from red to green.
 """
 
 import re
@@ -70,8 +69,9 @@ def checks_in(events: Sequence[Event]) -> Iterator[Check]:
 
 
 def fixed_in(events: Sequence[Event]) -> Iterator[FixedFailure]:
-    """Yield each failure of a family of checks that later passed in the session, with
-    edits of files between.
+    """Yield each failure of a family of checks that later passed in the session.
+
+    Files were edited between the two.
     """
     first_failure: dict[str, Check] = {}  # by family, since it last passed
     for check in checks_in(events):
@@ -148,8 +148,9 @@ _HOUR = 3_600_000_000  # µs
 
 
 def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
-    """Return the digest of a session's captures, in order; None where nothing was asked
-    or done.
+    """Return the digest of a session's captures, which are in order.
+
+    It is None where nothing was asked or done, else
 
     {asked, ended, open: [[sentence, event id]], edited: {path: times}, read: files,
     checks: {family: how it went}, commits: [text], events: [ids], first_at, last_at:
@@ -229,8 +230,9 @@ def _commits(tools: Iterable[Event]) -> list[tuple[str, str]]:
 def _left_open(
     messages: Iterable[Event], ended: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Return the sentences that say what is left to do and are not among `ended`, each
-    with the id of its event.
+    """Return the sentences that say what is left to do, each with the id of its event.
+
+    Those among `ended` are left out.
     """
     left = []
     for event in messages:
@@ -242,8 +244,9 @@ def _left_open(
 
 
 def _least_trusted(events: Iterable[Event]) -> str:
-    """Return the source that is trusted least of those who spoke; what tools did counts
-    as their agent's, unless it was imported.
+    """Return the source that is trusted least of those who spoke.
+
+    What tools did counts as their agent's, unless it was imported.
     """
     sources = {
         event.body.get("source", "import")
@@ -257,8 +260,9 @@ def _least_trusted(events: Iterable[Event]) -> str:
 
 
 def _first_sentences(events: Iterable[Event], most: int) -> list[tuple[str, str]]:
-    """Return the first sentences of these events that are surely their speakers' own,
-    each with the id of its event.
+    """Return the first sentences of events that are surely their speakers' own.
+
+    Each stands with the id of its event.
     """
     pairs: list[tuple[str, str]] = []
     for event in events:
@@ -271,8 +275,9 @@ def _first_sentences(events: Iterable[Event], most: int) -> list[tuple[str, str]
 
 
 def _checks(events: Sequence[Event]) -> dict[str, str]:
-    """Return by family of checks: passed, failed, or failed and then passed, with how
-    often it failed.
+    """Return by family of checks how it went.
+
+    It passed, failed, or failed and then passed, with how often it failed.
     """
     results_of: dict[str, list[bool]] = {}
     for check in checks_in(events):
@@ -308,8 +313,9 @@ def _joined_texts(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def edited_in_words(edited: Mapping[str, int]) -> str:
-    """Return the files that were edited, by the shortest ends of their paths, with how
-    often.
+    """Return the files that were edited, with how often, in words.
+
+    They stand by the shortest ends of their paths.
     """
     ends = shortest_ends(edited)
     files = []
@@ -320,8 +326,11 @@ def edited_in_words(edited: Mapping[str, int]) -> str:
 
 
 def text_now(event: Event, names: Mapping[str, str]) -> str:
-    """Return the text of a session in short or of a fix, with its files as they are
-    called now; names: as `names_now_in` has them.
+    """Return the text of a session in short or of a fix, with its files' names of now.
+
+    Args:
+        event: The session in short, or the fix.
+        names: The names of now, as `designs.sessions.said.names_now_in` has them.
     """
     body = event.body
     text: str = body["text"]
@@ -363,10 +372,12 @@ def captures_of(home: Home, agent: str, session: str) -> list[Event]:
 
 
 def keep_digest(home: Home, agent: str, session: str) -> bool:
-    """Append the digest of a session and what it turned from red to green; False where
-    nothing came since the last one.
+    """Append the digest of a session and what it turned from red to green.
 
     A session that went from one project to another has one of each.
+
+    Returns:
+        False where nothing came since the last digest.
     """
     events_of: dict[str, list[Event]] = {}  # by project
     for event in captures_of(home, agent, session):
@@ -411,8 +422,9 @@ def _keep(home: Home, project: str, events: Sequence[Event]) -> bool:
 
 
 def digest_idle(home: Home, agent: str | None) -> str:
-    """Keep the digests of sessions without an event for flushIdleHours; a step of the
-    night.
+    """Keep the digests of sessions without an event for flushIdleHours.
+
+    It is a step of the night.
     """
     view = home.views.get(MessageStore)
     idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
@@ -433,8 +445,9 @@ def digest_idle(home: Home, agent: str | None) -> str:
 def _fix_event(
     event_id: str, failure: FixedFailure, events: Sequence[Event], project: str
 ) -> Event:
-    """Return the event of what turned a check from red to green, in the words of its
-    family and class, and of who said something of it.
+    """Return the event of what turned a check from red to green.
+
+    It is in the words of its family and class, and of who said something of it.
     """
     green = failure.events[-1]
     rests_on = list(failure.events)
@@ -470,8 +483,9 @@ def _fix_event(
 def _explanation(
     green: Event, events: Sequence[Event]
 ) -> tuple[NumberedSentence, Event] | None:
-    """Return the sentence about a fix that is worth most of the first ones after it,
-    with its event; None where there is none.
+    """Return the sentence about a fix that is worth most, with its event.
+
+    It is of the first ones after the fix; None where there is none.
     """
     pairs: list[tuple[NumberedSentence, Event]] = []
     for event in events:

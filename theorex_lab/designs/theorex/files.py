@@ -1,5 +1,6 @@
-"""Export to files and import from them: the original system's layouts, and our own
-sentences beside them.
+"""Export to files and import from them.
+
+The files have the original system's layouts, and our own sentences beside them:
 
     agents/<agent>/axon.json     concepts and links of an agent, as Graphology exports a
                                  graph
@@ -97,11 +98,10 @@ class ExportSource(NamedTuple):
 
 
 def axon_nodes(memory: ExportSource, agent: str) -> Iterator[FlatRecord]:
-    """Yield a node a living concept of the agent, in the axon's order; weight and tier
-    are those of the present.
+    """Yield a node a living concept of the agent, in the axon's order.
 
-    `scanned_tier` is the tier that the last scan noted, `decayed_counts` stand at
-    `last_seen`.
+    Weight and tier are those of the present. `scanned_tier` is the tier that the last
+    scan noted, `decayed_counts` stand at `last_seen`.
     """
     axon = memory.axon
     current = scores_of(axon, memory.now, memory.home.settings, agents=[agent])
@@ -143,8 +143,9 @@ def _records_of(table: Table, rows: list[int]) -> Iterator[FlatRecord]:
 
 
 def _speakers(concept: FlatRecord) -> FlatRecord:
-    """Return who said a concept, where not all of its mentions are the owner's own, or
-    all a stranger's: levels of trust, own numbers.
+    """Return who said a concept: the levels of trust, and the owner's own numbers.
+
+    It is empty where all of its mentions are the owner's own, or all a stranger's.
     """
     is_affirmed = concept["affirmed"] >= 0
     has_both = is_affirmed and concept["heard"] >= 0
@@ -191,12 +192,12 @@ def _link_numbers(count: int, last_seen: int) -> FlatRecord:
 
 
 def shared_nodes(memory: ExportSource) -> Iterator[FlatRecord]:
-    """Yield a node a concept of the shared web with what each agent contributed, in
-    order of concept_id.
+    """Yield a node a concept of the shared web, in order of concept_id.
 
-    A contribution is `forgotten` where its agent's axon holds the concept no more; a
-    concept that all have forgotten has no text. Of several contributions the one of the
-    highest source weight speaks, of equal ones the latest.
+    Each has what each agent contributed. A contribution is `forgotten` where its
+    agent's axon holds the concept no more; a concept that all have forgotten has no
+    text. Of several contributions the one of the highest source weight speaks, of equal
+    ones the latest.
     """
     axon = memory.axon
     shared = memory.shared
@@ -230,8 +231,9 @@ def shared_nodes(memory: ExportSource) -> Iterator[FlatRecord]:
 
 
 class _Speaker(NamedTuple):
-    """An agent whose numbers may speak for a concept of the shared web; the greatest
-    does.
+    """An agent whose numbers may speak for a concept of the shared web.
+
+    The greatest of several does.
 
     Attributes:
         source_weight: How much the agent's word weighs.
@@ -261,9 +263,7 @@ def _contribution(record: FlatRecord, agent: str) -> FlatRecord:
 def _spoken_attributes(
     axon: Axon, speaker: _Speaker, concept: SharedConcept
 ) -> FlatRecord:
-    """Return what a node of the shared web says of its concept beside the
-    contributions.
-    """
+    """Return what a shared node says of its concept beside the contributions."""
     node_type = int(axon.concepts["node_type"][speaker.row])
     return {
         "canonical_form": axon.labels[speaker.row],
@@ -279,8 +279,9 @@ def _spoken_attributes(
 
 
 def shared_edges(memory: ExportSource) -> Iterator[FlatRecord]:
-    """Yield an edge a link of the shared web with what each agent contributed, in order
-    of its ends.
+    """Yield an edge a link of the shared web, in the order of the ends.
+
+    Each has what each agent contributed.
     """
     shared = memory.shared
     table = shared.links
@@ -311,8 +312,10 @@ def _rows_of_agents(
 
 
 def short_term_days(memory: ExportSource) -> dict[str, list[int]]:
-    """Return day (YYYY-MM-DD) -> seqs of the events that were kept on it, both in
-    order.
+    """Return the seqs of the events that were kept on each day.
+
+    Returns:
+        By day (YYYY-MM-DD) the seqs, both in order.
     """
     table = memory.short_term.records
     rows = _rows_of_agents(memory.short_term, table["agent"], memory.agents)
@@ -328,8 +331,9 @@ def short_term_days(memory: ExportSource) -> dict[str, list[int]]:
 def short_term_records(
     memory: ExportSource, seqs: list[int], *, recent: bool = False
 ) -> Iterator[FlatRecord]:
-    """Yield a record a concept of each event; where `recent`, only of the last fourteen
-    days.
+    """Yield a record a concept of each event.
+
+    Where `recent`, they are only of the last fourteen days.
     """
     oldest = memory.now - RETENTION_DAYS * MICROSECONDS_PER_DAY
     for event in memory.home.journal.read(seqs=seqs):
@@ -404,8 +408,9 @@ def _faded_concepts(axon: Axon) -> dict[int, list[int]]:
 
 
 def moment_document(record: FlatRecord) -> FlatRecord:
-    """Return a moment as a document: `story` in place of the sentence's text, and its
-    concepts' ids.
+    """Return a moment as a document.
+
+    It has `story` in place of the sentence's text, and its concepts' ids.
     """
     document = {name: value for name, value in record.items() if name != "text"}
     document["story"] = record["text"]
@@ -425,11 +430,10 @@ _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXO
 def export_files(
     home: Home, _searcher: object, folder: Path, *, agent: str | None = None
 ) -> Exported:
-    """Write the memory of all agents, or of one, into `folder`; each file is replaced
-    as a whole.
+    """Write the memory of all agents, or of one, into a folder.
 
-    Of one agent neither the context nor others' contributions are written. Other files
-    in the folder are left alone.
+    Each file is replaced as a whole. Of one agent neither the context nor others'
+    contributions are written. Other files in the folder are left alone.
 
     Raises:
         InvalidInput: The agent's name is outside the rule.
@@ -467,10 +471,10 @@ def _recent_records(
 
 
 def export_places(home: Home, *, agent: str | None = None) -> Exported:
-    """Write what the original system reads where it looks for it: axons, and the shared
-    axon.
+    """Write what the original system reads where it looks for it.
 
-    The places are the settings agentAxonDir and sharedAxonPath. Each file is replaced.
+    It reads axons and the shared axon. The places are the settings agentAxonDir and
+    sharedAxonPath. Each file is replaced.
 
     Raises:
         StorageError: A file cannot be written.
@@ -500,8 +504,9 @@ def _writers(memory: ExportSource) -> dict[Path, Callable[[Path], int]]:
 
 
 def places(settings: Settings) -> list[Path]:
-    """Return where the original system keeps its memory, by the settings; also files
-    that do not exist.
+    """Return where the original system keeps its memory, by the settings.
+
+    Files that do not exist are among the paths.
     """
     return [settings.path(name) for name in ("agent_axon_dir", "shared_axon_path")]
 
@@ -523,8 +528,9 @@ def _memory(home: Home, agent: str | None) -> Iterator[ExportSource]:
 
 
 def _write_axon(memory: ExportSource, agent: str, path: Path) -> int:
-    """Write an agent's graph: whose it is, and up to when each graduated concept's
-    records were counted.
+    """Write an agent's graph.
+
+    It says whose it is, and up to when each graduated concept's records were counted.
     """
     upto = sorted(
         (str(concept), to_iso(at))
@@ -543,10 +549,10 @@ def _write_shared(memory: ExportSource, path: Path) -> int:
 def import_files(
     home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False
 ) -> Reports:
-    """Import a folder as `export_files` writes it, or the original system's, or one
-    file of either.
+    """Import a folder as `export_files` writes it, or as the original system does.
 
-    `agent` has the records that name nobody. Each file is one transaction: after a
+    A single file of either can be imported too. `agent` has the records that name
+    nobody. Each file is one transaction: after a
     crash there are whole files, and repeating does the rest. What is damaged is
     reported by line, the good lines are imported; a damaged JSON document is reported,
     and the other files are imported.
@@ -563,10 +569,10 @@ def import_files(
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files of memory below a folder, in the order in which they need each
-    other; a file is its own.
+    """Return the files of memory below a folder, in the order in which they are needed.
 
-    Also what has a file's name and is none, which whoever reads it refuses.
+    A file is its own. What has a file's name and is none is among them: whoever reads
+    it refuses it.
     """
     if path.is_file():
         return [path]
@@ -662,8 +668,9 @@ def _kind_by_records(file: Path) -> str:
 
 
 def _folder_agent(file: Path) -> str | None:
-    """Return whose axon it is by its folders: agents/<agent>/axon.json, or
-    <agent>/theorex/axon.json.
+    """Return whose axon it is by its folders.
+
+    They are agents/<agent>/axon.json, or <agent>/theorex/axon.json.
     """
     parts = file.absolute().parts[:-1]
     if parts[-1] == "theorex" and len(parts) > 2:

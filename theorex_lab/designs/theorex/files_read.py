@@ -1,9 +1,9 @@
-"""What exchange files say, checked and turned into events: our own files, and those of
-the original system.
+"""What exchange files say, checked and turned into events.
 
-A reader yields pairs of an event and the number of records that it stands for; what it
-cannot read it notes in `problems` and passes over. Events have ids derived from their
-content, or those of the file, so that reading a file twice imports it once.
+They are our own files, and those of the original system. A reader yields pairs of an
+event and the number of records that it stands for; what it cannot read it notes in
+`problems` and passes over. Events have ids derived from their content, or those of the
+file, so that reading a file twice imports it once.
 """
 
 import re
@@ -318,8 +318,9 @@ def _node_body(node: Any, importing: ImportOptions) -> tuple[str, Body]:
 
 
 def _concept_body(attributes: FlatRecord, importing: ImportOptions) -> Body:
-    """Return the body of one concept: its numbers as the file has them, and the most
-    likely ones for those it lacks.
+    """Return the body of one concept.
+
+    It has the numbers of the file, and the most likely ones for those it lacks.
     """
     concept = records.concept_of(attributes, importing)
     numbers = schema.checked(_Stated, attributes)
@@ -352,8 +353,9 @@ def _concept_body(attributes: FlatRecord, importing: ImportOptions) -> Body:
 
 
 def _speakers(record: Any, count: int) -> Body:
-    """Return the levels of trust of who said a concept, and the numbers of the owner's
-    own mentions, of `count` in all.
+    """Return who said a concept, of which there are `count` mentions in all.
+
+    It is the levels of trust, and the numbers of the owner's own mentions.
     """
     record = without_nulls(record)
     levels = schema.checked(_Levels, record).model_dump()
@@ -377,8 +379,9 @@ def _tier(numbers: _Stated) -> str:
 def _links(
     edge: Any, id_of: dict[str, int], importing: ImportOptions
 ) -> list[tuple[str, list[int]]]:
-    """Return the agents of an edge, each with [first id, second id, count, last_seen];
-    a missing count is that which gives the strength.
+    """Return the agents of an edge, each with [first id, second id, count, last_seen].
+
+    A missing count is that which gives the strength.
     """
     attributes = _attributes(edge)
     first_id = id_of.get(str(edge.get("source")))
@@ -400,8 +403,10 @@ def _links(
 def _node_contributions(
     node: Any, importing: ImportOptions
 ) -> tuple[str, list[tuple[str, Body, Body | None]]]:
-    """Return the key of a node; per contribution its agent, its numbers, and the
-    concept's body where the agent still holds it.
+    """Return the key of a node, and its contributions.
+
+    Each of these has its agent, its numbers, and the concept's body where the agent
+    still holds it.
     """
     attributes = _attributes(node)
     has_text = "canonical_form" in attributes or "surface_form" in attributes
@@ -435,8 +440,9 @@ def _node_contributions(
 
 
 def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
-    """Return what each agent gave; a file of the original system has one, that of the
-    node's agent.
+    """Return what each agent gave.
+
+    A file of the original system has one contribution, that of the node's agent.
     """
     contributions = attributes.get("contributions", [attributes])
     if not isinstance(contributions, list) or not all(
@@ -470,8 +476,9 @@ def _observation(
 def _short_term_record(
     record: FlatRecord, importing: ImportOptions
 ) -> tuple[str, Body, str, str, int]:
-    """Return the event id ('' where the file has none of ours), body, agent, session
-    and time of one short-term record.
+    """Return the event id, body, agent, session and time of one short-term record.
+
+    The id is '' where the file has none of ours.
     """
     concept = records.concept_of(record, importing)
     checked = schema.checked(_Kept, record)
@@ -504,8 +511,9 @@ def _attributes(item: Any) -> FlatRecord:
 
 
 def settled(captures: Sequence[Event]) -> list[Event]:
-    """Return the mark that captures from files wait for no flush: what one kept of them
-    is in the short-term files.
+    """Return the marks that captures from files wait for no flush.
+
+    What a flush kept of them is in the short-term files.
     """
     first = captures[0]
     flushed = new_event(
@@ -520,8 +528,9 @@ def settled(captures: Sequence[Event]) -> list[Event]:
 
 
 def imported(importing: ImportOptions, kind: str, body: Body, agent: str) -> Event:
-    """Return an event whose id is derived from what it says, in which no time is ahead
-    of the clock.
+    """Return an event whose id is derived from what it says.
+
+    No time in it is ahead of the clock.
     """
     event_id = derived_event_id(kind, agent, encode(body))
     body = _not_after(importing.latest, body)

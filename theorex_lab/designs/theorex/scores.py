@@ -1,5 +1,6 @@
-"""How an agent's concepts stand now: their scores and tiers, and the two policies that
-act on them, scan and prune.
+"""How an agent's concepts stand now.
+
+It is their scores and tiers, and the two policies that act on them, scan and prune.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,8 +43,9 @@ class Scores:
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
-        """Positions in `rows`, best first; sorted when first asked for, since a scan
-        asks for none.
+        """Positions in `rows`, best first.
+
+        They are sorted when first asked for, since a scan asks for none.
         """
         return decay.rank_order(self.raw, *self.among_equals)
 
@@ -133,11 +135,11 @@ def scores_of(
 def spread_activation(
     axon: Axon, seeds: Ints, now: int, settings: Settings, *, hops: int = 2
 ) -> Floats:
-    """Return the activation of every row of the axon's concepts: 1 at the seeds, and
-    over each link times its present strength.
+    """Return the activation of every row of the axon's concepts.
 
-    Two hops; a row keeps the strongest activation that reaches it. Transient: it is
-    computed for a query, never stored.
+    It is 1 at the seeds, and over each link times its present strength, for two hops. A
+    row keeps the strongest activation that reaches it. It is computed for a query,
+    never stored.
     """
     activation = np.zeros(len(axon.concepts))
     activation[seeds] = 1.0
@@ -179,8 +181,11 @@ class TierUpdate(NamedTuple):
 
 
 def changes(event: Event | None) -> tuple[int, int, int]:
-    """Return how many concepts a scan's event moved to another tier, how many of them
-    to sleep, and how many links it dropped.
+    """Return what a scan's event changed.
+
+    Returns:
+        How many concepts it moved to another tier, how many of them to sleep, and how
+        many links it dropped.
     """
     if event is None:
         return 0, 0, 0
@@ -201,11 +206,10 @@ def scan(
     agents: Chosen = None,
     among: Mask | None = None,
 ) -> Event | None:
-    """Return the event of one scan: tier changes, and links grown too weak; None where
-    nothing changes.
+    """Return the event of one scan: tier changes, and links grown too weak.
 
-    What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at
-    the same time finds nothing.
+    It is None where nothing changes. What is LESS and was not seen for
+    `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
     """
     current = scores_of(axon, now, settings, agents=agents, among=among)
     rows = current.rows
@@ -241,11 +245,11 @@ def prune(
     agents: Chosen = None,
     among: Mask | None = None,
 ) -> Event | None:
-    """Return the event of one prune: the LESS concepts unseen for more than
-    `prune_threshold_days`; None where there are none.
+    """Return the event of one prune; None where nothing is pruned.
 
-    The event is their archive: it holds what each of them was, and the texts that
-    mention them stay in the journal.
+    Pruned are the LESS concepts unseen for more than `prune_threshold_days`. The event
+    is their archive: it holds what each of them was, and the texts that mention them
+    stay in the journal.
     """
     current = scores_of(axon, now, settings, agents=agents, among=among)
     age = axon.concept_counts.age_days(now, current.rows)
@@ -288,8 +292,12 @@ def policy(settings: Settings) -> dict[str, Any]:
 def _weak_links(
     axon: Axon, strengths: Floats, rows: Ints
 ) -> dict[str, list[list[int]]]:
-    """Return agent -> pairs of concept ids: the links of these concepts that were not
-    dropped yet and are too weak to stay.
+    """Return the links of these concepts that are too weak to stay.
+
+    Links that were dropped already are left out.
+
+    Returns:
+        By agent the pairs of concept ids.
     """
     is_among = np.zeros(len(axon.concepts), bool)
     is_among[rows] = True
@@ -304,8 +312,9 @@ def _weak_links(
 
 
 def _by_agent(axon: Axon, rows: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """Yield (agent, positions in `rows` of its concepts), agents in the order in which
-    they first wrote.
+    """Yield each agent, with the positions in `rows` of its concepts.
+
+    The agents are in the order in which they first wrote.
     """
     numbers = axon.concepts["agent"][rows]
     for number in np.unique(numbers).tolist():
@@ -313,8 +322,9 @@ def _by_agent(axon: Axon, rows: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.
 
 
 def frame(axon: Axon, current: Scores) -> Any:
-    """Return a pandas DataFrame of the concepts, best first: one row a concept, times
-    as UTC timestamps.
+    """Return a pandas DataFrame of the concepts, best first.
+
+    It has one row a concept, and times as UTC timestamps.
     """
     import pandas as pd
 
@@ -351,11 +361,11 @@ def frame(axon: Axon, current: Scores) -> Any:
 
 
 def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
-    """Return a networkx Graph: nodes by concept_id with the columns of `frame`, edges
-    with stored and present strength.
+    """Return a networkx Graph of the concepts and their links.
 
-    Where the concepts are of several agents, a node's name is (agent, concept_id):
-    agents who know the same concept have a node each.
+    Nodes are by concept_id and have the columns of `frame`; edges have the stored and
+    the present strength. Where the concepts are of several agents, a node's name is
+    (agent, concept_id): agents who know the same concept have a node each.
     """
     import networkx as nx
 

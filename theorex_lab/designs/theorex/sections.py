@@ -1,5 +1,7 @@
-"""What comes back to an agent: contexts, their sentences (fixes and what to avoid), and
-a person's word for those that were only heard.
+"""What comes back to an agent.
+
+It is contexts, their sentences (fixes and what to avoid), and a person's word for those
+that were only heard.
 """
 
 import math
@@ -60,8 +62,9 @@ _SHORT_CHARACTERS = 8
 
 
 def concept_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
-    """Return the concepts of each agent that were mentioned in the home's project, or
-    in none, hottest first.
+    """Return the concepts of each agent, hottest first.
+
+    They were mentioned in the home's project, or in none.
     """
     with home.views.reading(Axon) as axon:
         return _concepts(axon, home, request.now)
@@ -101,8 +104,9 @@ def _concept_line(
     last_seen: int,
     trust: int,
 ) -> ContextLine:
-    """Return `label _(age, xN)_`, the times above 3 only; what is not trusted goes into
-    a fence and needs no mark-up.
+    """Return `label _(age, xN)_`, the times above 3 only.
+
+    What is not trusted goes into a fence and needs no mark-up.
     """
     age = age_in_words((now - last_seen) / MICROSECONDS_PER_DAY)
     return marked_up(
@@ -118,13 +122,12 @@ def _concept_line(
 def render_for_model(
     home: Home, model: str = "default", *, agent: str = "main"
 ) -> Context:
-    """Render fixes and the agent's own and the shared concepts within a model's budget:
-    `[Boot: name | budget: Bt | concepts: n]` first.
+    """Render fixes and the agent's own and the shared concepts within a model's budget.
 
-    What is rendered is of the home's project or of none. Budgets (tokens, items) are
-    those of BUDGETS; a model that is not in it has the default's. Sentences may take
-    half of the budget. Hearsay is left out first (at most a quarter of the tokens is
-    for it), then the coldest.
+    The first line is `[Boot: name | budget: Bt | concepts: n]`. What is rendered is of
+    the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a model
+    that is not in it has the default's. Sentences may take half of the budget. Hearsay
+    is left out first (at most a quarter of the tokens is for it), then the coldest.
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
     now = home.clock.now()
@@ -180,8 +183,9 @@ def _own_and_shared(home: Home, now: int, agent: str) -> list[ContextLine]:
 def _take_sentences(
     room: TokenBudget, sentences: Sequence[ContextLine], most: int
 ) -> ChosenLines:
-    """Take up to `most` sentences that have room, in half of what is left; unverified
-    ones in the part that is for them.
+    """Take up to `most` sentences that have room, in half of what is left.
+
+    Unverified ones are to have room in the part that is for them.
     """
     trusted = room.take(sentences, at_most=room.left // 2, most=most)
     unverified = room.take_hearsay(sentences, most=most - len(trusted))
@@ -189,11 +193,11 @@ def _take_sentences(
 
 
 def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
-    """Render what a running session knows: fixes, up to ten ACTIVE concepts, and the
-    last five that flushes kept.
+    """Render what a running session knows.
 
-    All of it is of the home's project or of none. How much of the session itself waits
-    to be flushed stands in the first line. All of it is data.
+    It is fixes, up to ten ACTIVE concepts, and the last five that flushes kept. All of
+    it is of the home's project or of none. How much of the session itself waits to be
+    flushed stands in the first line. All of it is data.
     """
     now = home.clock.now()
     budget, _ = BUDGETS["default"]
@@ -239,8 +243,9 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
 def _kept_last(
     short_term: ShortTerm, now: int, agent: str, projects: Sequence[str] | None
 ) -> list[ContextLine]:
-    """Return the labels that flushes kept, newest first, each once and as far trusted
-    as it ever was.
+    """Return the labels that flushes kept, newest first.
+
+    Each stands once, as far trusted as it ever was.
     """
     table = short_term.records
     trust_of: dict[str, int] = {}
@@ -258,12 +263,12 @@ def _kept_last(
 
 
 def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
-    """Return the fixes, then what to avoid: those ACTIVE or MILD by their own age,
-    newest first; of the home's project or of none.
+    """Return the fixes, then what to avoid, newest first.
 
-    Of what to avoid the newest of an agent's tag. What is unverified comes last, each
-    with the id by which a person confirms it. No sentence comes twice: what is
-    unverified never stands in the place of the owner's own words, nor beside them.
+    They are those ACTIVE or MILD by their own age, of the home's project or of none. Of
+    what to avoid the newest of an agent's tag. What is unverified comes last, each with
+    the id by which a person confirms it. No sentence comes twice: what is unverified
+    never stands in the place of the owner's own words, nor beside them.
     """
     now = request.now
     events: list[Event] = []
@@ -290,9 +295,7 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
 def _of_type(
     axon: Axon, home: Home, now: int, observation_type: str, among: Mask
 ) -> list[Event]:
-    """Return the observations of a type that are ACTIVE or MILD by their age, newest
-    first.
-    """
+    """Return the observations of a type that are ACTIVE or MILD by age, newest first."""
     table = axon.observations
     settings = home.settings
     is_of_type = table["type"] == axon.types.find(observation_type)
@@ -339,10 +342,10 @@ def is_heard(event: Event) -> bool:
 
 
 def dedup_key(event: Event, *, is_unverified: bool) -> Hashable:
-    """Return the key under which only the newest sentence is kept: its text, or the
-    agent and tags of an anti-pattern.
+    """Return the key under which only the newest sentence is kept.
 
-    Unverified anti-patterns have keys of their own.
+    It is the sentence's text, or the agent and tags of an anti-pattern. Unverified
+    anti-patterns have keys of their own.
     """
     tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
     if not tags:
@@ -351,8 +354,9 @@ def dedup_key(event: Event, *, is_unverified: bool) -> Hashable:
 
 
 def plain(text: str) -> str:
-    """Return a sentence without its type in front, by which two are told to say the
-    same.
+    """Return a sentence without its type in front.
+
+    By this form two sentences are told to say the same.
 
     >>> plain("trace_fix:  shorten the TTL") == plain("shorten the TTL")
     True
@@ -368,10 +372,13 @@ class TrustedFix(NamedTuple):
 
 
 def confirm(home: Home, observation_id: str) -> TrustedFix:
-    """Note that a person vouches for a fix, or for what to avoid, named by its id or
-    the end of it that a context shows.
+    """Note that a person vouches for a fix, or for what to avoid.
 
     Repeating it changes nothing.
+
+    Args:
+        home: Where it was written.
+        observation_id: Its id, or the end of it that a context shows.
 
     Raises:
         InvalidInput: The id names none of them, several, or one that was erased.
