@@ -29,9 +29,8 @@ from theorex_lab.text.line import folded
 
 _SAID = ("prompt", "observation", "turn_ended", "turn_message")
 _MAIN = "main"  # the folder of what was said in no channel and no project
-_USED = tuple(
-    kind for kind in KINDS if kind not in ("extracted", "summarized", "heartbeat")
-)
+_UPKEEP = ("extracted", "summarized", "heartbeat")  # kinds that say no use
+_USED = tuple(kind for kind in KINDS if kind not in _UPKEEP)
 _SECTION_OF = {"decision": "Decisions", FIX_TYPE: "Learnings", AVOID_TYPE: "Learnings"}
 _SECTIONS = ("Events", "Decisions", "Learnings")
 
@@ -52,8 +51,9 @@ def export_tree(
     Raises:
         StorageError: A file cannot be written.
     """
-    first_event = next(home.journal.tail(0, kinds=_USED), None)
-    if first_event is None:
+    uses = home.journal.tail(0, kinds=_USED)
+    first_use = next(uses, None)
+    if first_use is None:
         return Exported(folder)
     return write_documents(folder, documents(home, agent))
 
@@ -105,19 +105,24 @@ def _life(home: Home, agent: str | None) -> Iterator[Document]:
             entities[fact.entity].append(fact)
     for entity in sorted(entities):
         facts = entities[entity]
-        document = {
-            "schemaVersion": 2,
-            "entity": entity,
-            "facts": [fact.to_dict() for fact in facts],
-        }
-        path = f"life/{entity}/items.json"
-        yield "life/*/*/items.json", path, _in_json(document)
+        yield _items_document(entity, facts)
         active = [fact for fact in facts if fact.active]
         if active and agent is None:
             now = home.clock.now()
             page = summary(entity, active, now, fact_settings(home))
             path = f"life/{entity}/summary.md"
             yield "life/*/*/summary.md", path, page
+
+
+def _items_document(entity: str, facts: Iterable[Fact]) -> Document:
+    """Return the file of an entity's facts."""
+    document = {
+        "schemaVersion": 2,
+        "entity": entity,
+        "facts": [fact.to_dict() for fact in facts],
+    }
+    path = f"life/{entity}/items.json"
+    return "life/*/*/items.json", path, _in_json(document)
 
 
 def _days(home: Home, agent: str | None) -> Iterator[Document]:
@@ -154,12 +159,18 @@ def _lines_by_day(home: Home, agent: str | None = None) -> DaySections:
         if not text:
             continue
         time = local_day(event.at, settings)
-        speaker = "user" if event.kind == "prompt" else event.agent
-        channel = _channel_folder(body.get("project", ""))
-        sections = days.setdefault((channel, f"{time:%Y-%m-%d}"), {})
-        title = _SECTION_OF.get(body.get("type", ""), _SECTIONS[0])
+        speaker = event.agent
+        if event.kind == "prompt":
+            speaker = "user"
+        project = body.get("project", "")
+        channel = _channel_folder(project)
+        day = f"{time:%Y-%m-%d}"
+        sections = days.setdefault((channel, day), {})
+        observation_type = body.get("type", "")
+        title = _SECTION_OF.get(observation_type, _SECTIONS[0])
         lines = sections.setdefault(title, [])
-        lines.append(f"- {time:%H:%M} {speaker}: {text}")
+        line = f"- {time:%H:%M} {speaker}: {text}"
+        lines.append(line)
     return days
 
 
@@ -180,7 +191,8 @@ def self_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     for file in notes.FILES:
         text = notes.document(home, file, agent=agent)
         if text:
-            yield f"{file}.md", f"{file}.md", text
+            name = f"{file}.md"
+            yield name, name, text
 
 
 def _notes(folder: str, folder_notes: list[Note]) -> Iterator[Document]:
@@ -195,4 +207,5 @@ def _notes(folder: str, folder_notes: list[Note]) -> Iterator[Document]:
             name: [note.id for note in folder_notes],
             "lastId": folder_notes[-1].id,
         }
-        yield pattern, f"{folder}/index.json", _in_json(index)
+        path = f"{folder}/index.json"
+        yield pattern, path, _in_json(index)

@@ -113,11 +113,13 @@ class Superseding:
     def judge(self, text: str) -> Judgement:
         """Return what a statement would mean for those that hold; nothing changes."""
         new = read_statement(text)
-        is_complete = bool(new.subject and new.value)
-        if not is_complete:
+        if not new.subject:
+            return Judgement(new)
+        if not new.value:
             return Judgement(new)
         if new.cue == "ends":
-            return Judgement(new, ends=tuple(self._ended(new)))
+            ended_ids = self._ended(new)
+            return Judgement(new, ends=tuple(ended_ids))
         return self._compare(new)
 
     def _compare(self, new: Statement) -> Judgement:
@@ -183,7 +185,9 @@ class Superseding:
         """
         if new.holds != "open":
             return True
-        if new.cue == "replaces" or old.cue == "ends":
+        if new.cue == "replaces":
+            return True
+        if old.cue == "ends":
             return True
         old_kinds = self._kinds[old.value]
         new_kinds = self._kinds[new.value]
@@ -264,7 +268,9 @@ class Superseding:
         Other values of the relation still hold then.
         """
         new = judged.statement
-        if new.cue != "ends" or not judged.ends:
+        if new.cue != "ends":
+            return False
+        if not judged.ends:
             return False
         group = self._group_of(new)
         return any(old.cue != "ends" for old in group.values())

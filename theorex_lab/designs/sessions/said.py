@@ -419,7 +419,8 @@ class FileTouches(View):
         Returns:
             A name a row; GONE for a file that is not there any more.
         """
-        names = [self.paths[path] for path in self.rows["path"][rows].tolist()]
+        path_numbers = self.rows["path"][rows].tolist()
+        names = [self.paths[number] for number in path_numbers]
         moves = self._moves_by_project(now)
         if not moves:
             return names
@@ -540,7 +541,8 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     settings = part_of(home.settings, "sessions", SessionSettings, home.config_file)
     table = touches.table
     scores = _by_age(touches, now, settings.age_power)
-    ends = shortest_ends([path for _, path in touches.files])
+    paths = [path for _, path in touches.files]
+    ends = shortest_ends(paths)
     if query:
         scores = _scores_for_query(home, query, now, touches, scores, ends)
     # The last touch of each file: the last row of its number in the order of time.
@@ -554,16 +556,20 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     files = []
     for number, (project, path) in enumerate(touches.files):
         file = NeededFile(
-            project,
-            path,
-            ends[path],
-            float(scores[number]),
-            last_at[number],
-            last_seq[number],
-            edits[number],
+            project=project,
+            path=path,
+            end=ends[path],
+            score=float(scores[number]),
+            last_at=last_at[number],
+            last_seq=last_seq[number],
+            edits=edits[number],
         )
         files.append(file)
-    return sorted(files, key=lambda file: (-file.score, file.project, file.path))
+    return sorted(files, key=_file_rank)
+
+
+def _file_rank(file: NeededFile) -> tuple[float, str, str]:
+    return -file.score, file.project, file.path
 
 
 class _Touches(NamedTuple):
@@ -628,12 +634,14 @@ def _scores_for_query(
     close = np.array([closeness.get(session, 0.0) for session in sessions])
     n_uses = table["count"] + table["edits"]
     n_touches = np.minimum(n_uses, _MOST_TOUCHES)
-    near = np.bincount(touches.number, close * n_touches, len(touches.files))
-    nearest = near.max() or 1.0
     paths = [path for _, path in touches.files]
+    near = np.bincount(touches.number, close * n_touches, len(paths))
+    nearest = near.max() or 1.0
     shared_words = _shared_name_words(query, paths)
-    scores = scores * (1 + ABOUT_FACTOR * near / nearest)
-    scores = scores * (1 + NAME_FACTOR * shared_words)
+    by_sessions = 1 + ABOUT_FACTOR * near / nearest
+    by_name = 1 + NAME_FACTOR * shared_words
+    scores = scores * by_sessions
+    scores = scores * by_name
     named_paths = _named(query, ends)
     is_named = np.array([path in named_paths for path in paths])
     raised: Floats = scores + is_named * scores.max()
@@ -655,7 +663,8 @@ def _by_age(touches: _Touches, now: int, power: float) -> Floats:
     starts = np.flatnonzero(is_new_file | is_new_day)
     has_edits = table["edits"][order] > 0
     is_edited = np.maximum.reduceat(has_edits, starts)
-    last = np.append(starts[1:], len(number)) - 1
+    ends = np.append(starts[1:], len(number))
+    last = ends - 1
     since_last = now - last_at[last]
     age = since_last / MICROSECONDS_PER_DAY
     decay = (age + AGE_OFFSET_DAYS) ** -power
@@ -679,8 +688,11 @@ def shortest_ends(paths: Iterable[str]) -> dict[str, str]:
         counts.update(end.lower() for end in ends)
     shortest = {}
     for path, ends in ends_of.items():
-        unique_ends = (end for end in ends if counts[end.lower()] == 1)
-        shortest[path] = next(unique_ends, path)
+        shortest[path] = path
+        for end in ends:
+            if counts[end.lower()] == 1:
+                shortest[path] = end
+                break
     return shortest
 
 
@@ -726,7 +738,8 @@ def _closeness(
         shared = np.bincount(session[is_shared], shared_weight, n_sessions)
         size = np.bincount(session, minlength=n_sessions)
         share = shared / sum(query_idf)
-        close = share / np.sqrt(1 + size / 100)
+        length = np.sqrt(1 + size / 100)
+        close = share / length
         closeness: dict[int, float] = {}
         for number, name in sessions.items():
             row = view.sessions.find(name)
@@ -749,7 +762,8 @@ def _shared_name_words(query: str, paths: Sequence[str]) -> Floats:
     for common_words in shared_words:
         total = 0.0
         for word in sorted(common_words):
-            total += np.log(1 + len(paths) / n_paths[word])
+            rarity = len(paths) / n_paths[word]
+            total += np.log(1 + rarity)
         sums.append(total)
     return np.array(sums)
 
@@ -760,10 +774,12 @@ def _name_words(text: str) -> set[str]:
 
 def _named(query: str, ends: Mapping[str, str]) -> set[str]:
     """Return the paths that a query names, whole or by an end that no other has."""
-    tokens = {token.strip(".,:;()[]'\"`") for token in query.lower().split()}
+    words_of_query = query.lower().split()
+    tokens = {word.strip(".,:;()[]'\"`") for word in words_of_query}
     named_paths = set[str]()
     for path, end in ends.items():
-        if end.lower() in tokens or path.lower() in tokens:
+        names = {end.lower(), path.lower()}
+        if not names.isdisjoint(tokens):
             named_paths.add(path)
     return named_paths
 
@@ -853,7 +869,9 @@ def spoken(
         is_chosen = is_chosen & is_users & is_surely_own
         text = text + table["project"] * len(view.texts)
     rows = np.flatnonzero(is_chosen)
-    order = np.lexsort((table["seq"][rows], table["at"][rows], text[rows]))
+    seqs = table["seq"][rows]
+    times = table["at"][rows]
+    order = np.lexsort((seqs, times, text[rows]))
     rows = rows[order]
     text = text[rows]
     day = table["at"][rows] // MICROSECONDS_PER_DAY
@@ -869,7 +887,9 @@ def spoken(
     own = table["own"][rows]
     by_trust = np.lexsort((position, trust, own, text))
     best = rows[by_trust[last]]
-    is_own = (table["own"][best] > 0) | (days > 1)
+    is_surely_own = table["own"][best] > 0
+    is_repeated = days > 1
+    is_own = is_surely_own | is_repeated
     return DistinctTexts(best[is_own], days[is_own])
 
 
@@ -911,7 +931,8 @@ def telling(home: Home, now: int, query: str = "") -> Iterator[RememberedSentenc
                 weight[number] *= 1 + ASKED_FACTOR
         rates = _rates(view, texts, weight)
         seqs = view.sentences["seq"][texts.rows]
-        order = np.lexsort((-seqs, -rates))[:_MOST_WEIGHED]
+        best_first = np.lexsort((-seqs, -rates))
+        order = best_first[:_MOST_WEIGHED]
         # All are chosen before the first is yielded.
         covering = _covering(view, texts.rows[order], rates[order], weight)
         positions = list(covering)
@@ -939,10 +960,12 @@ def _rates(view: MessageStore, texts: DistinctTexts, weight: Floats) -> Floats:
     size = np.array(lengths) + LINE_BYTES
     is_repeated = texts.days > 1
     is_repeated_by_user = is_repeated * table["user"][rows]
-    worth_factor = 1 + WORTH_FACTOR * table["worth"][rows]
+    worth = table["worth"][rows]
+    worth_factor = 1 + WORTH_FACTOR * worth
     more = worth_factor * (1 + AGAIN_FACTOR * is_repeated_by_user)
     length_factor = np.where(n_words < _FEWEST_WORDS, _SHORT_FACTOR, 1.0)
-    written_factor = 1 + WRITTEN_FACTOR * table["written"][rows]
+    is_written = table["written"][rows]
+    written_factor = 1 + WRITTEN_FACTOR * is_written
     rates: Floats = gains / size * more * length_factor
     return rates * written_factor
 
@@ -969,7 +992,8 @@ def _covering(
         text_words = words_at[position]
         new_words = [word for word in text_words if word not in covered]
         left = _total(weight, new_words)
-        rate_now = float(rates[position] * left / total_at[position])
+        total = total_at[position]
+        rate_now = float(rates[position] * left / total)
         if rate_now >= rate_before - _ROUNDING:
             covered.update(text_words)
             yield position

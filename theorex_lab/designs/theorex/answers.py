@@ -54,7 +54,8 @@ def query_shared(
     hits = None
     if query:
         hits = searcher.search_among(query, among, limit=limit, labels=True)
-    with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
+    views = home.views
+    with views.reading(Axon) as axon, views.reading(SharedWeb) as shared:
         now = home.clock.now()
         concepts = shared_concepts(axon, shared, now, home.settings)
     if hits is None:
@@ -85,7 +86,8 @@ def asleep(home: Home, index: ItemIndex) -> Mask:
     is_awake = np.isin(_keys(agent, concept_id), awake_keys)
     mask[is_concept] = ~is_awake
     is_text = index.of_kinds([OBSERVATION.name])
-    mask |= is_text & np.isin(documents["seq"], sleeping_texts)
+    is_sleeping = np.isin(documents["seq"], sleeping_texts)
+    mask |= is_text & is_sleeping
     return mask
 
 
@@ -103,7 +105,8 @@ def shared_documents(home: Home, index: ItemIndex, visible: Mask) -> Mask:
         shared_keys = _concept_keys(index, shared.agents, shared.concepts)
     rows = np.flatnonzero(is_concept)
     concept_ids = documents["item"]
-    keys = _keys(documents["agent"][rows], concept_ids[rows])
+    agent = documents["agent"][rows]
+    keys = _keys(agent, concept_ids[rows])
     is_shared = np.isin(keys, shared_keys)
     rows = rows[is_shared]
     visible_concepts = concept_ids[visible & is_concept]
@@ -143,11 +146,13 @@ def related(
         seeds = hit_concepts[is_alive]
         activation = scores.spread_activation(axon, seeds, now, home.settings)
         n_mentions = np.bincount(observation, minlength=len(seqs))
-        total = np.bincount(observation, activation[concept], minlength=len(seqs))
+        mentioned = activation[concept]
+        total = np.bincount(observation, mentioned, minlength=len(seqs))
         means = total / np.maximum(n_mentions, 1)
     is_text = index.of_kinds([OBSERVATION.name, MOMENT.name])
     texts = np.flatnonzero(allowed & is_text)
-    rows = np.searchsorted(seqs, index.documents["seq"][texts])
+    text_seqs = index.documents["seq"][texts]
+    rows = np.searchsorted(seqs, text_seqs)
     mean_activation = means[rows]
     is_reached = mean_activation > 0
     return texts[is_reached], mean_activation[is_reached]
@@ -209,7 +214,8 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
 def _agent_status(axon: Axon, current: scores.Scores, name: str) -> dict[str, Any]:
     """Return how many concepts an agent has, by tier too, and the hottest five."""
     owner = axon.concepts["agent"][current.rows]
-    positions = np.flatnonzero(owner == axon.agents.find(name))
+    number = axon.agents.find(name)
+    positions = np.flatnonzero(owner == number)
     of_agent = current.take(positions)
     best_first = of_agent.rows[of_agent.order]
     hottest = best_first[:_HOTTEST].tolist()
@@ -287,7 +293,8 @@ def reading() -> Callable[[Event], Iterator[AuditRecord]]:
             }
             yield "graduation", agent, detail
         elif body["type"] == MOMENT_TYPE:
-            yield "moment_capture", agent, {"story": cut(body["text"])}
+            story = cut(body["text"])
+            yield "moment_capture", agent, {"story": story}
 
     return records
 
@@ -347,11 +354,13 @@ def audit_entries(
             unnamed_ids.add(int(detail["concept_id"]))
     labels: dict[str, str] = {}
     if unnamed_ids:
-        labels = _labels(home.views.get(Axon), unnamed_ids)
+        axon = home.views.get(Axon)
+        labels = _labels(axon, unnamed_ids)
     entries: list[AuditMatch] = []
     for event, record in matches:
         kind, agent, detail = record
-        entries.append((event, (kind, agent, _labelled(detail, labels))))
+        labelled = _labelled(detail, labels)
+        entries.append((event, (kind, agent, labelled)))
     return entries
 
 
@@ -372,5 +381,6 @@ def _labels(axon: Axon, concept_ids: set[int]) -> dict[str, str]:
         ids = axon.concepts["concept_id"]
         is_asked = np.isin(ids, list(concept_ids))
         for row in np.flatnonzero(is_asked).tolist():
-            labels[str(ids[row])] = axon.labels[row]
+            concept_id = str(ids[row])
+            labels[concept_id] = axon.labels[row]
     return labels

@@ -266,7 +266,8 @@ class Axon(View):
         whose concepts are among them.
         """
         is_pruned = ~self.concepts["alive"]
-        is_gone = (self.concepts["tier"] == Tier.SLEEPING) | is_pruned
+        is_sleeping = self.concepts["tier"] == Tier.SLEEPING
+        is_gone = is_sleeping | is_pruned
         if not is_gone.any():
             none = np.zeros(0, np.int64)
             return none, none
@@ -285,7 +286,8 @@ class Axon(View):
             agents = self.concepts["agent"][living].tolist()
             ids = self.concepts["concept_id"][living].tolist()
             keys = zip(agents, ids, strict=True)
-            self._row_of = dict(zip(keys, living.tolist(), strict=True))
+            rows = living.tolist()
+            self._row_of = dict(zip(keys, rows, strict=True))
         return self._row_of
 
     def _linked(self) -> dict[int, int]:
@@ -327,7 +329,8 @@ class Axon(View):
             kind = self.types.number(body["type"])
             project = self.projects.number(body.get("project", ""))
             trust = TRUST[body["source"]]
-            facts.append((event.seq, event.at, agent, kind, project, trust))
+            fact = (event.seq, event.at, agent, kind, project, trust)
+            facts.append(fact)
             mention_events += [position] * len(concepts)
             refused = body.get("refused", ())
             mention_refused += [concept[0] in refused for concept in concepts]
@@ -357,8 +360,9 @@ class Axon(View):
         )
         is_counted = number > 0
         counted_events = event_of[is_counted]
-        weights = np.array([event.body["weight"] for event in events])
-        sentiments = np.array([event.body["sentiment"] for event in events])
+        bodies = [event.body for event in events]
+        weights = np.array([body["weight"] for body in bodies])
+        sentiments = np.array([body["sentiment"] for body in bodies])
         trust = trusts[counted_events]
         mentions = _Mentions(
             rows=row[is_counted],
@@ -452,7 +456,8 @@ class Axon(View):
         rows = mentions.rows[affirms]
         counts = mentions.counts[affirms]
         at = mentions.at[affirms]
-        is_fix = mentions.type[affirms] == self.types.find(FIX_TYPE)
+        type_of_fixes = self.types.find(FIX_TYPE)
+        is_fix = mentions.type[affirms] == type_of_fixes
         fix_counts = np.where(is_fix, counts, 0)
         np.add.at(table["own_count"], rows, counts)
         np.add.at(table["own_fix_count"], rows, fix_counts)
@@ -580,7 +585,8 @@ class Axon(View):
         """Return what files stated of concepts, by column."""
         columns: dict[str, NDArray[Any]] = {}
         for name in _STATED:
-            columns[name] = np.array([body[name] for body in bodies])
+            values = [body[name] for body in bodies]
+            columns[name] = np.array(values)
         counts: list[int] = []
         types: list[int] = []
         tiers: list[Tier] = []
@@ -611,7 +617,8 @@ class Axon(View):
         for column, name in enumerate(_APART):
             larger = np.minimum if name == "own_first_seen" else np.maximum
             values = self.concepts[name]
-            values[rows] = larger(columns[:, column], values[rows])
+            stated = columns[:, column]
+            values[rows] = larger(stated, values[rows])
         self._set_trust(rows)
 
     def _link(self, event: Event) -> None:
@@ -622,9 +629,12 @@ class Axon(View):
             if key is not None:
                 numbers_of[key] = (n_texts, last_seen)
         rows = self._find_links(numbers_of)
-        numbers = np.array(list(numbers_of.values()), np.int64).reshape(-1, 2)
-        np.maximum.at(self.links["count"], rows, numbers[:, 0])
-        np.maximum.at(self.links["last_seen"], rows, numbers[:, 1])
+        stated = list(numbers_of.values())
+        numbers = np.array(stated, np.int64).reshape(-1, 2)
+        counts = numbers[:, 0]
+        times = numbers[:, 1]
+        np.maximum.at(self.links["count"], rows, counts)
+        np.maximum.at(self.links["last_seen"], rows, times)
 
     def _scan(self, event: Event) -> None:
         for agent, tiers in event.body["tiers"].items():
@@ -674,7 +684,10 @@ class Axon(View):
 
     def _drop_links(self, keys: Iterable[int]) -> None:
         links = self._linked()
-        rows = [links.pop(key) for key in keys if key in links]
+        rows: list[int] = []
+        for key in keys:
+            if key in links:
+                rows.append(links.pop(key))
         self.links["count"][rows] = 0
 
 
@@ -682,7 +695,8 @@ def _without_repeats(events: Iterable[Event]) -> Iterator[list[Event]]:
     """Yield the events in runs in which no concept of an agent comes twice."""
     run: dict[tuple[str, int], Event] = {}
     for event in events:
-        key = (event.agent, event.body["concepts"][0][0])
+        concept = event.body["concepts"][0]
+        key = (event.agent, concept[0])
         if key in run:
             yield list(run.values())
             run = {}
@@ -705,7 +719,10 @@ def _levels_and_own_numbers(body: Body, first_seen: int) -> list[int]:
         levels = []
         for name in _LEVELS:
             source = speakers[name]
-            levels.append(-1 if source is None else TRUST[source])
+            if source is None:
+                levels.append(-1)
+            else:
+                levels.append(TRUST[source])
         if speakers["affirmed"] is None:
             return levels + unowned
         names = ("count", "fix_count", "first_seen", "last_seen")

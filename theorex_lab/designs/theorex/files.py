@@ -6,9 +6,9 @@ The files have the original system's layouts, and our own sentences beside them:
                                  graph
     shared-axon.json             the shared web in the same shape, with what each agent
                                  contributed
-    observations.jsonl           every sentence as it was written
-    moments/<id>.json            those of them that are moments
-    short-term/YYYY-MM-DD.jsonl  what flushes kept on that day; stm.jsonl: of the last
+    observations.jsonl           every sentence as it was written moments/<id>.json
+    those of them that are moments short-term/YYYY-MM-DD.jsonl  what flushes kept on
+    that day; stm.jsonl: of the last
                                  fourteen days
     SHARED_CONTEXT.md            the context as it is now; it is not read back
 
@@ -94,7 +94,8 @@ class ExportSource(NamedTuple):
     @property
     def owners(self) -> list[str]:
         """Those of the agents who have an axon."""
-        return [name for name in self.agents if self.axon.agents.find(name) is not None]
+        axon_agents = self.axon.agents
+        return [name for name in self.agents if axon_agents.find(name) is not None]
 
 
 def axon_nodes(memory: ExportSource, agent: str) -> Iterator[FlatRecord]:
@@ -109,17 +110,20 @@ def axon_nodes(memory: ExportSource, agent: str) -> Iterator[FlatRecord]:
     concepts = zip(rows, _records_of(axon.concepts, rows), strict=True)
     for position, (row, concept) in enumerate(concepts):
         count = concept["count"]
+        importance = float(current.importance[position])
+        tier = Tier(int(current.tier[position]))
+        sentiment = concept["sentiment_sum"] / max(count, 1)
         attributes = {
             "canonical_form": axon.labels[row],
             "surface_form": axon.surfaces[row],
             "concept_id": concept["concept_id"],
             "node_type": axon.node_types[concept["node_type"]],
             "observation_type": axon.types[concept["type"]],
-            "importance_weight": round(float(current.importance[position]), _DIGITS),
-            "relevance_tier": Tier(int(current.tier[position])).name,
+            "importance_weight": round(importance, _DIGITS),
+            "relevance_tier": tier.name,
             "frequency_count": count,
             "last_seen": to_iso(concept["last_seen"]),
-            "sentiment": round(concept["sentiment_sum"] / max(count, 1), _DIGITS),
+            "sentiment": round(sentiment, _DIGITS),
             "agent_id": agent,
             "source_weight": concept["source_weight"],
             "first_seen": to_iso(concept["first_seen"]),
@@ -135,9 +139,9 @@ def axon_nodes(memory: ExportSource, agent: str) -> Iterator[FlatRecord]:
 
 def _records_of(table: Table, rows: list[int]) -> Iterator[FlatRecord]:
     """Yield the values of each of these rows of a table, by the names of its columns."""
-    columns = {
-        name[1:]: column[rows].tolist() for name, column in table.columns("").items()
-    }
+    columns: dict[str, list[Any]] = {}
+    for name, column in table.columns("").items():
+        columns[name[1:]] = column[rows].tolist()
     for values in zip(*columns.values(), strict=True):
         yield dict(zip(columns, values, strict=True))
 
@@ -151,9 +155,9 @@ def _speakers(concept: FlatRecord) -> FlatRecord:
     has_both = is_affirmed and concept["heard"] >= 0
     if concept["refused"] < 0 and not has_both:
         return {}
-    levels: FlatRecord = {
-        name: SOURCES.get(concept[name]) for name in ("affirmed", "refused", "heard")
-    }
+    levels: FlatRecord = {}
+    for name in ("affirmed", "refused", "heard"):
+        levels[name] = SOURCES.get(concept[name])
     if is_affirmed:
         levels["count"] = concept["own_count"]
         levels["fix_count"] = concept["own_fix_count"]
@@ -167,18 +171,28 @@ def axon_edges(axon: Axon, agent: str) -> Iterator[FlatRecord]:
     links = axon.links
     ids = axon.concepts["concept_id"]
     is_agents = axon.concepts["agent"][links["a"]] == axon.agents.find(agent)
-    for row in np.flatnonzero(is_agents & (links["count"] > 0)).tolist():
+    is_present = links["count"] > 0
+    for row in np.flatnonzero(is_agents & is_present).tolist():
         source = int(ids[links["a"][row]])
         target = int(ids[links["b"][row]])
         count = int(links["count"][row])
-        yield _edge(source, target, count, int(links["last_seen"][row]))
+        last_seen = int(links["last_seen"][row])
+        yield _edge(source, target, count, last_seen)
 
 
 def _edge(
-    source: int, target: int, count: int, last_seen: int, **more: Any
+    source: int,
+    target: int,
+    count: int,
+    last_seen: int,
+    contributions: list[FlatRecord] | None = None,
 ) -> FlatRecord:
-    strength = round(float(stored_link_strength(count)), _DIGITS)
-    attributes = {"strength": strength, **_link_numbers(count, last_seen), **more}
+    """Return a link as an edge; one of the shared web has contributions."""
+    strength = float(stored_link_strength(count))
+    attributes: FlatRecord = {"strength": round(strength, _DIGITS)}
+    attributes |= _link_numbers(count, last_seen)
+    if contributions is not None:
+        attributes["contributions"] = contributions
     return {
         "key": f"{source}-{target}",
         "source": str(source),
@@ -188,7 +202,10 @@ def _edge(
 
 
 def _link_numbers(count: int, last_seen: int) -> FlatRecord:
-    return {"co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen)}
+    return {
+        "co_occurrence_count": count,
+        "last_co_occurrence": to_iso(last_seen),
+    }
 
 
 def shared_nodes(memory: ExportSource) -> Iterator[FlatRecord]:
@@ -215,18 +232,26 @@ def shared_nodes(memory: ExportSource) -> Iterator[FlatRecord]:
         if row is None:
             contribution["forgotten"] = True
         else:
-            speaker = _Speaker(record["source_weight"], record["last_seen"], agent, row)
-            speakers[concept_id] = max(speaker, speakers.get(concept_id, speaker))
-        contributions.setdefault(concept_id, []).append(contribution)
-    for concept_id, concept_contributions in sorted(contributions.items()):
-        attributes: FlatRecord = {"concept_id": concept_id, "node_type": NODE_TYPE}
-        if concept_id in speakers:
-            attributes |= _spoken_attributes(
-                axon, speakers[concept_id], web_concept_of[concept_id]
+            speaker = _Speaker(
+                record["source_weight"],
+                record["last_seen"],
+                agent,
+                row,
             )
-        attributes["contributions"] = sorted(
-            concept_contributions, key=itemgetter("agent_id")
-        )
+            greatest = speakers.get(concept_id, speaker)
+            speakers[concept_id] = max(speaker, greatest)
+        contributions.setdefault(concept_id, []).append(contribution)
+    for concept_id in sorted(contributions):
+        attributes: FlatRecord = {
+            "concept_id": concept_id,
+            "node_type": NODE_TYPE,
+        }
+        if concept_id in speakers:
+            speaker = speakers[concept_id]
+            concept = web_concept_of[concept_id]
+            attributes |= _spoken_attributes(axon, speaker, concept)
+        by_agent = sorted(contributions[concept_id], key=itemgetter("agent_id"))
+        attributes["contributions"] = by_agent
         yield {"key": str(concept_id), "attributes": attributes}
 
 
@@ -292,22 +317,23 @@ def shared_edges(memory: ExportSource) -> Iterator[FlatRecord]:
         contribution = (agent, record["count"], record["last_seen"])
         ends = (record["a"], record["b"])
         contributions.setdefault(ends, []).append(contribution)
-    for (source, target), link_contributions in sorted(contributions.items()):
-        parts = [
-            {"agent_id": agent, **_link_numbers(count, at)}
-            for agent, count, at in sorted(link_contributions)
-        ]
-        total = sum(count for _, count, _ in link_contributions)
-        last_seen = max(at for _, _, at in link_contributions)
-        yield _edge(source, target, total, last_seen, contributions=parts)
+    for source, target in sorted(contributions):
+        parts: list[FlatRecord] = []
+        total = 0
+        times: list[int] = []
+        for agent, count, at in sorted(contributions[source, target]):
+            parts.append({"agent_id": agent, **_link_numbers(count, at)})
+            total += count
+            times.append(at)
+        yield _edge(source, target, total, max(times), parts)
 
 
 def _rows_of_agents(
     view: SharedWeb | ShortTerm, column: NDArray[Any], agents: list[str]
 ) -> list[int]:
-    rows: list[int] = np.flatnonzero(
-        np.isin(column, view.agents.numbers(*agents))
-    ).tolist()
+    numbers = view.agents.numbers(*agents)
+    is_agents = np.isin(column, numbers)
+    rows: list[int] = np.flatnonzero(is_agents).tolist()
     return rows
 
 
@@ -323,8 +349,10 @@ def short_term_days(memory: ExportSource) -> dict[str, list[int]]:
     seqs = table["seq"][rows]
     seqs_by_day = {}
     for day in np.unique(days):
-        name = to_iso(int(day) * MICROSECONDS_PER_DAY)[:10]
-        seqs_by_day[name] = np.unique(seqs[days == day]).tolist()
+        start = int(day) * MICROSECONDS_PER_DAY
+        name = to_iso(start)[:10]
+        day_seqs = seqs[days == day]
+        seqs_by_day[name] = np.unique(day_seqs).tolist()
     return seqs_by_day
 
 
@@ -371,7 +399,9 @@ def observation_records(
     upto = memory.axon.seq
     for event in memory.home.journal.tail(0, kinds=["observation"], upto=upto):
         body = event.body
-        if event.agent not in names or only not in (None, body["type"]):
+        if event.agent not in names:
+            continue
+        if only not in (None, body["type"]):
             continue
         record = {
             "id": event.id,
@@ -397,13 +427,14 @@ def observation_records(
 
 def _faded_concepts(axon: Axon) -> dict[int, list[int]]:
     """Return, by the seq of an observation, the ids of its concepts that were pruned."""
-    is_gone = ~axon.concepts["alive"][axon.mentions["concept"]]
+    mentioned = axon.mentions["concept"]
+    is_gone = ~axon.concepts["alive"][mentioned]
     observations = axon.mentions["observation"][is_gone]
-    seqs = axon.observations["seq"][observations].tolist()
-    rows = axon.mentions["concept"][is_gone].tolist()
+    seqs = axon.observations["seq"][observations]
+    ids = axon.concepts["concept_id"][mentioned[is_gone]]
     faded: dict[int, list[int]] = {}
-    for seq, row in zip(seqs, rows, strict=True):
-        faded.setdefault(seq, []).append(int(axon.concepts["concept_id"][row]))
+    for seq, concept_id in zip(seqs.tolist(), ids.tolist(), strict=True):
+        faded.setdefault(seq, []).append(concept_id)
     return faded
 
 
@@ -447,18 +478,17 @@ def export_files(
         exported.files[SHARED] = _write_shared(memory, folder / SHARED)
         exported.write(OBSERVATIONS, observation_records(memory))
         moments = map(moment_document, observation_records(memory, MOMENT_TYPE))
-        exported.write_each(
-            MOMENTS, ((file_name(moment["id"]), moment) for moment in moments)
-        )
+        named_moments = ((file_name(moment["id"]), moment) for moment in moments)
+        exported.write_each(MOMENTS, named_moments)
         days = short_term_days(memory)
         for day, seqs in days.items():
             name = f"{SHORT_TERM}/{day}.jsonl"
             exported.write(name, short_term_records(memory, seqs))
         exported.write(STM, _recent_records(memory, days.values()))
     if agent is None:
-        exported.files[CONTEXT_FILE] = flat.write_lines(
-            folder / CONTEXT_FILE, boot_context(home).text.splitlines()
-        )
+        lines = boot_context(home).text.splitlines()
+        n_lines = flat.write_lines(folder / CONTEXT_FILE, lines)
+        exported.files[CONTEXT_FILE] = n_lines
     return exported
 
 
@@ -532,14 +562,13 @@ def _write_axon(memory: ExportSource, agent: str, path: Path) -> int:
 
     It says whose it is, and up to when each graduated concept's records were counted.
     """
-    upto = sorted(
-        (str(concept), to_iso(at))
-        for concept, at in counted_upto(memory.short_term, agent).items()
-    )
-    attributes = {"agent_id": agent, "graduated": dict(upto)}
-    return flat.write_graph(
-        path, attributes, axon_nodes(memory, agent), axon_edges(memory.axon, agent)
-    )
+    upto: dict[str, str] = {}
+    for concept_id, at in counted_upto(memory.short_term, agent).items():
+        upto[str(concept_id)] = to_iso(at)
+    attributes = {"agent_id": agent, "graduated": dict(sorted(upto.items()))}
+    nodes = axon_nodes(memory, agent)
+    edges = axon_edges(memory.axon, agent)
+    return flat.write_graph(path, attributes, nodes, edges)
 
 
 def _write_shared(memory: ExportSource, path: Path) -> int:
@@ -552,10 +581,9 @@ def import_files(
     """Import a folder as `export_files` writes it, or as the original system does.
 
     A single file of either can be imported too. `agent` has the records that name
-    nobody. Each file is one transaction: after a
-    crash there are whole files, and repeating does the rest. What is damaged is
-    reported by line, the good lines are imported; a damaged JSON document is reported,
-    and the other files are imported.
+    nobody. Each file is one transaction: after a crash there are whole files, and
+    repeating does the rest. What is damaged is reported by line, the good lines are
+    imported; a damaged JSON document is reported, and the other files are imported.
 
     Raises:
         StorageError: The disk is full.

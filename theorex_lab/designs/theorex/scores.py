@@ -85,15 +85,19 @@ def items_of(axon: Axon, now: int, settings: Settings) -> Items:
     links = axon.link_counts
     present, strength = links.present(now, settings.half_life_days)
     link_strength, mean_link_strength = decay.link_columns(
-        len(axon.concepts), links.first[present], links.second[present], strength
+        len(axon.concepts),
+        links.first[present],
+        links.second[present],
+        strength,
     )
     only_fixes = axon.concepts["fix_count"] == axon.concepts["count"]
+    cap = np.where(only_fixes, settings.fix_half_life_days, np.inf)
     columns = axon.concept_counts.columns(now)
-    columns |= {
-        "half_life_cap_days": np.where(only_fixes, settings.fix_half_life_days, np.inf)
-    }
+    columns |= {"half_life_cap_days": cap}
     return Items.of(
-        **columns, link_strength=link_strength, mean_link_strength=mean_link_strength
+        **columns,
+        link_strength=link_strength,
+        mean_link_strength=mean_link_strength,
     )
 
 
@@ -160,8 +164,10 @@ def importance_by_concept(
     """Return concept_id -> importance, 0..1, of the agent's concepts that are awake."""
     current = scores_of(axon, now, settings, agents=[agent])
     awake = current.tier != Tier.SLEEPING
-    ids = axon.concepts["concept_id"][current.rows[awake]]
-    return dict(zip(ids.tolist(), current.importance[awake].tolist(), strict=True))
+    awake_rows = current.rows[awake]
+    ids = axon.concepts["concept_id"][awake_rows].tolist()
+    importance = current.importance[awake].tolist()
+    return dict(zip(ids, importance, strict=True))
 
 
 class TierUpdate(NamedTuple):
@@ -191,10 +197,13 @@ def changes(event: Event | None) -> tuple[int, int, int]:
         return 0, 0, 0
     n_moved = 0
     n_slept = 0
+    n_dropped = 0
     for concepts_by_tier in event.body["tiers"].values():
-        n_moved += sum(len(concepts) for concepts in concepts_by_tier.values())
+        for concepts in concepts_by_tier.values():
+            n_moved += len(concepts)
         n_slept += len(concepts_by_tier.get("SLEEPING", ()))
-    n_dropped = sum(len(pairs) for pairs in event.body["dropped_links"].values())
+    for pairs in event.body["dropped_links"].values():
+        n_dropped += len(pairs)
     return n_moved, n_slept, n_dropped
 
 
@@ -215,16 +224,22 @@ def scan(
     rows = current.rows
     tier = current.tier.copy()
     age = axon.concept_counts.age_days(now, rows)
-    tier[(tier == Tier.LESS) & (age >= settings.sleep_after_days)] = Tier.SLEEPING
-    changed = np.flatnonzero(tier != axon.concepts["tier"][rows])
+    is_old = age >= settings.sleep_after_days
+    is_less = tier == Tier.LESS
+    tier[is_less & is_old] = Tier.SLEEPING
+    tier_before = axon.concepts["tier"][rows]
+    changed = np.flatnonzero(tier != tier_before)
+    changed_rows = rows[changed]
+    changed_tier = tier[changed]
     tiers_by_agent: dict[str, dict[str, list[int]]] = {}
-    for agent, positions in _by_agent(axon, rows[changed]):
-        codes = tier[changed[positions]]
-        ids = axon.concepts["concept_id"][rows[changed[positions]]]
-        tiers_by_agent[agent] = {
-            Tier(code).name: ids[codes == code].tolist()
-            for code in np.unique(codes).tolist()
-        }
+    for agent, positions in _by_agent(axon, changed_rows):
+        codes = changed_tier[positions]
+        ids = axon.concepts["concept_id"][changed_rows[positions]]
+        ids_by_tier: dict[str, list[int]] = {}
+        for code in np.unique(codes).tolist():
+            name = Tier(code).name
+            ids_by_tier[name] = ids[codes == code].tolist()
+        tiers_by_agent[agent] = ids_by_tier
     strengths = axon.link_counts.strengths(now, settings.half_life_days)
     dropped_links = _weak_links(axon, strengths, rows)
     if not tiers_by_agent and not dropped_links:
@@ -254,11 +269,11 @@ def prune(
     current = scores_of(axon, now, settings, agents=agents, among=among)
     age = axon.concept_counts.age_days(now, current.rows)
     is_old = age > settings.prune_threshold_days
-    rows = current.rows[(current.tier == Tier.LESS) & is_old]
-    concepts_by_agent = {
-        agent: _archived_concepts(axon, rows[positions])
-        for agent, positions in _by_agent(axon, rows)
-    }
+    is_less = current.tier == Tier.LESS
+    rows = current.rows[is_less & is_old]
+    concepts_by_agent: dict[str, list[dict[str, int]]] = {}
+    for agent, positions in _by_agent(axon, rows):
+        concepts_by_agent[agent] = _archived_concepts(axon, rows[positions])
     if not concepts_by_agent:
         return None
     body = {"concepts": concepts_by_agent, "policy": policy(settings)}
@@ -301,14 +316,17 @@ def _weak_links(
     """
     is_among = np.zeros(len(axon.concepts), bool)
     is_among[rows] = True
-    weak = np.flatnonzero((strengths == 0) & (axon.links["count"] > 0))
-    ends = np.stack([axon.links["a"][weak], axon.links["b"][weak]], axis=1)
-    ends = ends[is_among[ends[:, 0]]]
+    links = axon.links
+    is_present = links["count"] > 0
+    weak = np.flatnonzero((strengths == 0) & is_present)
+    ends = np.stack([links["a"][weak], links["b"][weak]], axis=1)
+    first_is_among = is_among[ends[:, 0]]
+    ends = ends[first_is_among]
     pairs = axon.concepts["concept_id"][ends]
-    return {
-        agent: pairs[positions].tolist()
-        for agent, positions in _by_agent(axon, ends[:, 0])
-    }
+    pairs_by_agent: dict[str, list[list[int]]] = {}
+    for agent, positions in _by_agent(axon, ends[:, 0]):
+        pairs_by_agent[agent] = pairs[positions].tolist()
+    return pairs_by_agent
 
 
 def _by_agent(axon: Axon, rows: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.intp]]]:
@@ -330,9 +348,9 @@ def frame(axon: Axon, current: Scores) -> Any:
 
     best = current.take(current.order)
     rows = best.rows
-    table: Any = {
-        name[1:]: column[rows] for name, column in axon.concepts.columns("").items()
-    }
+    table: dict[str, NDArray[Any]] = {}
+    for name, column in axon.concepts.columns("").items():
+        table[name[1:]] = column[rows]
 
     def texts_at(texts: Strings, numbers: Ints) -> list[str]:
         return [texts[number] for number in numbers.tolist()]
@@ -374,8 +392,10 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
     names = nodes["concept_id"]
     if nodes["agent_id"].nunique() > 1:
         names = zip(nodes["agent_id"], nodes["concept_id"], strict=True)
-    name_of = dict(zip(current.rows[current.order].tolist(), names, strict=True))
-    result.add_nodes_from(zip(name_of.values(), nodes.to_dict("records"), strict=True))
+    best_first = current.rows[current.order].tolist()
+    name_of = dict(zip(best_first, names, strict=True))
+    records = nodes.to_dict("records")
+    result.add_nodes_from(zip(name_of.values(), records, strict=True))
     links, strengths = axon.link_counts.present(now, settings.half_life_days)
     stored_strengths = decay.stored_link_strength(axon.links["count"][links])
     edges = zip(

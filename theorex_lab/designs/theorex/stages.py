@@ -549,7 +549,10 @@ def _contribution(
     table = axon.concepts
     columns = {name: name for name in _NUMBERS}
     if affirmed_alone:
-        if table["affirmed"][row] < 0 or not is_worded(axon.labels[row]):
+        is_affirmed = table["affirmed"][row] >= 0
+        if not is_affirmed:
+            return None
+        if not is_worded(axon.labels[row]):
             return None
         columns = {name: f"own_{name}" for name in _NUMBERS}
         columns["trust"] = "affirmed"
@@ -578,7 +581,9 @@ def _changed_links(
     second = links["b"]
     present = links["count"] > 0
     present = present & is_promoted[first] & is_promoted[second]
-    end_ids = np.stack([ids[first[present]], ids[second[present]]], axis=1)
+    first_ids = ids[first[present]]
+    second_ids = ids[second[present]]
+    end_ids = np.stack([first_ids, second_ids], axis=1)
     ends = np.sort(end_ids).tolist()
     counts = links["count"][present].tolist()
     times = links["last_seen"][present].tolist()
@@ -636,7 +641,8 @@ def shared_concepts(
     times = table["last_seen"][living]
     weights = table["source_weight"][living]
     best = np.lexsort((times, weights, group))
-    starts = np.searchsorted(group[best], np.arange(len(concept_ids)))
+    groups = np.arange(len(concept_ids))
+    starts = np.searchsorted(group[best], groups)
     ends = np.append(starts[1:], len(best))
     speaker = best[ends - 1]
     speaker_rows = rows[speaker]
@@ -680,7 +686,8 @@ def _own_items(axon: Axon, items: Items, rows: Ints, now: int) -> Items:
     own_age = since_own / MICROSECONDS_PER_DAY
     is_heard = table["heard"][rows] >= 0
     is_mixed = is_heard & (own_count > 0)
-    share = np.where(is_mixed, own_count / np.maximum(count, 1), 1.0)
+    own_share = own_count / np.maximum(count, 1)
+    share = np.where(is_mixed, own_share, 1.0)
     return replace(
         items,
         age_days=np.where(is_mixed, own_age, items.age_days),
