@@ -96,6 +96,11 @@ def tier(fact: Fact, now: int, settings: FactSettings) -> Tier:
     It goes by the days since its last use, else since it was written. A doubtful one is
     cold sooner; one that was used often is warm at least. What is dated ahead counts as
     of now.
+
+    Args:
+        fact: The fact.
+        now: The time, µs UTC.
+        settings: The bounds of the tiers.
     """
     age = now - _last_used(fact)
     days = age / MICROSECONDS_PER_DAY
@@ -119,7 +124,13 @@ def _last_used(fact: Fact) -> int:
 def by_tier(
     facts: Iterable[Fact], now: int, settings: FactSettings
 ) -> dict[Tier, list[Fact]]:
-    """Return facts by tier, each with what was used last first."""
+    """Return facts by tier, each with what was used last first.
+
+    Args:
+        facts: The facts.
+        now: The time, µs UTC.
+        settings: The bounds of the tiers.
+    """
     tiers: dict[Tier, list[Fact]] = {name: [] for name in _TIERS}
     in_order = sorted(facts, key=lambda fact: (-_last_used(fact), fact.id))
     for fact in in_order:
@@ -135,6 +146,12 @@ def summary(
 
     It has what is hot, warm, and of what is cold the principles; and how many there
     are.
+
+    Args:
+        entity: Whom or what the facts are about.
+        facts: The facts that hold.
+        now: The time, µs UTC.
+        settings: The bounds of the tiers.
     """
     tiers = by_tier(facts, now, settings)
     _, _, name = entity.partition("/")
@@ -191,16 +208,9 @@ def fact_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
         if fact.at <= now and fact.holds_at(now):
             facts[fact.id] = fact
     reasons = dict[str, str]()
-    if request.query:
-        hits = Searcher(home).search(
-            request.query,
-            kinds=["fact"],
-            limit=_MOST_HITS,
-            projects=home.projects,
-        )
-        for hit in hits:
-            if hit.id in facts:
-                reasons[hit.id] = "fits the query"
+    for fact_id in _fitting_ids(home, request.query):
+        if fact_id in facts:
+            reasons[fact_id] = "fits the query"
     tiers = by_tier(facts.values(), now, fact_settings(home))
     sections = {
         "hot": tiers["hot"],
@@ -213,6 +223,19 @@ def fact_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     first_lines = islice(reasons.items(), _MOST_LINES)
     for fact_id, reason in first_lines:
         yield _context_line(facts[fact_id], reason)
+
+
+def _fitting_ids(home: Home, query: str) -> list[str]:
+    """Return the ids of the facts that fit a query, best first; none without one."""
+    if not query:
+        return []
+    hits = Searcher(home).search(
+        query,
+        kinds=["fact"],
+        limit=_MOST_HITS,
+        projects=home.projects,
+    )
+    return [hit.id for hit in hits]
 
 
 def _context_line(fact: Fact, reason: str) -> ContextLine:

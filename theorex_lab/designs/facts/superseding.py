@@ -90,7 +90,13 @@ class Superseding:
     def hold(self, id: str, text: str, *, replacing: bool = False) -> Judgement:
         """Take in a statement that holds whatever it means for the others.
 
-        The others stay unless it is `replacing` them.
+        Args:
+            id: Its id.
+            text: The statement.
+            replacing: Whether what it replaces is taken out.
+
+        Returns:
+            What it means for the others.
         """
         judged = self.judge(text)
         self._learn(judged)

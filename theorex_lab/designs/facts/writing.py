@@ -544,6 +544,12 @@ def check_line(
 ) -> str:
     """Return a text on one line, without secrets.
 
+    Args:
+        home: Its settings bound how many bytes the text may have.
+        text: The text.
+        source: Who it is from, a key of `TRUST`.
+        most_characters: How many characters it may have; None: any number.
+
     Raises:
         InvalidInput: The text is empty or too long, or the source is unknown.
     """

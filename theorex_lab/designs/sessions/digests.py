@@ -376,6 +376,11 @@ def keep_digest(home: Home, agent: str, session: str) -> bool:
 
     A session that went from one project to another has one of each.
 
+    Args:
+        home: Where the session was captured.
+        agent: Whose session it is.
+        session: Its id.
+
     Returns:
         False where nothing came since the last digest.
     """

@@ -884,8 +884,8 @@ def spoken(
     days = np.diff(days_up_to[last], prepend=0)
     position = np.arange(len(rows))
     trust = table["trust"][rows]
-    own = table["own"][rows]
-    by_trust = np.lexsort((position, trust, own, text))
+    is_speakers = table["own"][rows]
+    by_trust = np.lexsort((position, trust, is_speakers, text))
     best = rows[by_trust[last]]
     is_surely_own = table["own"][best] > 0
     is_repeated = days > 1
@@ -894,7 +894,13 @@ def spoken(
 
 
 def remembered(view: MessageStore, row: int, days: int) -> RememberedSentence:
-    """Return the sentence of a row, said on so many days."""
+    """Return a sentence that was said.
+
+    Args:
+        view: The sentences.
+        row: Its row.
+        days: On how many days it was said.
+    """
     table = view.sentences
     number = int(table["number"][row])
     text_number = int(table["text"][row])

@@ -360,9 +360,8 @@ class Axon(View):
         )
         is_counted = number > 0
         counted_events = event_of[is_counted]
-        bodies = [event.body for event in events]
-        weights = np.array([body["weight"] for body in bodies])
-        sentiments = np.array([body["sentiment"] for body in bodies])
+        weights = np.array([event.body["weight"] for event in events])
+        sentiments = np.array([event.body["sentiment"] for event in events])
         trust = trusts[counted_events]
         mentions = _Mentions(
             rows=row[is_counted],

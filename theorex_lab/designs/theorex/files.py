@@ -466,6 +466,11 @@ def export_files(
     Each file is replaced as a whole. Of one agent neither the context nor others'
     contributions are written. Other files in the folder are left alone.
 
+    Args:
+        home: Whose memory it is.
+        folder: Where the files go.
+        agent: Whose memory is written; None: all agents'.
+
     Raises:
         InvalidInput: The agent's name is outside the rule.
         StorageError: A file cannot be written.
@@ -580,10 +585,16 @@ def import_files(
 ) -> Reports:
     """Import a folder as `export_files` writes it, or as the original system does.
 
-    A single file of either can be imported too. `agent` has the records that name
-    nobody. Each file is one transaction: after a crash there are whole files, and
-    repeating does the rest. What is damaged is reported by line, the good lines are
-    imported; a damaged JSON document is reported, and the other files are imported.
+    A single file of either can be imported too. Each file is one transaction: after a
+    crash there are whole files, and repeating does the rest. What is damaged is
+    reported by line, the good lines are imported; a damaged JSON document is reported,
+    and the other files are imported.
+
+    Args:
+        home: Where the memory goes.
+        path: The folder, or the file.
+        agent: Who has the records that name nobody.
+        trust_own: Whether the sources that the files name are kept.
 
     Raises:
         StorageError: The disk is full.

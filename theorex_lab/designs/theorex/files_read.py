@@ -150,6 +150,12 @@ def axon_events(
 
     A concept whose time cannot be read is kept as last seen in the year 1, where it
     scores 0, and is noted.
+
+    Args:
+        graph: The document of the file.
+        agent: Whose graph it is.
+        importing: How the file is imported.
+        problems: What cannot be read is noted there.
     """
     importing = replace(importing, agent=agent)
     id_of: dict[str, int] = {}  # by key of a node
@@ -262,8 +268,12 @@ def observation_events(
 ) -> Read:
     """Yield whole sentences.
 
-    Those of `axon_owners`, agents whose axon was imported too, are not counted a second
-    time.
+    Args:
+        lines: The lines of the file.
+        axon_owners: The agents whose axon was imported too: their sentences are not
+            counted a second time.
+        importing: How the file is imported.
+        problems: What cannot be read is noted there.
     """
     observations = each_noted(problems, lines, _observation, axon_owners, importing)
     for number, event in observations:
@@ -276,6 +286,11 @@ def short_term_events(
     """Yield what flushes kept.
 
     Records of one event, which follow one another, become that event again.
+
+    Args:
+        lines: The lines of the file.
+        importing: How the file is imported.
+        problems: What cannot be read is noted there.
     """
     noted = each_noted(problems, lines, _short_term_record, importing)
     records_of_file = (record for _, record in noted)

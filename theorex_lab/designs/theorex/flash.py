@@ -218,6 +218,11 @@ def keep_best(
     They come one by one. When it is full the lowest score leaves first, of equal ones
     the oldest; so an incoming lower score does not enter. At least one stays, however
     long it is.
+
+    Args:
+        scored: The events.
+        max_events: How many it may hold.
+        max_tokens: How many tokens they may have.
     """
     held = list[ScoredEvent]()
     tokens = 0.0

@@ -81,7 +81,13 @@ def law_of(settings: Settings) -> Law:
 
 
 def items_of(axon: Axon, now: int, settings: Settings) -> Items:
-    """Return what the laws read, for every row of the axon's concepts."""
+    """Return what the laws read, for every row of the axon's concepts.
+
+    Args:
+        axon: The concepts of all agents.
+        now: The moment (µs) of which it is.
+        settings: The half-lives.
+    """
     links = axon.link_counts
     present, strength = links.present(now, settings.half_life_days)
     link_strength, mean_link_strength = decay.link_columns(
@@ -141,9 +147,15 @@ def spread_activation(
 ) -> Floats:
     """Return the activation of every row of the axon's concepts.
 
-    It is 1 at the seeds, and over each link times its present strength, for two hops. A
-    row keeps the strongest activation that reaches it. It is computed for a query,
-    never stored.
+    It is 1 at the seeds, and over each link times its present strength. A row keeps the
+    strongest activation that reaches it. It is computed for a query, never stored.
+
+    Args:
+        axon: The concepts and links.
+        seeds: The rows that it starts from.
+        now: The moment (µs) at which the links have their strength.
+        settings: The half-life of links.
+        hops: Over how many links it goes.
     """
     activation = np.zeros(len(axon.concepts))
     activation[seeds] = 1.0
@@ -219,6 +231,13 @@ def scan(
 
     It is None where nothing changes. What is LESS and was not seen for
     `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
+
+    Args:
+        axon: The concepts of all agents.
+        now: When (µs) it is scanned.
+        settings: The decay law and the thresholds.
+        agents: Those whose concepts are scanned; None: all.
+        among: A mask of the rows that are scanned; None: all.
     """
     current = scores_of(axon, now, settings, agents=agents, among=among)
     rows = current.rows
@@ -265,6 +284,13 @@ def prune(
     Pruned are the LESS concepts unseen for more than `prune_threshold_days`. The event
     is their archive: it holds what each of them was, and the texts that mention them
     stay in the journal.
+
+    Args:
+        axon: The concepts of all agents.
+        now: When (µs) it is pruned.
+        settings: The decay law and the thresholds.
+        agents: Those whose concepts are pruned; None: all.
+        among: A mask of the rows that may be pruned; None: all.
     """
     current = scores_of(axon, now, settings, agents=agents, among=among)
     age = axon.concept_counts.age_days(now, current.rows)
@@ -384,6 +410,12 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
     Nodes are by concept_id and have the columns of `frame`; edges have the stored and
     the present strength. Where the concepts are of several agents, a node's name is
     (agent, concept_id): agents who know the same concept have a node each.
+
+    Args:
+        axon: The concepts and links of all agents.
+        current: The scores of the concepts that are nodes.
+        now: The moment (µs) at which links have their present strength.
+        settings: The half-life of links.
     """
     import networkx as nx
 

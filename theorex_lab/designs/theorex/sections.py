@@ -128,6 +128,11 @@ def render_for_model(
     the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a model
     that is not in it has the default's. Sentences may take half of the budget. Hearsay
     is left out first (at most a quarter of the tokens is for it), then the coldest.
+
+    Args:
+        home: Whose memory it is.
+        model: The model's name.
+        agent: Whose concepts come first.
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
     now = home.clock.now()
@@ -198,6 +203,11 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
     It is fixes, up to ten ACTIVE concepts, and the last five that flushes kept. All of
     it is of the home's project or of none. How much of the session itself waits to be
     flushed stands in the first line. All of it is data.
+
+    Args:
+        home: Whose memory it is.
+        session: The session's id.
+        agent: Whose session it is.
     """
     now = home.clock.now()
     budget, _ = BUDGETS["default"]

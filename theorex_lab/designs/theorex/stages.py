@@ -198,6 +198,12 @@ def graduates(
     Their best score of the day reached the threshold on `graduation_days` UTC days
     within any `graduation_window_days`. The run lies anywhere in the last fourteen
     days; records that were counted at an earlier graduation do not count again.
+
+    Args:
+        view: The short-term memory.
+        now: The moment (µs) at which the fourteen days end.
+        settings: The threshold and the numbers of days.
+        agent: Whose concepts they are.
     """
     table = view.records
     rows = view.window(now, agent=agent)
@@ -616,9 +622,15 @@ class SharedConcept:
 def shared_concepts(
     axon: Axon, shared: SharedWeb, now: int, settings: Settings
 ) -> list[SharedConcept]:
-    """Return the shared web at `now` (µs), best first.
+    """Return the concepts of the shared web, best first.
 
     What was erased from every agent's axon has no label and is left out.
+
+    Args:
+        axon: The concepts of all agents.
+        shared: What agents contribute.
+        now: The moment (µs) at which they are scored.
+        settings: The decay law and the thresholds.
     """
     table = shared.concepts
     agents = [shared.agents[number] for number in table["agent"].tolist()]

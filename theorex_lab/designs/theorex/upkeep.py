@@ -110,11 +110,16 @@ def check_context(
 ) -> ContextCheck:
     """Note how full a session's context is, and sum the session up where that is due.
 
-    How full it is, is 0 to 100, or None where it is to be estimated. Summing up is due
-    from contextAlertPct on, the first time at once and then each time
+    Summing up is due from contextAlertPct on, the first time at once and then each time
     contextCooldownCalls have passed. A call is a tool call that was recorded or a
     check; where every call is checked these are the same ones, so that the larger
     number holds.
+
+    Args:
+        home: Where the session was captured.
+        session: The session's id.
+        context_pct: How full the context is, 0..100; None: it is estimated.
+        agent: Whose session it is.
 
     Raises:
         InvalidInput: Something is outside the rules.
@@ -700,13 +705,17 @@ def refine(
 ) -> RefinementResult:
     """Act on the win rates of an agent's latest outcomes.
 
-    They are those of the last `days`, by default the setting evolveWindowDays. Of each
-    top tag the best success is written as an observation of type `feature`, whose
+    Of each top tag the best success is written as an observation of type `feature`, whose
     concepts gain by it; of each weak tag the worst failure as one of type `avoid`,
     which has no concepts, so that none is heard of more often. A tag that nothing was
     decided about since it was last written is passed over: repeating changes nothing.
     The evidence `tag/<tag>` of what lost has fallen with each failure; see
-    `Outcomes.evidence`.
+    `evolution.outcomes.Outcomes.evidence`.
+
+    Args:
+        home: Where the outcomes were recorded.
+        agent: Whose outcomes they are.
+        days: How many days are looked back on; None: the setting evolveWindowDays.
 
     Raises:
         InvalidInput: The agent or the number of days is outside the rules.
