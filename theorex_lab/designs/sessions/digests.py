@@ -81,16 +81,19 @@ def fixed_in(events: Sequence[Event]) -> Iterator[FixedFailure]:
         failure = first_failure.pop(check.family, None)
         if failure is None:
             continue
+        failing_event = events[failure.position]
+        passing_event = events[check.position]
         between = events[failure.position : check.position]
-        edits = [
-            event for event in between if event.kind == "tool_used" and edited(event)
-        ]
+        edits: list[Event] = []
+        for event in between:
+            if event.kind == "tool_used" and edited(event):
+                edits.append(event)
         if edits:
             yield FixedFailure(
                 check.family,
                 failure.error,
                 tuple(_edited_files(edits)),
-                (events[failure.position], *edits, events[check.position]),
+                (failing_event, *edits, passing_event),
             )
 
 
@@ -150,11 +153,11 @@ _HOUR = 3_600_000_000  # µs
 def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
     """Return the digest of a session's captures, which are in order.
 
-    It is None where nothing was asked or done, else
-
-    {asked, ended, open: [[sentence, event id]], edited: {path: times}, read: files,
-    checks: {family: how it went}, commits: [text], events: [ids], first_at, last_at:
-    µs, source: the least trusted that spoke}
+    Returns:
+        None where nothing was asked or done, else {asked, ended, open: [[sentence,
+        event id]], edited: {path: times}, read: files, checks: {family: how it went},
+        commits: [text], events: [ids], first_at, last_at: µs, source: the least trusted
+        that spoke}.
     """
     tools = [event for event in events if event.kind == "tool_used"]
     last_message = _last_message(events)
@@ -181,12 +184,11 @@ def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
 
 def _last_message(events: Iterable[Event]) -> list[Event]:
     """Return the last message of the session's own agent, in a list; [] without one."""
-    messages = [
-        event
-        for event in events
-        if event.kind in MESSAGES and not event.body.get("subagent")
-    ]
-    return messages[-1:]
+    last: list[Event] = []
+    for event in events:
+        if event.kind in MESSAGES and not event.body.get("subagent"):
+            last = [event]
+    return last
 
 
 def _requests(events: Iterable[Event]) -> list[tuple[str, str]]:
@@ -248,11 +250,11 @@ def _least_trusted(events: Iterable[Event]) -> str:
 
     What tools did counts as their agent's, unless it was imported.
     """
-    sources = {
-        event.body.get("source", "import")
-        for event in events
-        if not event.body.get("subagent")
-    }
+    sources = set[str]()
+    for event in events:
+        body = event.body
+        if not body.get("subagent"):
+            sources.add(body.get("source", "import"))
     if "tool" in sources:
         sources.remove("tool")
         sources.add("agent")
@@ -266,11 +268,9 @@ def _first_sentences(events: Iterable[Event], most: int) -> list[tuple[str, str]
     """
     pairs: list[tuple[str, str]] = []
     for event in events:
-        pairs += [
-            (sentence.text, event.id)
-            for sentence in sentences_in(event)
-            if sentence.own
-        ]
+        for sentence in sentences_in(event):
+            if sentence.own:
+                pairs.append((sentence.text, event.id))
     return pairs[:most]
 
 
@@ -282,9 +282,10 @@ def _checks(events: Sequence[Event]) -> dict[str, str]:
     results_of: dict[str, list[bool]] = {}
     for check in checks_in(events):
         results_of.setdefault(check.family, []).append(check.passed)
-    return {
-        family: _results_in_words(results) for family, results in results_of.items()
-    }
+    checks: dict[str, str] = {}
+    for family, results in results_of.items():
+        checks[family] = _results_in_words(results)
+    return checks
 
 
 def _results_in_words(results: Sequence[bool]) -> str:

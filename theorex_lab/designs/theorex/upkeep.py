@@ -709,8 +709,7 @@ def refine(
     concepts gain by it; of each weak tag the worst failure as one of type `avoid`,
     which has no concepts, so that none is heard of more often. A tag that nothing was
     decided about since it was last written is passed over: repeating changes nothing.
-    The evidence `tag/<tag>` of what lost has fallen with each failure; see
-    `evolution.outcomes.Outcomes.evidence`.
+    The evidence of a tag that lost has fallen with each failure.
 
     Args:
         home: Where the outcomes were recorded.
