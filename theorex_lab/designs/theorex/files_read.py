@@ -204,7 +204,8 @@ def _graduated(graph: FlatRecord, problems: list[str]) -> list[list[int]]:
     )
     graduated = []
     for _, checked in attributes:
-        graduated += [[concept_id, at] for concept_id, at in checked.graduated.items()]
+        for concept_id, at in checked.graduated.items():
+            graduated.append([concept_id, at])
     return graduated
 
 
@@ -232,17 +233,20 @@ def shared_events(
     )
     for _, (key, contributions) in nodes:
         for agent, numbers, body in contributions:
-            id_of[key] = numbers["concept_id"]
-            rows_of.setdefault((agent, "concepts"), []).append(numbers)
-            if body is not None and not is_held(agent, numbers["concept_id"]):
+            concept_id = numbers["concept_id"]
+            id_of[key] = concept_id
+            rows = rows_of.setdefault((agent, "concepts"), [])
+            rows.append(numbers)
+            if body is not None and not is_held(agent, concept_id):
                 yield imported(importing, "imported", body, agent), 0
     edges = each_noted(
         problems, _numbered("edge", graph["edges"]), _links, id_of, importing
     )
     for _, agent_links in edges:
         for agent, (first_id, second_id, count, last_seen) in agent_links:
-            row = [*sorted((first_id, second_id)), count, last_seen]
-            rows_of.setdefault((agent, "links"), []).append(row)
+            ends = sorted((first_id, second_id))
+            rows = rows_of.setdefault((agent, "links"), [])
+            rows.append([*ends, count, last_seen])
     yield from _shared_parts(rows_of, importing)
 
 
@@ -342,7 +346,8 @@ def _concept_body(attributes: FlatRecord, importing: ImportOptions) -> Body:
     count = numbers.frequency_count
     kind = numbers.observation_type
     tone = _SENTIMENTS.get(numbers.sentiment_tier, 0.0)
-    total = numbers.given("sentiment_sum", numbers.given("sentiment", tone) * count)
+    mean = numbers.given("sentiment", tone)
+    total = numbers.given("sentiment_sum", mean * count)
     if not -count <= total <= count:
         raise InvalidInput(
             f"sentiment_sum is {total!r}; allowed is {_SUM.description}, which is {count}"
@@ -407,7 +412,8 @@ def _links(
     links = []
     for contribution in _contributions(attributes):
         link = schema.checked(_Link, contribution)
-        likely = max(1, round((link.strength - LINK_FIRST) / LINK_STEP) + 1)
+        n_steps = round((link.strength - LINK_FIRST) / LINK_STEP)
+        likely = max(1, n_steps + 1)
         count = link.given("co_occurrence_count", likely)
         numbers = [first_id, second_id, count, link.last_co_occurrence]
         agent = check_agent(contribution.get("agent_id", importing.agent))
@@ -460,13 +466,15 @@ def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
     A file of the original system has one contribution, that of the node's agent.
     """
     contributions = attributes.get("contributions", [attributes])
-    if not isinstance(contributions, list) or not all(
-        isinstance(contribution, dict) for contribution in contributions
-    ):
+    is_valid = isinstance(contributions, list)
+    if is_valid:
+        is_valid = all(isinstance(item, dict) for item in contributions)
+    if not is_valid:
         raise InvalidInput(
             "contributions is no list of objects; allowed is one object an agent"
         )
-    return contributions
+    objects: list[FlatRecord] = contributions
+    return objects
 
 
 def _observation(
@@ -512,14 +520,16 @@ def _short_term_record(
         session=checked.session_id,
         at=checked.timestamp,
     )
-    event_id = str(checked.id).rpartition(":")[0]
+    event_id, _, _ = str(checked.id).rpartition(":")
     if not re.fullmatch(UUID, event_id):
         event_id = ""
     return event_id, event.body, agent, event.session, event.at
 
 
 def _attributes(item: Any) -> FlatRecord:
-    attributes = item.get("attributes", {}) if isinstance(item, dict) else None
+    attributes = None
+    if isinstance(item, dict):
+        attributes = item.get("attributes", {})
     if not isinstance(attributes, dict):
         raise InvalidInput(f"got {item!r:.80}; allowed is an object with attributes")
     return attributes
