@@ -84,10 +84,7 @@ def fixed_in(events: Sequence[Event]) -> Iterator[FixedFailure]:
         failing_event = events[failure.position]
         passing_event = events[check.position]
         between = events[failure.position : check.position]
-        edits: list[Event] = []
-        for event in between:
-            if event.kind == "tool_used" and edited(event):
-                edits.append(event)
+        edits = _edits_in(between)
         if edits:
             yield FixedFailure(
                 check.family,
@@ -95,6 +92,15 @@ def fixed_in(events: Sequence[Event]) -> Iterator[FixedFailure]:
                 tuple(_edited_files(edits)),
                 (failing_event, *edits, passing_event),
             )
+
+
+def _edits_in(events: Iterable[Event]) -> list[Event]:
+    """Return the tool calls that edited files."""
+    edits: list[Event] = []
+    for event in events:
+        if event.kind == "tool_used" and edited(event):
+            edits.append(event)
+    return edits
 
 
 def _edited_files(events: Iterable[Event]) -> Counter[str]:
