@@ -64,7 +64,10 @@ def checks_in(events: Sequence[Event]) -> Iterator[Check]:
         failed = has_failed(event)
         if failed is None:
             continue
-        error = error_of(event.body.get("response", "")) if failed else ""
+        error = ""
+        if failed:
+            response = event.body.get("response", "")
+            error = error_of(response)
         yield Check(position, family, not failed, error)
 
 
@@ -229,9 +232,11 @@ def _commits(tools: Iterable[Event]) -> list[tuple[str, str]]:
     """Return the message of each commit, with the id of its event."""
     commits = []
     for event in tools:
-        match = _COMMIT.search(event.body.get("command", ""))
+        command = event.body.get("command", "")
+        match = _COMMIT.search(command)
         if match:
-            commits.append((match[1].strip(), event.id))
+            message = match[1].strip()
+            commits.append((message, event.id))
     return commits
 
 
@@ -245,8 +250,10 @@ def _left_open(
     left = []
     for event in messages:
         for sentence in sentences_in(event):
+            if not _LEFT_OPEN.search(sentence.text):
+                continue
             pair = (sentence.text, event.id)
-            if _LEFT_OPEN.search(sentence.text) and pair not in ended:
+            if pair not in ended:
                 left.append(pair)
     return left[:_OPEN]
 
@@ -287,7 +294,8 @@ def _checks(events: Sequence[Event]) -> dict[str, str]:
     """
     results_of: dict[str, list[bool]] = {}
     for check in checks_in(events):
-        results_of.setdefault(check.family, []).append(check.passed)
+        results = results_of.setdefault(check.family, [])
+        results.append(check.passed)
     checks: dict[str, str] = {}
     for family, results in results_of.items():
         checks[family] = _results_in_words(results)
@@ -327,8 +335,10 @@ def edited_in_words(edited: Mapping[str, int]) -> str:
     ends = shortest_ends(edited)
     files = []
     for path, times in edited.items():
-        note = f" ({times} times)" if times > 1 else ""
-        files.append(quoted_path(ends[path]) + note)
+        name = quoted_path(ends[path])
+        if times > 1:
+            name = f"{name} ({times} times)"
+        files.append(name)
     return ", ".join(files)
 
 
