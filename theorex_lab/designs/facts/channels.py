@@ -53,6 +53,12 @@ def add_channel(
     `theorex --project platform-id …` writes and reads in it. Adding it again changes
     nothing but whether it is a group.
 
+    Args:
+        home: Where the channel is.
+        platform: Where the chat is.
+        id: The chat's id there.
+        group: Whether more than two take part, so that its facts stay in it.
+
     Raises:
         InvalidInput: A name is outside the rules.
     """

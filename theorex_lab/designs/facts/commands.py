@@ -1,12 +1,14 @@
-"""The commands of facts, their heartbeat, notes of the work, MEMORY.md and SOUL.md, and
-of folders: `theorex fact …`.
+"""The commands `theorex fact …`.
+
+They are of facts, their heartbeat, notes of the work, MEMORY.md and SOUL.md, and of
+folders.
 """
 
 import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -60,7 +62,14 @@ def _made(
 ) -> Command:
     """Return the command of this name.
 
-    `run` gets the home and what the options give; its docstring is the help.
+    What it returns is a Click callback, so that the names of its values are open: they
+    are those of the options.
+
+    Args:
+        name: The command's name.
+        run: It gets the home and what the options give; its docstring is the help.
+        *options: Decorators of Click.
+        about: The short help.
     """
 
     def body(agent: str | None = None, **values: Any) -> None:
@@ -81,7 +90,12 @@ def _writing(
 ) -> Callable[..., Output]:
     """Return a command's function that appends an event.
 
-    Its result has these members of the event's body.
+    It is a Click callback: its values are those that the options of `write` give.
+
+    Args:
+        write: What appends the event.
+        details: The beginning of the help.
+        *keys: The members of the event's body that the result has.
     """
 
     def run(home: Home, **values: Any) -> Output:
@@ -114,12 +128,15 @@ def _rendering(
     return run
 
 
-def _observe(home: Home, **values: Any) -> Output:
+def _observe(
+    home: Home, *, text: str, category: str, source: str, agent: str
+) -> Output:
     """One that repeats an open note is not kept.
 
     JSON: {id, repeats}
     """
-    return _noted(notes.observe(home, **values))
+    result = notes.observe(home, text, category, source=source, agent=agent)
+    return _noted(result)
 
 
 def _noted(result: notes.NoteResult) -> Output:
@@ -128,7 +145,13 @@ def _noted(result: notes.NoteResult) -> Output:
 
 
 def _tension(
-    home: Home, fact1: str | None, fact2: str | None, text: str, **values: Any
+    home: Home,
+    *,
+    fact1: str | None,
+    fact2: str | None,
+    text: str,
+    source: str,
+    agent: str,
 ) -> Output:
     """Without facts, those that are pending.
 
@@ -136,7 +159,8 @@ def _tension(
     """
     if fact1 is None or fact2 is None:
         return _listed(home, notes.notes_of(home, "pending", tensions=True))
-    return _noted(notes.note_tension(home, fact1, fact2, text, **values))
+    result = notes.note_tension(home, fact1, fact2, text, source=source, agent=agent)
+    return _noted(result)
 
 
 def _notes(home: Home, status: str | None) -> Output:
@@ -160,7 +184,15 @@ def _listed(home: Home, listed: list[Note]) -> Output:
     return result, "\n".join([*lines, *alerts])
 
 
-def _review(home: Home, note_id: str, verdict: str, **values: Any) -> Output:
+def _review(
+    home: Home,
+    *,
+    note_id: str,
+    verdict: str,
+    entity: str,
+    abstraction: str,
+    agent: str,
+) -> Output:
     """promote: it becomes a fact of --entity. resolve, archive: it is done with.
 
     Of a tension: accept, the newest fact stands in the place of the others; reject, all
@@ -168,7 +200,14 @@ def _review(home: Home, note_id: str, verdict: str, **values: Any) -> Output:
 
     JSON: {id, status, fact, …}
     """
-    note = notes.review(home, note_id, verdict, **values)
+    note = notes.review(
+        home,
+        note_id,
+        verdict,
+        entity=entity,
+        abstraction=abstraction,
+        agent=agent,
+    )
     fact = f": {note.fact}" if note.fact else ""
     return note.to_dict(), f"{note.id} {note.status}{fact}"
 
@@ -286,9 +325,10 @@ waiting = threading.Event()  # nobody sets it: a signal ends the wait
     help="With --every: stop after so many.",
 )
 def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> None:
-    """Reads new captures for facts, on Mondays sums up entities, validates, and
-    reports; of all projects. Where a night or a heartbeat is under way, nothing is
-    done. Exit code 1 where a phase of the last one failed.
+    """Reads new captures for facts, of all projects, validates, and reports.
+
+    On Mondays it sums up entities. Where a night or a heartbeat is under way, nothing
+    is done. Exit code 1 where a phase of the last one failed.
 
     JSON: {ran, ok, phases: [{name, status, summary, stats, alerts, seconds}],
     heartbeat}, held_by and until where it did not run
@@ -358,6 +398,7 @@ _ENTITY = click.option("--entity", required=True, metavar="PATH", help=_PATHS)
 @click.option("--text", required=True, help="The message.")
 def fact_signal(text: str) -> None:
     """high: a preference, decision, correction, milestone, instruction or identity.
+
     low: work in progress. none: the rest.
 
     JSON: {signal, categories, confidence, keywords}
@@ -415,16 +456,25 @@ def fact_signal(text: str) -> None:
     help="Leave out what is nearly the same.",
 )
 def fact_write(
+    *,
     agent: str | None,
     entity: str,
     text: str,
-    semantic_check: bool,
+    category: str,
+    confidence: float,
+    abstraction: str,
     trust: str,
-    **values: Any,
+    origin: str,
+    tags: Sequence[str],
+    supersedes: Sequence[str],
+    valid_from: str | None,
+    valid_to: str | None,
+    semantic_check: bool,
 ) -> None:
-    """An exact duplicate within the entity is not written again; what it replaces is
-    superseded, never deleted; a nearly equal fact is left out; what contradicts becomes
-    a tension.
+    """An exact duplicate within the entity is not written again.
+
+    What it replaces is superseded, never deleted; a nearly equal fact is left out; what
+    contradicts becomes a tension.
 
     JSON: {id, action, of, tension, likeness, event_id}
     """
@@ -434,11 +484,18 @@ def fact_write(
         semantic=semantic_check,
         agent=own_agent(agent),
         source=trust,
-        **values,
+        category=category,
+        confidence=confidence,
+        abstraction=abstraction,
+        origin=origin,
+        tags=tags,
+        supersedes=supersedes,
+        valid_from=valid_from,
+        valid_to=valid_to,
     )
-    others = (
-        f" ({', '.join(result.of)})" if result.of and result.of != (result.id,) else ""
-    )
+    others = ""
+    if result.of and result.of != (result.id,):
+        others = f" ({', '.join(result.of)})"
     emit(result._asdict(), f"{result.id}: {result.action}{others}")
 
 
@@ -448,8 +505,10 @@ def fact_write(
 @click.option("--as-of", metavar="ISO", help="What was believed at that time.")
 @click.option("--all", "everything", is_flag=True, help="With what was superseded.")
 def fact_list(entity: str | None, as_of: str | None, everything: bool) -> None:
-    """With --as-of the fold of what was written until then, without what was no longer
-    true by then.
+    """With --as-of it lists what was believed at that time.
+
+    That is the fold of what was written until then, without what was no longer true by
+    then.
 
     JSON: {facts: [{id, entity, fact, category, confidence, status, …}]}
     """
@@ -600,8 +659,9 @@ def fact_summary(entity: str) -> None:
     help="More than two take part: its facts stay in it.",
 )
 def fact_session_add(platform: str, id: str, is_group: bool) -> None:
-    """What is written with `--project PLATFORM-ID` reaches no other project; facts do,
-    unless it is a group's.
+    """What is written with `--project PLATFORM-ID` reaches no other project.
+
+    Facts do, unless it is a group's.
 
     JSON: {platform, id, channel, group, project, added}
     """

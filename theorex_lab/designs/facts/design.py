@@ -63,7 +63,7 @@ def _retrieve_facts(
 ) -> Sequence[Item]:
     from theorex_lab.designs.facts.summaries import retrieve_facts
 
-    return retrieve_facts(home, searcher, query, now, tokens)
+    return retrieve_facts(home, searcher, query, now=now, tokens=tokens)
 
 
 def _fact_reminders(home: Home) -> Iterable[Reminder]:

@@ -1,10 +1,11 @@
-"""Serve `lab.facts`: facts written, replaced, listed, summed up; notes of the work,
-channels.
+"""Serve `lab.facts`.
+
+It has facts written, replaced, listed and summed up; notes of the work; channels.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 from theorex_lab.core.files import write_atomically
 from theorex_lab.designs.facts import channels, heartbeat, signals, writing
@@ -13,6 +14,26 @@ from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import moment, summary, tier
 from theorex_lab.memory.contract import DesignApi, on_home
+
+
+class FactOptions(TypedDict, total=False):
+    """What may be said of a fact besides its entity, its text and when it is true.
+
+    The members and their defaults are those of `designs.facts.writing.NewFact`.
+    """
+
+    category: str
+    confidence: float
+    abstraction: str
+    tags: Sequence[str]
+    source: str
+    origin: str
+    supersedes: Sequence[str]
+    lineage: Sequence[str]
+    at: int | None
+    event_id: str | None
+    noted: str
+    agent: str
 
 
 class FactsMemory(DesignApi):
@@ -58,19 +79,45 @@ class FactsMemory(DesignApi):
     beat = on_home(heartbeat.beat)
 
     def write(
-        self, entity: str, text: str, *, semantic: bool = True, **members: Any
+        self,
+        entity: str,
+        text: str,
+        *,
+        semantic: bool = True,
+        valid_from: int | str | None = None,
+        valid_to: int | str | None = None,
+        project: str | None = None,
+        **options: Unpack[FactOptions],
     ) -> writing.FactWriteResult:
-        """Write a fact; `members` are the other members of `writing.NewFact`.
+        """Write a fact.
 
-        It raises as `writing.write_fact`.
+        Args:
+            entity: Whom or what it is about, such as people/ann.
+            text: The fact, up to 500 characters.
+            semantic: Whether a fact that is nearly the same is left out.
+            valid_from: Since when it is true, µs UTC or ISO; None: not known.
+            valid_to: Until when, in the same way.
+            project: What it stays in; None: what the entity's facts stay in.
+            **options: What else is said of it; see `FactOptions`.
+
+        Returns:
+            What became of it.
+
+        Raises:
+            InvalidInput: Something is outside the rules.
         """
         path = writing.check_entity(entity)
-        if "project" not in members:
-            members["project"] = channels.scope_of(self.home, path)
-        for name in ("valid_from", "valid_to"):
-            if name in members:
-                members[name] = moment(members[name], fact_settings(self.home))
-        new = writing.NewFact(entity, text, **members)
+        if project is None:
+            project = channels.scope_of(self.home, path)
+        settings = fact_settings(self.home)
+        new = writing.NewFact(
+            entity,
+            text,
+            valid_from=moment(valid_from, settings),
+            valid_to=moment(valid_to, settings),
+            project=project,
+            **options,
+        )
         return writing.write_fact(self.home, new, semantic=semantic)
 
     def list(
@@ -80,20 +127,37 @@ class FactsMemory(DesignApi):
         as_of: int | str | None = None,
         active: bool | None = True,
     ) -> list[Fact]:
-        """Return facts, as of a time (µs UTC or ISO); see `facts.facts_of`."""
+        """Return facts; see `designs.facts.facts.facts_of`.
+
+        Args:
+            entity: Whom or what they are about; None: all.
+            as_of: A time, µs UTC or ISO: what was believed then; None: now.
+            active: Whether they hold; None: either.
+
+        Raises:
+            InvalidInput: The entity or the time is none.
+        """
         at = moment(as_of, fact_settings(self.home))
-        path = None if entity is None else writing.check_entity(entity)
+        path = None
+        if entity is not None:
+            path = writing.check_entity(entity)
         return facts_of(self.home, path, as_of=at, active=active)
 
     def tier(self, fact: Fact) -> str:
-        """Return hot, warm or cold; see `summaries.tier`."""
-        return tier(fact, self.home.clock.now(), fact_settings(self.home))
+        """Return hot, warm or cold; see `designs.facts.summaries.tier`."""
+        now = self.home.clock.now()
+        return tier(fact, now, fact_settings(self.home))
 
     def summary(self, entity: str) -> str:
-        """Return the page of an entity; see `summaries.summary`."""
+        """Return the page of an entity; see `designs.facts.summaries.summary`.
+
+        Raises:
+            InvalidInput: It is no path of an entity.
+        """
         path = writing.check_entity(entity)
         facts = facts_of(self.home, path)
-        return summary(path, facts, self.home.clock.now(), fact_settings(self.home))
+        now = self.home.clock.now()
+        return summary(path, facts, now, fact_settings(self.home))
 
     def render(self, folder: str | Path) -> Sequence[Path]:
         """Write life/ENTITY/summary.md of every entity below a folder; return the files.
@@ -103,8 +167,11 @@ class FactsMemory(DesignApi):
         """
         files = []
         facts = facts_of(self.home, active=None)
-        for entity in dict.fromkeys(fact.entity for fact in facts):
-            file = Path(folder) / "life" / entity / "summary.md"
-            write_atomically(file, self.summary(entity).encode())
+        entities = dict.fromkeys(fact.entity for fact in facts)
+        life = Path(folder) / "life"
+        for entity in entities:
+            file = life / entity / "summary.md"
+            page = self.summary(entity)
+            write_atomically(file, page.encode())
             files.append(file)
         return files

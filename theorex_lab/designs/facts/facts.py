@@ -1,5 +1,6 @@
-"""Hold facts as columns: what is said about whom, since when, in whose place, and how
-often it was used.
+"""Hold facts as columns.
+
+They say what is said about whom, since when, in whose place, and how often it was used.
 """
 
 import json
@@ -409,8 +410,10 @@ def fact_by_id(home: Home, fact_id: str) -> Fact:
 def chain_of(home: Home, fact_id: str) -> list[Fact]:
     """Return the facts that stood in each other's place, oldest first.
 
-    They go from the first to those that hold, and this one is among them. It raises as
-    `fact_by_id`.
+    They go from the first to those that hold, and this one is among them.
+
+    Raises:
+        InvalidInput: There is no such fact in the home's project.
     """
     chain: dict[str, Fact] = {}
     waiting = [fact_id]

@@ -6,8 +6,8 @@ They are not read back:
   entity, and its page
 - `memory/<channel>/YYYY-MM-DD.md`: what was said on a day in a channel (main: in none),
   a line each
-- `ops/observations/` and `ops/tensions/`: notes of the work, a file each, and index.json
-- `MEMORY.md` and `SOUL.md`: lines that are known always
+- `ops/observations/` and `ops/tensions/`: notes of the work, a file each, and
+index.json - `MEMORY.md` and `SOUL.md`: lines that are known always
 """
 
 import json
@@ -29,14 +29,15 @@ from theorex_lab.text.line import folded
 
 _SAID = ("prompt", "observation", "turn_ended", "turn_message")
 _MAIN = "main"  # the folder of what was said in no channel and no project
-_USED = tuple(
-    kind for kind in KINDS if kind not in ("extracted", "summarized", "heartbeat")
-)
+_UPKEEP = ("extracted", "summarized", "heartbeat")  # kinds that say no use
+_USED = tuple(kind for kind in KINDS if kind not in _UPKEEP)
 _SECTION_OF = {"decision": "Decisions", FIX_TYPE: "Learnings", AVOID_TYPE: "Learnings"}
 _SECTIONS = ("Events", "Decisions", "Learnings")
 
 # The pattern of its path, its path in the folder, its text.
 Document = tuple[str, str, str]
+# By channel and day: the lines of each section, by its title.
+DaySections = dict[tuple[str, str], dict[str, list[str]]]
 
 
 def export_tree(
@@ -50,8 +51,11 @@ def export_tree(
     Raises:
         StorageError: A file cannot be written.
     """
-    used = next(home.journal.tail(0, kinds=_USED), None) is not None
-    return write_documents(folder, documents(home, agent) if used else ())
+    uses = home.journal.tail(0, kinds=_USED)
+    first_use = next(uses, None)
+    if first_use is None:
+        return Exported(folder)
+    return write_documents(folder, documents(home, agent))
 
 
 def write_documents(folder: Path, documents: Iterable[Document]) -> Exported:
@@ -61,9 +65,12 @@ def write_documents(folder: Path, documents: Iterable[Document]) -> Exported:
         StorageError: A file cannot be written.
     """
     exported = Exported(folder)
+    counts = exported.files
     for pattern, name, text in documents:
-        write_lines(folder / name, text.splitlines())
-        exported.files[pattern] = exported.files.get(pattern, 0) + 1
+        lines = text.splitlines()
+        write_lines(folder / name, lines)
+        n_written = counts.get(pattern, 0)
+        counts[pattern] = n_written + 1
     return exported
 
 
@@ -71,11 +78,18 @@ def documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     """Yield every file, of all agents or of one."""
     yield from _life(home, agent)
     yield from _days(home, agent)
-    for folder, tensions in (("ops/observations", False), ("ops/tensions", True)):
-        all_notes = notes_of(home, tensions=tensions)
-        agent_notes = [note for note in all_notes if agent in (None, note.agent)]
-        yield from _notes(folder, agent_notes)
+    observations = notes_of(home, tensions=False)
+    yield from _notes("ops/observations", _of_agent(observations, agent))
+    tensions = notes_of(home, tensions=True)
+    yield from _notes("ops/tensions", _of_agent(tensions, agent))
     yield from self_documents(home, agent)
+
+
+def _of_agent(all_notes: Iterable[Note], agent: str | None) -> list[Note]:
+    """Return the notes of an agent, or all of them for None."""
+    if agent is None:
+        return list(all_notes)
+    return [note for note in all_notes if note.agent == agent]
 
 
 def _in_json(value: object) -> str:
@@ -89,52 +103,74 @@ def _life(home: Home, agent: str | None) -> Iterator[Document]:
     for fact in facts_of(home, active=None):
         if agent in (None, fact.agent):
             entities[fact.entity].append(fact)
-    for entity, facts in sorted(entities.items()):
-        document = {
-            "schemaVersion": 2,
-            "entity": entity,
-            "facts": [fact.to_dict() for fact in facts],
-        }
-        yield "life/*/*/items.json", f"life/{entity}/items.json", _in_json(document)
+    for entity in sorted(entities):
+        facts = entities[entity]
+        yield _items_document(entity, facts)
         active = [fact for fact in facts if fact.active]
-        if agent is None and active:
-            page = summary(entity, active, home.clock.now(), fact_settings(home))
-            yield "life/*/*/summary.md", f"life/{entity}/summary.md", page
+        if active and agent is None:
+            now = home.clock.now()
+            page = summary(entity, active, now, fact_settings(home))
+            path = f"life/{entity}/summary.md"
+            yield "life/*/*/summary.md", path, page
+
+
+def _items_document(entity: str, facts: Iterable[Fact]) -> Document:
+    """Return the file of an entity's facts."""
+    document = {
+        "schemaVersion": 2,
+        "entity": entity,
+        "facts": [fact.to_dict() for fact in facts],
+    }
+    path = f"life/{entity}/items.json"
+    return "life/*/*/items.json", path, _in_json(document)
 
 
 def _days(home: Home, agent: str | None) -> Iterator[Document]:
     """Yield the page of each day in each channel."""
-    for (channel, day), sections in sorted(_lines_by_day(home, agent).items()):
+    days = _lines_by_day(home, agent)
+    for channel, day in sorted(days):
+        sections = days[channel, day]
         parts = [f"# {day}"]
         for title in _SECTIONS:
-            if title in sections:
-                parts.append(f"\n## {title}\n\n" + "\n".join(sections[title]))
+            lines = sections.get(title)
+            if lines:
+                parts.append(f"\n## {title}\n")
+                parts += lines
         path = f"memory/{channel}/{day}.md"
-        yield "memory/*/*.md", path, "\n".join(parts)
+        page = "\n".join(parts)
+        yield "memory/*/*.md", path, page
 
 
-def _lines_by_day(
-    home: Home, agent: str | None = None
-) -> dict[tuple[str, str], dict[str, list[str]]]:
+def _lines_by_day(home: Home, agent: str | None = None) -> DaySections:
     """Return the lines of each section, by channel and day (of the setting timezone).
 
     A line is `- HH:MM who: what`.
     """
-    days: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
+    days: DaySections = {}
     settings = fact_settings(home)
     for event in home.journal.tail(0, kinds=_SAID):
         body = event.body
-        text = folded(str(body.get("text") or body.get("message") or ""))
-        if not text or agent not in (None, event.agent) or body.get("subagent"):
+        if agent not in (None, event.agent):
+            continue
+        if body.get("subagent"):
+            continue
+        message = body.get("text") or body.get("message") or ""
+        text = folded(str(message))
+        if not text:
             continue
         time = local_day(event.at, settings)
-        speaker = "user" if event.kind == "prompt" else event.agent
-        section = _SECTION_OF.get(body.get("type", ""), _SECTIONS[0])
-        channel = _channel_folder(body.get("project", ""))
-        day = days[channel, f"{time:%Y-%m-%d}"]
-        day[section].append(f"- {time:%H:%M} {speaker}: {text}")
+        speaker = event.agent
+        if event.kind == "prompt":
+            speaker = "user"
+        project = body.get("project", "")
+        channel = _channel_folder(project)
+        day = f"{time:%Y-%m-%d}"
+        sections = days.setdefault((channel, day), {})
+        observation_type = body.get("type", "")
+        title = _SECTION_OF.get(observation_type, _SECTIONS[0])
+        lines = sections.setdefault(title, [])
+        line = f"- {time:%H:%M} {speaker}: {text}"
+        lines.append(line)
     return days
 
 
@@ -145,7 +181,9 @@ def _channel_folder(project: str) -> str:
     """
     if not project:
         return _MAIN
-    return f"_{project}_" if project == _MAIN else portable(project)
+    if project == _MAIN:
+        return f"_{project}_"
+    return portable(project)
 
 
 def self_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
@@ -153,18 +191,21 @@ def self_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     for file in notes.FILES:
         text = notes.document(home, file, agent=agent)
         if text:
-            yield f"{file}.md", f"{file}.md", text
+            name = f"{file}.md"
+            yield name, name, text
 
 
 def _notes(folder: str, folder_notes: list[Note]) -> Iterator[Document]:
     """Yield a file for each note, and their index."""
     pattern = f"{folder}/*.json"
     for note in folder_notes:
-        yield pattern, f"{folder}/{note.id}.json", _in_json(note.to_dict())
+        path = f"{folder}/{note.id}.json"
+        yield pattern, path, _in_json(note.to_dict())
     if folder_notes:
-        name = folder.partition("/")[2]
+        _, _, name = folder.partition("/")
         index = {
             name: [note.id for note in folder_notes],
             "lastId": folder_notes[-1].id,
         }
-        yield pattern, f"{folder}/index.json", _in_json(index)
+        path = f"{folder}/index.json"
+        yield pattern, path, _in_json(index)

@@ -93,7 +93,9 @@ class HeartbeatReport(NamedTuple):
             "phases": [phase._asdict() for phase in self.phases],
             "heartbeat": self.word,
         }
-        return report | (self.holder.to_dict() if self.holder else {})
+        if self.holder:
+            report |= self.holder.to_dict()
+        return report
 
 
 def beat(home: Home) -> HeartbeatReport:
@@ -168,20 +170,30 @@ def _state(home: Home) -> Done:
     settings = fact_settings(home)
     today = local_day(home.clock.now(), settings).date()
     events = list(home.journal.tail(watermark(home), kinds=list(TEXT_OF)))
-    waiting = Counter(event.body.get("project", "") or "main" for event in events)
-    of_today = sum(local_day(event.at, settings).date() == today for event in events)
+    waiting = Counter[str]()
+    n_today = 0
+    for event in events:
+        channel = event.body.get("project", "") or "main"
+        waiting[channel] += 1
+        day = local_day(event.at, settings).date()
+        if day == today:
+            n_today += 1
     plan = _plan(events)
-    text = f"{len(events)} notes wait, {of_today} of today"
+    text = f"{len(events)} notes wait, {n_today} of today"
     if plan:
         text = f"{text}; in work: {plan}"
-    return text, {"waiting": dict(waiting), "today": of_today, "plan": plan}, []
+    stats = {"waiting": dict(waiting), "today": n_today, "plan": plan}
+    return text, stats, []
 
 
 def _plan(events: list[Event]) -> str:
     """Return the latest note that says what is in work, or ''."""
-    for event in events[: -_LATELY - 1 : -1]:
-        text = SPEAKER.sub("", event.body.get(TEXT_OF[event.kind], ""), 1)
-        if signals.signal_of(text).signal == "low":
+    latest = events[-_LATELY:]
+    for event in reversed(latest):
+        member = TEXT_OF[event.kind]
+        text = SPEAKER.sub("", event.body.get(member, ""), 1)
+        signal = signals.signal_of(text).signal
+        if signal == "low":
             return one_line(text, _PLAN_CHARACTERS)
     return ""
 
@@ -204,13 +216,20 @@ def _extract(home: Home, renew: Callable[[], None]) -> Done:
 
 def _synthesis(home: Home) -> Done:
     """Sum up, on Mondays, each entity that was not summed up this week."""
-    is_monday = local_day(home.clock.now(), fact_settings(home)).weekday() == 0
-    if not is_monday or next(_unsummed(home), None) is None:
+    today = local_day(home.clock.now(), fact_settings(home))
+    is_monday = today.weekday() == 0
+    if not is_monday:
         return _NOT_DUE, {}, []
-    events = [event for event in _unsummed(home) if append_once(home.journal, [event])]
-    tokens = sum(event.body["tokens"] for event in events)
-    text = f"{len(events)} entities summed up in {tokens} tokens"
-    return text, {"entities": len(events), "tokens": tokens}, []
+    if next(_unsummed(home), None) is None:
+        return _NOT_DUE, {}, []
+    n_entities = 0
+    n_tokens = 0
+    for event in _unsummed(home):
+        if append_once(home.journal, [event]):
+            n_entities += 1
+            n_tokens += event.body["tokens"]
+    text = f"{n_entities} entities summed up in {n_tokens} tokens"
+    return text, {"entities": n_entities, "tokens": n_tokens}, []
 
 
 def _unsummed(home: Home) -> Iterator[Event]:
@@ -221,7 +240,8 @@ def _unsummed(home: Home) -> Iterator[Event]:
     now = home.clock.now()
     settings = fact_settings(home)
     today = local_day(now, settings).date()
-    week = (today - timedelta(days=today.weekday())).isoformat()
+    monday = today - timedelta(days=today.weekday())
+    week = monday.isoformat()
     entities = {fact.entity for fact in facts_of(home)}
     for entity in sorted(entities):
         if entity.startswith("archives/"):
@@ -230,10 +250,11 @@ def _unsummed(home: Home) -> Iterator[Event]:
         if home.journal.read(ids=[event_id], erased=True):
             continue
         facts = facts_of(home, entity)
+        page = summary(entity, facts, now, settings)
         body = {
             "entity": entity,
             "week": week,
-            "tokens": count_tokens(summary(entity, facts, now, settings)),
+            "tokens": count_tokens(page),
             "facts": len(facts),
         }
         yield new_event("summarized", body, agent=SCANNER, at=now, event_id=event_id)
@@ -245,11 +266,15 @@ def _validate(home: Home, embeds: bool) -> Done:
     Texts get vectors for two seconds, or from a step of the night.
     """
     check = check_home(home)
-    waiting = Searcher(home).vectors.embed_some(_EMBEDDING_SECONDS) if embeds else ""
-    text = f"{check.facts} facts, {len(check.problems)} problems"
+    waiting = ""
+    if embeds:
+        vectors = Searcher(home).vectors
+        waiting = vectors.embed_some(_EMBEDDING_SECONDS)
+    n_problems = len(check.problems)
+    text = f"{check.facts} facts, {n_problems} problems"
     if waiting:
         text = f"{text}; vectors wait: {waiting}"
-    stats = {"facts": check.facts, "problems": len(check.problems)}
+    stats = {"facts": check.facts, "problems": n_problems}
     return text, stats, [*check.problems, *note_alerts(home)]
 
 
@@ -269,6 +294,7 @@ _ORDER = (
     "milestone",
 )
 _OF_THE_PERSON = frozenset(("preference", "instruction", "identity"))
+_CHECKSUM = re.compile(r"-[0-9a-f]{8}$")  # of a project's name
 # Names a file, a command or a place: of its project.
 _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")
 _DERIVED = frozenset((FIX_TYPE, AVOID_TYPE, MOMENT_TYPE, "summary", "graduated"))
@@ -320,7 +346,8 @@ def extract_facts(home: Home, upto: int | None = None) -> ExtractionReport:
     last = whole.journal.last_seq() if upto is None else upto
     counts = Counter[str]()
     n_captures = 0
-    for event in whole.journal.tail(watermark(home), kinds=list(TEXT_OF), upto=last):
+    captures = whole.journal.tail(watermark(home), kinds=list(TEXT_OF), upto=last)
+    for event in captures:
         n_captures += 1
         for new in facts_stated(whole, event):
             try:
@@ -350,10 +377,13 @@ def facts_stated(home: Home, event: Event) -> Iterator[writing.NewFact]:
     body = event.body
     if body.get("subagent") or body.get("type") in _DERIVED:
         return
-    text = str(body.get(TEXT_OF[event.kind], ""))
-    by_user = body.get("source") == "user"
-    source: Speaker = "user" if by_user else "agent"
-    speaker_name = "user" if source == "user" else event.agent
+    member = TEXT_OF[event.kind]
+    text = str(body.get(member, ""))
+    source: Speaker = "agent"
+    speaker_name = event.agent
+    if body.get("source") == "user":
+        source = "user"
+        speaker_name = "user"
     is_observation = event.kind == "observation"
     speaker = SPEAKER.match(text) if is_observation else None
     if speaker:
@@ -369,7 +399,7 @@ def facts_stated(home: Home, event: Event) -> Iterator[writing.NewFact]:
             stated.sentence,
             signals.FACT_CATEGORY.get(category, category),
             stated.confidence,
-            "pattern" if category in _OF_THE_PERSON else "episode",
+            _abstraction_of(category),
             source=body.get("source", "import"),
             origin=event.kind,
             lineage=(event.id,),
@@ -379,6 +409,13 @@ def facts_stated(home: Home, event: Event) -> Iterator[writing.NewFact]:
             project=project,
             noted=event.id if is_observation else "",
         )
+
+
+def _abstraction_of(category: str) -> str:
+    """Return how general a fact is that a sentence of a category states."""
+    if category in _OF_THE_PERSON:
+        return "pattern"
+    return "episode"
 
 
 def _about(
@@ -394,7 +431,10 @@ def _about(
     person = f"people/{writing.slug_of(speaker)}"
     if group is not None:
         return person, project if group else ""
-    if project and category not in _OF_THE_PERSON and speaker in ("user", "main"):
-        name = re.sub(r"-[0-9a-f]{8}$", "", project)
+    is_of_project = category not in _OF_THE_PERSON and speaker in ("user", "main")
+    if project and is_of_project:
+        name = _CHECKSUM.sub("", project)
         return f"projects/{writing.slug_of(name)}", project
-    return person, project if _LOCAL.search(text) else ""
+    if _LOCAL.search(text):
+        return person, project
+    return person, ""

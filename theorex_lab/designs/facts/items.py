@@ -19,24 +19,39 @@ def told_of(entity: str, text: str) -> str:
     >>> told_of("people/ann", "Prefers tabs"), told_of("people/ann", "Ann prefers tabs")
     ('ann: Prefers tabs', 'Ann prefers tabs')
     """
-    name = entity.partition("/")[2]
+    _, _, name = entity.partition("/")
     words = {word.lower() for word in _WORD.findall(text)}
-    return f"{name}: {text}" if words.isdisjoint(name.split("-")) else text
+    parts_of_name = name.split("-")
+    if words.isdisjoint(parts_of_name):
+        return f"{name}: {text}"
+    return text
 
 
 def _fact(event: Event) -> tuple[ItemText, ...]:
     body = event.body
-    text = told_of(body["entity"], body["text"])
-    tags = tuple(body["tags"])
-    return (ItemText(body["fact_id"], text, tags, echo=body.get("noted", "")),)
+    fact = ItemText(
+        body["fact_id"],
+        told_of(body["entity"], body["text"]),
+        tuple(body["tags"]),
+        echo=body.get("noted", ""),
+    )
+    return (fact,)
 
 
 def _replaced(event: Event) -> Iterable[str]:
-    return () if event.body["undo"] else event.body["facts"]
+    body = event.body
+    if body["undo"]:
+        return ()
+    replaced_ids: list[str] = body["facts"]
+    return replaced_ids
 
 
 def _restored(event: Event) -> Iterable[str]:
-    return event.body["facts"] if event.body["undo"] else ()
+    body = event.body
+    if not body["undo"]:
+        return ()
+    restored_ids: list[str] = body["facts"]
+    return restored_ids
 
 
 # What a later fact replaced sleeps: it is found only where what is cold is asked for.

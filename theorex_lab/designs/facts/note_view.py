@@ -68,8 +68,10 @@ class Note(NamedTuple):
 
 
 class Notes(View):
-    """A row a note: status (a place in `STATUSES`), reviewed_at (µs), fact (a number of
-    `facts`); written: its event as JSON.
+    """A row a note.
+
+    It has the columns status (a place in `STATUSES`), reviewed_at (µs) and fact (a
+    number of `facts`), and in `written` its event as JSON.
     """
 
     name = "notes"
@@ -138,6 +140,15 @@ def tension_event(
     """Return the event of a tension between facts, under the next free id.
 
     It is to be made and appended inside `journal.exclusive`.
+
+    Args:
+        home: Where the facts are.
+        facts: Their ids.
+        at: When it is noted, µs UTC.
+        agent: Whose note it is.
+        source: Who says so, a key of `TRUST`.
+        lineage: The ids of the events that it rests on.
+        text: What is the matter, in words.
     """
     body: Body = {
         "text": text or f"{', '.join(facts)} may not hold side by side",

@@ -146,6 +146,14 @@ def note_tension(
 
     It is not noted where the same is open of them already.
 
+    Args:
+        home: Where the facts are.
+        first: The id of a fact.
+        second: The id of the other.
+        text: What is the matter, in words.
+        source: Who says so, a key of `TRUST`.
+        agent: Whose note it is.
+
     Raises:
         InvalidInput: A fact does not exist, or both are the same.
     """
@@ -185,13 +193,19 @@ def review(
 ) -> Note:
     """Decide what becomes of a note, and return it.
 
-    The verdict is promote, archive or resolve, of a tension accept, reject or archive;
-    then undo.
+    With promote it becomes a fact of the entity, as far trusted as the note. With
+    accept the newest fact of a tension stands in the place of the others; with reject
+    all stay. With undo the note is pending again, and what the review did is taken
+    back.
 
-    promote: it becomes a fact of the entity, a pattern or a principle, as far trusted
-    as the note.  accept: the newest fact of a tension stands in the place of the
-    others.  reject: all stay.  undo: it is pending again, and what the review did is
-    taken back.
+    Args:
+        home: Where the note is.
+        note_id: Its id.
+        verdict: promote, archive or resolve; of a tension accept, reject or archive;
+            then undo.
+        entity: Whom or what the fact is about that it becomes.
+        abstraction: What the fact is: pattern or principle.
+        agent: Who decides.
 
     Raises:
         InvalidInput: The note cannot have this verdict now.
@@ -374,7 +388,14 @@ def add_line(
 ) -> Event:
     """Add a line to MEMORY or SOUL: a text, or that of a fact, which this promotes.
 
-    undo: take it out again.
+    Args:
+        home: Whose line it is.
+        file: MEMORY or SOUL.
+        text: The line; '' with a fact.
+        fact: The id of the fact; '' with a text.
+        undo: Whether the line is taken out again.
+        source: Who it is from, a key of `TRUST`.
+        agent: Whose line it is.
 
     Raises:
         InvalidInput: The file is another, both or neither of text and fact is there,

@@ -1,5 +1,6 @@
-"""Measure how alike two sentences are and whether they contradict each other, and find
-the sentences that may be compared.
+"""Measure how alike two sentences are, and whether they contradict each other.
+
+It also finds the sentences that may be compared.
 
 The measures go by the words that only one sentence has, by negation, and by values of
 one kind. They know English and Russian, and use no model. `theorex eval duplicates` and
@@ -13,6 +14,7 @@ import re
 import unicodedata
 from array import array
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -165,20 +167,30 @@ def sentence_words(text: str) -> SentenceFeatures:
     lower = [_NUMBERS.get(word.lower(), word.lower()) for word in words]
     stems = _stems_by_index(lower)
     names = [index for index in stems if _is_name(words, lower, index)]
-    values = dict[str, str]()
-    for stem in stems.values():
-        kind = "number" if stem[-1].isdigit() else _kind_by_stem().get(stem)
-        if kind:
-            values[stem] = kind
+    distinct_stems = dict.fromkeys(stems.values())
+    first_name = [stems[index] for index in _first_name(names)]
     is_definite = bool(lower) and lower[0] not in _INDEFINITE
+    names_later = max(names, default=0) > 0
     return SentenceFeatures(
-        stems=tuple(dict.fromkeys(stems.values())),
-        subject=frozenset(stems[index] for index in _first_name(names)),
-        values=values,
+        stems=tuple(distinct_stems),
+        subject=frozenset(first_name),
+        values=_values_of(distinct_stems),
         negative=n_negations > 0,
         pronoun=not _PRONOUNS.isdisjoint(lower[:3]),
-        particular=is_definite or max(names, default=0) > 0,
+        particular=is_definite or names_later,
     )
+
+
+def _values_of(stems: Iterable[str]) -> dict[str, str]:
+    """Return the stems that are numbers, months, opposites …, each with its kind."""
+    kinds = _kind_by_stem()
+    values = dict[str, str]()
+    for stem in stems:
+        if stem[-1].isdigit():
+            values[stem] = "number"
+        elif stem in kinds:
+            values[stem] = kinds[stem]
+    return values
 
 
 def _stems_by_index(words: list[str]) -> dict[int, str]:
@@ -221,8 +233,12 @@ def _are_akin(first: str, second: str) -> bool:
     """
     if first == second:
         return True
-    n_letters = max(_ROOT, (max(len(first), len(second)) + 1) // 2)
-    return first[:n_letters] == second[:n_letters] and not first[-1].isdigit()
+    if first[-1].isdigit():
+        return False
+    longer = max(len(first), len(second))
+    half = (longer + 1) // 2
+    n_letters = max(_ROOT, half)
+    return first[:n_letters] == second[:n_letters]
 
 
 def _has_swap(features: SentenceFeatures, other: SentenceFeatures) -> bool:
@@ -243,9 +259,12 @@ def likeness_signs(
     swapped, else 0.
     """
     shorter, longer = _ordered(first, second)
-    n_shared = len(shorter.stems) - len(_only_in(shorter, longer))
-    n_words = len(shorter.stems) + len(_only_in(longer, shorter))
-    return cosine, n_shared / max(1, n_words), cosine * _has_swap(shorter, longer)
+    n_shorter = len(shorter.stems)
+    n_shared = n_shorter - len(_only_in(shorter, longer))
+    n_words = n_shorter + len(_only_in(longer, shorter))
+    share = n_shared / max(1, n_words)
+    swapped = cosine * _has_swap(shorter, longer)
+    return cosine, share, swapped
 
 
 def likeness(first: str, second: str, cosine: float | None = None) -> float:
@@ -289,22 +308,43 @@ def contradiction(first: str, second: str, cosine: float | None = None) -> float
     """
     shorter, longer = _ordered(first, second)
     only_shorter = _only_in(shorter, longer)
-    near = _MIDDLING if cosine is None else min(1.0, max(0.0, cosine))
-    subject = shorter.subject
-    if not longer.pronoun and subject <= only_shorter:
-        subject = frozenset()
-    n_words = len(set(shorter.stems) - subject)
-    changed = len(only_shorter - subject) / max(1, n_words)
-    changed = max(changed, _SWAP * _has_swap(shorter, longer))
+    near = _MIDDLING
+    if cosine is not None:
+        near = min(1.0, max(0.0, cosine))
+    changed = _changed(shorter, longer, only_shorter)
     if shorter.negative != longer.negative:
-        score = (1 - changed) * (1 - _BY_COSINE * (1 - near))
+        far = 1 - near
+        score = (1 - changed) * (1 - _BY_COSINE * far)
     elif shorter.particular and longer.particular:
         score = changed * (1 - _BY_COSINE * near)
     else:
         score = 0.0
-    if shorter.pronoun or longer.pronoun or _related(shorter, longer, only_shorter):
+    if shorter.pronoun or longer.pronoun:
         return score
-    return 0.0 if cosine is None else score * near**0.5
+    if _related(shorter, longer, only_shorter):
+        return score
+    if cosine is None:
+        return 0.0
+    weighed: float = score * near**0.5
+    return weighed
+
+
+def _changed(
+    shorter: SentenceFeatures, longer: SentenceFeatures, only_shorter: set[str]
+) -> float:
+    """Return the share of the shorter sentence's words that the longer has not, 0..1.
+
+    The name that it begins with is left aside where the longer has it too.
+    """
+    subject = shorter.subject
+    if not longer.pronoun and subject <= only_shorter:
+        subject = frozenset()
+    n_words = len(set(shorter.stems) - subject)
+    n_changed = len(only_shorter - subject)
+    share = n_changed / max(1, n_words)
+    if _has_swap(shorter, longer):
+        return max(share, _SWAP)
+    return share
 
 
 def _ordered(first: str, second: str) -> list[SentenceFeatures]:
@@ -386,7 +426,8 @@ class SharedWords:
         for mark in marks:
             if self._lists.get(mark):
                 lists.append(np.frombuffer(self._lists[mark], np.int32))
-        counts = np.bincount(np.concatenate(lists))
+        all_numbers = np.concatenate(lists)
+        counts = np.bincount(all_numbers)
         numbers = np.flatnonzero(counts >= _LEAST_SHARED)
         shared = counts[numbers]
         sizes = np.frombuffer(self._sizes, np.int32)[numbers]
@@ -394,10 +435,13 @@ class SharedWords:
         candidates = np.flatnonzero(jaccard >= _LEAST_JACCARD)
         order = np.lexsort((-numbers[candidates], -jaccard[candidates]))
         best = candidates[order][: max(limit, 0)]
-        return [
-            (self._ids[numbers[at]], float(jaccard[at]), int(shared[at]))
-            for at in best.tolist()
-        ]
+        matches: list[tuple[str, float, int]] = []
+        for position in best.tolist():
+            id = self._ids[numbers[position]]
+            likeness = float(jaccard[position])
+            n_shared = int(shared[position])
+            matches.append((id, likeness, n_shared))
+        return matches
 
 
 # Tokens with a digit, or with a sign that a name ends in or begins with: "C++", "c#",
@@ -415,12 +459,16 @@ def normal_form(text: str) -> str:
     'prefers bun over nodejs'
     """
     lower = unicodedata.normalize("NFKC", text).lower()
-    signs = (
-        sign
-        for sign in lower
-        if sign.isalnum() or sign.isspace() or unicodedata.combining(sign)
-    )
-    return " ".join("".join(signs).split())
+    signs = [sign for sign in lower if _is_in_form(sign)]
+    words = "".join(signs).split()
+    return " ".join(words)
+
+
+def _is_in_form(sign: str) -> bool:
+    """Return whether a sign stands in the normal form."""
+    if sign.isalnum() or sign.isspace():
+        return True
+    return unicodedata.combining(sign) > 0
 
 
 def fact_hash(text: str) -> str:
@@ -440,11 +488,15 @@ def signed_tokens(text: str) -> tuple[str, ...]:
     >>> signed_tokens("Node.js and C++ v1.2 at -5, not 5.")
     ('c++', 'v1.2', '-5')
     """
-    lower = unicodedata.normalize("NFKC", text).lower().replace("\u2212", "-")
-    tokens = (
-        _PLAIN_JOIN.sub("", token.rstrip("!")) for token in _SIGNED.findall(lower)
-    )
-    return tuple(token for token in tokens if not token.replace("_", "a").isalnum())
+    lower = unicodedata.normalize("NFKC", text).lower()
+    with_minus = lower.replace("\u2212", "-")
+    tokens: list[str] = []
+    for match in _SIGNED.findall(with_minus):
+        token = _PLAIN_JOIN.sub("", match.rstrip("!"))
+        has_signs = not token.replace("_", "a").isalnum()
+        if has_signs:
+            tokens.append(token)
+    return tuple(tokens)
 
 
 def same_fact(first: str, second: str) -> bool:

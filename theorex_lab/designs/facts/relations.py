@@ -1,5 +1,6 @@
-"""The relations that statements are read for: the words of general English that name
-them.
+"""The relations that statements are read for.
+
+Each has the words of general English that name it.
 """
 
 from typing import Literal, NamedTuple

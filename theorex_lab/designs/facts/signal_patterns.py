@@ -1,5 +1,6 @@
-"""What a message says of its speaker: regular expressions of sentences in lower case,
-with е for ё.
+"""What a message says of its speaker, as regular expressions.
+
+They are of sentences in lower case, with е for ё.
 
 Those with Cyrillic letters are tried where a sentence is not ASCII. Where a line begins
 at a word, so do all its alternatives.

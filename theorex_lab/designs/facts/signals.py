@@ -4,6 +4,7 @@ It is worth keeping at once, later, or not at all.
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -16,16 +17,26 @@ HIGH = ("preference", "decision", "correction", "milestone", "instruction", "ide
 FACT_CATEGORY = {"instruction": "preference", "identity": "relationship"}
 _NEGATABLE = ("milestone", "identity", "decision")
 _SCANNED = 4_000  # characters; a longer message is a paste
+# The confidence of a high signal, what each category adds to it, and the highest.
+_SURE = 0.85
+_SURER = 0.03
+_SUREST = 0.95
 _KEYWORDS = 10
 _KEYWORD_CHARACTERS = 4
+_CLAUSE_CHARACTERS = 60  # before a match, that may take it back
 _LEAST_WORDS = 3  # of a fact; "Done." tells nothing without what was said before
 _PLAIN_SIGNS = str.maketrans("’ё—", "'е-")
 _WORD = re.compile(r"[^\W_][\w+#./-]*[\w+#]")
 
 
 class Signal(NamedTuple):
-    """What a message signals: "high", "low" or "none", the categories, how sure that is
-    (0..1), and its words.
+    """What a message signals.
+
+    Attributes:
+        signal: "high", "low" or "none".
+        categories: What it is of.
+        confidence: How sure that is, 0..1.
+        keywords: Its words.
     """
 
     signal: str
@@ -35,8 +46,12 @@ class Signal(NamedTuple):
 
 
 class StatedFact(NamedTuple):
-    """A sentence that is worth keeping as a fact, in its speaker's words, at most 400
-    characters.
+    """A sentence that is worth keeping as a fact.
+
+    Attributes:
+        sentence: In its speaker's words, at most 400 characters.
+        categories: What it signals.
+        confidence: How sure that is, 0..1.
     """
 
     sentence: str
@@ -62,16 +77,20 @@ def signal_of(text: str, by: Speaker = "user") -> Signal:
         return Signal("none", (), 0.95)
     spans = sentences_of(beginning, by, short=True)
     words = keywords(beginning)
-    names = set[str]().union(*map(_categories, spans))
+    names = set[str]()
+    for span in spans:
+        names |= _categories(span)
     if names:
         categories = tuple(sorted(names))
-        return Signal("high", categories, _confidence(categories), words)
+        confidence = _confidence(categories)
+        return Signal("high", categories, confidence, words)
     sentences = [_plain(span.text) for span in spans]
-    stated = (sentence for sentence in sentences if not is_asked(sentence))
-    if any(_finds("low", sentence) for sentence in stated):
+    statements = [sentence for sentence in sentences if not is_asked(sentence)]
+    if _any_finds("low", statements):
         return Signal("low", ("context",), 0.5, words)
-    is_question = any(_finds("question", sentence) for sentence in sentences)
-    return Signal("none", (), 0.8 if is_question else 0.3, words)
+    if _any_finds("question", sentences):
+        return Signal("none", (), 0.8, words)
+    return Signal("none", (), 0.3, words)
 
 
 def facts_in(text: str, by: Speaker = "user") -> list[StatedFact]:
@@ -86,15 +105,21 @@ def facts_in(text: str, by: Speaker = "user") -> list[StatedFact]:
     [('I prefer tabs.', ('preference',))]
     """
     facts: list[StatedFact] = []
-    for span in sentences_of(text[:_SCANNED], by, short=True):
+    beginning = text[:_SCANNED]
+    for span in sentences_of(beginning, by, short=True):
         categories = tuple(sorted(_categories(span)))
-        if categories and len(span.text.split()) >= _LEAST_WORDS:
-            facts.append(StatedFact(span.text, categories, _confidence(categories)))
+        if not categories:
+            continue
+        n_words = len(span.text.split())
+        if n_words >= _LEAST_WORDS:
+            confidence = _confidence(categories)
+            facts.append(StatedFact(span.text, categories, confidence))
     return facts
 
 
 def _confidence(categories: tuple[str, ...]) -> float:
-    return round(min(0.95, 0.85 + 0.03 * len(categories)), 2)
+    confidence = _SURE + _SURER * len(categories)
+    return round(min(_SUREST, confidence), 2)
 
 
 def keywords(text: str) -> tuple[str, ...]:
@@ -105,9 +130,13 @@ def keywords(text: str) -> tuple[str, ...]:
     >>> keywords("We should use the TypeScript compiler")
     ('TypeScript', 'compiler')
     """
-    words = (word for word in _WORD.findall(text) if len(word) >= _KEYWORD_CHARACTERS)
-    distinct = dict.fromkeys(word for word in words if word.lower() not in stop_words())
-    return tuple(distinct)[:_KEYWORDS]
+    words = dict[str, None]()
+    for word in _WORD.findall(text):
+        if len(word) < _KEYWORD_CHARACTERS:
+            continue
+        if word.lower() not in stop_words():
+            words[word] = None
+    return tuple(words)[:_KEYWORDS]
 
 
 def _categories(span: Span) -> set[str]:
@@ -115,11 +144,18 @@ def _categories(span: Span) -> set[str]:
     sentence = _plain(span.text)
     if is_asked(sentence):
         return set()
-    names = {name for name in HIGH if name != "instruction" and _says(name, sentence)}
-    directive = directive_of(span) if _finds("instruction", sentence) else None
-    if directive and directive.kind == "correction":
+    names = set[str]()
+    for name in HIGH:
+        if name != "instruction" and _says(name, sentence):
+            names.add(name)
+    if not _finds("instruction", sentence):
+        return names
+    directive = directive_of(span)
+    if directive is None:
+        return names
+    if directive.kind == "correction":
         names.add("correction")
-    elif directive and directive.stands:
+    elif directive.stands:
         names.add("instruction")
     return names
 
@@ -129,9 +165,13 @@ def _says(category: str, sentence: str) -> bool:
 
     Its clause may take back what it says.
     """
-    for match in _pattern(category, sentence.isascii()).finditer(sentence):
-        before = sentence[max(0, match.start() - 60) : match.start()]
-        if category not in _NEGATABLE or not _finds("negated", before):
+    pattern = _pattern(category, sentence.isascii())
+    for match in pattern.finditer(sentence):
+        if category not in _NEGATABLE:
+            return True
+        end = match.start()
+        start = max(0, end - _CLAUSE_CHARACTERS)
+        if not _finds("negated", sentence[start:end]):
             return True
     return False
 
@@ -141,12 +181,19 @@ def _plain(text: str) -> str:
 
     What transcripts of speech write apart (it 's) is joined.
     """
-    lower = text.strip().lower().translate(_PLAIN_SIGNS)
-    return lower.replace(" '", "'").replace(" ,", ",")
+    lower = text.strip().lower()
+    plain = lower.translate(_PLAIN_SIGNS)
+    joined = plain.replace(" '", "'")
+    return joined.replace(" ,", ",")
 
 
 def _finds(section: str, sentence: str) -> bool:
-    return _pattern(section, sentence.isascii()).search(sentence) is not None
+    pattern = _pattern(section, sentence.isascii())
+    return pattern.search(sentence) is not None
+
+
+def _any_finds(section: str, sentences: Iterable[str]) -> bool:
+    return any(_finds(section, sentence) for sentence in sentences)
 
 
 @cache
@@ -165,5 +212,9 @@ def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
         else:
             others.append(line)
     # The patterns that begin a word share one test of where words begin.
-    parts = [rf"\b(?:{'|'.join(begin_words)})"] if begin_words else []
-    return re.compile("|".join(parts + others))
+    parts: list[str] = []
+    if begin_words:
+        alternatives = "|".join(begin_words)
+        parts.append(rf"\b(?:{alternatives})")
+    parts += others
+    return re.compile("|".join(parts))

@@ -4,7 +4,7 @@ The reading goes by general English, without a model.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
@@ -18,6 +18,9 @@ Cue = Literal["ends", "replaces", "adds", ""]
 _CUES: tuple[Cue, ...] = ("ends", "replaces", "adds")
 _TOKEN = re.compile(r"[^\s,;:!?()\"“”„«»]+|[,;:!?()]")
 _POSSESSIVE = re.compile(r"['’]s?$")
+_VERSION = re.compile(r"v?\d+(\.\d+)+[\w.-]*")
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
+_IDENTIFIER = re.compile(r"\w[-_/@.]\w")
 _SECTIONS = read_sections(__file__, "statement_words.txt")
 _WORDS = {name: frozenset(text.split()) for name, text in _SECTIONS.items()}
 GENERIC = _WORDS["generic"]
@@ -29,6 +32,10 @@ _ENDING_VERBS = _WORDS["ending_verbs"]
 _RELATIVE = _WORDS["relative"]
 _ARTICLES = _WORDS["articles"]
 _SUBJECTLESS = _WORDS["subjectless"]
+_VERB_KINDS = (VERB, AUXILIARY, MODAL, PARTICIPLE)
+_IRREGULAR = ("wrote", "left", "led")
+_ENDED = ("stopped", "ceased", "dropped")
+_INDEFINITE = frozenset({"a", "an", "one", "another"})
 _MAY_BE_FIRST = re.compile(r"\b(?:I|[Mm]y|She|He|They|We)\b")
 # How a fact in the first person is told of its entity, whose name stands for {}.
 _FIRST_PERSON = (
@@ -75,8 +82,9 @@ def _relation_by_word() -> dict[str, KnownRelation]:
 def _cue_patterns() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
     patterns: list[tuple[Cue, re.Pattern[str]]] = []
     for cue in _CUES:
-        phrases = map(re.escape, _SECTIONS[cue].splitlines())
-        alternatives = "|".join(sorted(phrases, key=len, reverse=True))
+        phrases = [re.escape(phrase) for phrase in _SECTIONS[cue].splitlines()]
+        phrases.sort(key=len, reverse=True)
+        alternatives = "|".join(phrases)
         form = rf"(?<![\w-])(?:{alternatives})(?![\w-])"
         patterns.append((cue, re.compile(form, re.I)))
     return tuple(patterns)
@@ -92,7 +100,8 @@ def cue_of(text: str) -> tuple[Cue, str]:
     """
     for cue, pattern in _cue_patterns():
         if pattern.search(text):
-            return cue, " ".join(pattern.sub(_without_cue, text).split())
+            rest = pattern.sub(_without_cue, text)
+            return cue, " ".join(rest.split())
     return "", text
 
 
@@ -101,13 +110,18 @@ def _without_cue(cue: re.Match[str]) -> str:
 
     A verb stays one, and a cue that names the relation stays itself.
     """
-    words = cue[0].lower().split()
+    phrase = cue[0]
+    words = phrase.lower().split()
+    first = words[0]
     last = words[-1]
     if last in _relation_by_word():
-        return cue[0]
-    if last.endswith("ed") and last not in ("stopped", "ceased", "dropped"):
-        return cue[0]
-    if last in _ENDING_VERBS or words[0] in ("has", "have"):
+        return phrase
+    is_past = last.endswith("ed")
+    if is_past and last not in _ENDED:
+        return phrase
+    if last in _ENDING_VERBS:
+        return " has "
+    if first in ("has", "have"):
         return " has "
     return " "
 
@@ -123,16 +137,26 @@ def as_statement(entity: str, text: str) -> str:
     ... )
     ('Ann prefers Bun over Node.js', "Ann moved to Ann's house in Bath")
     """
-    name = entity.partition("/")[2].replace("-", " ").title()
+    _, _, slug = entity.partition("/")
+    name = slug.replace("-", " ").title()
     if _MAY_BE_FIRST.search(text):
         for pattern, form in _FIRST_PERSON:
             text = pattern.sub(form.format(name), text)
-    first = text.partition(" ")[0].strip(",.").lower()
-    is_verb = word_kinds().get(first.removesuffix("s")) == VERB
-    lacks_subject = first in _SUBJECTLESS or is_verb
-    if lacks_subject and not text.startswith(name):
+    if text.startswith(name):
+        return text
+    if _lacks_subject(text):
         return f"{name} {text[:1].lower()}{text[1:]}"
     return text
+
+
+def _lacks_subject(text: str) -> bool:
+    """Return whether a text begins with a verb, so that a subject is missing."""
+    first_word, _, _ = text.partition(" ")
+    first = first_word.strip(",.").lower()
+    if first in _SUBJECTLESS:
+        return True
+    infinitive = first.removesuffix("s")
+    return word_kinds().get(infinitive) == VERB
 
 
 @lru_cache(1_024)  # who writes a fact and who folds it read the same
@@ -151,8 +175,7 @@ def read_statement(text: str) -> Statement:
     ('bath', ('ann', frozenset({'=speaks'}), 'welsh', 'ends'))
     """
     cue, rest = cue_of(text.strip())
-    without_dots = (token.rstrip(".") for token in _TOKEN.findall(rest))
-    tokens = [token for token in without_dots if token]
+    tokens = _tokens(rest)
     if not tokens:
         return Statement("", frozenset(), "", cue)
     mentions = _mentions(tokens)
@@ -160,6 +183,16 @@ def read_statement(text: str) -> Statement:
     before = [mention for mention in mentions if mention.end <= verb]
     after = [mention for mention in mentions if mention.start > verb]
     return _read(tokens, verb, before, after, cue)
+
+
+def _tokens(text: str) -> list[str]:
+    """Return the words and signs of a text, without dots at their end."""
+    tokens: list[str] = []
+    for raw_token in _TOKEN.findall(text):
+        token = raw_token.rstrip(".")
+        if token:
+            tokens.append(token)
+    return tokens
 
 
 def _read(
@@ -170,18 +203,48 @@ def _read(
     cue: Cue,
 ) -> Statement:
     """Return the statement of tokens whose verb and names are known."""
-    subject = before[-1] if before else _NameMention(0, verb)
+    subject = _NameMention(0, verb)
+    if before:
+        subject = before[-1]
     value = _value_mention(tokens, verb, after)
     subject_text = _text(tokens[subject.start : subject.end])
     value_text = _text(tokens[value.start : value.end])
-    inside = {*range(subject.start, subject.end), *range(value.start, value.end)}
-    outside = [token for index, token in enumerate(tokens) if index not in inside]
+    outside = _outside(tokens, [subject, value])
     preposition = _preposition(tokens, verb, value)
     relation, relations = _relation(outside, value_text, preposition)
-    holds: Holds = relations[0].holds if relations else ""
-    if after and before and _is_object(tokens, verb, value, relations):
-        return Statement(value_text, relation, subject_text, cue, holds)
-    return Statement(subject_text, relation, value_text, cue, holds)
+    holds: Holds = ""
+    if relations:
+        holds = relations[0].holds
+    has_both = bool(before and after)
+    if has_both and _is_object(tokens, verb, value, relations):
+        return Statement(
+            subject=value_text,
+            relation=relation,
+            value=subject_text,
+            cue=cue,
+            holds=holds,
+        )
+    return Statement(
+        subject=subject_text,
+        relation=relation,
+        value=value_text,
+        cue=cue,
+        holds=holds,
+    )
+
+
+def _outside(tokens: list[str], mentions: Iterable[_NameMention]) -> list[str]:
+    """Return the tokens that stand in none of the mentions."""
+    inside = _indices_inside(mentions)
+    return [token for index, token in enumerate(tokens) if index not in inside]
+
+
+def _indices_inside(mentions: Iterable[_NameMention]) -> set[int]:
+    """Return the indices of the tokens that stand in one of the mentions."""
+    inside = set[int]()
+    for mention in mentions:
+        inside.update(range(mention.start, mention.end))
+    return inside
 
 
 def _value_mention(
@@ -189,10 +252,14 @@ def _value_mention(
 ) -> _NameMention:
     """Return where the value stands: the names after the verb, else the tail."""
     if not after:
-        return _NameMention(_tail(tokens, verb), len(tokens))
-    if tokens[after[-1].end - 1].lower().endswith(("'s", "’s")):
-        return after[0]
-    return _NameMention(after[0].start, after[-1].end)
+        start = _tail(tokens, verb)
+        return _NameMention(start, len(tokens))
+    first = after[0]
+    last = after[-1]
+    last_token = tokens[last.end - 1].lower()
+    if last_token.endswith(("'s", "’s")):
+        return first
+    return _NameMention(first.start, last.end)
 
 
 def _is_object(
@@ -206,13 +273,22 @@ def _is_object(
     verb_word = tokens[verb].lower()
     if verb_word in _COPULA:
         return _is_role_of(between)
-    if _POSSESSIVE.search(tokens[value.end - 1]) or verb_word.startswith("belong"):
+    if verb_word.startswith("belong"):
         return False
-    if tokens[value.start][0].isdigit():
+    first_token = tokens[value.start]
+    last_token = tokens[value.end - 1]
+    if _POSSESSIVE.search(last_token):
         return False
-    if word_kinds().get(verb_word) == PARTICIPLE and "by" in between:
+    if first_token[0].isdigit():
         return False
-    return any("object" in relation.marks for relation in relations)
+    is_passive = word_kinds().get(verb_word) == PARTICIPLE
+    if is_passive and "by" in between:
+        return False
+    return _has_mark("object", relations)
+
+
+def _has_mark(mark: str, relations: Iterable[KnownRelation]) -> bool:
+    return any(mark in relation.marks for relation in relations)
 
 
 def _is_role_of(between: list[str]) -> bool:
@@ -222,26 +298,43 @@ def _is_role_of(between: list[str]) -> bool:
     role = [token for token in between if token != "the"]
     if len(role) < 2 or role[-1] != "of":
         return False
-    first = role[0]
-    if first in {"a", "an", "one", "another"} or first in _PLACE:
+    return _may_be_role(role[0])
+
+
+def _may_be_role(word: str) -> bool:
+    """Return whether a word may name a role: no article, place or participle does."""
+    if word in _INDEFINITE or word in _PLACE:
         return False
-    if first.endswith("ed") or first == "born":
+    if word.endswith("ed") or word == "born":
         return False
-    return word_kinds().get(first) != PARTICIPLE
+    return word_kinds().get(word) != PARTICIPLE
 
 
 def _relation(
     words: Sequence[str], value: str, preposition: str
 ) -> tuple[frozenset[str], list[KnownRelation]]:
-    """Return the words of a relation, with known relations by their names, and those."""
+    """Return the words of a relation, and the known relations among them.
+
+    Known relations stand among the words by their names.
+    """
     lower = [_POSSESSIVE.sub("", word.lower()) for word in words]
-    content = [word for word in lower if word not in GENERIC and word[:1].isalnum()]
+    content = [word for word in lower if _says_something(word)]
     relations = _known_relations(content, value)
     parts = {f"={relation.name}" for relation in relations}
     parts |= _unknown_stems(content)
     if _tells_apart(preposition, relations):
-        parts = (parts or {"be"}) | {preposition}
-    return frozenset(parts or lower[-1:] or {"be"}), relations
+        if not parts:
+            parts.add("be")
+        parts.add(preposition)
+    if not parts:
+        # The last word is all that names the relation, even if it is a generic one.
+        parts.update(lower[-1:] or ["be"])
+    return frozenset(parts), relations
+
+
+def _says_something(word: str) -> bool:
+    """Return whether a word is one, and not too general to name a relation."""
+    return word not in GENERIC and word[:1].isalnum()
 
 
 def _unknown_stems(words: Sequence[str]) -> set[str]:
@@ -258,31 +351,44 @@ def _known_relations(words: list[str], value: str) -> list[KnownRelation]:
     form of the value may.
     """
     table = _relation_by_word()
-    named = [word for word in words if word in table]
-    strong = [word for word in named if word not in WEAK]
-    relations = [table[word] for word in strong or named]
+    relations = _relations_of(words)
     closed = [relation for relation in relations if relation.holds != "open"]
     if closed:
         return closed
+    if relations:
+        return relations
     kind = _kind_of_value(value)
-    if not relations and kind:
+    if kind:
         return [table[kind]]
-    return relations
+    return []
+
+
+def _relations_of(words: list[str]) -> list[KnownRelation]:
+    """Return the known relations that words name, the weak ones only by themselves."""
+    table = _relation_by_word()
+    names = [word for word in words if word in table]
+    strong_names = [word for word in names if word not in WEAK]
+    if strong_names:
+        names = strong_names
+    return [table[name] for name in names]
 
 
 def _tells_apart(preposition: str, relations: Sequence[KnownRelation]) -> bool:
     """Return whether a preposition makes another relation of the same words."""
     if preposition == "as":
         return True
-    names_place = any("place" in relation.marks for relation in relations)
-    return preposition in _PLACE and not names_place
+    if preposition not in _PLACE:
+        return False
+    return not _has_mark("place", relations)
 
 
 def _kind_of_value(value: str) -> str:
     """Return the relation that a value in such a form speaks of, or ''."""
-    if re.fullmatch(r"v?\d+(\.\d+)+[\w.-]*", value):
+    if _VERSION.fullmatch(value):
         return "version"
-    return "email" if re.fullmatch(r"[\w.+-]+@[\w-]+\.[\w.]+", value) else ""
+    if _EMAIL.fullmatch(value):
+        return "email"
+    return ""
 
 
 def _preposition(tokens: list[str], verb: int, value: _NameMention) -> str:
@@ -290,18 +396,24 @@ def _preposition(tokens: list[str], verb: int, value: _NameMention) -> str:
 
     It is "as", or that of a place after a participle ("was made in").
     """
-    after = [token.lower() for token in tokens[verb : min(verb + 3, value.start)]]
-    has_participle = any(word_kinds().get(token) == PARTICIPLE for token in after)
+    end = min(verb + 3, value.start)
+    after = [token.lower() for token in tokens[verb:end]]
+    kinds = [word_kinds().get(token) for token in after]
+    has_participle = PARTICIPLE in kinds
     for token in after:
-        if token == "as" or (has_participle and token in _PLACE):
+        if token == "as":
+            return token
+        if has_participle and token in _PLACE:
             return token
     return ""
 
 
 def _text(tokens: Sequence[str]) -> str:
     """Return tokens as a text in lower case, without articles or a last possessive."""
-    words = [token.lower() for token in tokens if token.lower() not in _ARTICLES]
-    return _POSSESSIVE.sub("", " ".join(words))
+    lower = [token.lower() for token in tokens]
+    words = [word for word in lower if word not in _ARTICLES]
+    text = " ".join(words)
+    return _POSSESSIVE.sub("", text)
 
 
 def _is_name(token: str, index: int, previous: str = "") -> bool:
@@ -309,18 +421,24 @@ def _is_name(token: str, index: int, previous: str = "") -> bool:
 
     A capital at the beginning of a sentence says little.
     """
-    lower = _POSSESSIVE.sub("", token.lower())
     if any(sign.isdigit() for sign in token):
         return True
-    is_identifier = re.search(r"\w[-_/@.]\w", token) is not None
+    lower = _POSSESSIVE.sub("", token.lower())
     is_relation = lower in _relation_by_word()
+    is_identifier = _IDENTIFIER.search(token) is not None
     if is_identifier and previous not in _ARTICLES and not is_relation:
         return True
-    if not token[:1].isupper() or lower in _ARTICLES:
+    is_capitalized = token[:1].isupper() and lower not in _ARTICLES
+    if not is_capitalized:
         return token[1:2].isupper()
     if index > 0:
         return True
-    return not (lower in GENERIC or lower in word_kinds() or is_relation)
+    return not (is_relation or _is_common(lower))
+
+
+def _is_common(word: str) -> bool:
+    """Return whether a word is an ordinary one, so that its capital says little."""
+    return word in GENERIC or word in word_kinds()
 
 
 def _mentions(tokens: list[str]) -> list[_NameMention]:
@@ -332,14 +450,21 @@ def _mentions(tokens: list[str]) -> list[_NameMention]:
     previous = ""
     for index, token in enumerate(tokens):
         is_relation = token.lower() in _relation_by_word()
-        if _is_name(token, index, previous.lower()) and not is_relation:
-            last = mentions[-1] if mentions else None
-            if last and last.end == index and not _POSSESSIVE.search(previous):
-                mentions[-1] = _NameMention(last.start, index + 1)
-            else:
-                mentions.append(_NameMention(index, index + 1))
+        if not is_relation and _is_name(token, index, previous.lower()):
+            _add_mention(mentions, index, previous)
         previous = token
     return mentions
+
+
+def _add_mention(mentions: list[_NameMention], index: int, previous: str) -> None:
+    """Add a token to the run of names before it, or begin another."""
+    end = index + 1
+    last = mentions[-1] if mentions else None
+    continues = last is not None and last.end == index
+    if last and continues and not _POSSESSIVE.search(previous):
+        mentions[-1] = _NameMention(last.start, end)
+    else:
+        mentions.append(_NameMention(index, end))
 
 
 def _main_verb(tokens: list[str], mentions: list[_NameMention]) -> int:
@@ -350,22 +475,32 @@ def _main_verb(tokens: list[str], mentions: list[_NameMention]) -> int:
     """
     verbs = _verbs(tokens, mentions)
     if not verbs:
-        ends = [mention.end for mention in mentions if mention.end < len(tokens)]
-        return ends[0] if ends else min(1, len(tokens) - 1)
+        return _end_of_first_name(tokens, mentions)
+    first = verbs[0]
     copulas = [index for index in verbs if tokens[index].lower() in _COPULA]
-    before = {token.lower() for token in tokens[: verbs[0]]}
+    before = {token.lower() for token in tokens[:first]}
     begins_with_relative = not before.isdisjoint(_RELATIVE)
-    return copulas[-1] if copulas and begins_with_relative else verbs[0]
+    if copulas and begins_with_relative:
+        return copulas[-1]
+    return first
+
+
+def _end_of_first_name(tokens: list[str], mentions: list[_NameMention]) -> int:
+    """Return where the first name ends, or the first word where no name does."""
+    for mention in mentions:
+        if mention.end < len(tokens):
+            return mention.end
+    return min(1, len(tokens) - 1)
 
 
 def _verbs(tokens: list[str], mentions: list[_NameMention]) -> list[int]:
     """Return the indices of the tokens that stand as verbs, outside of names."""
-    inside = set[int]()
-    for mention in mentions:
-        inside.update(range(mention.start, mention.end))
+    inside = _indices_inside(mentions)
     verbs: list[int] = []
     for index in range(1, len(tokens)):
-        if index not in inside and _is_verb(tokens, index):
+        if index in inside:
+            continue
+        if _is_verb(tokens, index):
             verbs.append(index)
     return verbs
 
@@ -376,15 +511,25 @@ def _is_verb(tokens: list[str], index: int) -> bool:
     previous = tokens[index - 1]
     if lower in _COPULA and lower != "'s":
         return True
-    if previous.lower() in _ARTICLES or _POSSESSIVE.search(previous):
+    if previous.lower() in _ARTICLES:
+        return False
+    if _POSSESSIVE.search(previous):
         return False
     kind = word_kinds().get(lower)
-    if kind in (VERB, AUXILIARY, MODAL, PARTICIPLE):
+    if kind in _VERB_KINDS:
         return True
     if not previous[:1].isalnum():
         return False
-    has_verb_form = lower.endswith(("s", "ed")) or lower in ("wrote", "left", "led")
-    return has_verb_form and (kind is not None or lower in _relation_by_word())
+    if not _has_verb_form(lower):
+        return False
+    return kind is not None or lower in _relation_by_word()
+
+
+def _has_verb_form(word: str) -> bool:
+    """Return whether a word in lower case looks like a verb that was inflected."""
+    if word in _IRREGULAR:
+        return True
+    return word.endswith(("s", "ed"))
 
 
 def _tail(tokens: list[str], verb: int) -> int:
@@ -392,7 +537,9 @@ def _tail(tokens: list[str], verb: int) -> int:
 
     It begins after the last "of", "in", "to" …, else after the verb.
     """
-    for index in reversed(range(verb + 1, len(tokens) - 1)):
-        if tokens[index].lower() in _BEFORE_VALUE:
+    after_verb = verb + 1
+    for index in reversed(range(after_verb, len(tokens) - 1)):
+        word = tokens[index].lower()
+        if word in _BEFORE_VALUE:
             return index + 1
-    return min(verb + 1, len(tokens))
+    return min(after_verb, len(tokens))

@@ -1,5 +1,7 @@
-"""Sort facts into tiers, and show them: the page of an entity, the lines of a context,
-the status, the reminders.
+"""Sort facts into tiers, and show them.
+
+They are shown as the page of an entity, the lines of a context, the status and the
+reminders.
 """
 
 import os
@@ -13,7 +15,7 @@ import numpy as np
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY, to_iso, to_microseconds
 from theorex_lab.core.errors import ConfigError, InvalidInput
-from theorex_lab.designs.facts import channels, facts, items
+from theorex_lab.designs.facts import channels, facts
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import told_of
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
@@ -32,6 +34,8 @@ from theorex_lab.text.line import one_line
 Tier = Literal["hot", "warm", "cold"]
 _TIERS: tuple[Tier, ...] = ("hot", "warm", "cold")
 _OVERVIEW = 3
+_PAGE_CHARACTERS = 240  # of a fact on a page
+_LINE_CHARACTERS = 400  # of a fact in a context
 _MOST_HITS = 100
 _MOST_LINES = 1_000
 KNOWN = "known"  # of a line of a context: a fact
@@ -92,14 +96,25 @@ def tier(fact: Fact, now: int, settings: FactSettings) -> Tier:
     It goes by the days since its last use, else since it was written. A doubtful one is
     cold sooner; one that was used often is warm at least. What is dated ahead counts as
     of now.
+
+    Args:
+        fact: The fact.
+        now: The time, µs UTC.
+        settings: The bounds of the tiers.
     """
-    days = (now - _last_used(fact)) / MICROSECONDS_PER_DAY
+    age = now - _last_used(fact)
+    days = age / MICROSECONDS_PER_DAY
     if days <= settings.hot_days:
         return "hot"
-    doubtful = fact.confidence < settings.doubtful_below
-    if days <= (settings.doubtful_days if doubtful else settings.warm_days):
+    is_doubtful = fact.confidence < settings.doubtful_below
+    most_days = settings.warm_days
+    if is_doubtful:
+        most_days = settings.doubtful_days
+    if days <= most_days:
         return "warm"
-    return "warm" if fact.access_count >= settings.warm_accesses else "cold"
+    if fact.access_count >= settings.warm_accesses:
+        return "warm"
+    return "cold"
 
 
 def _last_used(fact: Fact) -> int:
@@ -109,10 +124,18 @@ def _last_used(fact: Fact) -> int:
 def by_tier(
     facts: Iterable[Fact], now: int, settings: FactSettings
 ) -> dict[Tier, list[Fact]]:
-    """Return facts by tier, each with what was used last first."""
+    """Return facts by tier, each with what was used last first.
+
+    Args:
+        facts: The facts.
+        now: The time, µs UTC.
+        settings: The bounds of the tiers.
+    """
     tiers: dict[Tier, list[Fact]] = {name: [] for name in _TIERS}
-    for fact in sorted(facts, key=lambda fact: (-_last_used(fact), fact.id)):
-        tiers[tier(fact, now, settings)].append(fact)
+    in_order = sorted(facts, key=lambda fact: (-_last_used(fact), fact.id))
+    for fact in in_order:
+        name = tier(fact, now, settings)
+        tiers[name].append(fact)
     return tiers
 
 
@@ -123,11 +146,19 @@ def summary(
 
     It has what is hot, warm, and of what is cold the principles; and how many there
     are.
+
+    Args:
+        entity: Whom or what the facts are about.
+        facts: The facts that hold.
+        now: The time, µs UTC.
+        settings: The bounds of the tiers.
     """
     tiers = by_tier(facts, now, settings)
-    parts = [f"# {entity.partition('/')[2]}", ""]
-    if tiers["hot"]:
-        sentences = [_sentence(fact.text) for fact in tiers["hot"][:_OVERVIEW]]
+    _, _, name = entity.partition("/")
+    parts = [f"# {name}", ""]
+    hottest = tiers["hot"][:_OVERVIEW]
+    if hottest:
+        sentences = [_sentence(fact.text) for fact in hottest]
         parts += [" ".join(sentences), ""]
     sections = {
         "Current (Hot)": tiers["hot"],
@@ -135,10 +166,14 @@ def summary(
         "Enduring (Principles)": _principles(tiers),
     }
     for title, section in sections.items():
-        if section:
-            parts += [f"## {title}", "", *map(_line, section), ""]
-    counts = ", ".join(f"{len(tiers[name])} {name}" for name in _TIERS)
-    return "\n".join([*parts, f"_{counts}; {entity}_", ""])
+        if not section:
+            continue
+        parts += [f"## {title}", ""]
+        parts += [_line(fact) for fact in section]
+        parts.append("")
+    counts = [f"{len(tiers[tier_name])} {tier_name}" for tier_name in _TIERS]
+    parts += [f"_{', '.join(counts)}; {entity}_", ""]
+    return "\n".join(parts)
 
 
 def _principles(tiers: dict[Tier, list[Fact]]) -> list[Fact]:
@@ -147,16 +182,19 @@ def _principles(tiers: dict[Tier, list[Fact]]) -> list[Fact]:
 
 
 def _sentence(text: str) -> str:
-    flat = one_line(text, 240)
-    return flat if flat.endswith((".", "!", "?", "…")) else f"{flat}."
+    flat = one_line(text, _PAGE_CHARACTERS)
+    if flat.endswith((".", "!", "?", "…")):
+        return flat
+    return f"{flat}."
 
 
 def _line(fact: Fact) -> str:
-    doubt = f", {fact.confidence:.0%} sure" if fact.confidence < 1 else ""
-    return (
-        f"- {one_line(fact.text, 240)} ({fact.category}, {to_iso(fact.at)[:10]}{doubt};"
-        f" {fact.id})"
-    )
+    text = one_line(fact.text, _PAGE_CHARACTERS)
+    day = to_iso(fact.at)[:10]
+    doubt = ""
+    if fact.confidence < 1:
+        doubt = f", {fact.confidence:.0%} sure"
+    return f"- {text} ({fact.category}, {day}{doubt}; {fact.id})"
 
 
 def fact_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
@@ -164,18 +202,16 @@ def fact_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
 
     With a query what fits it comes first, then the others by tier.
     """
-    facts = {
-        fact.id: fact
-        for fact in facts_of(home)
-        if fact.at <= request.now and fact.holds_at(request.now)
-    }
+    now = request.now
+    facts = dict[str, Fact]()
+    for fact in facts_of(home):
+        if fact.at <= now and fact.holds_at(now):
+            facts[fact.id] = fact
     reasons = dict[str, str]()
-    if request.query:
-        hits = Searcher(home).search(
-            request.query, kinds=["fact"], limit=_MOST_HITS, projects=home.projects
-        )
-        reasons = {hit.id: "fits the query" for hit in hits if hit.id in facts}
-    tiers = by_tier(facts.values(), request.now, fact_settings(home))
+    for fact_id in _fitting_ids(home, request.query):
+        if fact_id in facts:
+            reasons[fact_id] = "fits the query"
+    tiers = by_tier(facts.values(), now, fact_settings(home))
     sections = {
         "hot": tiers["hot"],
         "principle": _principles(tiers),
@@ -184,21 +220,37 @@ def fact_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
     for name, section in sections.items():
         for fact in section:
             reasons.setdefault(fact.id, name)
-    for fact_id, reason in islice(reasons.items(), _MOST_LINES):
+    first_lines = islice(reasons.items(), _MOST_LINES)
+    for fact_id, reason in first_lines:
         yield _context_line(facts[fact_id], reason)
+
+
+def _fitting_ids(home: Home, query: str) -> list[str]:
+    """Return the ids of the facts that fit a query, best first; none without one."""
+    if not query:
+        return []
+    hits = Searcher(home).search(
+        query,
+        kinds=["fact"],
+        limit=_MOST_HITS,
+        projects=home.projects,
+    )
+    return [hit.id for hit in hits]
 
 
 def _context_line(fact: Fact, reason: str) -> ContextLine:
     """Return a fact as a line of a context."""
     day = to_iso(fact.at)[:10]
     sentence = told_of(fact.entity, fact.text)
+    text = f"{sentence} ({fact.category}, {day})"
     unverified = None
-    if TRUST[fact.source] < TRUST["agent"]:
-        unverified = (fact.agent, TRUST[fact.source])
+    trust = TRUST[fact.source]
+    if trust < TRUST["agent"]:
+        unverified = (fact.agent, trust)
     return ContextLine(
         KNOWN,
         fact.agent,
-        one_line(f"{sentence} ({fact.category}, {day})", 400),
+        one_line(text, _LINE_CHARACTERS),
         unverified,
         (fact.id,),
         (fact.event_id,),
@@ -207,12 +259,19 @@ def _context_line(fact: Fact, reason: str) -> ContextLine:
 
 
 def retrieve_facts(
-    home: Home, searcher: Searcher, query: str, now: int, tokens: int
+    home: Home, searcher: Searcher, query: str, *, now: int, tokens: int
 ) -> list[Item]:
-    """Return what a query gets within `tokens`, best first.
+    """Return what a query gets within a budget of tokens, best first.
 
     It gets daily notes and the facts that no note says, then the other facts, as a
     context tells them. What is too long for the room that is left is passed over.
+
+    Args:
+        home: Whose facts they are.
+        searcher: What searches the home.
+        query: What is asked.
+        now: The time of the query, µs UTC.
+        tokens: The budget.
     """
     request = ContextRequest(now, tokens)
     return items_within(_fitting(home, searcher, query, request), tokens)
@@ -237,21 +296,31 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
     It also says how many channels there are.
     """
     with home.views.reading(facts.Facts) as view:
+        table = view.facts
         of_agent = [agent in (None, name) for name in view.agents]
-        in_project = [home.project in ("", name) or not name for name in view.projects]
-        has_agent = np.array(of_agent, np.bool_)[view.facts["agent"]]
-        has_project = np.array(in_project, np.bool_)[view.facts["project"]]
-        counted = has_agent & has_project
-        holds = view.facts["superseded_at"] == 0
-        n_active = int((counted & holds).sum())
-        n_entities = len(np.unique(view.facts["entity"][counted]))
+        in_project = [_is_in_project(home, name) for name in view.projects]
+        has_agent = np.array(of_agent, np.bool_)[table["agent"]]
+        has_project = np.array(in_project, np.bool_)[table["project"]]
+        is_counted = has_agent & has_project
+        holds = table["superseded_at"] == 0
+        n_active = int((is_counted & holds).sum())
+        n_facts = int(is_counted.sum())
+        entities = np.unique(table["entity"][is_counted])
+        n_entities = len(entities)
     counts = {
         "active": n_active,
-        "superseded": int(counted.sum()) - n_active,
+        "superseded": n_facts - n_active,
         "entities": n_entities,
         "channels": len(channels.silos(home)),
     }
     return {"facts": counts}
+
+
+def _is_in_project(home: Home, project: str) -> bool:
+    """Return whether what is of a project, or of none, is seen from a home."""
+    if not project or not home.project:
+        return True
+    return project == home.project
 
 
 def agents_of(home: Home) -> list[str]:
@@ -265,7 +334,8 @@ def fact_reminders(home: Home) -> Iterator[Reminder]:
 
     What was made of a capture comes back in its own words.
     """
-    for fact in facts.facts_of(home.in_project("")):
+    all_facts = facts.facts_of(home.in_project(""))
+    for fact in all_facts:
         if fact.origin in ("prompt", "observation"):
             continue
         if fact.holds_at(home.clock.now()):
@@ -273,7 +343,7 @@ def fact_reminders(home: Home) -> Iterator[Reminder]:
                 fact.id,
                 fact.project,
                 "fact",
-                items.told_of(fact.entity, fact.text),
+                told_of(fact.entity, fact.text),
                 _WEIGHT * fact.confidence,
                 TRUST[fact.source],
                 (fact.event_id,),

@@ -1,5 +1,6 @@
-"""Judge which of the statements that hold a new one replaces, ends, repeats,
-contradicts or adds to.
+"""Judge what a new statement means for those that hold.
+
+It replaces, ends, repeats or contradicts them, or adds to them.
 
 Statements are compared where they are about the same subject; what a subject has is
 found by its relation, so that one statement costs the same among a hundred and among a
@@ -13,9 +14,13 @@ from typing import NamedTuple
 
 from theorex_lab.designs.facts.statements import Statement, read_statement
 
+Relation = frozenset[str]
+# Statements that hold, by their ids, in the order in which they came.
+Held = dict[str, Statement]
 # Statements of one subject that share a relation, or a word of it: the newest.
 _LOOKED_AT = 64
 _SIMILAR = 0.5
+_TELLING_APART = frozenset({"as", "in", "on", "at"})
 # statements that must say so before a relation is held to be of one value, or of many
 _LEARNED = 2
 
@@ -62,16 +67,17 @@ class Superseding:
     """
 
     def __init__(self) -> None:
-        self._held: dict[str, Statement] = {}
-        self._groups: dict[tuple[str, frozenset[str]], dict[str, Statement]] = (
-            defaultdict(dict)
-        )
-        self._words: dict[tuple[str, str], dict[str, Statement]] = defaultdict(dict)
-        self._valued: dict[tuple[str, str], dict[str, Statement]] = defaultdict(dict)
+        self._held: Held = {}
+        # By subject and relation.
+        self._groups: dict[tuple[str, Relation], Held] = defaultdict(dict)
+        # By subject and word of the relation.
+        self._words: dict[tuple[str, str], Held] = defaultdict(dict)
+        # By subject and value.
+        self._valued: dict[tuple[str, str], Held] = defaultdict(dict)
         # Of a value: words of relations that it was stated with.
         self._kinds: dict[str, set[str]] = defaultdict(set)
-        self._many: Counter[frozenset[str]] = Counter()
-        self._one: Counter[frozenset[str]] = Counter()
+        self._many: Counter[Relation] = Counter()
+        self._one: Counter[Relation] = Counter()
 
     def active(self) -> list[str]:
         """Ids of the statements that hold, in the order in which they came."""
@@ -84,7 +90,13 @@ class Superseding:
     def hold(self, id: str, text: str, *, replacing: bool = False) -> Judgement:
         """Take in a statement that holds whatever it means for the others.
 
-        The others stay unless it is `replacing` them.
+        Args:
+            id: Its id.
+            text: The statement.
+            replacing: Whether what it replaces is taken out.
+
+        Returns:
+            What it means for the others.
         """
         judged = self.judge(text)
         self._learn(judged)
@@ -107,38 +119,53 @@ class Superseding:
     def judge(self, text: str) -> Judgement:
         """Return what a statement would mean for those that hold; nothing changes."""
         new = read_statement(text)
-        if not (new.subject and new.value):
+        if not new.subject:
+            return Judgement(new)
+        if not new.value:
             return Judgement(new)
         if new.cue == "ends":
-            return Judgement(new, ends=tuple(self._ended(new)))
-        group = self._groups.get((new.subject, _group(new.relation)), {})
+            ended_ids = self._ended(new)
+            return Judgement(new, ends=tuple(ended_ids))
+        return self._compare(new)
+
+    def _compare(self, new: Statement) -> Judgement:
+        """Return what a statement that ends nothing means for those of its relation."""
+        group = self._group_of(new)
         many = self.holds_many(new)
         superseded: list[str] = []
         duplicates: list[str] = []
         beside: list[str] = []
         for id in self._compared_ids(new, group):
             old = group[id]
-            if old.value == new.value and old.cue != "ends":
+            is_over = old.cue == "ends"
+            if old.value == new.value and not is_over:
                 duplicates.append(id)
-            elif old.cue == "ends" or (not many and self._gives_way(old, new)):
+            elif is_over or (not many and self._gives_way(old, new)):
                 superseded.append(id)
             else:
                 beside.append(id)
+        doubtful: list[str] = []
+        if not many:
+            doubtful += self._doubtful(new)
         return Judgement(
             new,
             supersedes=tuple(superseded),
             duplicates=tuple(duplicates),
-            contradicts=() if many else tuple(self._doubtful(new)),
+            contradicts=tuple(doubtful),
             adds_to=tuple(beside),
         )
 
-    def _compared_ids(
-        self, new: Statement, group: dict[str, Statement]
-    ) -> Iterable[str]:
+    def _group_of(self, statement: Statement) -> Held:
+        """Return what holds of the statement's subject by its relation."""
+        group = _group(statement.relation)
+        return self._groups.get((statement.subject, group), {})
+
+    def _compared_ids(self, new: Statement, group: Held) -> Iterable[str]:
         """Return the statements of a group with the same value, then the newest ones."""
         same_value = self._valued.get((new.subject, new.value), {})
         ids = [id for id in same_value if id in group]
-        ids += islice(reversed(group), _LOOKED_AT)
+        newest_first = reversed(group)
+        ids += islice(newest_first, _LOOKED_AT)
         return dict.fromkeys(ids)
 
     def holds_many(self, statement: Statement) -> bool:
@@ -149,9 +176,12 @@ class Superseding:
         group = _group(statement.relation)
         n_many = self._many[group]
         n_one = self._one[group]
-        if max(n_many, n_one) >= _LEARNED and n_many != n_one:
+        was_learned = max(n_many, n_one) >= _LEARNED
+        if was_learned and n_many != n_one:
             return n_many > n_one
-        return statement.holds == "many" or statement.cue == "adds"
+        if statement.holds == "many":
+            return True
+        return statement.cue == "adds"
 
     def _gives_way(self, old: Statement, new: Statement) -> bool:
         """Return whether an old value gives way to a new one.
@@ -159,29 +189,37 @@ class Superseding:
         Of relations that are open to any kind of thing, only a value of the same kind
         does.
         """
-        if new.holds != "open" or new.cue == "replaces" or old.cue == "ends":
+        if new.holds != "open":
             return True
-        if self._kinds[old.value] & self._kinds[new.value]:
+        if new.cue == "replaces":
+            return True
+        if old.cue == "ends":
+            return True
+        old_kinds = self._kinds[old.value]
+        new_kinds = self._kinds[new.value]
+        if old_kinds & new_kinds:
             return True
         return not _kinds_of(old).isdisjoint(_kinds_of(new))
 
     def _ended(self, new: Statement) -> list[str]:
         """Return what holds of the subject with that value.
 
-        It is what holds by the same relation, or by any where the words name no known one.
+        It is what holds by the same relation, or by any where the words name no known
+        one.
         """
-        same_value = self._valued.get((new.subject, new.value), ())
+        same_value = self._valued.get((new.subject, new.value), {})
         group = _group(new.relation)
-        same_relation = [
-            id for id in same_value if _group(self._held[id].relation) == group
-        ]
+        same_relation: list[str] = []
+        for id, old in same_value.items():
+            if _group(old.relation) == group:
+                same_relation.append(id)
         if same_relation:
             return same_relation
-        names_relation = any(word.startswith("=") for word in new.relation)
+        names_relation = bool(_names_in(new.relation))
         ids: list[str] = []
-        for id in same_value:
-            old = self._held[id]
-            if old.cue != "ends" and not (names_relation and old.holds):
+        for id, old in same_value.items():
+            is_known = names_relation and old.holds
+            if old.cue != "ends" and not is_known:
                 ids.append(id)
         return ids
 
@@ -193,13 +231,18 @@ class Superseding:
         candidates = set[str]()
         for word in new.relation:
             named_so = self._words.get((new.subject, word), {})
-            candidates.update(islice(reversed(named_so), _LOOKED_AT))
+            newest_first = reversed(named_so)
+            candidates.update(islice(newest_first, _LOOKED_AT))
+        group = _group(new.relation)
         for id in sorted(candidates):
             old = self._held[id]
-            if old.value == new.value or _group(old.relation) == _group(new.relation):
+            if old.value == new.value:
+                continue
+            if _group(old.relation) == group:
                 continue
             n_shared = len(old.relation & new.relation)
-            if n_shared / len(old.relation | new.relation) >= _SIMILAR:
+            n_words = len(old.relation | new.relation)
+            if n_shared / n_words >= _SIMILAR:
                 yield id
 
     def _learn(self, judged: Judgement) -> None:
@@ -218,9 +261,12 @@ class Superseding:
         elif new.cue == "ends":
             # What was not stated last held on beside what was stated after it.
             for id in judged.ends:
-                ended_group = _group(self._held[id].relation)
-                latest = next(reversed(self._groups[new.subject, ended_group]), id)
-                self._many[ended_group] += latest != id
+                ended = self._held[id]
+                ended_group = _group(ended.relation)
+                newest_first = reversed(self._groups[new.subject, ended_group])
+                latest_id = next(newest_first, id)
+                if latest_id != id:
+                    self._many[ended_group] += 1
 
     def _is_spent(self, judged: Judgement) -> bool:
         """Return whether a statement says only that something ended.
@@ -228,28 +274,42 @@ class Superseding:
         Other values of the relation still hold then.
         """
         new = judged.statement
-        if new.cue != "ends" or not judged.ends:
+        if new.cue != "ends":
             return False
-        group = self._groups.get((new.subject, _group(new.relation)), {})
+        if not judged.ends:
+            return False
+        group = self._group_of(new)
         return any(old.cue != "ends" for old in group.values())
 
-    def _entries(self, statement: Statement) -> Iterator[dict[str, Statement]]:
+    def _entries(self, statement: Statement) -> Iterator[Held]:
         """Yield the tables that a statement stands in."""
         yield self._held
-        if statement.subject and statement.value:
-            yield self._groups[statement.subject, _group(statement.relation)]
-            yield self._valued[statement.subject, statement.value]
-            for word in statement.relation:
-                yield self._words[statement.subject, word]
+        subject = statement.subject
+        value = statement.value
+        if not (subject and value):
+            return
+        group = _group(statement.relation)
+        yield self._groups[subject, group]
+        yield self._valued[subject, value]
+        for word in statement.relation:
+            yield self._words[subject, word]
 
 
-def _group(relation: frozenset[str]) -> frozenset[str]:
+def _group(relation: Relation) -> Relation:
     """Return what two relations share that are the same.
 
     It is the known relations and how they are told apart, else all their words.
     """
-    names = frozenset(word for word in relation if word.startswith("="))
-    return names | relation & {"as", "in", "on", "at"} if names else relation
+    names = _names_in(relation)
+    if not names:
+        return relation
+    prepositions = relation & _TELLING_APART
+    return names | prepositions
+
+
+def _names_in(relation: Relation) -> Relation:
+    """Return the names of known relations among the words of one."""
+    return frozenset(word for word in relation if word.startswith("="))
 
 
 def _kinds_of(statement: Statement) -> set[str]:
@@ -257,9 +317,11 @@ def _kinds_of(statement: Statement) -> set[str]:
 
     "editor" and "editing" are one.
     """
-    words = {
-        word
-        for word in statement.relation
-        if not word.startswith("=") and len(word) > 2
-    }
-    return {word.removesuffix("or").removesuffix("er") for word in words}
+    kinds = set[str]()
+    for word in statement.relation:
+        is_name = word.startswith("=")
+        if is_name or len(word) <= 2:
+            continue
+        stem = word.removesuffix("or")
+        kinds.add(stem.removesuffix("er"))
+    return kinds

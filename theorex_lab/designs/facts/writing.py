@@ -1,5 +1,7 @@
-"""Write facts: a duplicate is not kept twice, what a fact replaces gives way, and what
-contradicts becomes a tension.
+"""Write facts.
+
+A duplicate is not kept twice, what a fact replaces gives way, and what contradicts
+becomes a tension.
 
 The words that are handed in, entities among them, and the way in which content may flow
 are checked first.
@@ -170,7 +172,14 @@ def supersede(
     """Let a fact stand in the place of another, or with '' let that one end.
 
     What a model, a tool or an import says never replaces what an agent or a user said,
-    unless someone has `vouched` for it.
+    unless someone has vouched for it.
+
+    Args:
+        home: Where the facts are.
+        old: The id of the fact that ends.
+        by: The id of the fact in its place; '' for none.
+        why: The reason, in words.
+        vouched: Whether someone has vouched for the fact in its place.
 
     Raises:
         InvalidInput: That cannot be.
@@ -340,33 +349,58 @@ def _decide(
     explicit: Sequence[str],
 ) -> FactWriteResult:
     """Return what is to become of a fact, by the active facts of its entity."""
-    scope = (body["entity"], body["project"])
+    entity = body["entity"]
+    scope = (entity, body["project"])
     text = body["text"]
     duplicate = _exact_duplicate(view, scope, text)
     if duplicate:
         return FactWriteResult(duplicate, "duplicate", (duplicate,), likeness=1.0)
     explicit_ids = [_active_id(view, fact_id) for fact_id in explicit]
-    statement = statements.as_statement(scope[0], text)
-    judged = view.comparing(scope)[0].judge(statement)
+    statement = statements.as_statement(entity, text)
+    statements_of_scope = view.comparing(scope)[0]
+    judged = statements_of_scope.judge(statement)
     is_loose = _is_loose(judged, body)
     replaced = dict.fromkeys(explicit_ids)
     if not is_loose:
         replaced.update(dict.fromkeys(_replaced_ids(judged)))
-    guarded = [old for old in replaced if _is_guarded(view, old, body["source"])]
+    if replaced:
+        return _replacement(view, replaced, body["source"])
+    near: list[tuple[str, str]] = []
+    if semantic:
+        near += view.near(scope, text)
+    doubtful = dict[str, None]()
+    if not is_loose:
+        doubtful.update(dict.fromkeys(judged.contradicts))
+    doubtful.update(dict.fromkeys(_clashing_ids(near, text, judged)))
+    if doubtful:
+        return FactWriteResult("", "tension", tuple(doubtful))
+    near_duplicate = _near_duplicate(near, text, settings)
+    if near_duplicate is not None:
+        return near_duplicate
+    return FactWriteResult("", "written")
+
+
+def _replacement(view: Facts, replaced: Iterable[str], source: str) -> FactWriteResult:
+    """Return the result for a fact that replaces others, or may not do so."""
+    ids = tuple(replaced)
+    guarded = [old for old in ids if _is_guarded(view, old, source)]
     if guarded:
         return FactWriteResult("", "tension", tuple(guarded))
-    if replaced:
-        return FactWriteResult("", "superseded", tuple(replaced))
-    near = view.near(scope, text) if semantic else []
-    # What one may have many of, or what is plainly said of the same, stands side by
-    # side.
-    clashing = [fact_id for fact_id, other in near if _clash(other, text)]
-    doubtful = [fact_id for fact_id in clashing if fact_id not in judged.adds_to]
-    if not is_loose:
-        doubtful = [*judged.contradicts, *doubtful]
-    if doubtful:
-        return FactWriteResult("", "tension", tuple(dict.fromkeys(doubtful)))
-    return _near_duplicate(near, text, settings) or FactWriteResult("", "written")
+    return FactWriteResult("", "superseded", ids)
+
+
+def _clashing_ids(
+    near: Iterable[tuple[str, str]], text: str, judged: superseding.Judgement
+) -> list[str]:
+    """Return the facts near a text that may not hold beside it.
+
+    What one may have many of, or what is plainly said of the same, stands side by side.
+    """
+    ids: list[str] = []
+    for fact_id, other in near:
+        if fact_id not in judged.adds_to and _clash(other, text):
+            ids.append(fact_id)
+    return ids
 
 
 def _exact_duplicate(view: Facts, scope: Scope, text: str) -> str:
@@ -490,7 +524,10 @@ _PATH = re.compile(r"(?:life/)?(people|projects|archives)/([a-z0-9][a-z0-9-]{0,6
 
 
 def check_word(name: str, value: str, allowed: Collection[str]) -> str:
-    """Return a value, or raise InvalidInput where it is none of those allowed.
+    """Return a value that is one of those allowed.
+
+    Raises:
+        InvalidInput: It is none of them.
 
     >>> check_word("type", "cron-task", ["cron-task", "dev-project"])
     'cron-task'
@@ -507,6 +544,12 @@ def check_line(
 ) -> str:
     """Return a text on one line, without secrets.
 
+    Args:
+        home: Its settings bound how many bytes the text may have.
+        text: The text.
+        source: Who it is from, a key of `TRUST`.
+        most_characters: How many characters it may have; None: any number.
+
     Raises:
         InvalidInput: The text is empty or too long, or the source is unknown.
     """
@@ -521,10 +564,18 @@ def check_line(
 
 
 def check_flow(home: Home, lineage: Sequence[str], into: str) -> None:
-    """Raise InvalidInput where a text rests on an event of a later space than its own.
+    """Check that a text does not rest on an event of a later space than its own.
 
     Content flows one way: from notes of the work to facts, and from facts to MEMORY.md
-    and SOUL.md. `into` is the space, of `SPACES`, that is written into.
+    and SOUL.md.
+
+    Args:
+        home: Where the events are.
+        lineage: The ids of the events that the text rests on.
+        into: The space, of `SPACES`, that is written into.
+
+    Raises:
+        InvalidInput: The text is of a later space.
     """
     for event in home.journal.read(ids=list(lineage)):
         space = _SPACE_OF.get(event.kind, "ops")
@@ -536,12 +587,12 @@ def check_flow(home: Home, lineage: Sequence[str], into: str) -> None:
 
 
 def check_entity(path: str) -> str:
-    """Return an entity's path in its one form, slashes of Windows turned.
+    r"""Return an entity's path in its one form, slashes of Windows turned.
 
     Raises:
         InvalidInput: It is no path of an entity.
 
-    >>> check_entity("people\\\\ann")
+    >>> check_entity("people\\ann")
     'people/ann'
     """
     match = None

@@ -1,8 +1,8 @@
-"""Sessions: what coding sessions leave behind — the user's rules, files, digests, fixes
-— read from captures by rules.
+"""Sessions: what coding sessions leave behind.
 
-Our own design beside the published ones, and the one whose sections the context shows
-where no other is named.
+It is the user's rules, files, digests and fixes, read from captures by rules. Our own
+design beside the published ones, and the one whose sections the context shows where no
+other is named.
 """
 
 from theorex_lab.journal.kinds import PROJECT, SOURCE

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 
 def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:
-    """Return the share of a budget: that of the greatest of these budgets which it
-    reaches, 0 below them.
+    """Return the share of a budget, by the budgets for which one is set.
+
+    It is that of the greatest of these budgets which it reaches, 0 below them.
 
     >>> _shares({150: 0.9, 2_000: 0.4})(600)
     0.9
@@ -102,7 +103,7 @@ def _retrieve(
 ) -> Sequence[Item]:
     from theorex_lab.designs.sessions.sections import retrieve
 
-    return retrieve(home, searcher, query, now, tokens)
+    return retrieve(home, searcher, query, now=now, tokens=tokens)
 
 
 def _session_reminders(home: Home) -> Iterable[Reminder]:

@@ -1,8 +1,7 @@
-"""A session in short: asked, edited, failed, committed, ended, left open; each part
-taken whole from what was captured.
+"""A session in short: asked, edited, failed, committed, ended, left open.
 
-Commands that check work (tests, builds, linters) are among it: which failed, and what
-turned them from red to green.
+Each part is taken whole from what was captured. Commands that check work (tests,
+builds, linters) are among it: which failed, and what turned them from red to green.
 """
 
 import re
@@ -65,13 +64,17 @@ def checks_in(events: Sequence[Event]) -> Iterator[Check]:
         failed = has_failed(event)
         if failed is None:
             continue
-        error = error_of(event.body.get("response", "")) if failed else ""
+        error = ""
+        if failed:
+            response = event.body.get("response", "")
+            error = error_of(response)
         yield Check(position, family, not failed, error)
 
 
 def fixed_in(events: Sequence[Event]) -> Iterator[FixedFailure]:
-    """Yield each failure of a family of checks that later passed in the session, with
-    edits of files between.
+    """Yield each failure of a family of checks that later passed in the session.
+
+    Files were edited between the two.
     """
     first_failure: dict[str, Check] = {}  # by family, since it last passed
     for check in checks_in(events):
@@ -81,17 +84,26 @@ def fixed_in(events: Sequence[Event]) -> Iterator[FixedFailure]:
         failure = first_failure.pop(check.family, None)
         if failure is None:
             continue
+        failing_event = events[failure.position]
+        passing_event = events[check.position]
         between = events[failure.position : check.position]
-        edits = [
-            event for event in between if event.kind == "tool_used" and edited(event)
-        ]
+        edits = _edits_in(between)
         if edits:
             yield FixedFailure(
                 check.family,
                 failure.error,
                 tuple(_edited_files(edits)),
-                (events[failure.position], *edits, events[check.position]),
+                (failing_event, *edits, passing_event),
             )
+
+
+def _edits_in(events: Iterable[Event]) -> list[Event]:
+    """Return the tool calls that edited files."""
+    edits: list[Event] = []
+    for event in events:
+        if event.kind == "tool_used" and edited(event):
+            edits.append(event)
+    return edits
 
 
 def _edited_files(events: Iterable[Event]) -> Counter[str]:
@@ -148,12 +160,13 @@ _HOUR = 3_600_000_000  # µs
 
 
 def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
-    """Return the digest of a session's captures, in order; None where nothing was asked
-    or done.
+    """Return the digest of a session's captures, which are in order.
 
-    {asked, ended, open: [[sentence, event id]], edited: {path: times}, read: files,
-    checks: {family: how it went}, commits: [text], events: [ids], first_at, last_at:
-    µs, source: the least trusted that spoke}
+    Returns:
+        None where nothing was asked or done, else {asked, ended, open: [[sentence,
+        event id]], edited: {path: times}, read: files, checks: {family: how it went},
+        commits: [text], events: [ids], first_at, last_at: µs, source: the least trusted
+        that spoke}.
     """
     tools = [event for event in events if event.kind == "tool_used"]
     last_message = _last_message(events)
@@ -180,12 +193,11 @@ def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
 
 def _last_message(events: Iterable[Event]) -> list[Event]:
     """Return the last message of the session's own agent, in a list; [] without one."""
-    messages = [
-        event
-        for event in events
-        if event.kind in MESSAGES and not event.body.get("subagent")
-    ]
-    return messages[-1:]
+    last: list[Event] = []
+    for event in events:
+        if event.kind in MESSAGES and not event.body.get("subagent"):
+            last = [event]
+    return last
 
 
 def _requests(events: Iterable[Event]) -> list[tuple[str, str]]:
@@ -220,36 +232,42 @@ def _commits(tools: Iterable[Event]) -> list[tuple[str, str]]:
     """Return the message of each commit, with the id of its event."""
     commits = []
     for event in tools:
-        match = _COMMIT.search(event.body.get("command", ""))
+        command = event.body.get("command", "")
+        match = _COMMIT.search(command)
         if match:
-            commits.append((match[1].strip(), event.id))
+            message = match[1].strip()
+            commits.append((message, event.id))
     return commits
 
 
 def _left_open(
     messages: Iterable[Event], ended: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Return the sentences that say what is left to do and are not among `ended`, each
-    with the id of its event.
+    """Return the sentences that say what is left to do, each with the id of its event.
+
+    Those among `ended` are left out.
     """
     left = []
     for event in messages:
         for sentence in sentences_in(event):
+            if not _LEFT_OPEN.search(sentence.text):
+                continue
             pair = (sentence.text, event.id)
-            if _LEFT_OPEN.search(sentence.text) and pair not in ended:
+            if pair not in ended:
                 left.append(pair)
     return left[:_OPEN]
 
 
 def _least_trusted(events: Iterable[Event]) -> str:
-    """Return the source that is trusted least of those who spoke; what tools did counts
-    as their agent's, unless it was imported.
+    """Return the source that is trusted least of those who spoke.
+
+    What tools did counts as their agent's, unless it was imported.
     """
-    sources = {
-        event.body.get("source", "import")
-        for event in events
-        if not event.body.get("subagent")
-    }
+    sources = set[str]()
+    for event in events:
+        body = event.body
+        if not body.get("subagent"):
+            sources.add(body.get("source", "import"))
     if "tool" in sources:
         sources.remove("tool")
         sources.add("agent")
@@ -257,29 +275,31 @@ def _least_trusted(events: Iterable[Event]) -> str:
 
 
 def _first_sentences(events: Iterable[Event], most: int) -> list[tuple[str, str]]:
-    """Return the first sentences of these events that are surely their speakers' own,
-    each with the id of its event.
+    """Return the first sentences of events that are surely their speakers' own.
+
+    Each stands with the id of its event.
     """
     pairs: list[tuple[str, str]] = []
     for event in events:
-        pairs += [
-            (sentence.text, event.id)
-            for sentence in sentences_in(event)
-            if sentence.own
-        ]
+        for sentence in sentences_in(event):
+            if sentence.own:
+                pairs.append((sentence.text, event.id))
     return pairs[:most]
 
 
 def _checks(events: Sequence[Event]) -> dict[str, str]:
-    """Return by family of checks: passed, failed, or failed and then passed, with how
-    often it failed.
+    """Return by family of checks how it went.
+
+    It passed, failed, or failed and then passed, with how often it failed.
     """
     results_of: dict[str, list[bool]] = {}
     for check in checks_in(events):
-        results_of.setdefault(check.family, []).append(check.passed)
-    return {
-        family: _results_in_words(results) for family, results in results_of.items()
-    }
+        results = results_of.setdefault(check.family, [])
+        results.append(check.passed)
+    checks: dict[str, str] = {}
+    for family, results in results_of.items():
+        checks[family] = _results_in_words(results)
+    return checks
 
 
 def _results_in_words(results: Sequence[bool]) -> str:
@@ -308,20 +328,26 @@ def _joined_texts(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def edited_in_words(edited: Mapping[str, int]) -> str:
-    """Return the files that were edited, by the shortest ends of their paths, with how
-    often.
+    """Return the files that were edited, with how often, in words.
+
+    They stand by the shortest ends of their paths.
     """
     ends = shortest_ends(edited)
     files = []
     for path, times in edited.items():
-        note = f" ({times} times)" if times > 1 else ""
-        files.append(quoted_path(ends[path]) + note)
+        name = quoted_path(ends[path])
+        if times > 1:
+            name = f"{name} ({times} times)"
+        files.append(name)
     return ", ".join(files)
 
 
 def text_now(event: Event, names: Mapping[str, str]) -> str:
-    """Return the text of a session in short or of a fix, with its files as they are
-    called now; names: as `names_now_in` has them.
+    """Return the text of a session in short or of a fix, with its files' names of now.
+
+    Args:
+        event: The session in short, or the fix.
+        names: The names of now, as `designs.sessions.said.names_now_in` has them.
     """
     body = event.body
     text: str = body["text"]
@@ -363,10 +389,17 @@ def captures_of(home: Home, agent: str, session: str) -> list[Event]:
 
 
 def keep_digest(home: Home, agent: str, session: str) -> bool:
-    """Append the digest of a session and what it turned from red to green; False where
-    nothing came since the last one.
+    """Append the digest of a session and what it turned from red to green.
 
     A session that went from one project to another has one of each.
+
+    Args:
+        home: Where the session was captured.
+        agent: Whose session it is.
+        session: Its id.
+
+    Returns:
+        False where nothing came since the last digest.
     """
     events_of: dict[str, list[Event]] = {}  # by project
     for event in captures_of(home, agent, session):
@@ -411,8 +444,9 @@ def _keep(home: Home, project: str, events: Sequence[Event]) -> bool:
 
 
 def digest_idle(home: Home, agent: str | None) -> str:
-    """Keep the digests of sessions without an event for flushIdleHours; a step of the
-    night.
+    """Keep the digests of sessions without an event for flushIdleHours.
+
+    It is a step of the night.
     """
     view = home.views.get(MessageStore)
     idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
@@ -433,8 +467,9 @@ def digest_idle(home: Home, agent: str | None) -> str:
 def _fix_event(
     event_id: str, failure: FixedFailure, events: Sequence[Event], project: str
 ) -> Event:
-    """Return the event of what turned a check from red to green, in the words of its
-    family and class, and of who said something of it.
+    """Return the event of what turned a check from red to green.
+
+    It is in the words of its family and class, and of who said something of it.
     """
     green = failure.events[-1]
     rests_on = list(failure.events)
@@ -470,8 +505,9 @@ def _fix_event(
 def _explanation(
     green: Event, events: Sequence[Event]
 ) -> tuple[NumberedSentence, Event] | None:
-    """Return the sentence about a fix that is worth most of the first ones after it,
-    with its event; None where there is none.
+    """Return the sentence about a fix that is worth most, with its event.
+
+    It is of the first ones after the fix; None where there is none.
     """
     pairs: list[tuple[NumberedSentence, Event]] = []
     for event in events:

@@ -23,20 +23,25 @@ class Sessions(DesignApi):
     """
 
     def rules(self) -> list[StandingRule]:
-        """Return the rules of users that stand, often and lately given first; see
-        `rules.standing_rules`.
+        """Return the rules of users that stand, often and lately given first.
+
+        See `designs.sessions.sections.standing_rules`.
         """
         return standing_rules(self.home, self.home.clock.now())
 
     def files(self, query: str = "") -> list[NeededFile]:
-        """Return the files that will probably be needed, for a query where one is
-        given; see `said.needed_files`.
+        """Return the files that will probably be needed, for a query or in general.
+
+        See `designs.sessions.said.needed_files`.
         """
         return needed_files(self.home, self.home.clock.now(), query)
 
     def digest(self, session: str, *, agent: str = "main") -> dict[str, Any] | None:
-        """Return a session in short, `words` for a reader beside its parts; None where
-        nothing was asked or done; see `digests.digest_of`.
+        """Return a session in short; see `designs.sessions.digests.digest_of`.
+
+        Returns:
+            Its parts, and beside them `words` for a reader; None where nothing was
+            asked or done.
         """
         digest = digest_of(captures_of(self.home, agent, session))
         if digest is None:
@@ -44,7 +49,9 @@ class Sessions(DesignApi):
         return {**digest, "words": in_words(digest)}
 
     def keep_digest(self, session: str, *, agent: str = "main") -> bool:
-        """Append a session's digest and fixes; False where nothing came since the last;
-        see `digests.keep_digest`.
+        """Append a session's digest and fixes; see `designs.sessions.digests.keep_digest`.
+
+        Returns:
+            False where nothing came since the last digest.
         """
         return keep_digest(self.home, agent, session)

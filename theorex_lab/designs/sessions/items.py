@@ -15,8 +15,9 @@ def _sentences(event: Event) -> Iterator[ItemText]:
 
 
 def digest_id(event: Event) -> str:
-    """Return the id under which search knows a session in short: the same when it is
-    kept again.
+    """Return the id under which search knows a session in short.
+
+    It is the same when the session is kept again.
     """
     return f"digest.{event.lineage[0] if event.lineage else event.id}"
 

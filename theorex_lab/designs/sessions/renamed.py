@@ -1,12 +1,11 @@
-"""Which name each file has now: touches and moves in the order of time, chains of names
-folded onto the last one.
+"""Which name each file has now.
 
-Only what sessions did is known of the files: a folder that no session touched may be
-there all the same. Where a move can be read in two ways, its files count as gone until
-they are touched again.
+Touches and moves are taken in the order of time, and chains of names are folded onto
+the last one. Only what sessions did is known of the files: a folder that no session
+touched may be there all the same. Where a move can be read in two ways, its files count
+as gone until they are touched again.
 """
 
-import heapq
 import posixpath
 import re
 from collections import Counter, defaultdict
@@ -53,8 +52,9 @@ class FileMoves(NamedTuple):
 
 
 def moves_of(event: Event) -> list[FileStep]:
-    """Return the steps of a tool call that did not fail: those that it states, then
-    those of its command.
+    """Return the steps of a tool call that did not fail.
+
+    They are those that it states, then those of its command.
     """
     body = event.body
     if body.get("ok") is False:
@@ -64,8 +64,10 @@ def moves_of(event: Event) -> list[FileStep]:
         steps += _stated_steps(pair)
     command = body.get("command")
     folder = body.get("folder")
+    if not isinstance(folder, str):
+        folder = None
     if isinstance(command, str) and command:
-        steps += steps_of(command, folder if isinstance(folder, str) else None)
+        steps += steps_of(command, folder)
     return steps
 
 
@@ -83,8 +85,14 @@ def _stated_steps(pair: Any) -> Iterator[FileStep]:
 
 
 def names_now(touched: Sequence[FileSighting], moves: Iterable[FileMoves]) -> list[str]:
-    """Return the name that each file of `touched` has after all moves, GONE for one
-    that is gone.
+    """Return the name that each file has after all moves.
+
+    Args:
+        touched: The files, each as it was surely there once.
+        moves: What calls did to the names, in any order.
+
+    Returns:
+        A name a file; GONE for one that is gone.
 
     >>> moves = [
     ...     FileMoves(2, 2, steps_of("git mv lib src")),
@@ -101,17 +109,19 @@ def names_now(touched: Sequence[FileSighting], moves: Iterable[FileMoves]) -> li
     ['src/a.py', '', 'lib/a.py']
     """
     tree = _Tree()
-    first = [((event.at, event.seq, 0), row, None) for row, event in enumerate(touched)]
-    second = [((move.at, move.seq, 1), -1, move.steps) for move in moves]
-    ordered = heapq.merge(
-        sorted(first, key=_time_of), sorted(second, key=_time_of), key=_time_of
-    )
-    for _, row, steps in ordered:
-        if steps is None:
-            tree.touch(row, touched[row].path)
-        else:
-            for step in steps:
-                tree.take(step)
+    changes: list[_Change] = []
+    for row, sighting in enumerate(touched):
+        time = (sighting.at, sighting.seq, 0)
+        changes.append(_Change(time, row, ()))
+    for move in moves:
+        time = (move.at, move.seq, 1)
+        changes.append(_Change(time, None, move.steps))
+    changes.sort(key=_time_of)
+    for change in changes:
+        if change.row is not None:
+            tree.touch(change.row, touched[change.row].path)
+        for step in change.steps:
+            tree.take(step)
     names = [GONE] * len(touched)
     for name, rows in tree.rows.items():
         for row in rows:
@@ -119,10 +129,22 @@ def names_now(touched: Sequence[FileSighting], moves: Iterable[FileMoves]) -> li
     return names
 
 
-def _time_of(
-    entry: tuple[tuple[int, int, int], int, Sequence[FileStep] | None],
-) -> tuple[int, int, int]:
-    return entry[0]
+class _Change(NamedTuple):
+    """A sighting of a file, or what a call did to the names of files.
+
+    Attributes:
+        time: Its order: when (µs), the seq, and 0 for a sighting, 1 for a call.
+        row: Of a sighting, its position; else None.
+        steps: Of a call.
+    """
+
+    time: tuple[int, int, int]
+    row: int | None
+    steps: Sequence[FileStep]
+
+
+def _time_of(change: _Change) -> tuple[int, int, int]:
+    return change.time
 
 
 class _Tree:
@@ -184,7 +206,8 @@ class _Tree:
             return [source]
         if source not in self.folders:
             return []
-        return [name for name in self.rows if name.startswith(f"{source}/")]
+        start = f"{source}/"
+        return [name for name in self.rows if name.startswith(start)]
 
     def _sources(self, step: FileStep) -> list[str]:
         """Return what a step's operands stand for: files and folders that exist."""
@@ -198,41 +221,63 @@ class _Tree:
         return list(sources)
 
     def _matches(self, folder: str, path: str) -> list[str]:
-        """Return the files and folders that a path, or a pattern, in a folder stands
-        for.
+        """Return the files and folders that a path, or a pattern, stands for.
+
+        Args:
+            folder: The folder that the path starts from.
+            path: A path, or a pattern behind the sign of patterns.
         """
-        is_pattern = path.startswith(PATTERN)
         name = joined_path(folder, path.removeprefix(PATTERN))
-        if not name or (is_pattern and path.count("*") > _MOST_STARS):
+        if not name:
             return []
-        if is_pattern:
-            pattern = _compiled(name)
-            names = (*self.rows, *self.folders)
-            return [known_name for known_name in names if pattern.fullmatch(known_name)]
-        is_there = name in self.rows or name in self.folders or name in self.made
-        return [name] if is_there else []
+        if path.startswith(PATTERN):
+            if path.count("*") > _MOST_STARS:
+                return []
+            return self._fitting(name)
+        if name in self.made or self._exists(name):
+            return [name]
+        return []
+
+    def _fitting(self, name: str) -> list[str]:
+        """Return the files and folders that a pattern stands for."""
+        pattern = _compiled(name)
+        matches = [file for file in self.rows if pattern.fullmatch(file)]
+        matches += [folder for folder in self.folders if pattern.fullmatch(folder)]
+        return matches
+
+    def _exists(self, name: str) -> bool:
+        """Return whether a file, or a folder with files, has a name."""
+        return name in self.rows or name in self.folders
 
     def _make(self, step: FileStep) -> None:
+        start = step.folders[0]
         for path in step.paths:
-            folder = joined_path(step.folders[0], path)
-            if folder and not path.startswith(PATTERN):
-                self.made.update((folder, *_folders_of(folder)))
+            if path.startswith(PATTERN):
+                continue
+            folder = joined_path(start, path)
+            if folder:
+                self.made.add(folder)
+                self.made.update(_folders_of(folder))
                 self.left.discard(folder)
 
     def _restore(self, step: FileStep) -> None:
         for path in step.paths:
             for folder in step.folders:
                 target = joined_path(folder, path)
-                if target is not None:
-                    for name in self._removed_in(target):
-                        self._put(name, self.removed.pop(name))
+                if target is None:
+                    continue
+                for name in self._removed_in(target):
+                    rows = self.removed.pop(name)
+                    self._put(name, rows)
 
     def _removed_in(self, target: str) -> list[str]:
         """Return the removed files that a path names: itself, or those below it."""
         start = f"{target}/" if target else ""
-        return [
-            name for name in self.removed if name == target or name.startswith(start)
-        ]
+        names: list[str] = []
+        for name in self.removed:
+            if name == target or name.startswith(start):
+                names.append(name)
+        return names
 
     def _move(self, step: FileStep) -> None:
         sources = self._sources(step)
@@ -250,38 +295,43 @@ class _Tree:
                 self.made.add(target)
 
     def _rename_made(self, source: str, target: str | None) -> None:
-        """Give made folders below a source their names below the target; without one
-        they are gone.
+        """Give made folders below a source their names below the target.
+
+        Without a target they are gone.
         """
         start = f"{source}/"
-        inside = [
-            folder
-            for folder in self.made
-            if folder == source or folder.startswith(start)
-        ]
+        inside: list[str] = []
+        for folder in self.made:
+            if folder == source or folder.startswith(start):
+                inside.append(folder)
         for folder in inside:
             self.made.discard(folder)
             if target is not None:
-                self.made.add(target + folder[len(source) :])
+                rest = folder.removeprefix(source)
+                self.made.add(target + rest)
 
     def _move_files(
         self, source: str, names: Sequence[str], target: str | None
     ) -> None:
-        """Give the files of a source their names below the target; without one they are
-        gone.
+        """Give the files of a source their names below the target.
+
+        Without a target they are gone.
         """
-        moved = [(name, self._pop(name)) for name in names]
+        rows_by_name = {name: self._pop(name) for name in names}
         if target is None:
             return
-        for name, rows in moved:
-            if rows:
-                new_name = target + name[len(source) :]
-                self._pop(new_name)
-                self._put(new_name, rows)
+        for name, rows in rows_by_name.items():
+            if not rows:
+                continue
+            rest = name.removeprefix(source)
+            new_name = target + rest
+            self._pop(new_name)
+            self._put(new_name, rows)
 
     def _target(self, step: FileStep, source: str) -> str | None:
-        """Return the new name of a file or folder; None where it leads elsewhere, or
-        can be read in two ways.
+        """Return the new name of a file or folder.
+
+        It is None where the step leads elsewhere, or can be read in two ways.
         """
         if step.target == ELSEWHERE or step.target.startswith(PATTERN):
             return None
@@ -293,13 +343,15 @@ class _Tree:
             into = self._is_into(step, path, source)
         if into is None:
             return None
-        if into:
-            path = posixpath.normpath(posixpath.join(path, posixpath.basename(source)))
-        return path
+        if not into:
+            return path
+        name = posixpath.basename(source)
+        return posixpath.normpath(posixpath.join(path, name))
 
     def _target_path(self, step: FileStep) -> str | None:
-        """Return the target as a path: in the folder in which it is a folder, else in
-        the first one.
+        """Return the target as a path.
+
+        It is in the folder in which the target is a folder, else in the first one.
         """
         paths = [joined_path(folder, step.target) for folder in step.folders]
         for path in paths:
@@ -308,8 +360,9 @@ class _Tree:
         return paths[0]
 
     def _is_into(self, step: FileStep, path: str, source: str) -> bool | None:
-        """Return whether a source moves into a target rather than being named like it;
-        None where it can be read in two ways.
+        """Return whether a source moves into a target rather than being named like it.
+
+        It is None where the step can be read in two ways.
         """
         if self._is_folder(path):
             return True
@@ -321,15 +374,17 @@ class _Tree:
         return path == "" or path in self.folders or path in self.made
 
     def _guess(self, target: str, path: str, source: str) -> bool | None:
-        """Return whether a name that nothing is known of is a folder; None where it may
-        be or not.
+        """Return whether a name that nothing is known of is a folder.
+
+        It is None where it may be one or not.
         """
         is_file = source in self.rows
-        if target.endswith("/") and is_file:
+        ends_in_slash = target.endswith("/")
+        if ends_in_slash and is_file:
             return True
         if path in self.left:
             return None
-        if target.endswith("/") or not is_file:
+        if ends_in_slash or not is_file:
             return False
         source_has_ending = "." in posixpath.basename(source)[1:]
         path_has_ending = "." in posixpath.basename(path)
@@ -344,8 +399,9 @@ def _folders_of(path: str) -> list[str]:
 
 
 def _compiled(path: str) -> re.Pattern[str]:
-    """Return the names that a pattern stands for: * and ? never stand for a slash, nor
-    for a dot at the start of a name.
+    """Return a regular expression of the names that a pattern stands for.
+
+    The signs * and ? never stand for a slash, nor for a dot at the start of a name.
     """
     text = ""
     for part in re.split(r"(\*+|\?)", path):
@@ -362,8 +418,13 @@ def _compiled(path: str) -> re.Pattern[str]:
 
 
 def followed(counts: Mapping[str, int], names: Mapping[str, str]) -> dict[str, int]:
-    """Return files with how often each was edited, under the names that they have now;
-    without those that are gone.
+    """Return how often each file was edited, by the names that the files have now.
+
+    Files that are gone are left out.
+
+    Args:
+        counts: How often each was edited, by its name at that time.
+        names: By name the name now, GONE for a file that is gone.
     """
     counts_now = Counter[str]()
     for path, times in counts.items():

@@ -1,8 +1,8 @@
-"""What sessions left, as columns: the sentences that were said, with their words, and
-the files that were touched and will be needed.
+"""What sessions left, as columns.
 
-Which earlier sentences tell most: by rare words that are still in use, each counted
-once, for the room they take.
+It is the sentences that were said, with their words, and the files that were touched
+and will be needed. The earlier sentences that tell most are chosen by rare words that
+are still in use, each counted once, for the room they take.
 """
 
 import heapq
@@ -51,6 +51,7 @@ AGE_OFFSET_DAYS = 0.1
 # holds words of what is asked.
 ABOUT_FACTOR = 3.0
 NAME_FACTOR = 0.375
+_RARE_FRACTION = 0.2  # of the sessions in which a word may be that is rare
 _MOST_TOUCHES = 6  # of one session and file that count in ABOUT_FACTOR
 _NAME_WORD = re.compile(r"[^\W\d_]{3,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -127,22 +128,24 @@ class MessageStore(View):
             session = self._session(event)
             if event.kind == "tool_used":
                 self._use(session, event, words(_tool_text(event)))
-            elif event.kind in TEXT_OF and event.body.get("type") not in (
-                FIX_TYPE,
-                AVOID_TYPE,
-            ):
+                continue
+            is_derived = event.body.get("type") in (FIX_TYPE, AVOID_TYPE)
+            if event.kind in TEXT_OF and not is_derived:
                 self._use(session, event, words(said_in(event)))
                 self._keep(event, session)
 
     def _note_digest(self, event: Event) -> None:
         row = self.sessions.find(f"{event.agent}/{event.session}")
-        if row is not None:
-            digested = self.ends["digested"]
-            digested[row] = max(int(digested[row]), event.body["upto"])
+        if row is None:
+            return
+        digested = self.ends["digested"]
+        before = int(digested[row])
+        digested[row] = max(before, event.body["upto"])
 
     def _session(self, event: Event) -> int:
-        """Return the row of the event's session: what is of no session is one of its
-        own a day.
+        """Return the row of the event's session.
+
+        What is of no session is one of its own a day.
         """
         name = event.session or event.at // MICROSECONDS_PER_DAY
         row = self.sessions.number(f"{event.agent}/{name}")
@@ -151,13 +154,17 @@ class MessageStore(View):
         project = self._project(event.body)
         if project:
             self.ends["project"][row] = project
-        self.ends["last_at"][row] = max(int(self.ends["last_at"][row]), event.at)
+        last_at = self.ends["last_at"]
+        last_at[row] = max(int(last_at[row]), event.at)
         self.ends["last_seq"][row] = event.seq
         return row
 
     def _project(self, body: Body) -> int:
         """Return the number of a project from 1 on; 0 for what is of none."""
-        return self.projects.number(body["project"]) + 1 if body.get("project") else 0
+        project = body.get("project")
+        if not project:
+            return 0
+        return self.projects.number(project) + 1
 
     def _use(self, session: int, event: Event, used_words: Iterable[str]) -> None:
         project = self._project(event.body)
@@ -173,6 +180,8 @@ class MessageStore(View):
         body = event.body
         owner = self.agents.number(event.agent)
         project = self._project(body)
+        source = body.get("source", "")
+        trust = TRUST.get(source, 0)
         for sentence in sentences_in(event):
             self.sentences.add(
                 seq=event.seq,
@@ -182,8 +191,8 @@ class MessageStore(View):
                 agent=owner,
                 session=session,
                 project=project,
-                trust=TRUST.get(body.get("source", ""), 0),
-                user=body.get("source") == "user",
+                trust=trust,
+                user=source == "user",
                 own=sentence.own,
                 written=event.kind == "observation",
                 standing=sentence.standing,
@@ -194,17 +203,23 @@ class MessageStore(View):
     def _text(self, text: str) -> int:
         """Return the number of a text, whose words are noted when it is new."""
         number = self.texts.number(text)
-        if number == len(self.first_word):
-            self.first_word.extend(("place",), [(len(self.held),)])
-            numbers = [(self.words.number(word),) for word in sorted(words(text))]
-            self.held.extend(("word",), numbers)
+        if number < len(self.first_word):
+            return number
+        self.first_word.extend(("place",), [(len(self.held),)])
+        new_rows: list[tuple[int]] = []
+        for word in sorted(words(text)):
+            new_rows.append((self.words.number(word),))
+        self.held.extend(("word",), new_rows)
         return number
 
     def of_project(
         self, numbers: NDArray[np.int32], projects: Sequence[str] | None
     ) -> NDArray[np.bool_]:
-        """Return which of these numbers of projects are of `projects` or of none; None:
-        all.
+        """Return a mask of the numbers that are of some projects or of none.
+
+        Args:
+            numbers: Numbers of projects.
+            projects: The names of the projects; None: all.
         """
         if projects is None:
             return np.ones(len(numbers), np.bool_)
@@ -218,19 +233,24 @@ class MessageStore(View):
     def words_of(self, texts: Ints) -> tuple[Ints, Ints]:
         """Return the words of these texts in one row, and where those of each begin."""
         first_word = self.first_word["place"]
+        end_of_words = np.append(first_word[1:], len(self.held))
         starts = first_word[texts]
-        ends = np.append(first_word[1:], len(self.held))[texts]
+        ends = end_of_words[texts]
         counts = ends - starts
         first = np.cumsum(counts) - counts
         total = int(counts.sum())
-        picked = np.repeat(starts - first, counts) + np.arange(total)
-        return self.held["word"][picked].astype(np.int64), first
+        shifts = np.repeat(starts - first, counts)
+        picked = shifts + np.arange(total)
+        numbers = self.held["word"][picked]
+        return numbers.astype(np.int64), first
 
 
 def _tool_text(event: Event) -> str:
     """Return the command of a tool call and the paths that it used."""
-    texts = [event.body.get("command", "")]
-    for paths in (event.body.get("paths") or {}).values():
+    body = event.body
+    texts = [body.get("command", "")]
+    paths_by_use = body.get("paths") or {}
+    for paths in paths_by_use.values():
         texts += paths
     return " ".join(texts)
 
@@ -250,8 +270,12 @@ class WordWeights(NamedTuple):
 def word_weights(
     view: MessageStore, projects: Sequence[str] | None, now: int
 ) -> WordWeights:
-    """Return what the words of sessions tell, of these projects (None: all), at a time
-    (µs).
+    """Return what the words of sessions tell at a time.
+
+    Args:
+        view: The sentences and words.
+        projects: Names of the projects of the sessions; None: all.
+        now: The time, µs UTC.
     """
     is_counted = view.of_project(view.ends["project"], projects)
     is_counted &= view.ends["first_at"] <= now
@@ -262,16 +286,22 @@ def word_weights(
     n_words = len(view.words)
     n_sessions = int(is_counted.sum())
     count = np.bincount(word, minlength=n_words)
-    is_rare = (count > 0) & (count <= max(1.0, 0.2 * n_sessions))
-    idf = np.where(is_rare, np.log(max(n_sessions, 2) / np.maximum(count, 1)), 0.0)
-    age = np.maximum(now - view.ends["last_at"], 0) / MICROSECONDS_PER_DAY
-    live = np.bincount(word, (age[session] + 0.5) ** -0.5, n_words)
+    most_sessions = max(1.0, _RARE_FRACTION * n_sessions)
+    is_rare = (count > 0) & (count <= most_sessions)
+    ratio = max(n_sessions, 2) / np.maximum(count, 1)
+    idf = np.where(is_rare, np.log(ratio), 0.0)
+    since_end = np.maximum(now - view.ends["last_at"], 0)
+    age = since_end / MICROSECONDS_PER_DAY
+    use = (age[session] + 0.5) ** -0.5
+    live = np.bincount(word, use, n_words)
     return WordWeights(idf, live.astype(np.float64))
 
 
 def edited(event: Event) -> list[str]:
     """Return the project's paths that a tool call edited."""
-    return _paths(event, "edited") if event.body.get("ok") is not False else []
+    if event.body.get("ok") is False:
+        return []
+    return _paths(event, "edited")
 
 
 def read(event: Event) -> list[str]:
@@ -280,7 +310,8 @@ def read(event: Event) -> list[str]:
 
 
 def _paths(event: Event, use: str) -> list[str]:
-    paths = (event.body.get("paths") or {}).get(use, ())
+    paths_by_use = event.body.get("paths") or {}
+    paths = paths_by_use.get(use, ())
     return [path for path in paths if is_project_path(path)]
 
 
@@ -305,23 +336,36 @@ class FileTouches(View):
         self.projects = Names()
         self.paths = Names()
         self.sessions = Names()
-        times = dict.fromkeys(("last_at", "last_seq", "sure_at", "sure_seq"), "i8")
-        self.rows = Table(**dict.fromkeys((*KEY, "edits", "count"), "i4"), **times)
+        self.rows = Table(
+            project="i4",
+            path="i4",
+            session="i4",
+            day="i4",
+            edits="i4",
+            count="i4",
+            last_at="i8",
+            last_seq="i8",
+            sure_at="i8",
+            sure_seq="i8",
+        )
         self.moves = Table(project="i4", at="i8", seq="i8")
         self.steps = Strings()
         self._rows: dict[tuple[int, ...], int] = {}
 
     def _after_load(self) -> None:
-        keys = zip(*(self.rows[name].tolist() for name in KEY), strict=True)
+        columns = [self.rows[name].tolist() for name in KEY]
+        keys = zip(*columns, strict=True)
         self._rows = {key: row for row, key in enumerate(keys)}
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in the paths that tools read and edited; of a call that failed what it
-        read alone.
+        """Take in the paths that tools read and edited.
+
+        Of a call that failed what it read is taken in alone.
         """
         for event in events:
             edited_paths = edited(event)
-            for path in dict.fromkeys([*edited_paths, *read(event)]):
+            all_paths = dict.fromkeys([*edited_paths, *read(event)])
+            for path in all_paths:
                 self._touch(event, path, path in edited_paths)
             steps = moves_of(event)
             if steps:
@@ -339,14 +383,19 @@ class FileTouches(View):
         row = self._rows.setdefault(key, len(self.rows))
         if row == len(self.rows):
             self.rows.extend(KEY, [key])
-        is_sure = event.body.get("ok") is not False
-        for kind in ("last", "sure") if is_sure else ("last",):
-            times = self.rows[f"{kind}_at"]
-            times[row] = max(int(times[row]), event.at)
-            seqs = self.rows[f"{kind}_seq"]
-            seqs[row] = max(int(seqs[row]), event.seq)
+        self._raise("last_at", row, event.at)
+        self._raise("last_seq", row, event.seq)
+        has_failed = event.body.get("ok") is False
+        if not has_failed:
+            self._raise("sure_at", row, event.at)
+            self._raise("sure_seq", row, event.seq)
         self.rows["edits"][row] += is_edited
         self.rows["count"][row] += 1
+
+    def _raise(self, column: str, row: int, value: int) -> None:
+        """Set a number to a value where it is lower."""
+        values = self.rows[column]
+        values[row] = max(int(values[row]), value)
 
     def within(self, projects: Sequence[str] | None, now: int) -> Ints:
         """Return the rows of these projects (None: all) up to a time."""
@@ -361,24 +410,36 @@ class FileTouches(View):
         return np.flatnonzero(is_inside)
 
     def names_of(self, rows: Ints, now: int) -> list[str]:
-        """Return the names that the files of these rows have at a time (µs), GONE for
-        those that are not there any more.
+        """Return the names that the files of these rows have at a time.
+
+        Args:
+            rows: Rows of touches.
+            now: The time, µs UTC.
+
+        Returns:
+            A name a row; GONE for a file that is not there any more.
         """
-        names = [self.paths[path] for path in self.rows["path"][rows].tolist()]
+        path_numbers = self.rows["path"][rows].tolist()
+        names = [self.paths[number] for number in path_numbers]
         moves = self._moves_by_project(now)
         if not moves:
             return names
         sure_at = self.rows["sure_at"][rows].tolist()
         sure_seq = self.rows["sure_seq"][rows].tolist()
         positions_of: dict[int, list[int]] = defaultdict(list)
-        for position, project in enumerate(self.rows["project"][rows].tolist()):
-            positions_of[project].append(position)
-        for project in positions_of.keys() & moves.keys():
-            positions = positions_of[project]
-            sightings = [
-                FileSighting(sure_at[position], sure_seq[position], names[position])
-                for position in positions
-            ]
+        projects = self.rows["project"][rows].tolist()
+        for position, project in enumerate(projects):
+            if project in moves:
+                positions_of[project].append(position)
+        for project, positions in positions_of.items():
+            sightings: list[FileSighting] = []
+            for position in positions:
+                sighting = FileSighting(
+                    sure_at[position],
+                    sure_seq[position],
+                    names[position],
+                )
+                sightings.append(sighting)
             new_names = names_now(sightings, moves[project])
             for position, name in zip(positions, new_names, strict=True):
                 names[position] = name
@@ -393,9 +454,11 @@ class FileTouches(View):
             strict=True,
         )
         for number, (project, at, seq) in enumerate(rows):
-            if at <= now:
-                steps = [_step(row) for row in json.loads(self.steps[number])]
-                moves[project].append(FileMoves(at, seq, steps))
+            if at > now:
+                continue
+            stored_steps = json.loads(self.steps[number])
+            steps = [_step(row) for row in stored_steps]
+            moves[project].append(FileMoves(at, seq, steps))
         return moves
 
 
@@ -405,18 +468,32 @@ def _step(row: list[Any]) -> FileStep:
 
 
 def names_now_in(home: Home, now: int) -> dict[str, str]:
-    """Return, of each path of the home's project (of all, without one) that has another
-    name now, that name, or GONE.
+    """Return the present name of each path that has another name now.
+
+    The paths are those of the home's project, or of all projects without one.
+
+    Returns:
+        By path its name, GONE for a file that is not there any more.
     """
     with home.views.reading(FileTouches) as view:
         if not len(view.moves):
             return {}
-        rows = view.within([home.project] if home.project else None, now)
+        rows = view.within(_project_of(home), now)
         times = view.rows["sure_at"][rows]
-        rows = rows[np.lexsort((view.rows["sure_seq"][rows], times))]
-        paths = [view.paths[path] for path in view.rows["path"][rows].tolist()]
-        name_of = dict(zip(paths, view.names_of(rows, now), strict=True))
+        seqs = view.rows["sure_seq"][rows]
+        rows = rows[np.lexsort((seqs, times))]
+        path_numbers = view.rows["path"][rows].tolist()
+        paths = [view.paths[number] for number in path_numbers]
+        names = view.names_of(rows, now)
+        name_of = dict(zip(paths, names, strict=True))
     return {path: name for path, name in name_of.items() if name != path}
+
+
+def _project_of(home: Home) -> list[str] | None:
+    """Return the home's project; None, which is all projects, without one."""
+    if home.project:
+        return [home.project]
+    return None
 
 
 class NeededFile(NamedTuple):
@@ -442,16 +519,21 @@ class NeededFile(NamedTuple):
 
 
 def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
-    """Return the known files of the home's project (of all, without one), those that
-    will probably be needed first.
+    """Return the known files, those that will probably be needed first.
 
-    A file that was moved has its last name, with all that it was touched under others;
-    one that is gone is none of them.
+    They are those of the home's project, or of all projects without one. A file that
+    was moved has its last name, with all that it was touched under others; one that is
+    gone is none of them.
 
-    score: sum over days of weight × (age + .1 d)^-agePower (.75 by default), weight 2
-    on days with an edit, else 1. With a query it rises by what sessions about the same
-    touched, and by words of the file's name; a file that the query names comes before
-    all.
+    The score is the sum over days of weight × (age + .1 d)^-agePower (.75 by default);
+    the weight is 2 on days with an edit, else 1. With a query it rises by what sessions
+    about the same touched, and by words of the file's name; a file that the query names
+    comes before all.
+
+    Args:
+        home: Whose files they are.
+        now: The time, µs UTC.
+        query: What is asked; '' for nothing.
     """
     touches = _touches_of_files(home, now)
     if not touches.files:
@@ -459,12 +541,14 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     settings = part_of(home.settings, "sessions", SessionSettings, home.config_file)
     table = touches.table
     scores = _by_age(touches, now, settings.age_power)
-    ends = shortest_ends([path for _, path in touches.files])
+    paths = [path for _, path in touches.files]
+    ends = shortest_ends(paths)
     if query:
         scores = _scores_for_query(home, query, now, touches, scores, ends)
     # The last touch of each file: the last row of its number in the order of time.
     in_time = np.lexsort((table["last_at"], touches.number))
-    is_last = np.diff(touches.number[in_time], append=-1) != 0
+    number_in_time = touches.number[in_time]
+    is_last = np.diff(number_in_time, append=-1) != 0
     last = in_time[is_last]
     last_at = table["last_at"][last].tolist()
     last_seq = table["last_seq"][last].tolist()
@@ -472,16 +556,20 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     files = []
     for number, (project, path) in enumerate(touches.files):
         file = NeededFile(
-            project,
-            path,
-            ends[path],
-            float(scores[number]),
-            last_at[number],
-            last_seq[number],
-            edits[number],
+            project=project,
+            path=path,
+            end=ends[path],
+            score=float(scores[number]),
+            last_at=last_at[number],
+            last_seq=last_seq[number],
+            edits=edits[number],
         )
         files.append(file)
-    return sorted(files, key=lambda file: (-file.score, file.project, file.path))
+    return sorted(files, key=_file_rank)
+
+
+def _file_rank(file: NeededFile) -> tuple[float, str, str]:
+    return -file.score, file.project, file.path
 
 
 class _Touches(NamedTuple):
@@ -503,24 +591,25 @@ class _Touches(NamedTuple):
 def _touches_of_files(home: Home, now: int) -> _Touches:
     """Return the touches of the home's project (of all, without one) up to a time."""
     with home.views.reading(FileTouches) as view:
-        rows = view.within([home.project] if home.project else None, now)
+        rows = view.within(_project_of(home), now)
         names = view.names_of(rows, now)
         is_present = np.array([name != GONE for name in names], np.bool_)
         present_rows = rows[is_present]
-        table = {
-            name[1:]: column[present_rows]
-            for name, column in view.rows.columns("").items()
-        }
+        present_names = [name for name in names if name != GONE]
+        table: dict[str, NDArray[Any]] = {}
+        for name, column in view.rows.columns("").items():
+            table[name[1:]] = column[present_rows]
         paths = Names()
-        path = np.array(
-            [paths.number(name) for name in names if name != GONE], np.int64
-        )
-        key = table["project"].astype(np.int64) << 32 | path
+        path_numbers = [paths.number(name) for name in present_names]
+        path = np.array(path_numbers, np.int64)
+        project = table["project"].astype(np.int64)
+        key = project << 32 | path
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
         files = []
         for row in first.tolist():
-            project = view.projects[int(table["project"][row])]
-            files.append((project, paths[int(path[row])]))
+            project_name = view.projects[int(project[row])]
+            file_path = paths[int(path[row])]
+            files.append((project_name, file_path))
         session_numbers = np.unique(table["session"]).tolist()
         sessions = {session: view.sessions[session] for session in session_numbers}
     return _Touches(table, number, files, sessions)
@@ -534,17 +623,25 @@ def _scores_for_query(
     scores: Floats,
     ends: Mapping[str, str],
 ) -> Floats:
-    """Return the scores raised by what sessions about the query touched, by words of
-    the files' names, and for the files that the query names.
+    """Return the scores as they are for a query.
+
+    They are raised by what sessions about the query touched, by words of the files'
+    names, and for the files that the query names.
     """
     table = touches.table
+    sessions = table["session"].tolist()
     closeness = _closeness(home, query, now, touches.sessions)
-    close = np.array([closeness.get(n, 0.0) for n in table["session"].tolist()])
-    n_touches = np.minimum(table["count"] + table["edits"], _MOST_TOUCHES)
-    near = np.bincount(touches.number, close * n_touches, len(touches.files))
+    close = np.array([closeness.get(session, 0.0) for session in sessions])
+    n_uses = table["count"] + table["edits"]
+    n_touches = np.minimum(n_uses, _MOST_TOUCHES)
     paths = [path for _, path in touches.files]
-    scores = scores * (1 + ABOUT_FACTOR * near / (near.max() or 1.0))
-    scores = scores * (1 + NAME_FACTOR * _shared_name_words(query, paths))
+    near = np.bincount(touches.number, close * n_touches, len(paths))
+    nearest = near.max() or 1.0
+    shared_words = _shared_name_words(query, paths)
+    by_sessions = 1 + ABOUT_FACTOR * near / nearest
+    by_name = 1 + NAME_FACTOR * shared_words
+    scores = scores * by_sessions
+    scores = scores * by_name
     named_paths = _named(query, ends)
     is_named = np.array([path in named_paths for path in paths])
     raised: Floats = scores + is_named * scores.max()
@@ -552,8 +649,9 @@ def _scores_for_query(
 
 
 def _by_age(touches: _Touches, now: int, power: float) -> Floats:
-    """Return the sum over days of each file: the sessions of one day are one touch, the
-    last of them.
+    """Return the sum over days of each file.
+
+    The sessions of one day are one touch, the last of them.
     """
     table = touches.table
     order = np.lexsort((table["last_at"], table["day"], touches.number))
@@ -563,17 +661,23 @@ def _by_age(touches: _Touches, now: int, power: float) -> Floats:
     is_new_file = np.diff(number, prepend=-1).astype(bool)
     is_new_day = np.diff(day, prepend=-1).astype(bool)
     starts = np.flatnonzero(is_new_file | is_new_day)
-    is_edited = np.maximum.reduceat(table["edits"][order] > 0, starts)
-    last = np.append(starts[1:], len(number)) - 1
-    age = (now - last_at[last]) / MICROSECONDS_PER_DAY
-    weight = np.where(is_edited, EDIT_WEIGHT, 1) * (age + AGE_OFFSET_DAYS) ** -power
+    has_edits = table["edits"][order] > 0
+    is_edited = np.maximum.reduceat(has_edits, starts)
+    ends = np.append(starts[1:], len(number))
+    last = ends - 1
+    since_last = now - last_at[last]
+    age = since_last / MICROSECONDS_PER_DAY
+    decay = (age + AGE_OFFSET_DAYS) ** -power
+    weight = np.where(is_edited, EDIT_WEIGHT, 1) * decay
     sums = np.bincount(number[starts], weight, len(touches.files))
     return sums.astype(np.float64)
 
 
 def shortest_ends(paths: Iterable[str]) -> dict[str, str]:
-    """Return of each path its shortest end, from a /, that no other of these has,
-    whatever its case; else the whole path.
+    """Return of each path its shortest end, from a /, that no other of these has.
+
+    Ends that differ by their case alone are the same. A path without an end of its own
+    has the whole path.
 
     >>> shortest_ends(["a/x.py", "b/x.py", "b/y.py"])
     {'a/x.py': 'a/x.py', 'b/x.py': 'b/x.py', 'b/y.py': 'y.py'}
@@ -584,25 +688,34 @@ def shortest_ends(paths: Iterable[str]) -> dict[str, str]:
         counts.update(end.lower() for end in ends)
     shortest = {}
     for path, ends in ends_of.items():
-        unique_ends = (end for end in ends if counts[end.lower()] == 1)
-        shortest[path] = next(unique_ends, path)
+        shortest[path] = path
+        for end in ends:
+            if counts[end.lower()] == 1:
+                shortest[path] = end
+                break
     return shortest
 
 
 def _ends_of(path: str) -> list[str]:
-    """Return the ends of a path from a /, the shortest first, as an event would keep
-    them.
+    """Return the ends of a path from a /, the shortest first.
+
+    They are written as an event would keep them.
     """
     parts = named_path(path).split("/")
-    starts = range(len(parts) - 1, -1, -1)
-    return [kept_path("/".join(parts[start:])) for start in starts]
+    ends: list[str] = []
+    for start in reversed(range(len(parts))):
+        end = "/".join(parts[start:])
+        ends.append(kept_path(end))
+    return ends
 
 
 def _closeness(
     home: Home, query: str, now: int, sessions: Mapping[int, str]
 ) -> dict[int, float]:
-    """Return how close each of these sessions is to the query: its share of the rare
-    words, the shorter the more.
+    """Return how close each of these sessions is to the query.
+
+    It is the session's share of the query's rare words; the shorter the session, the
+    more.
     """
     with home.views.reading(MessageStore) as view:
         idf = word_weights(view, home.projects, now).idf
@@ -613,33 +726,45 @@ def _closeness(
                 idf_of[number] = idf[number]
         if not idf_of:
             return {}
-        is_shared = np.isin(view.used["word"], list(idf_of))
+        query_words = list(idf_of)
+        query_idf = list(idf_of.values())
+        used_word = view.used["word"]
+        session = view.used["session"]
+        n_sessions = len(view.sessions)
         weight = np.zeros(len(view.words))
-        weight[list(idf_of)] = list(idf_of.values())
-        shared = np.bincount(
-            view.used["session"][is_shared],
-            weight[view.used["word"][is_shared]],
-            len(view.sessions),
-        )
-        size = np.bincount(view.used["session"], minlength=len(view.sessions))
-        close = shared / sum(idf_of.values()) / np.sqrt(1 + size / 100)
-        rows = {number: view.sessions.find(name) for number, name in sessions.items()}
-    return {
-        number: float(close[row]) for number, row in rows.items() if row is not None
-    }
+        weight[query_words] = query_idf
+        is_shared = np.isin(used_word, query_words)
+        shared_weight = weight[used_word[is_shared]]
+        shared = np.bincount(session[is_shared], shared_weight, n_sessions)
+        size = np.bincount(session, minlength=n_sessions)
+        share = shared / sum(query_idf)
+        length = np.sqrt(1 + size / 100)
+        close = share / length
+        closeness: dict[int, float] = {}
+        for number, name in sessions.items():
+            row = view.sessions.find(name)
+            if row is not None:
+                closeness[number] = float(close[row])
+    return closeness
 
 
 def _shared_name_words(query: str, paths: Sequence[str]) -> Floats:
     """Return of each path the idf of the words that it shares with the query, summed."""
     query_words = _name_words(query)
-    shared_words = [query_words & _name_words(_CAMEL.sub(" ", path)) for path in paths]
+    shared_words: list[set[str]] = []
     n_paths = Counter[str]()
-    for path_words in shared_words:
-        n_paths.update(path_words)
+    for path in paths:
+        path_words = _name_words(_CAMEL.sub(" ", path))
+        common_words = query_words & path_words
+        shared_words.append(common_words)
+        n_paths.update(common_words)
     sums = []
-    for path_words in shared_words:
-        idfs = (np.log(1 + len(paths) / n_paths[word]) for word in sorted(path_words))
-        sums.append(sum(idfs))
+    for common_words in shared_words:
+        total = 0.0
+        for word in sorted(common_words):
+            rarity = len(paths) / n_paths[word]
+            total += np.log(1 + rarity)
+        sums.append(total)
     return np.array(sums)
 
 
@@ -649,12 +774,14 @@ def _name_words(text: str) -> set[str]:
 
 def _named(query: str, ends: Mapping[str, str]) -> set[str]:
     """Return the paths that a query names, whole or by an end that no other has."""
-    tokens = {token.strip(".,:;()[]'\"`") for token in query.lower().split()}
-    return {
-        path
-        for path, end in ends.items()
-        if end.lower() in tokens or path.lower() in tokens
-    }
+    words_of_query = query.lower().split()
+    tokens = {word.strip(".,:;()[]'\"`") for word in words_of_query}
+    named_paths = set[str]()
+    for path, end in ends.items():
+        names = {end.lower(), path.lower()}
+        if not names.isdisjoint(tokens):
+            named_paths.add(path)
+    return named_paths
 
 
 LINE_BYTES = 3  # a list's sign and the line break
@@ -669,6 +796,7 @@ WORTH_FACTOR = 0.1
 AGAIN_FACTOR = 1.0
 WRITTEN_FACTOR = 1.0
 _FEWEST_WORDS = 5
+_ROUNDING = 1e-12  # by which a rate that is worked out again may be lower
 _SHORT_FACTOR = 0.4
 
 
@@ -720,11 +848,10 @@ def spoken(
     *,
     by_users: bool = False,
 ) -> DistinctTexts:
-    """Return what was said in these projects or in none, each text where it was trusted
-    most, then last.
+    """Return what was said in some projects or in none, each text once.
 
-    Left out is what may be pasted, unless its user said it on two days or more: then it
-    is a text of their own.
+    Each stands where it was trusted most, then last. What may be pasted is left out,
+    unless its user said it on two days or more: then it is a text of their own.
 
     Args:
         view: The sentences.
@@ -733,50 +860,72 @@ def spoken(
         by_users: Only what is surely the word of users, in each project by itself.
     """
     table = view.sentences
-    is_chosen = view.of_project(table["project"], projects) & (table["at"] <= now)
+    is_chosen = view.of_project(table["project"], projects)
+    is_chosen &= table["at"] <= now
     text = table["text"].astype(np.int64)
     if by_users:
-        is_chosen = is_chosen & (table["user"] > 0) & (table["own"] > 0)
+        is_users = table["user"] > 0
+        is_surely_own = table["own"] > 0
+        is_chosen = is_chosen & is_users & is_surely_own
         text = text + table["project"] * len(view.texts)
     rows = np.flatnonzero(is_chosen)
-    rows = rows[np.lexsort((table["seq"][rows], table["at"][rows], text[rows]))]
+    seqs = table["seq"][rows]
+    times = table["at"][rows]
+    order = np.lexsort((seqs, times, text[rows]))
+    rows = rows[order]
     text = text[rows]
     day = table["at"][rows] // MICROSECONDS_PER_DAY
+    # Where the rows of each text end, and on how many days it was said.
     last = np.flatnonzero(np.diff(text, append=-1))
     is_new_text = np.diff(text, prepend=-1) != 0
-    is_new_day = is_new_text | (np.diff(day, prepend=-1) != 0)
-    days = np.diff(np.cumsum(is_new_day)[last], prepend=0)
-    by_trust = np.lexsort(
-        (np.arange(len(rows)), table["trust"][rows], table["own"][rows], text)
-    )
+    is_other_day = np.diff(day, prepend=-1) != 0
+    is_new_day = is_new_text | is_other_day
+    days_up_to = np.cumsum(is_new_day)
+    days = np.diff(days_up_to[last], prepend=0)
+    position = np.arange(len(rows))
+    trust = table["trust"][rows]
+    is_speakers = table["own"][rows]
+    by_trust = np.lexsort((position, trust, is_speakers, text))
     best = rows[by_trust[last]]
-    is_own = (table["own"][best] > 0) | (days > 1)
+    is_surely_own = table["own"][best] > 0
+    is_repeated = days > 1
+    is_own = is_surely_own | is_repeated
     return DistinctTexts(best[is_own], days[is_own])
 
 
 def remembered(view: MessageStore, row: int, days: int) -> RememberedSentence:
-    """Return the sentence of a row, said on so many days."""
+    """Return a sentence that was said.
+
+    Args:
+        view: The sentences.
+        row: Its row.
+        days: On how many days it was said.
+    """
     table = view.sentences
-    session = view.sessions[int(table["session"][row])].partition("/")[2]
+    number = int(table["number"][row])
+    text_number = int(table["text"][row])
+    agent_number = int(table["agent"][row])
+    session_number = int(table["session"][row])
+    _, _, session = view.sessions[session_number].partition("/")
     return RememberedSentence(
-        item_id(view.events[row], int(table["number"][row])),
-        view.texts[int(table["text"][row])],
-        int(table["at"][row]),
-        view.agents[int(table["agent"][row])],
-        session,
-        int(table["trust"][row]),
-        float(table["standing"][row]),
-        days,
+        item=item_id(view.events[row], number),
+        text=view.texts[text_number],
+        at=int(table["at"][row]),
+        agent=view.agents[agent_number],
+        session=session,
+        trust=int(table["trust"][row]),
+        standing=float(table["standing"][row]),
+        days=days,
     )
 
 
 def telling(home: Home, now: int, query: str = "") -> Iterator[RememberedSentence]:
-    """Yield earlier sentences of the home's project or of none, those first that tell
-    most in the least room.
+    """Yield earlier sentences, those first that tell most in the least room.
 
-    A word's weight is its idf over sessions times how lately it was in use, Σ (age in
-    days + .5)^-.5; a word that a sentence before has told counts no more (Lin & Bilmes
-    2011: greedy cover, within 1 - 1/e of the best). With a query its words weigh more.
+    They are of the home's project or of none. A word's weight is its idf over sessions
+    times how lately it was in use, Σ (age in days + .5)^-.5; a word that a sentence
+    before has told counts no more (Lin & Bilmes 2011: greedy cover, within 1 - 1/e of
+    the best). With a query its words weigh more.
     """
     with home.views.reading(MessageStore) as view:
         texts = spoken(view, home.projects, now)
@@ -788,12 +937,16 @@ def telling(home: Home, now: int, query: str = "") -> Iterator[RememberedSentenc
                 weight[number] *= 1 + ASKED_FACTOR
         rates = _rates(view, texts, weight)
         seqs = view.sentences["seq"][texts.rows]
-        order = np.lexsort((-seqs, -rates))[:_MOST_WEIGHED]
+        best_first = np.lexsort((-seqs, -rates))
+        order = best_first[:_MOST_WEIGHED]
         # All are chosen before the first is yielded.
-        positions = list(_covering(view, texts.rows[order], rates[order], weight))
+        covering = _covering(view, texts.rows[order], rates[order], weight)
+        positions = list(covering)
         for position in positions:
             text = int(order[position])
-            yield remembered(view, int(texts.rows[text]), int(texts.days[text]))
+            row = int(texts.rows[text])
+            n_days = int(texts.days[text])
+            yield remembered(view, row, n_days)
 
 
 def _rates(view: MessageStore, texts: DistinctTexts, weight: Floats) -> Floats:
@@ -804,45 +957,63 @@ def _rates(view: MessageStore, texts: DistinctTexts, weight: Floats) -> Floats:
         return np.zeros(0)
     text_numbers = table["text"][rows]
     word_numbers, first = view.words_of(text_numbers)
-    n_words = np.diff(np.append(first, len(word_numbers)))
-    sums = np.add.reduceat(np.append(weight[word_numbers], 0.0), first)
+    ends = np.append(first, len(word_numbers))
+    n_words = np.diff(ends)
+    weights = np.append(weight[word_numbers], 0.0)
+    sums = np.add.reduceat(weights, first)
     gains = sums * (n_words > 0)
     lengths = [len(view.texts[number]) for number in text_numbers.tolist()]
     size = np.array(lengths) + LINE_BYTES
-    is_repeated_by_user = (texts.days > 1) * table["user"][rows]
-    more = 1 + WORTH_FACTOR * table["worth"][rows]
-    more = more * (1 + AGAIN_FACTOR * is_repeated_by_user)
+    is_repeated = texts.days > 1
+    is_repeated_by_user = is_repeated * table["user"][rows]
+    worth = table["worth"][rows]
+    worth_factor = 1 + WORTH_FACTOR * worth
+    more = worth_factor * (1 + AGAIN_FACTOR * is_repeated_by_user)
     length_factor = np.where(n_words < _FEWEST_WORDS, _SHORT_FACTOR, 1.0)
+    is_written = table["written"][rows]
+    written_factor = 1 + WRITTEN_FACTOR * is_written
     rates: Floats = gains / size * more * length_factor
-    return rates * (1 + WRITTEN_FACTOR * table["written"][rows])
+    return rates * written_factor
 
 
 def _covering(
     view: MessageStore, rows: Ints, rates: Floats, weight: Floats
 ) -> Iterator[int]:
-    """Yield positions in the rows, greedily by what each adds to those before it for
-    its room; what adds nothing is left out.
+    """Yield positions in the rows, greedily by what each adds to those before it.
+
+    What it adds is set against its room; what adds nothing is left out.
     """
     if not len(rows):
         return
-    numbers, first = view.words_of(view.sentences["text"][rows])
-    words_at = [part.tolist() for part in np.split(numbers, first[1:])]
-
+    text_numbers = view.sentences["text"][rows]
+    numbers, first = view.words_of(text_numbers)
+    parts = np.split(numbers, first[1:])
+    words_at = [part.tolist() for part in parts]
     total_at = [_total(weight, text_words) for text_words in words_at]
-    heap = [
-        (-rate, position) for position, rate in enumerate(rates.tolist()) if rate > 0
-    ]
+    heap = _heap_of(rates)
     covered: set[int] = set()
     while heap:
         negative_rate, position = heapq.heappop(heap)
+        rate_before = -negative_rate
         text_words = words_at[position]
-        left = _total(weight, [word for word in text_words if word not in covered])
-        rate_now = float(rates[position] * left / total_at[position])
-        if rate_now >= -negative_rate - 1e-12:
+        new_words = [word for word in text_words if word not in covered]
+        left = _total(weight, new_words)
+        total = total_at[position]
+        rate_now = float(rates[position] * left / total)
+        if rate_now >= rate_before - _ROUNDING:
             covered.update(text_words)
             yield position
         elif rate_now > 0:
             heapq.heappush(heap, (-rate_now, position))
+
+
+def _heap_of(rates: Floats) -> list[tuple[float, int]]:
+    """Return the rates above 0 in their order, each negative and with its position."""
+    heap: list[tuple[float, int]] = []
+    for position, rate in enumerate(rates.tolist()):
+        if rate > 0:
+            heap.append((-rate, position))
+    return heap
 
 
 def _total(weight: Floats, word_numbers: Iterable[int]) -> Any:

@@ -1,8 +1,8 @@
-"""What comes back of sessions: lines of contexts, what a question gets, and reminders
-for prompts.
+"""What comes back of sessions.
 
-Standing rules are what a user told an agent to do always or never, counted when
-repeated, gone when reversed.
+It is lines of contexts, what a question gets, and reminders for prompts. Standing rules
+are what a user told an agent to do always or never, counted when repeated, gone when
+reversed.
 """
 
 import re
@@ -60,6 +60,7 @@ from theorex_lab.text.spoken import KEPT, Span
 _MOST_FIXES = 20
 _MOST_TOPICS = 60
 _TOKENS_PER_TOPIC = 100
+_MOST_SESSIONS = 3  # that are tried for one to sum up
 # Characters of a fix, and of a part of the last session in a great and in a small
 # budget.
 _LONGEST = 400
@@ -87,53 +88,71 @@ def day_of(at: int) -> str:
 
 
 def _heard_from(agent: str, trust: int) -> tuple[str, int] | None:
-    return None if trust >= TRUST["agent"] else (agent, trust)
+    if trust >= TRUST["agent"]:
+        return None
+    return agent, trust
 
 
 def _cut(text: str, tokens: int) -> str:
     """Return a text in one line, cut where the budget of tokens is small."""
-    return one_line(text, _LONGEST if tokens >= _WHOLE_FROM else 2 * tokens)
+    n_characters = _LONGEST
+    if tokens < _WHOLE_FROM:
+        n_characters = 2 * tokens
+    return one_line(text, n_characters)
 
 
 def rule_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
-    """Yield the rules that stand, in the user's words, with how often and when they
-    were given.
+    """Yield the rules that stand, in the user's words.
+
+    Each line says how often and when its rule was given.
     """
     for rule in standing_rules(home, request.now):
-        often = f"said on {rule.days} days, last " if rule.days > 1 else ""
-        items = tuple(sentence.item for sentence in reversed(rule.said))
+        last = rule.last
+        n_days = rule.days
+        often = ""
+        if n_days > 1:
+            often = f"said on {n_days} days, last "
+        items = [sentence.item for sentence in reversed(rule.said)]
+        event_ids = [sentences.holder_of(item) for item in items]
         yield ContextLine(
             RULE,
-            rule.last.agent,
-            f"{rule.last.text} ({often}{day_of(rule.last.at)})",
+            last.agent,
+            f"{last.text} ({often}{day_of(last.at)})",
             None,
-            items,
-            tuple(map(sentences.holder_of, items)),
-            f"a directive of the user's, standing {rule.last.standing:.2f}, given on"
-            f" {rule.days} days",
+            tuple(items),
+            tuple(event_ids),
+            f"a directive of the user's, standing {last.standing:.2f}, given on"
+            f" {n_days} days",
         )
 
 
 def fix_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
-    """Return what turned a failing check green, the newest first: of the home's
-    project, or of none.
+    """Return what turned a failing check green, the newest first.
+
+    It is of the home's project, or of none.
     """
     now = request.now
     newest: dict[str, Event] = {}  # by text
     for event in home.journal.tail(0, kinds=["fixed"]):
-        is_inside = not home.project or event.body["project"] in ("", home.project)
-        if event.at <= now and is_inside:
-            newest[event.body["text"]] = event
-    names = said.names_now_in(home, now) if newest else {}
+        body = event.body
+        if event.at > now:
+            continue
+        if home.project and body["project"] not in ("", home.project):
+            continue
+        newest[body["text"]] = event
+    names: Mapping[str, str] = {}
+    if newest:
+        names = said.names_now_in(home, now)
     fixes = sorted(newest.values(), key=lambda event: -event.at)
     return [_fix(event, now, names) for event in fixes[:_MOST_FIXES]]
 
 
 def _fix(event: Event, now: int, names: Mapping[str, str]) -> ContextLine:
-    age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
-    text = f"{digests.text_now(event, names)} ({age})"
-    heard_from = _heard_from(event.agent, TRUST[event.body["source"]])
-    why = f"{event.body['family']} failed and passed in one session"
+    days = (now - event.at) / MICROSECONDS_PER_DAY
+    text = f"{digests.text_now(event, names)} ({age_in_words(days)})"
+    body = event.body
+    heard_from = _heard_from(event.agent, TRUST[body["source"]])
+    why = f"{body['family']} failed and passed in one session"
     return ContextLine(
         FIXED_KIND,
         event.agent,
@@ -153,15 +172,18 @@ def last_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
             break
     else:
         return []
-    edits = followed(digest["edited"], said.names_now_in(home, request.now))
+    names = said.names_now_in(home, request.now)
+    edits = followed(digest["edited"], names)
     first, *others = digests.in_words({**digest, "edited": edits}) or [""]
-    longest = min(_LONGEST, max(_SHORTEST, request.tokens // 10))
+    tenth = request.tokens // 10
+    longest = min(_LONGEST, max(_SHORTEST, tenth))
     heard_from = _heard_from(agent, TRUST[digest["source"]])
     event_ids = tuple(digest["events"])
     why = f"the last session of the project, {session}"
+    day = day_of(digest["last_at"])
     lines = []
-    for text in [f"{day_of(digest['last_at'])}. {first}", *others]:
-        text = _cut(one_line(text, longest), request.tokens)
+    for part in [f"{day}. {first}", *others]:
+        text = _cut(one_line(part, longest), request.tokens)
         lines.append(ContextLine(LAST, agent, text, heard_from, (), event_ids, why))
     return lines
 
@@ -171,9 +193,11 @@ def _last_sessions(home: Home, now: int) -> list[tuple[str, str]]:
     with home.views.reading(said.MessageStore) as view:
         ends = view.ends
         is_inside = view.of_project(ends["project"], home.projects)
-        rows = np.flatnonzero(is_inside & (ends["last_at"] <= now))
-        rows = rows[np.argsort(-ends["last_at"][rows], kind="stable")]
-        names = [view.sessions[row] for row in rows[:3].tolist()]
+        is_past = ends["last_at"] <= now
+        rows = np.flatnonzero(is_inside & is_past)
+        latest_first = np.argsort(-ends["last_at"][rows], kind="stable")
+        latest = rows[latest_first[:_MOST_SESSIONS]]
+        names = [view.sessions[row] for row in latest.tolist()]
     pairs = []
     for name in names:
         agent, _, session = name.partition("/")
@@ -182,8 +206,9 @@ def _last_sessions(home: Home, now: int) -> list[tuple[str, str]]:
 
 
 def spoken_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
-    """Yield earlier sentences that tell most in the least room, with a query those
-    first that fit it.
+    """Yield earlier sentences that tell most in the least room.
+
+    With a query those come first that fit it.
     """
     gone = taken_back(home, request.now)
     for sentence in telling(home, request.now, request.query):
@@ -204,57 +229,74 @@ def spoken_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
 
 
 def file_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
-    """Yield the files that will probably be needed, by the shortest ends of their
-    paths; by the paths where room is left over.
+    """Yield the files that will probably be needed.
 
-    A reader can open a path. A small budget is for a reader to whom room matters more.
+    They stand by the shortest ends of their paths; by the paths where room is left
+    over. A reader can open a path. A small budget is for a reader to whom room matters
+    more.
     """
     files = said.needed_files(home, request.now, request.query)
     seqs = {file.last_seq for file in files}
-    event_ids = {event.seq: event.id for event in home.journal.read(seqs=sorted(seqs))}
+    last_events = home.journal.read(seqs=sorted(seqs))
+    event_ids = {event.seq: event.id for event in last_events}
+    has_room = request.tokens >= _PATHS_FROM
     for file in files:
         why = f"score {file.score:.3g}, touched {day_of(file.last_at)}"
         events = (event_ids[file.last_seq],)
         path = shown_path(file.path)
         is_whole = read_shown_path(path) is not None
-        longer = path if is_whole and request.tokens >= _PATHS_FROM else ""
+        longer = ""
+        if is_whole and has_room:
+            longer = path
         name = quoted_path(file.end)
         yield ContextLine(FILE, "", name, None, (), events, why, longer)
 
 
 def topic_lines(home: Home, request: ContextRequest) -> Iterator[ContextLine]:
-    """Yield one line of what was talked of lately: rare words that are in use, never
-    the most frequent.
+    """Yield one line of what was talked of lately.
+
+    It has rare words that are in use, never the most frequent.
     """
     most = min(_MOST_TOPICS, request.tokens // _TOKENS_PER_TOPIC)
     with home.views.reading(said.MessageStore) as view:
         weights = said.word_weights(view, home.projects, request.now)
         score = weights.idf * weights.live
-        best = np.argsort(-score, kind="stable")[:most]
-        names = [view.words[number] for number in best.tolist() if score[number] > 0]
+        best_first = np.argsort(-score, kind="stable")
+        best = best_first[:most]
+        scored = best[score[best] > 0]
+        names = [view.words[number] for number in scored.tolist()]
     if names:
         why = "rare words that are in use"
         yield ContextLine(TOPIC, "", ", ".join(names), None, (), (), why)
 
 
 def retrieve(
-    home: Home, searcher: Searcher, query: str, now: int, tokens: int
+    home: Home, searcher: Searcher, query: str, *, now: int, tokens: int
 ) -> list[Item]:
-    """Return what a query gets: the context made for it where sessions touched files,
-    else what search finds, best first.
+    """Return what a query gets, best first.
+
+    It is the context made for it where sessions touched files, else what search finds.
+
+    Args:
+        home: Whose sessions they are.
+        searcher: What searches the home.
+        query: What is asked.
+        now: The time of the query, µs UTC.
+        tokens: The budget of the context.
     """
     if len(home.views.get(said.FileTouches).rows):
         context = render(home, now, tokens=tokens, query=query)
         return [Item(text, events) for text, events in context.parts]
     hits = searcher.search(query, limit=_MOST_HITS)
-    return [
-        Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True)
-    ]
+    hits_and_events = zip(hits, hits.events, strict=True)
+    return [Item(hit.text, (event,)) for hit, event in hits_and_events]
 
 
 def session_reminders(home: Home) -> Iterator[Reminder]:
-    """Yield of every project its rules, fixes, sessions in short, files with what was
-    last done to them, and good sentences.
+    """Yield what the prompts of every project may be reminded of.
+
+    It is rules, fixes, sessions in short, files with what was last done to them, and
+    good sentences.
     """
     now = home.clock.now()
     good_sentences, projects = _good_sentences(home, now)
@@ -271,8 +313,10 @@ def session_reminders(home: Home) -> Iterator[Reminder]:
 
 
 def _good_sentences(home: Home, now: int) -> tuple[list[Reminder], list[str]]:
-    """Return a reminder a sentence that is worth keeping, and the names of all
-    projects.
+    """Return reminders of the sentences that are worth keeping.
+
+    Returns:
+        The reminders, one a sentence, and the names of all projects.
     """
     reminders = []
     with home.views.reading(said.MessageStore) as view:
@@ -308,10 +352,19 @@ def _good_sentences(home: Home, now: int) -> tuple[list[Reminder], list[str]]:
 def _rule_reminders(rule: "StandingRule") -> Iterator[Reminder]:
     """Yield a reminder of a rule for each project in which it was given."""
     last = rule.last
+    has_several = len(rule.projects) > 1
     for project in sorted(rule.projects):
-        item = f"{last.item}@{project}" if len(rule.projects) > 1 else last.item
+        item = last.item
+        if has_several:
+            item = f"{item}@{project}"
         yield Reminder(
-            item, project, "rule", last.text, _RULE, last.trust, (last.event,)
+            item,
+            project,
+            "rule",
+            last.text,
+            _RULE,
+            last.trust,
+            (last.event,),
         )
 
 
@@ -338,18 +391,24 @@ def _derived_reminders(home: Home, now: int) -> Iterator[Reminder]:
 
 def _files(home: Home, projects: Sequence[str], now: int) -> Iterator[Reminder]:
     for project in filter(None, projects):
-        for file in said.needed_files(home.in_project(project), now)[:_MOST_FILES]:
-            age = age_in_words((now - file.last_at) / MICROSECONDS_PER_DAY)
+        files = said.needed_files(home.in_project(project), now)
+        for file in files[:_MOST_FILES]:
+            days = (now - file.last_at) / MICROSECONDS_PER_DAY
             use = "edited" if file.edits else "read"
-            text = f"{shown_path(file.path)}: {use}, last {age}"
+            path = shown_path(file.path)
             yield Reminder(
-                f"{project}:{file.path}", project, "file", text, _FILE, TRUST["agent"]
+                f"{project}:{file.path}",
+                project,
+                "file",
+                f"{path}: {use}, last {age_in_words(days)}",
+                _FILE,
+                TRUST["agent"],
             )
 
 
-CONVENTION_DAYS = (
-    3  # on which a user says the very same, so that it is a rule whatever its words
-)
+# On which a user says the very same, so that it is a rule whatever its words.
+CONVENTION_DAYS = 3
+_MOST_DAYS = 4  # that count in the order of rules
 _CONVENTION_WORDS = 6
 _LABEL = re.compile(
     r"[\w /-]{1,40}:\s|.*[\[(](?:\d+/\d+|\d+ ?%|skipped|done|ok)[\])]\W*$", re.I
@@ -388,20 +447,27 @@ class StandingRule:
 
     @property
     def is_personal(self) -> bool:
-        """Whether it is about the person: given in two projects, and naming no file or
-        command.
+        """Whether it is about the person.
+
+        Such a rule was given in two projects, and names no file or command.
         """
-        return len(self.projects - {""}) > 1 and not _LOCAL.search(self.last.text)
+        named_projects = self.projects - {""}
+        if len(named_projects) < 2:
+            return False
+        return _LOCAL.search(self.last.text) is None
 
     def stands_in(self, project: str) -> bool:
-        """Return whether it holds in a project, '' for any: given there or in none, or
-        about the person, and not taken back.
+        """Return whether it holds in a project, '' for any.
+
+        It was given there or in none, or is about the person, and was not taken back.
         """
         if not project:
             return bool(self.projects) and "" not in self.taken_back
         if self.taken_back & {"", project}:
             return False
-        return bool(self.projects & {"", project}) or self.is_personal
+        if self.projects & {"", project}:
+            return True
+        return self.is_personal
 
     def give(
         self, directive: Directive, sentence: RememberedSentence, project: str
@@ -417,10 +483,10 @@ class StandingRule:
 
 
 def standing_rules(home: Home, now: int) -> list[StandingRule]:
-    """Return the rules that stand: of the home's project and of none, then those about
-    the person; often and lately given first.
+    """Return the rules that stand, often and lately given first.
 
-    Only a user's own word makes a rule. One that a later word takes back is gone.
+    Those of the home's project and of none come before those about the person. Only a
+    user's own word makes a rule. One that a later word takes back is gone.
     """
     of_project = []
     about_person = []
@@ -453,13 +519,13 @@ def _all_rules(home: Home, now: int) -> list[StandingRule]:
         texts = spoken(view, None, now, by_users=True)
         table = view.sentences
         standing = table["standing"][texts.rows]
-        is_convention = np.array(
-            [_is_convention(view, row) for row in texts.rows.tolist()], bool
-        )
-        is_repeated_rule = (texts.days > 1) & (standing > 0)
+        conventions = [_is_convention(view, row) for row in texts.rows.tolist()]
+        is_convention = np.array(conventions, bool)
+        is_often_said = texts.days >= CONVENTION_DAYS
+        is_repeated = texts.days > 1
         is_rule = standing >= STANDING
-        is_rule |= (texts.days >= CONVENTION_DAYS) & is_convention
-        is_rule |= is_repeated_rule
+        is_rule |= is_often_said & is_convention
+        is_rule |= is_repeated & (standing > 0)
         rows = texts.rows[is_rule]
         days = texts.days[is_rule]
         order = np.lexsort((table["seq"][rows], table["at"][rows]))
@@ -475,28 +541,36 @@ def _all_rules(home: Home, now: int) -> list[StandingRule]:
 
 
 def _is_convention(view: MessageStore, row: int) -> bool:
-    """Return whether a sentence is long enough to say how something is done, and is no
-    label or status line of what is pasted.
+    """Return whether a sentence may say how something is done.
+
+    It is long enough, and no label or status line of what is pasted.
     """
     text = view.texts[int(view.sentences["text"][row])]
-    return (
-        len(text.split()) >= _CONVENTION_WORDS
-        and text.lstrip("*_\"'`“«")[:1].isalpha()
-        and not _LABEL.match(text)
-    )
+    if len(text.split()) < _CONVENTION_WORDS:
+        return False
+    without_marks = text.lstrip("*_\"'`“«")
+    if not without_marks[:1].isalpha():
+        return False
+    return _LABEL.match(text) is None
 
 
 def _ranked(rules: Iterable[StandingRule]) -> list[StandingRule]:
-    return sorted(
-        rules, key=lambda rule: (-min(rule.days, 4), -rule.last.standing, -rule.last.at)
-    )
+    return sorted(rules, key=_rank)
+
+
+def _rank(rule: StandingRule) -> tuple[int, float, int]:
+    """Return the place of a rule: often given, then firm, then late ones come first."""
+    n_days = min(rule.days, _MOST_DAYS)
+    last = rule.last
+    return -n_days, -last.standing, -last.at
 
 
 def _merged(
     sentences_in_time: Iterable[tuple[RememberedSentence, str]],
 ) -> list[StandingRule]:
-    """Return the rules in order of their first word, each once, with where a later word
-    took them back.
+    """Return the rules in the order in which they were first given, each once.
+
+    Each knows where a later word took it back.
 
     Args:
         sentences_in_time: Each sentence that gives a rule or takes one back, with its
@@ -526,10 +600,16 @@ def _take_back_and_match(
     directive: Directive,
     project: str,
 ) -> int | None:
-    """Take back in a project the rules that a directive reverses; return the number of
-    the first one that it repeats, None without one.
+    """Take back in a project the rules that a directive reverses.
 
-    near: numbers of the rules about the same.
+    Args:
+        rules: All rules.
+        near: The numbers of the rules about the same.
+        directive: What was said.
+        project: Where it was said.
+
+    Returns:
+        The number of the first rule that the directive repeats; None without one.
     """
     repeated = None
     for number in near:

@@ -43,18 +43,25 @@ def words(text: str) -> set[str]:
     >>> sorted(words("Use the TTL cache, always."))
     ['always', 'cache']
     """
-    return {word.lower() for word in _WORD.findall(text) if len(word) <= _LONGEST_WORD}
+    short_words = set[str]()
+    for word in _WORD.findall(text):
+        if len(word) <= _LONGEST_WORD:
+            short_words.add(word.lower())
+    return short_words
 
 
 def speaker(body: Body) -> Speaker:
     """Return who speaks in what was captured: its user, or an agent."""
-    return "user" if body.get("source") == "user" else "agent"
+    if body.get("source") == "user":
+        return "user"
+    return "agent"
 
 
 @lru_cache(256)  # the index and the view read the same events one after the other
 def sentences(text: str, by: Speaker) -> tuple[NumberedSentence, ...]:
-    """Return the sentences of a text that are its speaker's own, each once; only a
-    user's can be rules.
+    """Return the sentences of a text that are its speaker's own, each once.
+
+    Only a user's can be rules.
     """
     span_of: dict[str, Span] = {}
     for span in sentences_of(text, by, doubtful=True):
@@ -76,12 +83,17 @@ def said_in(event: Event) -> str:
 
 
 def sentences_in(event: Event) -> tuple[NumberedSentence, ...]:
-    """Return the sentences that an event holds: of a helper's message none, nor of a
-    fix or of what to avoid, which fade and are confirmed in a section of their own.
+    """Return the sentences that an event holds.
+
+    A helper's message has none, nor has a fix or what to avoid: these fade and are
+    confirmed in a section of their own.
     """
-    if event.body.get("subagent") or event.body.get("type") in (FIX_TYPE, AVOID_TYPE):
+    body = event.body
+    if body.get("subagent"):
         return ()
-    return sentences(said_in(event), speaker(event.body))
+    if body.get("type") in (FIX_TYPE, AVOID_TYPE):
+        return ()
+    return sentences(said_in(event), speaker(body))
 
 
 def item_id(event_id: str, number: int) -> str:

@@ -1,5 +1,6 @@
-"""Theorex: concepts with counts that fade, a life cycle from flash to the shared web,
-and what watches it.
+"""Theorex: concepts with counts that fade, from flash to the shared web.
+
+It has a life cycle of concepts, and what watches it.
 """
 
 from theorex_lab.journal.event import register_kinds, without_project

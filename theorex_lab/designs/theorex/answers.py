@@ -1,7 +1,8 @@
-"""What Theorex answers: to search, which texts and concepts sleep, are shared, belong
-to a concept; to people, tables and graphs.
+"""What Theorex answers to search, to people and to the audit log.
 
-And to the audit log, its entries about an agent's concepts and moments.
+Search learns which texts and concepts sleep, are shared, or belong to a concept. People
+get tables and graphs. The audit log gets the entries about an agent's concepts and
+moments.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,34 +26,50 @@ from theorex_lab.memory.rows import table_html
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import MOMENT_TYPE, OBSERVATION
 
+_HOTTEST = 5  # concepts of an agent that its status names
+
 
 def query_shared(
     searcher: Searcher, query: str, *, limit: int = 10
 ) -> list[SharedConcept]:
-    """Return the concepts of the shared web that answer the query best, with their
-    numbers; for '' the best of all.
+    """Return the concepts of the shared web that answer the query best.
 
-    Raises as `Searcher.search` does.
+    Args:
+        searcher: What searches the home.
+        query: What is asked; for '' the concepts are the best of all.
+        limit: How many are returned at most.
+
+    Returns:
+        The concepts with their numbers, the best first.
+
+    Raises:
+        InvalidInput: As `memory.retrieve.Searcher.search` does.
     """
     home = searcher.home
 
     def among(index: ItemIndex) -> Mask:
-        return shared_documents(home, index, np.zeros(len(index.documents), bool))
+        nothing_visible = np.zeros(len(index.documents), bool)
+        return shared_documents(home, index, nothing_visible)
 
     hits = None
     if query:
         hits = searcher.search_among(query, among, limit=limit, labels=True)
-    with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
-        concepts = shared_concepts(axon, shared, home.clock.now(), home.settings)
+    views = home.views
+    with views.reading(Axon) as axon, views.reading(SharedWeb) as shared:
+        now = home.clock.now()
+        concepts = shared_concepts(axon, shared, now, home.settings)
     if hits is None:
         return concepts[:limit]
-    by_id = {str(concept.concept_id): concept for concept in concepts}
-    return [by_id[hit.id] for hit in hits if hit.id in by_id]
+    concept_by_id: dict[str, SharedConcept] = {}
+    for concept in concepts:
+        concept_by_id[str(concept.concept_id)] = concept
+    return [concept_by_id[hit.id] for hit in hits if hit.id in concept_by_id]
 
 
 def asleep(home: Home, index: ItemIndex) -> Mask:
-    """Return a mask of the documents that sleep: concepts by their tier, texts when all
-    of their concepts do.
+    """Return a mask of the documents that sleep.
+
+    Concepts sleep by their tier, texts when all of their concepts do.
     """
     documents = index.documents
     mask = np.zeros(len(documents), bool)
@@ -60,15 +77,17 @@ def asleep(home: Home, index: ItemIndex) -> Mask:
         concepts, observations = axon.asleep()
         if not len(concepts):
             return mask
-        awake_keys = np.delete(
-            _concept_keys(index, axon.agents, axon.concepts), concepts
-        )
+        all_keys = _concept_keys(index, axon.agents, axon.concepts)
+        awake_keys = np.delete(all_keys, concepts)
         sleeping_texts = axon.observations["seq"][observations]
     is_concept = index.of_kinds([CONCEPT.name])
-    document_keys = _keys(documents["agent"][is_concept], documents["item"][is_concept])
-    mask[is_concept] = ~np.isin(document_keys, awake_keys)
+    agent = documents["agent"][is_concept]
+    concept_id = documents["item"][is_concept]
+    is_awake = np.isin(_keys(agent, concept_id), awake_keys)
+    mask[is_concept] = ~is_awake
     is_text = index.of_kinds([OBSERVATION.name])
-    mask |= is_text & np.isin(documents["seq"], sleeping_texts)
+    is_sleeping = np.isin(documents["seq"], sleeping_texts)
+    mask |= is_text & is_sleeping
     return mask
 
 
@@ -85,36 +104,58 @@ def shared_documents(home: Home, index: ItemIndex, visible: Mask) -> Mask:
     with home.views.reading(SharedWeb) as shared:
         shared_keys = _concept_keys(index, shared.agents, shared.concepts)
     rows = np.flatnonzero(is_concept)
-    keys = _keys(documents["agent"][rows], documents["item"][rows])
-    rows = rows[np.isin(keys, shared_keys)]
-    visible_concepts = documents["item"][visible & is_concept]
-    rows = rows[~np.isin(documents["item"][rows], visible_concepts)]
-    _, first_of_concept = np.unique(documents["item"][rows], return_index=True)
+    concept_ids = documents["item"]
+    agent = documents["agent"][rows]
+    keys = _keys(agent, concept_ids[rows])
+    is_shared = np.isin(keys, shared_keys)
+    rows = rows[is_shared]
+    visible_concepts = concept_ids[visible & is_concept]
+    is_visible = np.isin(concept_ids[rows], visible_concepts)
+    rows = rows[~is_visible]
+    _, first_of_concept = np.unique(concept_ids[rows], return_index=True)
     mask[rows[first_of_concept]] = True
     return mask
 
 
 def related(
-    home: Home, index: ItemIndex, hits: Ints, allowed: Mask, now: int
+    home: Home, index: ItemIndex, hits: Ints, *, allowed: Mask, now: int
 ) -> tuple[Ints, Floats]:
-    """Return the texts that mention what activation reaches from the concepts of the
-    hits, each with the mean activation of what it mentions.
+    """Return the texts that are about the same as the hits of a search.
+
+    They mention what activation reaches from the concepts of the hits.
+
+    Args:
+        home: Whose concepts they are.
+        index: The index in which the documents are.
+        hits: Rows of documents.
+        allowed: A mask of the documents that may be returned.
+        now: The time of the search, µs UTC.
+
+    Returns:
+        The rows of the texts, and of each the mean activation of what it mentions.
     """
     with home.views.reading(Axon, upto=index.seq) as axon:
         seqs = axon.observations["seq"]
         observation = axon.mentions["observation"]
         concept = axon.mentions["concept"]
-        is_hit = np.isin(seqs, index.documents["seq"][hits])
-        hit_concepts = np.unique(concept[is_hit[observation]])
-        seeds = hit_concepts[axon.concepts["alive"][hit_concepts]]
+        hit_seqs = index.documents["seq"][hits]
+        is_hit = np.isin(seqs, hit_seqs)
+        is_hit_mention = is_hit[observation]
+        hit_concepts = np.unique(concept[is_hit_mention])
+        is_alive = axon.concepts["alive"][hit_concepts]
+        seeds = hit_concepts[is_alive]
         activation = scores.spread_activation(axon, seeds, now, home.settings)
         n_mentions = np.bincount(observation, minlength=len(seqs))
-        total = np.bincount(observation, activation[concept], minlength=len(seqs))
-        mean_activation = total / np.maximum(n_mentions, 1)
-    texts = np.flatnonzero(allowed & index.of_kinds([OBSERVATION.name, MOMENT.name]))
-    rows = np.searchsorted(seqs, index.documents["seq"][texts])
-    is_reached = mean_activation[rows] > 0
-    return texts[is_reached], mean_activation[rows][is_reached]
+        mentioned = activation[concept]
+        total = np.bincount(observation, mentioned, minlength=len(seqs))
+        means = total / np.maximum(n_mentions, 1)
+    is_text = index.of_kinds([OBSERVATION.name, MOMENT.name])
+    texts = np.flatnonzero(allowed & is_text)
+    text_seqs = index.documents["seq"][texts]
+    rows = np.searchsorted(seqs, text_seqs)
+    mean_activation = means[rows]
+    is_reached = mean_activation > 0
+    return texts[is_reached], mean_activation[is_reached]
 
 
 def _concept_keys(
@@ -122,35 +163,49 @@ def _concept_keys(
 ) -> NDArray[np.uint64]:
     """Return the keys of a table's concepts, by the agents' numbers in the index."""
     unknown = len(index.agents)
-    numbers = np.zeros(len(agents), np.int64)
+    numbers = np.full(len(agents), unknown, np.int64)
     for row, name in enumerate(agents):
         number = index.agents.find(name)
-        numbers[row] = unknown if number is None else number
-    return _keys(numbers[concepts["agent"]], concepts["concept_id"])
+        if number is not None:
+            numbers[row] = number
+    agent = numbers[concepts["agent"]]
+    return _keys(agent, concepts["concept_id"])
 
 
 def _keys(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
     """Return one key for an agent's concept: 53 bits of concept, the agent above them."""
-    return (agent.astype(np.uint64) << np.uint64(53)) + concept_id.astype(np.uint64)
+    high = agent.astype(np.uint64) << np.uint64(53)
+    low = concept_id.astype(np.uint64)
+    return high + low
 
 
 def status(home: Home, agent: str | None) -> dict[str, Any]:
-    """Return the agents with their concepts by tier and hottest concepts, how many
-    concepts and observations there are, and the decay law.
+    """Return how much an agent knows, or with None every agent.
 
-    Counted is what is of the home's project or of none.
+    What is of the home's project or of none is counted.
+
+    Returns:
+        How many concepts and observations there are; the agents with their concepts by
+        tier and their hottest concepts; the decay law.
     """
     with home.views.reading(Axon) as axon:
-        names = [agent] if agent is not None else list(axon.agents)
-        among = axon.within(home.projects)
+        names = list(axon.agents) if agent is None else [agent]
         current = scores.scores_of(
-            axon, home.clock.now(), home.settings, agents=names, among=among
+            axon,
+            home.clock.now(),
+            home.settings,
+            agents=names,
+            among=axon.within(home.projects),
         )
         agents = [_agent_status(axon, current, name) for name in names]
-        observations = int(axon.observed_within(home.projects).sum())
+        is_counted = axon.observed_within(home.projects)
+        n_observations = int(is_counted.sum())
+    n_concepts = 0
+    for row in agents:
+        n_concepts += row["concepts"]
     return {
-        "concepts": sum(row["concepts"] for row in agents),
-        "observations": observations,
+        "concepts": n_concepts,
+        "observations": n_observations,
         "agents": agents,
         "decay_law": home.settings.decay_law,
     }
@@ -159,8 +214,11 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
 def _agent_status(axon: Axon, current: scores.Scores, name: str) -> dict[str, Any]:
     """Return how many concepts an agent has, by tier too, and the hottest five."""
     owner = axon.concepts["agent"][current.rows]
-    of_agent = current.take(np.flatnonzero(owner == axon.agents.find(name)))
-    hottest = of_agent.rows[of_agent.order[:5]].tolist()
+    number = axon.agents.find(name)
+    positions = np.flatnonzero(owner == number)
+    of_agent = current.take(positions)
+    best_first = of_agent.rows[of_agent.order]
+    hottest = best_first[:_HOTTEST].tolist()
     return {
         "agent": name,
         "concepts": len(of_agent.rows),
@@ -177,14 +235,14 @@ class AxonView:
         self._agents = agents
 
     def frame(self) -> Any:
-        """Return a pandas DataFrame, best first; see
-        `theorex_lab.designs.theorex.scores.frame`.
-        """
+        """Return a pandas DataFrame, best first; see `designs.theorex.scores.frame`."""
+        now = self._home.clock.now()
         with self._home.views.reading(Axon) as axon:
-            return scores.frame(axon, self._scores(axon, self._home.clock.now()))
+            current = self._scores(axon, now)
+            return scores.frame(axon, current)
 
     def graph(self) -> Any:
-        """Return a networkx Graph; see `theorex_lab.designs.theorex.scores.graph`."""
+        """Return a networkx Graph; see `designs.theorex.scores.graph`."""
         now = self._home.clock.now()
         with self._home.views.reading(Axon) as axon:
             current = self._scores(axon, now)
@@ -192,8 +250,10 @@ class AxonView:
 
     def tiers(self) -> dict[str, int]:
         """Return how many concepts are in each tier."""
+        now = self._home.clock.now()
         with self._home.views.reading(Axon) as axon:
-            return self._scores(axon, self._home.clock.now()).counts()
+            current = self._scores(axon, now)
+            return current.counts()
 
     def _scores(self, axon: Axon, now: int) -> scores.Scores:
         return scores.scores_of(axon, now, self._home.settings, agents=self._agents)
@@ -208,8 +268,9 @@ _NO_MOMENT = ('"sentiment":', f'"type":"{MOMENT_TYPE}"')
 
 
 def reading() -> Callable[[Event], Iterator[AuditRecord]]:
-    """Return what reads the journal's events from its start, in order, as records:
-    (kind, agent, detail).
+    """Return what reads the journal's events as records: (kind, agent, detail).
+
+    It is to get them from the journal's start on, in order.
     """
     tiers: dict[tuple[str, int], str] = {}
 
@@ -222,7 +283,8 @@ def reading() -> Callable[[Event], Iterator[AuditRecord]]:
             yield from _pruned_concepts(body["concepts"], tiers)
         elif event.kind == "imported":
             # The tier that a file states is no change itself.
-            tiers.setdefault((agent, body["concepts"][0][0]), body["tier"])
+            concept_id = body["concepts"][0][0]
+            tiers.setdefault((agent, concept_id), body["tier"])
         elif event.kind == "graduated":
             detail = {
                 "concept_id": str(body["concept_id"]),
@@ -231,7 +293,8 @@ def reading() -> Callable[[Event], Iterator[AuditRecord]]:
             }
             yield "graduation", agent, detail
         elif body["type"] == MOMENT_TYPE:
-            yield "moment_capture", agent, {"story": cut(body["text"])}
+            story = cut(body["text"])
+            yield "moment_capture", agent, {"story": story}
 
     return records
 
@@ -243,9 +306,14 @@ def _tier_changes(
     for agent, by_tier in changes.items():
         for tier, concept_ids in by_tier.items():
             for concept_id in concept_ids:
-                before = tiers.get((agent, concept_id), Tier.NEUTRAL.name)
-                tiers[agent, concept_id] = tier
-                detail = {"concept_id": str(concept_id), "from": before, "to": tier}
+                key = (agent, concept_id)
+                before = tiers.get(key, Tier.NEUTRAL.name)
+                tiers[key] = tier
+                detail = {
+                    "concept_id": str(concept_id),
+                    "from": before,
+                    "to": tier,
+                }
                 yield "tier_change", agent, detail
 
 
@@ -257,7 +325,10 @@ def _pruned_concepts(
         for concept in concepts:
             concept_id = concept["concept_id"]
             tiers.pop((agent, concept_id), None)
-            detail = {"concept_id": str(concept_id), "count": concept.get("count")}
+            detail = {
+                "concept_id": str(concept_id),
+                "count": concept.get("count"),
+            }
             yield "prune", agent, detail
 
 
@@ -276,29 +347,40 @@ def audit_entries(
         0, kinds=sorted(event_kinds), upto=query.upto, lacking=_NO_MOMENT
     )
     matches = matches_in(events, take, query)
-    unnamed_ids = {
-        int(detail["concept_id"])
-        for _, (kind, _, detail) in matches
-        if kind in ("tier_change", "prune")
-    }
+    unnamed_ids = set[int]()
+    for _, record in matches:
+        kind, _, detail = record
+        if kind in ("tier_change", "prune"):
+            unnamed_ids.add(int(detail["concept_id"]))
     labels: dict[str, str] = {}
     if unnamed_ids:
-        labels = _labels(home.views.get(Axon), unnamed_ids)
+        axon = home.views.get(Axon)
+        labels = _labels(axon, unnamed_ids)
+    entries: list[AuditMatch] = []
+    for event, record in matches:
+        kind, agent, detail = record
+        labelled = _labelled(detail, labels)
+        entries.append((event, (kind, agent, labelled)))
+    return entries
 
-    def labelled(detail: Mapping[str, Any]) -> Mapping[str, Any]:
-        if "concept_id" not in detail:
-            return detail
-        return {"label": labels.get(detail["concept_id"], ""), **detail}
 
-    return [
-        (event, (kind, agent, labelled(detail)))
-        for event, (kind, agent, detail) in matches
-    ]
+def _labelled(
+    detail: Mapping[str, Any], labels: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """Return the detail of a record, with the label of the concept that it names."""
+    if "concept_id" not in detail:
+        return detail
+    label = labels.get(detail["concept_id"], "")
+    return {"label": label, **detail}
 
 
 def _labels(axon: Axon, concept_ids: set[int]) -> dict[str, str]:
     """Return what the axon calls these concepts, also those that are gone."""
+    labels: dict[str, str] = {}
     with axon.lock:
         ids = axon.concepts["concept_id"]
-        rows = np.flatnonzero(np.isin(ids, list(concept_ids))).tolist()
-        return {str(ids[row]): axon.labels[row] for row in rows}
+        is_asked = np.isin(ids, list(concept_ids))
+        for row in np.flatnonzero(is_asked).tolist():
+            concept_id = str(ids[row])
+            labels[concept_id] = axon.labels[row]
+    return labels

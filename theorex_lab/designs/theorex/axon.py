@@ -1,5 +1,6 @@
-"""The axon: every agent's concepts and the links between them, as columns folded from
-the journal.
+"""The axon: every agent's concepts and the links between them.
+
+They are columns that are folded from the journal.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,9 +23,8 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 GRADUATED_TYPE = "graduated"
-NODE_TYPE = (
-    "concept"  # of what was found in a text; another one is of a file that stated it
-)
+# Of what was found in a text; another one is of a file that stated it.
+NODE_TYPE = "concept"
 # Columns that an imported concept states under their own names.
 _STATED = (
     "fix_count",
@@ -47,8 +47,17 @@ _APART = (*_LEVELS, "own_count", "own_fix_count", "own_first_seen", "own_last_se
 
 
 class _Mentions(NamedTuple):
-    """Mentions of concepts, column by column: which row, how often, when, and in what
-    kind of text.
+    """Mentions of concepts, column by column.
+
+    Attributes:
+        rows: Rows of concepts.
+        counts: How often each is mentioned.
+        at: When, µs.
+        type: In what kind of text, a number of `Axon.types`.
+        trust: How far the text is trusted.
+        refused: Whether the mention refuses the concept.
+        weight: Of the source, 0..1.
+        sentiment: Of the text.
     """
 
     rows: Ints
@@ -62,8 +71,9 @@ class _Mentions(NamedTuple):
 
 
 class Axon(View):
-    """Concepts (one row per agent and concept), links between them, and which
-    observation mentions what.
+    """Concepts, links between them, and which observation mentions what.
+
+    There is one row per agent and concept.
 
     Attributes:
         concepts: The columns concept_id, agent, count, fix_count (mentions in a
@@ -152,14 +162,22 @@ class Axon(View):
         """The counts of the concepts, row by row."""
         table = self.concepts
         return Counts(
-            table["count"], table["first_seen"], table["last_seen"], table["decayed"]
+            table["count"],
+            table["first_seen"],
+            table["last_seen"],
+            table["decayed"],
         )
 
     @property
     def link_counts(self) -> Links:
         """The links, row by row."""
         table = self.links
-        return Links(table["a"], table["b"], table["count"], table["last_seen"])
+        return Links(
+            table["a"],
+            table["b"],
+            table["count"],
+            table["last_seen"],
+        )
 
     def _after_load(self) -> None:
         # The look-up dictionaries are made when a fold first needs them.
@@ -168,18 +186,25 @@ class Axon(View):
     def row(self, agent: str, concept_id: int) -> int | None:
         """Return the row of an agent's concept, or None."""
         number = self.agents.find(agent)
-        return None if number is None else self._rows().get((number, concept_id))
+        if number is None:
+            return None
+        rows = self._rows()
+        return rows.get((number, concept_id))
 
     def rows_of(
         self, agents: Iterable[str] | None = None, among: Mask | None = None
     ) -> Ints:
-        """Return the rows of the living concepts of these agents, or of all; with a
-        mask such as `within` gives, of those in it.
+        """Return the rows of living concepts.
+
+        Args:
+            agents: Whose they are; None: all agents'.
+            among: A mask of rows such as `within` gives, for those in it.
         """
         mask = self.concepts["alive"]
         if agents is not None:
             numbers = self.agents.numbers(*agents)
-            mask = mask & np.isin(self.concepts["agent"], numbers)
+            is_agents = np.isin(self.concepts["agent"], numbers)
+            mask = mask & is_agents
         if among is not None:
             mask = mask & among
         return np.flatnonzero(mask)
@@ -188,25 +213,36 @@ class Axon(View):
         """Return a mask of the concept rows that were mentioned in some projects.
 
         Args:
-            projects: A row is in the mask that was mentioned in one of these or without a
+            projects: A row is in the mask that was mentioned in one of these or without
+            a
                 project; None: all rows are.
-            alone: A row is in the mask that was mentioned in no other project, and never
+            alone: A row is in the mask that was mentioned in no other project, and
+            never
                 without one.
         """
         if projects is None:
             return np.ones(len(self.concepts), bool)
         in_projects = self._project_mask(projects, with_none=not alone)
-        mentioned_in = self.observations["project"][self.mentions["observation"]]
-        # Rows that are mentioned inside, or with `alone` those that are mentioned outside.
-        counts = ~in_projects if alone else in_projects
+        if not alone:
+            return self._mentioned_in(in_projects)
+        is_outside = self._mentioned_in(~in_projects)
+        return ~is_outside
+
+    def _mentioned_in(self, project_mask: Mask) -> Mask:
+        """Return a mask of the concept rows that were mentioned in the masked projects."""
         mask = np.zeros(len(self.concepts), bool)
-        mask[self.mentions["concept"][counts[mentioned_in]]] = True
-        mask[self.entered["concept"][counts[self.entered["project"]]]] = True
-        return ~mask if alone else mask
+        observation = self.mentions["observation"]
+        project_of_mention = self.observations["project"][observation]
+        is_mentioned = project_mask[project_of_mention]
+        mask[self.mentions["concept"][is_mentioned]] = True
+        has_entered = project_mask[self.entered["project"]]
+        mask[self.entered["concept"][has_entered]] = True
+        return mask
 
     def observed_within(self, projects: Iterable[str] | None) -> Mask:
-        """Return a mask of the observations that are of one of these projects or of
-        none; None: of all.
+        """Return a mask of the observations of one of these projects or of none.
+
+        With None it is of all.
         """
         if projects is None:
             return np.ones(len(self.observations), bool)
@@ -215,22 +251,31 @@ class Axon(View):
 
     def _project_mask(self, projects: Iterable[str], *, with_none: bool) -> Mask:
         """Return a mask of the numbers of these projects, and of '' where `with_none`."""
-        names = ["", *projects] if with_none else [*projects]
+        names = list(projects)
+        if with_none:
+            names.append("")
+        numbers = self.projects.numbers(*names)
         mask = np.zeros(len(self.projects), bool)
-        mask[self.projects.numbers(*names)] = True
+        mask[numbers] = True
         return mask
 
     def asleep(self) -> tuple[Ints, Ints]:
-        """Return the rows of the concepts that sleep or were pruned, and of the
-        observations all of whose concepts are among them.
+        """Return the rows of the concepts and of the observations that sleep.
+
+        They are the concepts that sleep or were pruned, and the observations all of
+        whose concepts are among them.
         """
-        is_gone = (self.concepts["tier"] == Tier.SLEEPING) | ~self.concepts["alive"]
+        is_pruned = ~self.concepts["alive"]
+        is_sleeping = self.concepts["tier"] == Tier.SLEEPING
+        is_gone = is_sleeping | is_pruned
         if not is_gone.any():
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+            none = np.zeros(0, np.int64)
+            return none, none
         observation = self.mentions["observation"]
         n_observations = len(self.observations)
         n_mentions = np.bincount(observation, minlength=n_observations)
-        gone_mentions = observation[is_gone[self.mentions["concept"]]]
+        is_gone_mention = is_gone[self.mentions["concept"]]
+        gone_mentions = observation[is_gone_mention]
         n_gone = np.bincount(gone_mentions, minlength=n_observations)
         is_asleep = (n_mentions > 0) & (n_gone == n_mentions)
         return np.flatnonzero(is_gone), np.flatnonzero(is_asleep)
@@ -241,26 +286,29 @@ class Axon(View):
             agents = self.concepts["agent"][living].tolist()
             ids = self.concepts["concept_id"][living].tolist()
             keys = zip(agents, ids, strict=True)
-            self._row_of = dict(zip(keys, living.tolist(), strict=True))
+            rows = living.tolist()
+            self._row_of = dict(zip(keys, rows, strict=True))
         return self._row_of
 
     def _linked(self) -> dict[int, int]:
         if self._link_of is None:
             living = np.flatnonzero(self.links["count"] > 0)
             keys = self._link_keys(living)
-            self._link_of = dict(zip(keys, living.tolist(), strict=True))
+            rows = living.tolist()
+            self._link_of = dict(zip(keys, rows, strict=True))
         return self._link_of
 
     def _link_keys(self, rows: Ints) -> list[int]:
         """Return one key a link: its first end's row above its second end's."""
         first = self.links["a"][rows].astype(np.int64)
-        keys: list[int] = ((first << 32) | self.links["b"][rows]).tolist()
+        second = self.links["b"][rows]
+        keys: list[int] = ((first << 32) | second).tolist()
         return keys
 
     def _fold_observations(self, events: Sequence[Event]) -> None:
-        """Take in observations: one pass in Python to find the rows, then one numpy
-        expression a column.
+        """Take in observations.
 
+        One pass in Python finds the rows; then there is one numpy expression a column.
         What is not `counted` came with a file that states its concepts' numbers; its
         concepts that had `faded` are gone.
         """
@@ -281,7 +329,8 @@ class Axon(View):
             kind = self.types.number(body["type"])
             project = self.projects.number(body.get("project", ""))
             trust = TRUST[body["source"]]
-            facts.append((event.seq, event.at, agent, kind, project, trust))
+            fact = (event.seq, event.at, agent, kind, project, trust)
+            facts.append(fact)
             mention_events += [position] * len(concepts)
             refused = body.get("refused", ())
             mention_refused += [concept[0] in refused for concept in concepts]
@@ -292,29 +341,35 @@ class Axon(View):
             rows = [self._find_row(agent, concept) for concept in concepts]
             mention_rows += rows
             mention_counts += [concept[3] for concept in concepts]
-            keys = [a << 32 | b for a, b in combinations(sorted(rows), 2)]
+            pairs = combinations(sorted(rows), 2)
+            keys = [a << 32 | b for a, b in pairs]
             link_keys += keys
             link_events += [position] * len(keys)
         names = ("seq", "at", "agent", "type", "project", "trust")
         first = self.observations.extend(names, facts).start
-        at, _, kinds, _, trusts = np.array(facts, np.int64).T[1:]
+        columns = np.array(facts, np.int64).T
+        _, at, _, kinds, _, trusts = columns
         row = np.array(mention_rows, np.int64)
         number = np.array(mention_counts, np.int64)
         event_of = np.array(mention_events, np.int64)
+        refuses = np.array(mention_refused, bool)
         self.mentions.put(
-            self.mentions.grow(len(row)), observation=event_of + first, concept=row
+            self.mentions.grow(len(row)),
+            observation=event_of + first,
+            concept=row,
         )
         is_counted = number > 0
         counted_events = event_of[is_counted]
         weights = np.array([event.body["weight"] for event in events])
         sentiments = np.array([event.body["sentiment"] for event in events])
+        trust = trusts[counted_events]
         mentions = _Mentions(
             rows=row[is_counted],
             counts=number[is_counted],
             at=at[counted_events],
             type=kinds[counted_events],
-            trust=trusts[counted_events].astype(np.int8),
-            refused=np.array(mention_refused, bool)[is_counted],
+            trust=trust.astype(np.int8),
+            refused=refuses[is_counted],
             weight=weights[counted_events],
             sentiment=sentiments[counted_events],
         )
@@ -325,8 +380,9 @@ class Axon(View):
             self.link_counts.take_in(links, at[link_events])
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
-        """Return the row of a mentioned concept; a new one gets its identity here and
-        its numbers afterwards.
+        """Return the row of a mentioned concept.
+
+        A new one gets its identity here and its numbers afterwards.
         """
         rows = self._rows()
         key = (agent, concept[0])
@@ -339,14 +395,17 @@ class Axon(View):
     def _known_rows(
         self, agent: int, concepts: Iterable[Sequence[Any]], faded: Sequence[int]
     ) -> list[int]:
-        """Return the living rows of concepts whose numbers are known already; for those
-        that are gone, new rows that do not live.
+        """Return the living rows of concepts whose numbers are known already.
+
+        For those that are gone they are new rows that do not live.
         """
+        living_rows = self._rows()
         rows = []
         for concept in concepts:
+            concept_id = concept[0]
             row = None
-            if concept[0] not in faded:
-                row = self._rows().get((agent, concept[0]))
+            if concept_id not in faded:
+                row = living_rows.get((agent, concept_id))
             if row is None:
                 row = self._new_row(agent, concept)
                 self.concepts.put(row, alive=False, first_seen=0, last_seen=0)
@@ -354,10 +413,16 @@ class Axon(View):
         return rows
 
     def _new_row(self, agent: int, concept: Sequence[Any]) -> int:
-        self.labels.append(concept[1])
-        self.surfaces.append(concept[2])
+        concept_id = concept[0]
+        label = concept[1]
+        surface = concept[2]
+        self.labels.append(label)
+        self.surfaces.append(surface)
         return self.concepts.add(
-            concept_id=concept[0], agent=agent, alive=True, **_UNSEEN
+            concept_id=concept_id,
+            agent=agent,
+            alive=True,
+            **_UNSEEN,
         )
 
     def _count_mentions(self, mentions: _Mentions) -> None:
@@ -366,12 +431,15 @@ class Axon(View):
         table = self.concepts
         touched = self.concept_counts.take_in(rows, counts, mentions.at)
         is_fix = mentions.type == self.types.find(FIX_TYPE)
-        np.add.at(table["fix_count"], rows, np.where(is_fix, counts, 0))
-        np.add.at(table["sentiment_sum"], rows, mentions.sentiment * counts)
+        fix_counts = np.where(is_fix, counts, 0)
+        sentiments = mentions.sentiment * counts
+        np.add.at(table["fix_count"], rows, fix_counts)
+        np.add.at(table["sentiment_sum"], rows, sentiments)
         np.maximum.at(table["source_weight"], rows, mentions.weight)
         self._believe(mentions, touched)
         table["type"][rows] = mentions.type  # of a repeated row the last one stays
-        woken = touched[table["tier"][touched] == Tier.SLEEPING]
+        slept = table["tier"][touched] == Tier.SLEEPING
+        woken = touched[slept]
         table["tier"][woken] = Tier.NEUTRAL
 
     def _believe(self, mentions: _Mentions, touched: Ints) -> None:
@@ -382,13 +450,16 @@ class Axon(View):
         refuses = is_trusted & mentions.refused
         masks = {"affirmed": affirms, "refused": refuses, "heard": ~is_trusted}
         for name, mask in masks.items():
-            np.maximum.at(table[name], mentions.rows[mask], mentions.trust[mask])
+            masked_rows = mentions.rows[mask]
+            np.maximum.at(table[name], masked_rows, mentions.trust[mask])
         rows = mentions.rows[affirms]
         counts = mentions.counts[affirms]
         at = mentions.at[affirms]
-        is_fix = mentions.type[affirms] == self.types.find(FIX_TYPE)
+        type_of_fixes = self.types.find(FIX_TYPE)
+        is_fix = mentions.type[affirms] == type_of_fixes
+        fix_counts = np.where(is_fix, counts, 0)
         np.add.at(table["own_count"], rows, counts)
-        np.add.at(table["own_fix_count"], rows, np.where(is_fix, counts, 0))
+        np.add.at(table["own_fix_count"], rows, fix_counts)
         np.minimum.at(table["own_first_seen"], rows, at)
         np.maximum.at(table["own_last_seen"], rows, at)
         self._set_trust(touched)
@@ -399,17 +470,21 @@ class Axon(View):
         affirmed = table["affirmed"][rows]
         refused = table["refused"][rows]
         unverified = table["heard"][rows]
-        lower = np.where(unverified >= 0, unverified, np.maximum(refused, 0))
+        least = np.maximum(refused, 0)
+        lower = np.where(unverified >= 0, unverified, least)
         table["trust"][rows] = np.where(affirmed >= 0, affirmed, lower)
 
     def _find_links(self, keys: Iterable[int]) -> list[int]:
-        """Return the rows of these links; a new one gets its ends here and its numbers
-        afterwards.
+        """Return the rows of these links.
+
+        A new one gets its ends here and its numbers afterwards.
         """
         links = self._linked()
         all_keys = list(keys)
-        new_keys = list(dict.fromkeys(key for key in all_keys if key not in links))
-        links.update(zip(new_keys, count(len(self.links)), strict=False))
+        unknown_keys = [key for key in all_keys if key not in links]
+        new_keys = list(dict.fromkeys(unknown_keys))
+        new_rows = count(len(self.links))
+        links.update(zip(new_keys, new_rows, strict=False))
         ends = np.array(new_keys, np.int64)
         self.links.put(
             self.links.grow(len(new_keys)),
@@ -420,20 +495,22 @@ class Axon(View):
         return [links[key] for key in all_keys]
 
     def _graduate(self, event: Event) -> None:
-        """Let a concept enter with every mention that short-term memory counted, each
-        at its own time.
+        """Let a concept enter with every mention that short-term memory counted.
+
+        Each mention has its own time.
         """
         body = event.body
         agent = self.agents.number(event.agent)
-        row = self._find_row(
-            agent, [body["concept_id"], body["label"], body["surface"]]
-        )
+        concept = [body["concept_id"], body["label"], body["surface"]]
+        row = self._find_row(agent, concept)
         self._enter([row], body.get("project", ""))
-        n = min(len(body["counts"]), len(body["times"]))
+        counts = body["counts"]
+        times = body["times"]
+        n = min(len(counts), len(times))
         mentions = _Mentions(
             rows=np.full(n, row),
-            counts=np.array(body["counts"][:n], np.int64),
-            at=np.array(body["times"][:n], np.int64),
+            counts=np.array(counts[:n], np.int64),
+            at=np.array(times[:n], np.int64),
             type=np.full(n, self.types.number(GRADUATED_TYPE)),
             trust=np.full(n, TRUST[body["source"]], np.int8),
             refused=np.zeros(n, bool),
@@ -450,46 +527,55 @@ class Axon(View):
         )
 
     def _fold_imported(self, events: Sequence[Event]) -> None:
-        """Take in distinct concepts as a file stated them; of what was known already
-        the larger number stays.
+        """Take in distinct concepts as a file stated them.
+
+        The larger number stays of what was known already.
         """
         bodies = [event.body for event in events]
         row_numbers = []
         for event in events:
             agent = self.agents.number(event.agent)
-            row_numbers.append(self._find_row(agent, event.body["concepts"][0]))
+            concept = event.body["concepts"][0]
+            row_numbers.append(self._find_row(agent, concept))
         self._enter(row_numbers, "")
         rows = np.array(row_numbers, np.int64)
         table = self.concepts
         columns = self._imported_columns(bodies)
-        kind = columns["node_type"]
-        table["node_type"][rows] = np.where(kind, kind, table["node_type"][rows])
+        stated = columns["node_type"]
+        held = table["node_type"][rows]
+        table["node_type"][rows] = np.where(stated, stated, held)
         before = table["last_seen"][rows]
         at = columns["last_seen"]
         last = np.maximum(before, at)
         is_new = before == -LATEST
         is_later = at > before
         has_more = columns["count"] > table["count"][rows]
-        wakes = is_later & (table["tier"][rows] == Tier.SLEEPING)
+        sleeps = table["tier"][rows] == Tier.SLEEPING
+        wakes = is_later & sleeps
         replaces = {
             "sentiment_sum": has_more,
             "type": is_later,
             "tier": is_new | wakes,
         }
         for name, mask in replaces.items():
-            table[name][rows] = np.where(mask, columns[name], table[name][rows])
+            values = table[name]
+            values[rows] = np.where(mask, columns[name], values[rows])
         # An unreadable time of a file is the earliest one; it says nothing about a concept
         # that is known.
         first = columns["first_seen"]
-        first = np.where(~is_new & (first == EARLIEST), LATEST, first)
-        table["first_seen"][rows] = np.minimum(first, table["first_seen"][rows])
+        is_unreadable = first == EARLIEST
+        first = np.where(~is_new & is_unreadable, LATEST, first)
+        first_seen = table["first_seen"]
+        first_seen[rows] = np.minimum(first, first_seen[rows])
         self._take_levels(rows, bodies, first)
         for name in ("count", "fix_count", "source_weight"):
-            table[name][rows] = np.maximum(columns[name], table[name][rows])
+            values = table[name]
+            values[rows] = np.maximum(columns[name], values[rows])
         days_since_before = (last - before) / MICROSECONDS_PER_DAY
         days_since_stated = (last - at) / MICROSECONDS_PER_DAY
-        table["decayed"][rows] = np.maximum(
-            table["decayed"][rows] * remaining(days_since_before),
+        decayed = table["decayed"]
+        decayed[rows] = np.maximum(
+            decayed[rows] * remaining(days_since_before),
             columns["decayed"] * remaining(days_since_stated),
         )
         table["last_seen"][rows] = last
@@ -498,21 +584,31 @@ class Axon(View):
         """Return what files stated of concepts, by column."""
         columns: dict[str, NDArray[Any]] = {}
         for name in _STATED:
-            columns[name] = np.array([body[name] for body in bodies])
-        columns["count"] = np.array([body["concepts"][0][3] for body in bodies])
-        columns["type"] = np.array([self.types.number(body["type"]) for body in bodies])
-        columns["tier"] = np.array([Tier[body["tier"]] for body in bodies])
-        node_types = [body.get("node_type", NODE_TYPE) for body in bodies]
-        columns["node_type"] = np.array(
-            [self.node_types.number(node_type) for node_type in node_types]
-        )
+            values = [body[name] for body in bodies]
+            columns[name] = np.array(values)
+        counts: list[int] = []
+        types: list[int] = []
+        tiers: list[Tier] = []
+        node_types: list[int] = []
+        for body in bodies:
+            concept = body["concepts"][0]
+            counts.append(concept[3])
+            types.append(self.types.number(body["type"]))
+            tiers.append(Tier[body["tier"]])
+            node_type = body.get("node_type", NODE_TYPE)
+            node_types.append(self.node_types.number(node_type))
+        columns["count"] = np.array(counts)
+        columns["type"] = np.array(types)
+        columns["tier"] = np.array(tiers)
+        columns["node_type"] = np.array(node_types)
         return columns
 
     def _take_levels(
         self, rows: Ints, bodies: Sequence[Body], first_seen: Ints
     ) -> None:
-        """Take in who said the imported concepts, and the numbers of their owners' own
-        mentions.
+        """Take in who said the imported concepts.
+
+        The numbers of their owners' own mentions belong to it.
         """
         pairs = zip(bodies, first_seen.tolist(), strict=True)
         levels = [_levels_and_own_numbers(body, first) for body, first in pairs]
@@ -520,20 +616,24 @@ class Axon(View):
         for column, name in enumerate(_APART):
             larger = np.minimum if name == "own_first_seen" else np.maximum
             values = self.concepts[name]
-            values[rows] = larger(columns[:, column], values[rows])
+            stated = columns[:, column]
+            values[rows] = larger(stated, values[rows])
         self._set_trust(rows)
 
     def _link(self, event: Event) -> None:
         self.agents.number(event.agent)  # also an agent without links has a number
         numbers_of: dict[int, tuple[int, int]] = {}  # by key of a link
         for first_id, second_id, n_texts, last_seen in event.body["links"]:
-            ends = sorted(self._living_rows(event.agent, [first_id, second_id]))
-            if len(ends) == 2:
-                numbers_of[ends[0] << 32 | ends[1]] = (n_texts, last_seen)
+            key = self._link_key(event.agent, [first_id, second_id])
+            if key is not None:
+                numbers_of[key] = (n_texts, last_seen)
         rows = self._find_links(numbers_of)
-        numbers = np.array(list(numbers_of.values()), np.int64).reshape(-1, 2)
-        np.maximum.at(self.links["count"], rows, numbers[:, 0])
-        np.maximum.at(self.links["last_seen"], rows, numbers[:, 1])
+        stated = list(numbers_of.values())
+        numbers = np.array(stated, np.int64).reshape(-1, 2)
+        counts = numbers[:, 0]
+        times = numbers[:, 1]
+        np.maximum.at(self.links["count"], rows, counts)
+        np.maximum.at(self.links["last_seen"], rows, times)
 
     def _scan(self, event: Event) -> None:
         for agent, tiers in event.body["tiers"].items():
@@ -543,25 +643,33 @@ class Axon(View):
         for agent, pairs in event.body["dropped_links"].items():
             keys = []
             for pair in pairs:
-                ends = sorted(self._living_rows(agent, pair))
-                if len(ends) == 2:
-                    keys.append(ends[0] << 32 | ends[1])
+                key = self._link_key(agent, pair)
+                if key is not None:
+                    keys.append(key)
             self._drop_links(keys)
+
+    def _link_key(self, agent: str, ends: Iterable[int]) -> int | None:
+        """Return the key of the link between two concepts; None where one is gone."""
+        rows = sorted(self._living_rows(agent, ends))
+        if len(rows) != 2:
+            return None
+        return rows[0] << 32 | rows[1]
 
     def _prune(self, event: Event) -> None:
         for agent, concepts in event.body["concepts"].items():
-            rows = self._living_rows(
-                agent, [concept["concept_id"] for concept in concepts]
-            )
+            concept_ids = [concept["concept_id"] for concept in concepts]
+            rows = self._living_rows(agent, concept_ids)
             self.concepts["alive"][rows] = False
+            row_of = self._rows()
             for row in rows:
                 number = int(self.concepts["agent"][row])
                 concept_id = int(self.concepts["concept_id"][row])
-                del self._rows()[number, concept_id]
-            has_pruned_end = np.isin(self.links["a"], rows) | np.isin(
-                self.links["b"], rows
-            )
-            lost = np.flatnonzero(has_pruned_end & (self.links["count"] > 0))
+                del row_of[number, concept_id]
+            first_is_pruned = np.isin(self.links["a"], rows)
+            second_is_pruned = np.isin(self.links["b"], rows)
+            has_pruned_end = first_is_pruned | second_is_pruned
+            is_living = self.links["count"] > 0
+            lost = np.flatnonzero(has_pruned_end & is_living)
             self._drop_links(self._link_keys(lost))
 
     def _living_rows(self, agent: str, concept_ids: Iterable[int]) -> list[int]:
@@ -575,7 +683,10 @@ class Axon(View):
 
     def _drop_links(self, keys: Iterable[int]) -> None:
         links = self._linked()
-        rows = [links.pop(key) for key in keys if key in links]
+        rows: list[int] = []
+        for key in keys:
+            if key in links:
+                rows.append(links.pop(key))
         self.links["count"][rows] = 0
 
 
@@ -583,7 +694,8 @@ def _without_repeats(events: Iterable[Event]) -> Iterator[list[Event]]:
     """Yield the events in runs in which no concept of an agent comes twice."""
     run: dict[tuple[str, int], Event] = {}
     for event in events:
-        key = (event.agent, event.body["concepts"][0][0])
+        concept = event.body["concepts"][0]
+        key = (event.agent, concept[0])
         if key in run:
             yield list(run.values())
             run = {}
@@ -592,10 +704,13 @@ def _without_repeats(events: Iterable[Event]) -> Iterator[list[Event]]:
 
 
 def _levels_and_own_numbers(body: Body, first_seen: int) -> list[int]:
-    """Return what _APART names, of one imported concept: as its file states it, else by
-    whose the whole concept is.
+    """Return what _APART names, of one imported concept.
 
-    `first_seen` is what counts as the file's.
+    It is as its file states it, else by whose the whole concept is.
+
+    Args:
+        body: What was imported.
+        first_seen: What counts as the first time that the file states.
     """
     unowned = [0, 0, LATEST, -LATEST]
     speakers = body.get("said")
@@ -603,7 +718,10 @@ def _levels_and_own_numbers(body: Body, first_seen: int) -> list[int]:
         levels = []
         for name in _LEVELS:
             source = speakers[name]
-            levels.append(-1 if source is None else TRUST[source])
+            if source is None:
+                levels.append(-1)
+            else:
+                levels.append(TRUST[source])
         if speakers["affirmed"] is None:
             return levels + unowned
         names = ("count", "fix_count", "first_seen", "last_seen")

@@ -54,8 +54,9 @@ def scan(agent: str | None) -> None:
 @tends_project
 @ANY_AGENT
 def prune(agent: str | None) -> None:
-    """Takes LESS concepts unseen for longer than pruneThresholdDays; what they were
-    stays in the journal.
+    """Takes LESS concepts unseen for longer than pruneThresholdDays.
+
+    What they were stays in the journal.
 
     JSON: {pruned}
     """
@@ -68,9 +69,10 @@ def prune(agent: str | None) -> None:
 @OWN_AGENT
 @click.option("--session", help="The session; default: all of the agent's.")
 def flush(agent: str | None, session: str | None) -> None:
-    """What scored below flushThreshold is let go; it stays in the journal. Repeating
-    changes nothing. Then what the next sessions and prompts are given is brought up to
-    date.
+    """What scored below flushThreshold is let go; it stays in the journal.
+
+    Repeating changes nothing. Then what the next sessions and prompts are given is
+    brought up to date.
 
     With --session, where the hook has noted the size of the session's transcript, the
     session is first checked as `context-monitor` does it. Then texts that wait for a
@@ -114,8 +116,10 @@ def _flush_designs(home: Home, agent: str, sessions: Sequence[str]) -> None:
 @tends_project
 @OWN_AGENT
 def graduate(agent: str | None) -> None:
-    """graduationDays different UTC days within graduationWindowDays with a best score
-    of at least graduationThreshold.
+    """On enough days a concept is to reach the threshold with its best score.
+
+    Enough are graduationDays different UTC days within graduationWindowDays; the
+    threshold is graduationThreshold.
 
     JSON: {graduated: [label]}
     """
@@ -256,8 +260,9 @@ def moment(agent: str | None, session: str, story: tuple[str, ...]) -> None:
 @command("drift")
 @OWN_AGENT
 def drift(agent: str | None) -> None:
-    """Coverage is the share of the concepts of the agent's moments that are still
-    ACTIVE.
+    """Coverage is the share of the anchors that are still ACTIVE.
+
+    The anchors are the concepts of the agent's moments.
 
     JSON: {agent, coverage, state, anchors, active, left}
     """
@@ -286,8 +291,9 @@ def drift(agent: str | None) -> None:
     ),
 )
 def context_monitor(agent: str | None, session: str, context_pct: float | None) -> None:
-    """From contextAlertPct on the session is summed up: at once, and again each time
-    contextCooldownCalls have passed.
+    """From contextAlertPct on the session is summed up.
+
+    It is summed up at once, and again each time contextCooldownCalls have passed.
 
     JSON: {fired, context_pct, calls, written, …}
     """

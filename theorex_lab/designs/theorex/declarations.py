@@ -1,5 +1,7 @@
-"""What Theorex declares of itself: what its audit entries are read from, and the
-settings that the offline acceptance test may change.
+"""What Theorex declares of itself.
+
+It is what its audit entries are read from, and the settings that the offline acceptance
+test may change.
 """
 
 # Kind of an entry of the audit log -> the kinds of events that it is read from.

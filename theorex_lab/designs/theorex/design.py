@@ -168,7 +168,7 @@ def _related(
 ) -> tuple[Ints, Floats]:
     from theorex_lab.designs.theorex.answers import related
 
-    return related(home, index, hits, allowed, now)
+    return related(home, index, hits, allowed=allowed, now=now)
 
 
 def _reminders(home: Home) -> Iterable[Reminder]:

@@ -1,5 +1,6 @@
-"""What a lab gives as `lab.theorex`: the steps of the life cycle, and what an agent
-knows now.
+"""What a lab gives as `lab.theorex`.
+
+It is the steps of the life cycle, and what an agent knows now.
 """
 
 from collections.abc import Sequence
@@ -41,8 +42,9 @@ class Theorex(DesignApi):
     refine = on_home(upkeep.refine)
 
     def observation_types(self) -> list[str]:
-        """Return the types of observation that were written here, in order of their
-        first.
+        """Return the types of observation that were written here.
+
+        They are in the order of their first observations.
         """
         return list(self.home.views.get(Axon).types)
 
@@ -51,8 +53,9 @@ class Theorex(DesignApi):
         return answers.AxonView(self.home, agents)
 
     def sessions(self, *, agent: str = "main") -> list[str]:
-        """Return the agent's sessions that have events which were not flushed; in a
-        project those with events of it.
+        """Return the agent's sessions that have events which were not flushed.
+
+        In a project they are those with events of it.
         """
         return [
             name
@@ -62,13 +65,15 @@ class Theorex(DesignApi):
         ]
 
     def query_shared(self, query: str = "", *, limit: int = 10) -> Any:
-        """Return the concepts of the shared web that answer the query best; without one
-        the best of all.
+        """Return the concepts of the shared web that answer the query best.
+
+        Without a query they are the best of all.
         """
         return answers.query_shared(self.searcher, query, limit=limit)
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
-        """Return what a running session knows now: the agent's hottest concepts, and
-        what was lately kept.
+        """Return what a running session knows now.
+
+        It is the agent's hottest concepts, and what was lately kept.
         """
         return str(self.flash_context(session, agent=agent).text)

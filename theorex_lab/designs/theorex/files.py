@@ -1,13 +1,14 @@
-"""Export to files and import from them: the original system's layouts, and our own
-sentences beside them.
+"""Export to files and import from them.
+
+The files have the original system's layouts, and our own sentences beside them:
 
     agents/<agent>/axon.json     concepts and links of an agent, as Graphology exports a
                                  graph
     shared-axon.json             the shared web in the same shape, with what each agent
                                  contributed
-    observations.jsonl           every sentence as it was written
-    moments/<id>.json            those of them that are moments
-    short-term/YYYY-MM-DD.jsonl  what flushes kept on that day; stm.jsonl: of the last
+    observations.jsonl           every sentence as it was written moments/<id>.json
+    those of them that are moments short-term/YYYY-MM-DD.jsonl  what flushes kept on
+    that day; stm.jsonl: of the last
                                  fourteen days
     SHARED_CONTEXT.md            the context as it is now; it is not read back
 
@@ -93,15 +94,15 @@ class ExportSource(NamedTuple):
     @property
     def owners(self) -> list[str]:
         """Those of the agents who have an axon."""
-        return [name for name in self.agents if self.axon.agents.find(name) is not None]
+        axon_agents = self.axon.agents
+        return [name for name in self.agents if axon_agents.find(name) is not None]
 
 
 def axon_nodes(memory: ExportSource, agent: str) -> Iterator[FlatRecord]:
-    """Yield a node a living concept of the agent, in the axon's order; weight and tier
-    are those of the present.
+    """Yield a node a living concept of the agent, in the axon's order.
 
-    `scanned_tier` is the tier that the last scan noted, `decayed_counts` stand at
-    `last_seen`.
+    Weight and tier are those of the present. `scanned_tier` is the tier that the last
+    scan noted, `decayed_counts` stand at `last_seen`.
     """
     axon = memory.axon
     current = scores_of(axon, memory.now, memory.home.settings, agents=[agent])
@@ -109,17 +110,20 @@ def axon_nodes(memory: ExportSource, agent: str) -> Iterator[FlatRecord]:
     concepts = zip(rows, _records_of(axon.concepts, rows), strict=True)
     for position, (row, concept) in enumerate(concepts):
         count = concept["count"]
+        importance = float(current.importance[position])
+        tier = Tier(int(current.tier[position]))
+        sentiment = concept["sentiment_sum"] / max(count, 1)
         attributes = {
             "canonical_form": axon.labels[row],
             "surface_form": axon.surfaces[row],
             "concept_id": concept["concept_id"],
             "node_type": axon.node_types[concept["node_type"]],
             "observation_type": axon.types[concept["type"]],
-            "importance_weight": round(float(current.importance[position]), _DIGITS),
-            "relevance_tier": Tier(int(current.tier[position])).name,
+            "importance_weight": round(importance, _DIGITS),
+            "relevance_tier": tier.name,
             "frequency_count": count,
             "last_seen": to_iso(concept["last_seen"]),
-            "sentiment": round(concept["sentiment_sum"] / max(count, 1), _DIGITS),
+            "sentiment": round(sentiment, _DIGITS),
             "agent_id": agent,
             "source_weight": concept["source_weight"],
             "first_seen": to_iso(concept["first_seen"]),
@@ -135,24 +139,25 @@ def axon_nodes(memory: ExportSource, agent: str) -> Iterator[FlatRecord]:
 
 def _records_of(table: Table, rows: list[int]) -> Iterator[FlatRecord]:
     """Yield the values of each of these rows of a table, by the names of its columns."""
-    columns = {
-        name[1:]: column[rows].tolist() for name, column in table.columns("").items()
-    }
+    columns: dict[str, list[Any]] = {}
+    for name, column in table.columns("").items():
+        columns[name[1:]] = column[rows].tolist()
     for values in zip(*columns.values(), strict=True):
         yield dict(zip(columns, values, strict=True))
 
 
 def _speakers(concept: FlatRecord) -> FlatRecord:
-    """Return who said a concept, where not all of its mentions are the owner's own, or
-    all a stranger's: levels of trust, own numbers.
+    """Return who said a concept: the levels of trust, and the owner's own numbers.
+
+    It is empty where all of its mentions are the owner's own, or all a stranger's.
     """
     is_affirmed = concept["affirmed"] >= 0
     has_both = is_affirmed and concept["heard"] >= 0
     if concept["refused"] < 0 and not has_both:
         return {}
-    levels: FlatRecord = {
-        name: SOURCES.get(concept[name]) for name in ("affirmed", "refused", "heard")
-    }
+    levels: FlatRecord = {}
+    for name in ("affirmed", "refused", "heard"):
+        levels[name] = SOURCES.get(concept[name])
     if is_affirmed:
         levels["count"] = concept["own_count"]
         levels["fix_count"] = concept["own_fix_count"]
@@ -166,18 +171,28 @@ def axon_edges(axon: Axon, agent: str) -> Iterator[FlatRecord]:
     links = axon.links
     ids = axon.concepts["concept_id"]
     is_agents = axon.concepts["agent"][links["a"]] == axon.agents.find(agent)
-    for row in np.flatnonzero(is_agents & (links["count"] > 0)).tolist():
+    is_present = links["count"] > 0
+    for row in np.flatnonzero(is_agents & is_present).tolist():
         source = int(ids[links["a"][row]])
         target = int(ids[links["b"][row]])
         count = int(links["count"][row])
-        yield _edge(source, target, count, int(links["last_seen"][row]))
+        last_seen = int(links["last_seen"][row])
+        yield _edge(source, target, count, last_seen)
 
 
 def _edge(
-    source: int, target: int, count: int, last_seen: int, **more: Any
+    source: int,
+    target: int,
+    count: int,
+    last_seen: int,
+    contributions: list[FlatRecord] | None = None,
 ) -> FlatRecord:
-    strength = round(float(stored_link_strength(count)), _DIGITS)
-    attributes = {"strength": strength, **_link_numbers(count, last_seen), **more}
+    """Return a link as an edge; one of the shared web has contributions."""
+    strength = float(stored_link_strength(count))
+    attributes: FlatRecord = {"strength": round(strength, _DIGITS)}
+    attributes |= _link_numbers(count, last_seen)
+    if contributions is not None:
+        attributes["contributions"] = contributions
     return {
         "key": f"{source}-{target}",
         "source": str(source),
@@ -187,16 +202,19 @@ def _edge(
 
 
 def _link_numbers(count: int, last_seen: int) -> FlatRecord:
-    return {"co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen)}
+    return {
+        "co_occurrence_count": count,
+        "last_co_occurrence": to_iso(last_seen),
+    }
 
 
 def shared_nodes(memory: ExportSource) -> Iterator[FlatRecord]:
-    """Yield a node a concept of the shared web with what each agent contributed, in
-    order of concept_id.
+    """Yield a node a concept of the shared web, in order of concept_id.
 
-    A contribution is `forgotten` where its agent's axon holds the concept no more; a
-    concept that all have forgotten has no text. Of several contributions the one of the
-    highest source weight speaks, of equal ones the latest.
+    Each has what each agent contributed. A contribution is `forgotten` where its
+    agent's axon holds the concept no more; a concept that all have forgotten has no
+    text. Of several contributions the one of the highest source weight speaks, of equal
+    ones the latest.
     """
     axon = memory.axon
     shared = memory.shared
@@ -214,24 +232,33 @@ def shared_nodes(memory: ExportSource) -> Iterator[FlatRecord]:
         if row is None:
             contribution["forgotten"] = True
         else:
-            speaker = _Speaker(record["source_weight"], record["last_seen"], agent, row)
-            speakers[concept_id] = max(speaker, speakers.get(concept_id, speaker))
-        contributions.setdefault(concept_id, []).append(contribution)
-    for concept_id, concept_contributions in sorted(contributions.items()):
-        attributes: FlatRecord = {"concept_id": concept_id, "node_type": NODE_TYPE}
-        if concept_id in speakers:
-            attributes |= _spoken_attributes(
-                axon, speakers[concept_id], web_concept_of[concept_id]
+            speaker = _Speaker(
+                record["source_weight"],
+                record["last_seen"],
+                agent,
+                row,
             )
-        attributes["contributions"] = sorted(
-            concept_contributions, key=itemgetter("agent_id")
-        )
+            greatest = speakers.get(concept_id, speaker)
+            speakers[concept_id] = max(speaker, greatest)
+        contributions.setdefault(concept_id, []).append(contribution)
+    for concept_id in sorted(contributions):
+        attributes: FlatRecord = {
+            "concept_id": concept_id,
+            "node_type": NODE_TYPE,
+        }
+        if concept_id in speakers:
+            speaker = speakers[concept_id]
+            concept = web_concept_of[concept_id]
+            attributes |= _spoken_attributes(axon, speaker, concept)
+        by_agent = sorted(contributions[concept_id], key=itemgetter("agent_id"))
+        attributes["contributions"] = by_agent
         yield {"key": str(concept_id), "attributes": attributes}
 
 
 class _Speaker(NamedTuple):
-    """An agent whose numbers may speak for a concept of the shared web; the greatest
-    does.
+    """An agent whose numbers may speak for a concept of the shared web.
+
+    The greatest of several does.
 
     Attributes:
         source_weight: How much the agent's word weighs.
@@ -261,9 +288,7 @@ def _contribution(record: FlatRecord, agent: str) -> FlatRecord:
 def _spoken_attributes(
     axon: Axon, speaker: _Speaker, concept: SharedConcept
 ) -> FlatRecord:
-    """Return what a node of the shared web says of its concept beside the
-    contributions.
-    """
+    """Return what a shared node says of its concept beside the contributions."""
     node_type = int(axon.concepts["node_type"][speaker.row])
     return {
         "canonical_form": axon.labels[speaker.row],
@@ -279,8 +304,9 @@ def _spoken_attributes(
 
 
 def shared_edges(memory: ExportSource) -> Iterator[FlatRecord]:
-    """Yield an edge a link of the shared web with what each agent contributed, in order
-    of its ends.
+    """Yield an edge a link of the shared web, in the order of the ends.
+
+    Each has what each agent contributed.
     """
     shared = memory.shared
     table = shared.links
@@ -291,28 +317,31 @@ def shared_edges(memory: ExportSource) -> Iterator[FlatRecord]:
         contribution = (agent, record["count"], record["last_seen"])
         ends = (record["a"], record["b"])
         contributions.setdefault(ends, []).append(contribution)
-    for (source, target), link_contributions in sorted(contributions.items()):
-        parts = [
-            {"agent_id": agent, **_link_numbers(count, at)}
-            for agent, count, at in sorted(link_contributions)
-        ]
-        total = sum(count for _, count, _ in link_contributions)
-        last_seen = max(at for _, _, at in link_contributions)
-        yield _edge(source, target, total, last_seen, contributions=parts)
+    for source, target in sorted(contributions):
+        parts: list[FlatRecord] = []
+        total = 0
+        times: list[int] = []
+        for agent, count, at in sorted(contributions[source, target]):
+            parts.append({"agent_id": agent, **_link_numbers(count, at)})
+            total += count
+            times.append(at)
+        yield _edge(source, target, total, max(times), parts)
 
 
 def _rows_of_agents(
     view: SharedWeb | ShortTerm, column: NDArray[Any], agents: list[str]
 ) -> list[int]:
-    rows: list[int] = np.flatnonzero(
-        np.isin(column, view.agents.numbers(*agents))
-    ).tolist()
+    numbers = view.agents.numbers(*agents)
+    is_agents = np.isin(column, numbers)
+    rows: list[int] = np.flatnonzero(is_agents).tolist()
     return rows
 
 
 def short_term_days(memory: ExportSource) -> dict[str, list[int]]:
-    """Return day (YYYY-MM-DD) -> seqs of the events that were kept on it, both in
-    order.
+    """Return the seqs of the events that were kept on each day.
+
+    Returns:
+        By day (YYYY-MM-DD) the seqs, both in order.
     """
     table = memory.short_term.records
     rows = _rows_of_agents(memory.short_term, table["agent"], memory.agents)
@@ -320,16 +349,19 @@ def short_term_days(memory: ExportSource) -> dict[str, list[int]]:
     seqs = table["seq"][rows]
     seqs_by_day = {}
     for day in np.unique(days):
-        name = to_iso(int(day) * MICROSECONDS_PER_DAY)[:10]
-        seqs_by_day[name] = np.unique(seqs[days == day]).tolist()
+        start = int(day) * MICROSECONDS_PER_DAY
+        name = to_iso(start)[:10]
+        day_seqs = seqs[days == day]
+        seqs_by_day[name] = np.unique(day_seqs).tolist()
     return seqs_by_day
 
 
 def short_term_records(
     memory: ExportSource, seqs: list[int], *, recent: bool = False
 ) -> Iterator[FlatRecord]:
-    """Yield a record a concept of each event; where `recent`, only of the last fourteen
-    days.
+    """Yield a record a concept of each event.
+
+    Where `recent`, they are only of the last fourteen days.
     """
     oldest = memory.now - RETENTION_DAYS * MICROSECONDS_PER_DAY
     for event in memory.home.journal.read(seqs=seqs):
@@ -367,7 +399,9 @@ def observation_records(
     upto = memory.axon.seq
     for event in memory.home.journal.tail(0, kinds=["observation"], upto=upto):
         body = event.body
-        if event.agent not in names or only not in (None, body["type"]):
+        if event.agent not in names:
+            continue
+        if only not in (None, body["type"]):
             continue
         record = {
             "id": event.id,
@@ -393,19 +427,21 @@ def observation_records(
 
 def _faded_concepts(axon: Axon) -> dict[int, list[int]]:
     """Return, by the seq of an observation, the ids of its concepts that were pruned."""
-    is_gone = ~axon.concepts["alive"][axon.mentions["concept"]]
+    mentioned = axon.mentions["concept"]
+    is_gone = ~axon.concepts["alive"][mentioned]
     observations = axon.mentions["observation"][is_gone]
-    seqs = axon.observations["seq"][observations].tolist()
-    rows = axon.mentions["concept"][is_gone].tolist()
+    seqs = axon.observations["seq"][observations]
+    ids = axon.concepts["concept_id"][mentioned[is_gone]]
     faded: dict[int, list[int]] = {}
-    for seq, row in zip(seqs, rows, strict=True):
-        faded.setdefault(seq, []).append(int(axon.concepts["concept_id"][row]))
+    for seq, concept_id in zip(seqs.tolist(), ids.tolist(), strict=True):
+        faded.setdefault(seq, []).append(concept_id)
     return faded
 
 
 def moment_document(record: FlatRecord) -> FlatRecord:
-    """Return a moment as a document: `story` in place of the sentence's text, and its
-    concepts' ids.
+    """Return a moment as a document.
+
+    It has `story` in place of the sentence's text, and its concepts' ids.
     """
     document = {name: value for name, value in record.items() if name != "text"}
     document["story"] = record["text"]
@@ -425,11 +461,15 @@ _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXO
 def export_files(
     home: Home, _searcher: object, folder: Path, *, agent: str | None = None
 ) -> Exported:
-    """Write the memory of all agents, or of one, into `folder`; each file is replaced
-    as a whole.
+    """Write the memory of all agents, or of one, into a folder.
 
-    Of one agent neither the context nor others' contributions are written. Other files
-    in the folder are left alone.
+    Each file is replaced as a whole. Of one agent neither the context nor others'
+    contributions are written. Other files in the folder are left alone.
+
+    Args:
+        home: Whose memory it is.
+        folder: Where the files go.
+        agent: Whose memory is written; None: all agents'.
 
     Raises:
         InvalidInput: The agent's name is outside the rule.
@@ -443,18 +483,17 @@ def export_files(
         exported.files[SHARED] = _write_shared(memory, folder / SHARED)
         exported.write(OBSERVATIONS, observation_records(memory))
         moments = map(moment_document, observation_records(memory, MOMENT_TYPE))
-        exported.write_each(
-            MOMENTS, ((file_name(moment["id"]), moment) for moment in moments)
-        )
+        named_moments = ((file_name(moment["id"]), moment) for moment in moments)
+        exported.write_each(MOMENTS, named_moments)
         days = short_term_days(memory)
         for day, seqs in days.items():
             name = f"{SHORT_TERM}/{day}.jsonl"
             exported.write(name, short_term_records(memory, seqs))
         exported.write(STM, _recent_records(memory, days.values()))
     if agent is None:
-        exported.files[CONTEXT_FILE] = flat.write_lines(
-            folder / CONTEXT_FILE, boot_context(home).text.splitlines()
-        )
+        lines = boot_context(home).text.splitlines()
+        n_lines = flat.write_lines(folder / CONTEXT_FILE, lines)
+        exported.files[CONTEXT_FILE] = n_lines
     return exported
 
 
@@ -467,10 +506,10 @@ def _recent_records(
 
 
 def export_places(home: Home, *, agent: str | None = None) -> Exported:
-    """Write what the original system reads where it looks for it: axons, and the shared
-    axon.
+    """Write what the original system reads where it looks for it.
 
-    The places are the settings agentAxonDir and sharedAxonPath. Each file is replaced.
+    It reads axons and the shared axon. The places are the settings agentAxonDir and
+    sharedAxonPath. Each file is replaced.
 
     Raises:
         StorageError: A file cannot be written.
@@ -500,8 +539,9 @@ def _writers(memory: ExportSource) -> dict[Path, Callable[[Path], int]]:
 
 
 def places(settings: Settings) -> list[Path]:
-    """Return where the original system keeps its memory, by the settings; also files
-    that do not exist.
+    """Return where the original system keeps its memory, by the settings.
+
+    Files that do not exist are among the paths.
     """
     return [settings.path(name) for name in ("agent_axon_dir", "shared_axon_path")]
 
@@ -523,17 +563,17 @@ def _memory(home: Home, agent: str | None) -> Iterator[ExportSource]:
 
 
 def _write_axon(memory: ExportSource, agent: str, path: Path) -> int:
-    """Write an agent's graph: whose it is, and up to when each graduated concept's
-    records were counted.
+    """Write an agent's graph.
+
+    It says whose it is, and up to when each graduated concept's records were counted.
     """
-    upto = sorted(
-        (str(concept), to_iso(at))
-        for concept, at in counted_upto(memory.short_term, agent).items()
-    )
-    attributes = {"agent_id": agent, "graduated": dict(upto)}
-    return flat.write_graph(
-        path, attributes, axon_nodes(memory, agent), axon_edges(memory.axon, agent)
-    )
+    upto: dict[str, str] = {}
+    for concept_id, at in counted_upto(memory.short_term, agent).items():
+        upto[str(concept_id)] = to_iso(at)
+    attributes = {"agent_id": agent, "graduated": dict(sorted(upto.items()))}
+    nodes = axon_nodes(memory, agent)
+    edges = axon_edges(memory.axon, agent)
+    return flat.write_graph(path, attributes, nodes, edges)
 
 
 def _write_shared(memory: ExportSource, path: Path) -> int:
@@ -543,13 +583,18 @@ def _write_shared(memory: ExportSource, path: Path) -> int:
 def import_files(
     home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False
 ) -> Reports:
-    """Import a folder as `export_files` writes it, or the original system's, or one
-    file of either.
+    """Import a folder as `export_files` writes it, or as the original system does.
 
-    `agent` has the records that name nobody. Each file is one transaction: after a
+    A single file of either can be imported too. Each file is one transaction: after a
     crash there are whole files, and repeating does the rest. What is damaged is
     reported by line, the good lines are imported; a damaged JSON document is reported,
     and the other files are imported.
+
+    Args:
+        home: Where the memory goes.
+        path: The folder, or the file.
+        agent: Who has the records that name nobody.
+        trust_own: Whether the sources that the files name are kept.
 
     Raises:
         StorageError: The disk is full.
@@ -563,10 +608,10 @@ def import_files(
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files of memory below a folder, in the order in which they need each
-    other; a file is its own.
+    """Return the files of memory below a folder, in the order in which they are needed.
 
-    Also what has a file's name and is none, which whoever reads it refuses.
+    A file is its own. What has a file's name and is none is among them: whoever reads
+    it refuses it.
     """
     if path.is_file():
         return [path]
@@ -662,8 +707,9 @@ def _kind_by_records(file: Path) -> str:
 
 
 def _folder_agent(file: Path) -> str | None:
-    """Return whose axon it is by its folders: agents/<agent>/axon.json, or
-    <agent>/theorex/axon.json.
+    """Return whose axon it is by its folders.
+
+    They are agents/<agent>/axon.json, or <agent>/theorex/axon.json.
     """
     parts = file.absolute().parts[:-1]
     if parts[-1] == "theorex" and len(parts) > 2:

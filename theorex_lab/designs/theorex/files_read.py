@@ -1,9 +1,9 @@
-"""What exchange files say, checked and turned into events: our own files, and those of
-the original system.
+"""What exchange files say, checked and turned into events.
 
-A reader yields pairs of an event and the number of records that it stands for; what it
-cannot read it notes in `problems` and passes over. Events have ids derived from their
-content, or those of the file, so that reading a file twice imports it once.
+They are our own files, and those of the original system. A reader yields pairs of an
+event and the number of records that it stands for; what it cannot read it notes in
+`problems` and passes over. Events have ids derived from their content, or those of the
+file, so that reading a file twice imports it once.
 """
 
 import re
@@ -150,6 +150,12 @@ def axon_events(
 
     A concept whose time cannot be read is kept as last seen in the year 1, where it
     scores 0, and is noted.
+
+    Args:
+        graph: The document of the file.
+        agent: Whose graph it is.
+        importing: How the file is imported.
+        problems: What cannot be read is noted there.
     """
     importing = replace(importing, agent=agent)
     id_of: dict[str, int] = {}  # by key of a node
@@ -198,7 +204,8 @@ def _graduated(graph: FlatRecord, problems: list[str]) -> list[list[int]]:
     )
     graduated = []
     for _, checked in attributes:
-        graduated += [[concept_id, at] for concept_id, at in checked.graduated.items()]
+        for concept_id, at in checked.graduated.items():
+            graduated.append([concept_id, at])
     return graduated
 
 
@@ -226,17 +233,20 @@ def shared_events(
     )
     for _, (key, contributions) in nodes:
         for agent, numbers, body in contributions:
-            id_of[key] = numbers["concept_id"]
-            rows_of.setdefault((agent, "concepts"), []).append(numbers)
-            if body is not None and not is_held(agent, numbers["concept_id"]):
+            concept_id = numbers["concept_id"]
+            id_of[key] = concept_id
+            rows = rows_of.setdefault((agent, "concepts"), [])
+            rows.append(numbers)
+            if body is not None and not is_held(agent, concept_id):
                 yield imported(importing, "imported", body, agent), 0
     edges = each_noted(
         problems, _numbered("edge", graph["edges"]), _links, id_of, importing
     )
     for _, agent_links in edges:
         for agent, (first_id, second_id, count, last_seen) in agent_links:
-            row = [*sorted((first_id, second_id)), count, last_seen]
-            rows_of.setdefault((agent, "links"), []).append(row)
+            ends = sorted((first_id, second_id))
+            rows = rows_of.setdefault((agent, "links"), [])
+            rows.append([*ends, count, last_seen])
     yield from _shared_parts(rows_of, importing)
 
 
@@ -262,8 +272,12 @@ def observation_events(
 ) -> Read:
     """Yield whole sentences.
 
-    Those of `axon_owners`, agents whose axon was imported too, are not counted a second
-    time.
+    Args:
+        lines: The lines of the file.
+        axon_owners: The agents whose axon was imported too: their sentences are not
+            counted a second time.
+        importing: How the file is imported.
+        problems: What cannot be read is noted there.
     """
     observations = each_noted(problems, lines, _observation, axon_owners, importing)
     for number, event in observations:
@@ -276,6 +290,11 @@ def short_term_events(
     """Yield what flushes kept.
 
     Records of one event, which follow one another, become that event again.
+
+    Args:
+        lines: The lines of the file.
+        importing: How the file is imported.
+        problems: What cannot be read is noted there.
     """
     noted = each_noted(problems, lines, _short_term_record, importing)
     records_of_file = (record for _, record in noted)
@@ -318,15 +337,17 @@ def _node_body(node: Any, importing: ImportOptions) -> tuple[str, Body]:
 
 
 def _concept_body(attributes: FlatRecord, importing: ImportOptions) -> Body:
-    """Return the body of one concept: its numbers as the file has them, and the most
-    likely ones for those it lacks.
+    """Return the body of one concept.
+
+    It has the numbers of the file, and the most likely ones for those it lacks.
     """
     concept = records.concept_of(attributes, importing)
     numbers = schema.checked(_Stated, attributes)
     count = numbers.frequency_count
     kind = numbers.observation_type
     tone = _SENTIMENTS.get(numbers.sentiment_tier, 0.0)
-    total = numbers.given("sentiment_sum", numbers.given("sentiment", tone) * count)
+    mean = numbers.given("sentiment", tone)
+    total = numbers.given("sentiment_sum", mean * count)
     if not -count <= total <= count:
         raise InvalidInput(
             f"sentiment_sum is {total!r}; allowed is {_SUM.description}, which is {count}"
@@ -352,8 +373,9 @@ def _concept_body(attributes: FlatRecord, importing: ImportOptions) -> Body:
 
 
 def _speakers(record: Any, count: int) -> Body:
-    """Return the levels of trust of who said a concept, and the numbers of the owner's
-    own mentions, of `count` in all.
+    """Return who said a concept, of which there are `count` mentions in all.
+
+    It is the levels of trust, and the numbers of the owner's own mentions.
     """
     record = without_nulls(record)
     levels = schema.checked(_Levels, record).model_dump()
@@ -377,8 +399,9 @@ def _tier(numbers: _Stated) -> str:
 def _links(
     edge: Any, id_of: dict[str, int], importing: ImportOptions
 ) -> list[tuple[str, list[int]]]:
-    """Return the agents of an edge, each with [first id, second id, count, last_seen];
-    a missing count is that which gives the strength.
+    """Return the agents of an edge, each with [first id, second id, count, last_seen].
+
+    A missing count is that which gives the strength.
     """
     attributes = _attributes(edge)
     first_id = id_of.get(str(edge.get("source")))
@@ -389,7 +412,8 @@ def _links(
     links = []
     for contribution in _contributions(attributes):
         link = schema.checked(_Link, contribution)
-        likely = max(1, round((link.strength - LINK_FIRST) / LINK_STEP) + 1)
+        n_steps = round((link.strength - LINK_FIRST) / LINK_STEP)
+        likely = max(1, n_steps + 1)
         count = link.given("co_occurrence_count", likely)
         numbers = [first_id, second_id, count, link.last_co_occurrence]
         agent = check_agent(contribution.get("agent_id", importing.agent))
@@ -400,8 +424,10 @@ def _links(
 def _node_contributions(
     node: Any, importing: ImportOptions
 ) -> tuple[str, list[tuple[str, Body, Body | None]]]:
-    """Return the key of a node; per contribution its agent, its numbers, and the
-    concept's body where the agent still holds it.
+    """Return the key of a node, and its contributions.
+
+    Each of these has its agent, its numbers, and the concept's body where the agent
+    still holds it.
     """
     attributes = _attributes(node)
     has_text = "canonical_form" in attributes or "surface_form" in attributes
@@ -435,17 +461,20 @@ def _node_contributions(
 
 
 def _contributions(attributes: FlatRecord) -> list[FlatRecord]:
-    """Return what each agent gave; a file of the original system has one, that of the
-    node's agent.
+    """Return what each agent gave.
+
+    A file of the original system has one contribution, that of the node's agent.
     """
     contributions = attributes.get("contributions", [attributes])
-    if not isinstance(contributions, list) or not all(
-        isinstance(contribution, dict) for contribution in contributions
-    ):
+    is_valid = isinstance(contributions, list)
+    if is_valid:
+        is_valid = all(isinstance(item, dict) for item in contributions)
+    if not is_valid:
         raise InvalidInput(
             "contributions is no list of objects; allowed is one object an agent"
         )
-    return contributions
+    objects: list[FlatRecord] = contributions
+    return objects
 
 
 def _observation(
@@ -475,8 +504,9 @@ def _observation(
 def _short_term_record(
     record: FlatRecord, importing: ImportOptions
 ) -> tuple[str, Body, str, str, int]:
-    """Return the event id ('' where the file has none of ours), body, agent, session
-    and time of one short-term record.
+    """Return the event id, body, agent, session and time of one short-term record.
+
+    The id is '' where the file has none of ours.
     """
     concept = records.concept_of(record, importing)
     checked = schema.checked(_Kept, record)
@@ -495,22 +525,25 @@ def _short_term_record(
         session=checked.session_id,
         at=checked.timestamp,
     )
-    event_id = str(checked.id).rpartition(":")[0]
+    event_id, _, _ = str(checked.id).rpartition(":")
     if not re.fullmatch(UUID, event_id):
         event_id = ""
     return event_id, event.body, agent, event.session, event.at
 
 
 def _attributes(item: Any) -> FlatRecord:
-    attributes = item.get("attributes", {}) if isinstance(item, dict) else None
+    attributes = None
+    if isinstance(item, dict):
+        attributes = item.get("attributes", {})
     if not isinstance(attributes, dict):
         raise InvalidInput(f"got {item!r:.80}; allowed is an object with attributes")
     return attributes
 
 
 def settled(captures: Sequence[Event]) -> list[Event]:
-    """Return the mark that captures from files wait for no flush: what one kept of them
-    is in the short-term files.
+    """Return the marks that captures from files wait for no flush.
+
+    What a flush kept of them is in the short-term files.
     """
     first = captures[0]
     flushed = new_event(
@@ -525,8 +558,9 @@ def settled(captures: Sequence[Event]) -> list[Event]:
 
 
 def imported(importing: ImportOptions, kind: str, body: Body, agent: str) -> Event:
-    """Return an event whose id is derived from what it says, in which no time is ahead
-    of the clock.
+    """Return an event whose id is derived from what it says.
+
+    No time in it is ahead of the clock.
     """
     event_id = derived_event_id(kind, agent, encode(body))
     body = _not_after(importing.latest, body)

@@ -1,5 +1,6 @@
-"""Flash: what a running session has done and heard, told apart by who said it, and
-scored against what the agent knows.
+"""Flash: what a running session has done and heard.
+
+It is told apart by who said it, and scored against what the agent knows.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 MAX_EVENTS = 50
 MAX_TOKENS = 4_000
+_COLUMNS = ("seq", "agent", "session")  # of an event
 _CHARACTERS_PER_TOKEN = 4
 _NEW_SHARE_WEIGHT = 0.5
 # Members of a tool's input in which an agent says what it does; the others may hold
@@ -54,8 +56,9 @@ class Flash(View):
         self.events = Table(seq="i8", agent="i4", session="i4")
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Take in tool events and prompts; a flush takes out those of its session up to
-        its seq.
+        """Take in tool events and prompts.
+
+        A flush takes out those of its session up to its seq.
         """
         table = self.events
         new = list[tuple[int, int, int]]()
@@ -63,42 +66,48 @@ class Flash(View):
             agent = self.agents.number(event.agent)
             session = self.sessions.number(event.session)
             if event.kind == "flushed":
-                table.extend(("seq", "agent", "session"), new)
+                table.extend(_COLUMNS, new)
                 new.clear()
-                gone = (
-                    (table["agent"] == agent)
-                    & (table["session"] == session)
-                    & (table["seq"] <= event.body["upto"])
-                )
-                table.keep(~gone)
+                is_agents = table["agent"] == agent
+                is_sessions = table["session"] == session
+                is_before = table["seq"] <= event.body["upto"]
+                is_flushed = is_agents & is_sessions & is_before
+                table.keep(~is_flushed)
             else:
                 new.append((event.seq, agent, session))
-        table.extend(("seq", "agent", "session"), new)
+        table.extend(_COLUMNS, new)
 
     def pending(self, agent: str, session: str) -> list[int]:
-        """Return the seqs of the agent's events in the session that were not flushed,
-        in order.
-        """
+        """Return the seqs of a session's events that were not flushed, in order."""
         is_agents = self.events["agent"] == self.agents.find(agent)
         is_sessions = self.events["session"] == self.sessions.find(session)
-        seqs: list[int] = self.events["seq"][is_agents & is_sessions].tolist()
+        is_pending = is_agents & is_sessions
+        seqs: list[int] = self.events["seq"][is_pending].tolist()
         return seqs
 
     def waiting(self, home: Home, agent: str) -> list[tuple[str, int]]:
-        """Return the sessions that wait for a flush, each with the time (µs) of its
-        latest event; in a project those with events of it.
+        """Return the sessions that wait for a flush.
+
+        In a project they are those with events of it.
+
+        Returns:
+            The name of each, and the time (µs) of its latest event.
         """
         with self.lock:
             is_agents = self.events["agent"] == self.agents.find(agent)
-            numbers = np.unique(self.events["session"][is_agents]).tolist()
-            names = [self.sessions[number] for number in numbers]
+            numbers = np.unique(self.events["session"][is_agents])
+            names = [self.sessions[number] for number in numbers.tolist()]
             pending = {name: self.pending(agent, name) for name in names}
         sessions = []
         for name, seqs in pending.items():
             events = home.journal.read(seqs=seqs)
+            if not events:
+                continue
             projects = {event.body.get("project") for event in events}
-            if events and (home.project == "" or home.project in projects):
-                sessions.append((name, max(event.at for event in events)))
+            if home.project and home.project not in projects:
+                continue
+            last_at = max(event.at for event in events)
+            sessions.append((name, last_at))
         return sessions
 
 
@@ -120,14 +129,17 @@ class ScoredEvent(NamedTuple):
     @property
     def tokens(self) -> float:
         """Length of what the event says, a token counted as four characters."""
-        return len(text_of(self.event.body)) / _CHARACTERS_PER_TOKEN
+        text = text_of(self.event.body)
+        return len(text) / _CHARACTERS_PER_TOKEN
 
 
 def text_of(body: Body) -> str:
-    """Return what an event says: the prompt, or what was done with a tool and what it
-    answered.
+    """Return what an event says.
+
+    It is the prompt, or what was done with a tool and what it answered.
     """
-    return "\n".join(part.text for part in sourced_texts(body))
+    texts = [part.text for part in sourced_texts(body)]
+    return "\n".join(texts)
 
 
 def score(
@@ -148,7 +160,8 @@ def score(
 
     parts = []
     for part in sourced_texts(event.body):
-        mentions = tuple(extract(part.text.replace("\0", " ")))
+        text = part.text.replace("\0", " ")
+        mentions = tuple(extract(text))
         parts.append((part.source, mentions))
     by_id: dict[int, Mention] = {}
     for _, mentions in reversed(parts):
@@ -157,22 +170,26 @@ def score(
     concepts = tuple(by_id.values())
     if not concepts:
         return ScoredEvent(event, (), 0.0)
-    known_importance = [
-        importance[mention.concept_id]
-        for mention in concepts
-        if mention.concept_id in importance
-    ]
-    new_share = (len(concepts) - len(known_importance)) / len(concepts)
-    best = source_weight * max(known_importance, default=0.0)
-    best += _NEW_SHARE_WEIGHT * new_share
-    return ScoredEvent(event, concepts, min(1.0, best), tuple(parts))
+    best_importance = 0.0
+    n_new = 0
+    for mention in concepts:
+        concept_id = mention.concept_id
+        if concept_id in importance:
+            best_importance = max(best_importance, importance[concept_id])
+        else:
+            n_new += 1
+    new_share = n_new / len(concepts)
+    total = source_weight * best_importance
+    total += _NEW_SHARE_WEIGHT * new_share
+    return ScoredEvent(event, concepts, min(1.0, total), tuple(parts))
 
 
 def echoed(scored: Sequence[ScoredEvent], weight: float) -> list[ScoredEvent]:
-    """Return the scores of a session's events, each with weight × the share of its
-    concepts that other events name too, up to 1.
+    """Return the scores of a session's events, raised by what other events repeat.
 
-    Where nothing is known yet, it is this that tells one event from another.
+    To each is added weight × the share of its concepts that other events name too; the
+    sum is up to 1. Where nothing is known yet, it is this that tells one event from
+    another.
     """
     n_events: Counter[int] = Counter()  # by concept
     for scored_event in scored:
@@ -180,10 +197,13 @@ def echoed(scored: Sequence[ScoredEvent], weight: float) -> list[ScoredEvent]:
     result = []
     for scored_event in scored:
         concepts = scored_event.concepts
-        n_repeated = sum(n_events[concept.concept_id] > 1 for concept in concepts)
+        n_repeated = 0
+        for concept in concepts:
+            if n_events[concept.concept_id] > 1:
+                n_repeated += 1
         share = n_repeated / max(1, len(concepts))
-        total = min(1.0, scored_event.score + weight * share)
-        result.append(scored_event._replace(score=total))
+        total = scored_event.score + weight * share
+        result.append(scored_event._replace(score=min(1.0, total)))
     return result
 
 
@@ -193,26 +213,37 @@ def keep_best(
     max_events: int = MAX_EVENTS,
     max_tokens: int = MAX_TOKENS,
 ) -> list[ScoredEvent]:
-    """Return what a session's flash holds after these events came one by one, in their
-    order.
+    """Return what a session's flash holds after these events came, in their order.
 
-    When it is full the lowest score leaves first, of equal ones the oldest; so an
-    incoming lower score does not enter. At least one stays, however long it is.
+    They come one by one. When it is full the lowest score leaves first, of equal ones
+    the oldest; so an incoming lower score does not enter. At least one stays, however
+    long it is.
+
+    Args:
+        scored: The events.
+        max_events: How many it may hold.
+        max_tokens: How many tokens they may have.
     """
     held = list[ScoredEvent]()
     tokens = 0.0
     for incoming in scored:
         held.append(incoming)
         tokens += incoming.tokens
-        while len(held) > 1 and (len(held) > max_events or tokens > max_tokens):
-            lowest = min(range(len(held)), key=lambda position: held[position].score)
-            tokens -= held.pop(lowest).tokens
+        while len(held) > 1:
+            is_full = len(held) > max_events or tokens > max_tokens
+            if not is_full:
+                break
+            scores = [scored_event.score for scored_event in held]
+            position = scores.index(min(scores))
+            removed = held.pop(position)
+            tokens -= removed.tokens
     return held
 
 
 def held_by_day(scored: Iterable[ScoredEvent]) -> list[ScoredEvent]:
-    """Return what is held of a session: each UTC day has a flash of its own, so that no
-    day crowds out another.
+    """Return what is held of a session.
+
+    Each UTC day has a flash of its own, so that no day crowds out another.
     """
 
     def day_of(scored_event: ScoredEvent) -> int:
@@ -225,14 +256,17 @@ def held_by_day(scored: Iterable[ScoredEvent]) -> list[ScoredEvent]:
 
 
 def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:
-    """Return (agent, session) → the seq up to which its events were flushed, of the
-    sessions that ever were.
+    """Return of each flushed session the seq up to which its events were flushed.
+
+    Returns:
+        The seqs by (agent, session); a session that was never flushed has none.
     """
-    upto: dict[tuple[str, str], int] = {}
+    seqs: dict[tuple[str, str], int] = {}
     for event in journal.tail(0, kinds=["flushed"]):
-        key = event.agent, event.session
-        upto[key] = max(upto.get(key, 0), event.body["upto"])
-    return upto
+        key = (event.agent, event.session)
+        flushed_before = seqs.get(key, 0)
+        seqs[key] = max(flushed_before, event.body["upto"])
+    return seqs
 
 
 class SourcedText(NamedTuple):
@@ -243,7 +277,7 @@ class SourcedText(NamedTuple):
 
 
 def sourced_texts(body: Body) -> list[SourcedText]:
-    """Return what an event says, by who said it.
+    r"""Return what an event says, by who said it.
 
     A prompt has one text. A tool call has what the agent did, then all else.
 
@@ -255,7 +289,7 @@ def sourced_texts(body: Body) -> list[SourcedText]:
     ...     }
     ... )  # doctest: +NORMALIZE_WHITESPACE
     [SourcedText(source='agent', text='make test'),
-     SourcedText(source='tool', text='x\\nok')]
+     SourcedText(source='tool', text='x\nok')]
     """
     source = str(body["source"])
     if "text" in body:
@@ -266,13 +300,16 @@ def sourced_texts(body: Body) -> list[SourcedText]:
     rest = ""
     if tool_input.startswith(("{", "[")):
         action, rest = _agent_words(tool_input)
-    agent_texts = [*filter(None, map(shown_path, _paths_of(body)))]
+    paths = [shown_path(path) for path in _paths_of(body)]
+    agent_texts = [path for path in paths if path]
     agent_texts.append(without_far_paths(action))
     other_text = without_far_paths(f"{_values(rest)}\n{_values(response)}")
     if source != "tool":  # a whole event that came from elsewhere
-        return [SourcedText(source, "\n".join([*agent_texts, other_text]).strip())]
+        whole_text = "\n".join([*agent_texts, other_text])
+        return [SourcedText(source, whole_text.strip())]
+    agent_text = "\n".join(filter(None, agent_texts))
     parts = (
-        SourcedText("agent", "\n".join(filter(None, agent_texts)).strip()),
+        SourcedText("agent", agent_text.strip()),
         SourcedText("tool", other_text.strip()),
     )
     return [part for part in parts if part.text]
@@ -292,22 +329,29 @@ def _values(text: str) -> str:
     """Return what the values of a text in JSON say; any other text as it is."""
     if not text.startswith(("{", "[", ",")):
         return text
-    return " ".join(_FORM.sub(" ", text).split()).strip(" ,")
+    words = _FORM.sub(" ", text).split()
+    return " ".join(words).strip(" ,")
 
 
 def _agent_words(tool_input: str) -> tuple[str, str]:
-    """Return the command and the project's paths of an input in JSON, and what is left
-    of it. The input may be cut.
+    """Return what an agent says in an input in JSON, and what is left of it.
+
+    It says the command and the project's paths. The input may be cut.
     """
-    words = []
+    texts: list[str] = []
     for name, value in _MEMBER.findall(tool_input):
         text = _unescaped(value)
-        words.append(text if name == "command" else shown_path(text))
-    return "\n".join(filter(None, words)), _MEMBER.sub("", tool_input)
+        if name != "command":
+            text = shown_path(text)
+        if text:
+            texts.append(text)
+    rest = _MEMBER.sub("", tool_input)
+    return "\n".join(texts), rest
 
 
 def _unescaped(value: str) -> str:
+    whole = _BROKEN_ESCAPE.sub("", value)
     try:
-        return str(json.loads(f'"{_BROKEN_ESCAPE.sub("", value)}"', strict=False))
+        return str(json.loads(f'"{whole}"', strict=False))
     except ValueError:
         return value

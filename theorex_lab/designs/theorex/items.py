@@ -1,5 +1,6 @@
-"""What Theorex has in search: each observation, each moment, and each concept of an
-agent once.
+"""What Theorex has in search.
+
+It is each observation, each moment, and each concept of an agent once.
 """
 
 import re
@@ -17,8 +18,9 @@ TITLES = {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}
 
 
 def _labels(event: Event) -> Iterator[ItemText]:
-    """Yield the concepts that an event names: ids, canonical forms, and the sentence
-    that names it.
+    """Yield the concepts that an event names.
+
+    Each has its id, its canonical form, and the sentence that names it.
     """
     body = event.body
     if "concepts" not in body:

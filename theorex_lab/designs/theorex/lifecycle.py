@@ -1,5 +1,4 @@
-"""One memory's way through the house, from what an agent does to the context of its
-next session.
+"""One memory's way, from what an agent does to the context of its next session.
 
     tool event  →  flash  →  short-term  →  graduate  →  axon  →  promote  →  shared web
     →  context
@@ -10,8 +9,9 @@ function, leaves whole transactions in the journal, and may be repeated.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import takewhile
 from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.ids import check_agent, derived_event_id
@@ -25,6 +25,7 @@ from theorex_lab.journal.view import View, Views
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import common_project
 
+MICROSECONDS_PER_HOUR = 3_600_000_000
 V = TypeVar("V", bound=View)
 
 
@@ -45,10 +46,10 @@ class PromotionResult(NamedTuple):
 def flush(
     home: Home, session: str, *, agent: str = "main", before: int | None = None
 ) -> FlushResult:
-    """Move what scored at least flushThreshold in the session's flash to short-term
-    memory; the rest is let go.
+    """Move the best of a session's flash to short-term memory, and let go of the rest.
 
-    Each UTC day of a session has a flash of its own, so that no day crowds out another.
+    The best is what scored at least flushThreshold. Each UTC day of a session has a
+    flash of its own, so that no day crowds out another.
 
     Args:
         home: The home whose memory it is.
@@ -57,23 +58,21 @@ def flush(
         before: A time (µs UTC): only the events until the first that is not older are
             flushed; None: all.
     """
-    with home.views.reading(flashes.Flash) as view:
-        pending = view.pending(check_agent(agent), session)
-    events = home.journal.read(seqs=pending)
-    waiting = list(takewhile(lambda event: before is None or event.at < before, events))
+    waiting = _waiting_events(home, session, agent=agent, before=before)
     if not waiting:
         return FlushResult(0, 0)
     now = home.clock.now()
+    settings = home.settings
     with home.views.reading(Axon) as axon:
-        importance = scores.importance_by_concept(axon, now, home.settings, agent=agent)
-    weight = home.settings.source_weight(agent)
+        importance = scores.importance_by_concept(axon, now, settings, agent=agent)
+    weight = settings.source_weight(agent)
     scored = [flashes.score(event, importance, weight) for event in waiting]
-    scored = flashes.echoed(scored, home.settings.flash_echo_weight)
-    chosen = [
-        scored_event
-        for scored_event in flashes.held_by_day(scored)
-        if scored_event.concepts and scored_event.score >= home.settings.flush_threshold
-    ]
+    scored = flashes.echoed(scored, settings.flash_echo_weight)
+    chosen: list[flashes.ScoredEvent] = []
+    for scored_event in flashes.held_by_day(scored):
+        is_good = scored_event.score >= settings.flush_threshold
+        if is_good and scored_event.concepts:
+            chosen.append(scored_event)
     new_events: list[Event] = []
     for scored_event in chosen:
         new_events += stages.short_term_events(scored_event, weight)
@@ -96,25 +95,51 @@ def flush(
     return result
 
 
+def _waiting_events(
+    home: Home, session: str, *, agent: str, before: int | None
+) -> list[Event]:
+    """Return the session's events in its flash, until the first not older than a time.
+
+    Args:
+        home: The home whose memory it is.
+        session: The session.
+        agent: Whose session it is.
+        before: A time (µs UTC); None: all of the events.
+    """
+    with home.views.reading(flashes.Flash) as view:
+        pending = view.pending(check_agent(agent), session)
+    events: list[Event] = []
+    for event in home.journal.read(seqs=pending):
+        if before is not None and event.at >= before:
+            break
+        events.append(event)
+    return events
+
+
 def flush_idle(home: Home, agent: str) -> list[FlushResult]:
-    """Flush the agent's sessions without an event for flushIdleHours; of the others the
-    days that are over.
+    """Flush the agent's sessions without an event for flushIdleHours.
+
+    Of the others the days that are over are flushed.
     """
     now = home.clock.now()
     today = now - now % MICROSECONDS_PER_DAY
-    idle_since = now - round(home.settings.flush_idle_hours * 3_600_000_000)
+    idle_time = round(home.settings.flush_idle_hours * MICROSECONDS_PER_HOUR)
+    idle_since = now - idle_time
+    flash = home.views.get(flashes.Flash)
     results = []
-    for session, last_at in home.views.get(flashes.Flash).waiting(home, agent):
-        before = None if last_at <= idle_since else min(today, idle_since)
+    for session, last_at in flash.waiting(home, agent):
+        before = None
+        if last_at > idle_since:
+            before = min(today, idle_since)
         results.append(flush(home, session, agent=agent, before=before))
     return results
 
 
 def graduate(home: Home, *, agent: str = "main") -> list[str]:
-    """Let concepts that were kept on `graduation_days` UTC days within
-    `graduation_window_days` enter the agent's axon.
+    """Let concepts that were kept on enough days enter the agent's axon.
 
-    In a project those alone that were kept in no other.
+    Enough are `graduation_days` UTC days within `graduation_window_days`. In a project
+    those alone enter that were kept in no other.
 
     Returns:
         The labels of the concepts that graduated.
@@ -122,14 +147,19 @@ def graduate(home: Home, *, agent: str = "main") -> list[str]:
 
     def decide(view: ShortTerm) -> Iterator[Event]:
         now = home.clock.now()
-        for graduate in stages.graduates(
-            view, now, home.settings, agent=check_agent(agent)
-        ):
-            seqs = sorted(set(view.records["seq"][graduate.rows].tolist()))
-            events = home.journal.read(seqs=seqs)
+        settings = home.settings
+        graduates = stages.graduates(view, now, settings, agent=check_agent(agent))
+        for graduate in graduates:
+            seqs = np.unique(view.records["seq"][graduate.rows])
+            events = home.journal.read(seqs=seqs.tolist())
             if home.project in ("", common_project(events)):
                 yield stages.graduation_event(
-                    view, graduate, events, home.settings, agent=agent, at=now
+                    view,
+                    graduate,
+                    events,
+                    settings,
+                    agent=agent,
+                    at=now,
                 )
 
     graduated = _decided(home.views, ShortTerm, decide)
@@ -139,8 +169,12 @@ def graduate(home: Home, *, agent: str = "main") -> list[str]:
 def promote(
     home: Home, *, agent: str = "main", force: Sequence[int] = ()
 ) -> PromotionResult:
-    """Give the agent's concepts above promotionThreshold, and the forced ones, to the
-    shared web; as `scan` by project.
+    """Give the agent's best concepts to the shared web; as `scan` by project.
+
+    Args:
+        home: The home whose memory it is.
+        agent: Whose concepts they are: those above promotionThreshold.
+        force: Ids of concepts that are given in any case.
     """
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         event = stages.promotion(
@@ -154,24 +188,29 @@ def promote(
         )
     if event is None or not append_once(home.journal, [event]):
         return PromotionResult(0, 0)
-    return PromotionResult(len(event.body["concepts"]), len(event.body["links"]))
+    n_concepts = len(event.body["concepts"])
+    n_links = len(event.body["links"])
+    return PromotionResult(n_concepts, n_links)
 
 
 def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.TierUpdate:
-    """Recompute tiers, put LESS concepts that are long unseen to sleep, drop faded
-    links. Repeating changes nothing.
+    """Recompute tiers, put LESS concepts that are long unseen to sleep, drop faded links.
 
-    In a project this is done to the concepts that were mentioned there and nowhere
-    else.
+    Repeating changes nothing. In a project this is done to the concepts that were
+    mentioned there and nowhere else.
     """
     scans = _decided_on_axon(home, scores.scan, agents)
     with home.views.reading(Axon) as axon:
-        among = axon.within(home.projects, alone=True)
         current = scores.scores_of(
-            axon, home.clock.now(), home.settings, agents=agents, among=among
+            axon,
+            home.clock.now(),
+            home.settings,
+            agents=agents,
+            among=axon.within(home.projects, alone=True),
         )
         counts = current.counts()
-    return scores.TierUpdate(counts, *scores.changes(scans[0] if scans else None))
+    event = scans[0] if scans else None
+    return scores.TierUpdate(counts, *scores.changes(event))
 
 
 def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:
@@ -184,15 +223,17 @@ def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:
     """
     count = 0
     for event in _decided_on_axon(home, scores.prune, agents):
-        count += sum(len(concepts) for concepts in event.body["concepts"].values())
+        for concepts in event.body["concepts"].values():
+            count += len(concepts)
     return count
 
 
 def _decided_on_axon(
     home: Home, decide: Callable[..., Event | None], agents: Sequence[str] | None
 ) -> list[Event]:
-    """Append what a scan or a prune decides on these agents' concepts, in a project on
-    those that are its alone.
+    """Append what a scan or a prune decides on these agents' concepts.
+
+    In a project it decides on those that are the project's alone.
     """
 
     def decide_event(axon: Axon) -> Iterator[Event]:

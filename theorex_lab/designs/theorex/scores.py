@@ -1,5 +1,6 @@
-"""How an agent's concepts stand now: their scores and tiers, and the two policies that
-act on them, scan and prune.
+"""How an agent's concepts stand now.
+
+It is their scores and tiers, and the two policies that act on them, scan and prune.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,8 +43,9 @@ class Scores:
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
-        """Positions in `rows`, best first; sorted when first asked for, since a scan
-        asks for none.
+        """Positions in `rows`, best first.
+
+        They are sorted when first asked for, since a scan asks for none.
         """
         return decay.rank_order(self.raw, *self.among_equals)
 
@@ -79,19 +81,29 @@ def law_of(settings: Settings) -> Law:
 
 
 def items_of(axon: Axon, now: int, settings: Settings) -> Items:
-    """Return what the laws read, for every row of the axon's concepts."""
+    """Return what the laws read, for every row of the axon's concepts.
+
+    Args:
+        axon: The concepts of all agents.
+        now: The moment (µs) of which it is.
+        settings: The half-lives.
+    """
     links = axon.link_counts
     present, strength = links.present(now, settings.half_life_days)
     link_strength, mean_link_strength = decay.link_columns(
-        len(axon.concepts), links.first[present], links.second[present], strength
+        len(axon.concepts),
+        links.first[present],
+        links.second[present],
+        strength,
     )
     only_fixes = axon.concepts["fix_count"] == axon.concepts["count"]
+    cap = np.where(only_fixes, settings.fix_half_life_days, np.inf)
     columns = axon.concept_counts.columns(now)
-    columns |= {
-        "half_life_cap_days": np.where(only_fixes, settings.fix_half_life_days, np.inf)
-    }
+    columns |= {"half_life_cap_days": cap}
     return Items.of(
-        **columns, link_strength=link_strength, mean_link_strength=mean_link_strength
+        **columns,
+        link_strength=link_strength,
+        mean_link_strength=mean_link_strength,
     )
 
 
@@ -133,11 +145,17 @@ def scores_of(
 def spread_activation(
     axon: Axon, seeds: Ints, now: int, settings: Settings, *, hops: int = 2
 ) -> Floats:
-    """Return the activation of every row of the axon's concepts: 1 at the seeds, and
-    over each link times its present strength.
+    """Return the activation of every row of the axon's concepts.
 
-    Two hops; a row keeps the strongest activation that reaches it. Transient: it is
-    computed for a query, never stored.
+    It is 1 at the seeds, and over each link times its present strength. A row keeps the
+    strongest activation that reaches it. It is computed for a query, never stored.
+
+    Args:
+        axon: The concepts and links.
+        seeds: The rows that it starts from.
+        now: The moment (µs) at which the links have their strength.
+        settings: The half-life of links.
+        hops: Over how many links it goes.
     """
     activation = np.zeros(len(axon.concepts))
     activation[seeds] = 1.0
@@ -158,8 +176,10 @@ def importance_by_concept(
     """Return concept_id -> importance, 0..1, of the agent's concepts that are awake."""
     current = scores_of(axon, now, settings, agents=[agent])
     awake = current.tier != Tier.SLEEPING
-    ids = axon.concepts["concept_id"][current.rows[awake]]
-    return dict(zip(ids.tolist(), current.importance[awake].tolist(), strict=True))
+    awake_rows = current.rows[awake]
+    ids = axon.concepts["concept_id"][awake_rows].tolist()
+    importance = current.importance[awake].tolist()
+    return dict(zip(ids, importance, strict=True))
 
 
 class TierUpdate(NamedTuple):
@@ -179,17 +199,23 @@ class TierUpdate(NamedTuple):
 
 
 def changes(event: Event | None) -> tuple[int, int, int]:
-    """Return how many concepts a scan's event moved to another tier, how many of them
-    to sleep, and how many links it dropped.
+    """Return what a scan's event changed.
+
+    Returns:
+        How many concepts it moved to another tier, how many of them to sleep, and how
+        many links it dropped.
     """
     if event is None:
         return 0, 0, 0
     n_moved = 0
     n_slept = 0
+    n_dropped = 0
     for concepts_by_tier in event.body["tiers"].values():
-        n_moved += sum(len(concepts) for concepts in concepts_by_tier.values())
+        for concepts in concepts_by_tier.values():
+            n_moved += len(concepts)
         n_slept += len(concepts_by_tier.get("SLEEPING", ()))
-    n_dropped = sum(len(pairs) for pairs in event.body["dropped_links"].values())
+    for pairs in event.body["dropped_links"].values():
+        n_dropped += len(pairs)
     return n_moved, n_slept, n_dropped
 
 
@@ -201,26 +227,38 @@ def scan(
     agents: Chosen = None,
     among: Mask | None = None,
 ) -> Event | None:
-    """Return the event of one scan: tier changes, and links grown too weak; None where
-    nothing changes.
+    """Return the event of one scan: tier changes, and links grown too weak.
 
-    What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at
-    the same time finds nothing.
+    It is None where nothing changes. What is LESS and was not seen for
+    `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
+
+    Args:
+        axon: The concepts of all agents.
+        now: When (µs) it is scanned.
+        settings: The decay law and the thresholds.
+        agents: Those whose concepts are scanned; None: all.
+        among: A mask of the rows that are scanned; None: all.
     """
     current = scores_of(axon, now, settings, agents=agents, among=among)
     rows = current.rows
     tier = current.tier.copy()
     age = axon.concept_counts.age_days(now, rows)
-    tier[(tier == Tier.LESS) & (age >= settings.sleep_after_days)] = Tier.SLEEPING
-    changed = np.flatnonzero(tier != axon.concepts["tier"][rows])
+    is_old = age >= settings.sleep_after_days
+    is_less = tier == Tier.LESS
+    tier[is_less & is_old] = Tier.SLEEPING
+    tier_before = axon.concepts["tier"][rows]
+    changed = np.flatnonzero(tier != tier_before)
+    changed_rows = rows[changed]
+    changed_tier = tier[changed]
     tiers_by_agent: dict[str, dict[str, list[int]]] = {}
-    for agent, positions in _by_agent(axon, rows[changed]):
-        codes = tier[changed[positions]]
-        ids = axon.concepts["concept_id"][rows[changed[positions]]]
-        tiers_by_agent[agent] = {
-            Tier(code).name: ids[codes == code].tolist()
-            for code in np.unique(codes).tolist()
-        }
+    for agent, positions in _by_agent(axon, changed_rows):
+        codes = changed_tier[positions]
+        ids = axon.concepts["concept_id"][changed_rows[positions]]
+        ids_by_tier: dict[str, list[int]] = {}
+        for code in np.unique(codes).tolist():
+            name = Tier(code).name
+            ids_by_tier[name] = ids[codes == code].tolist()
+        tiers_by_agent[agent] = ids_by_tier
     strengths = axon.link_counts.strengths(now, settings.half_life_days)
     dropped_links = _weak_links(axon, strengths, rows)
     if not tiers_by_agent and not dropped_links:
@@ -241,20 +279,27 @@ def prune(
     agents: Chosen = None,
     among: Mask | None = None,
 ) -> Event | None:
-    """Return the event of one prune: the LESS concepts unseen for more than
-    `prune_threshold_days`; None where there are none.
+    """Return the event of one prune; None where nothing is pruned.
 
-    The event is their archive: it holds what each of them was, and the texts that
-    mention them stay in the journal.
+    Pruned are the LESS concepts unseen for more than `prune_threshold_days`. The event
+    is their archive: it holds what each of them was, and the texts that mention them
+    stay in the journal.
+
+    Args:
+        axon: The concepts of all agents.
+        now: When (µs) it is pruned.
+        settings: The decay law and the thresholds.
+        agents: Those whose concepts are pruned; None: all.
+        among: A mask of the rows that may be pruned; None: all.
     """
     current = scores_of(axon, now, settings, agents=agents, among=among)
     age = axon.concept_counts.age_days(now, current.rows)
     is_old = age > settings.prune_threshold_days
-    rows = current.rows[(current.tier == Tier.LESS) & is_old]
-    concepts_by_agent = {
-        agent: _archived_concepts(axon, rows[positions])
-        for agent, positions in _by_agent(axon, rows)
-    }
+    is_less = current.tier == Tier.LESS
+    rows = current.rows[is_less & is_old]
+    concepts_by_agent: dict[str, list[dict[str, int]]] = {}
+    for agent, positions in _by_agent(axon, rows):
+        concepts_by_agent[agent] = _archived_concepts(axon, rows[positions])
     if not concepts_by_agent:
         return None
     body = {"concepts": concepts_by_agent, "policy": policy(settings)}
@@ -288,24 +333,32 @@ def policy(settings: Settings) -> dict[str, Any]:
 def _weak_links(
     axon: Axon, strengths: Floats, rows: Ints
 ) -> dict[str, list[list[int]]]:
-    """Return agent -> pairs of concept ids: the links of these concepts that were not
-    dropped yet and are too weak to stay.
+    """Return the links of these concepts that are too weak to stay.
+
+    Links that were dropped already are left out.
+
+    Returns:
+        By agent the pairs of concept ids.
     """
     is_among = np.zeros(len(axon.concepts), bool)
     is_among[rows] = True
-    weak = np.flatnonzero((strengths == 0) & (axon.links["count"] > 0))
-    ends = np.stack([axon.links["a"][weak], axon.links["b"][weak]], axis=1)
-    ends = ends[is_among[ends[:, 0]]]
+    links = axon.links
+    is_present = links["count"] > 0
+    weak = np.flatnonzero((strengths == 0) & is_present)
+    ends = np.stack([links["a"][weak], links["b"][weak]], axis=1)
+    first_is_among = is_among[ends[:, 0]]
+    ends = ends[first_is_among]
     pairs = axon.concepts["concept_id"][ends]
-    return {
-        agent: pairs[positions].tolist()
-        for agent, positions in _by_agent(axon, ends[:, 0])
-    }
+    pairs_by_agent: dict[str, list[list[int]]] = {}
+    for agent, positions in _by_agent(axon, ends[:, 0]):
+        pairs_by_agent[agent] = pairs[positions].tolist()
+    return pairs_by_agent
 
 
 def _by_agent(axon: Axon, rows: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """Yield (agent, positions in `rows` of its concepts), agents in the order in which
-    they first wrote.
+    """Yield each agent, with the positions in `rows` of its concepts.
+
+    The agents are in the order in which they first wrote.
     """
     numbers = axon.concepts["agent"][rows]
     for number in np.unique(numbers).tolist():
@@ -313,16 +366,17 @@ def _by_agent(axon: Axon, rows: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.
 
 
 def frame(axon: Axon, current: Scores) -> Any:
-    """Return a pandas DataFrame of the concepts, best first: one row a concept, times
-    as UTC timestamps.
+    """Return a pandas DataFrame of the concepts, best first.
+
+    It has one row a concept, and times as UTC timestamps.
     """
     import pandas as pd
 
     best = current.take(current.order)
     rows = best.rows
-    table: Any = {
-        name[1:]: column[rows] for name, column in axon.concepts.columns("").items()
-    }
+    table: dict[str, NDArray[Any]] = {}
+    for name, column in axon.concepts.columns("").items():
+        table[name[1:]] = column[rows]
 
     def texts_at(texts: Strings, numbers: Ints) -> list[str]:
         return [texts[number] for number in numbers.tolist()]
@@ -351,11 +405,17 @@ def frame(axon: Axon, current: Scores) -> Any:
 
 
 def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
-    """Return a networkx Graph: nodes by concept_id with the columns of `frame`, edges
-    with stored and present strength.
+    """Return a networkx Graph of the concepts and their links.
 
-    Where the concepts are of several agents, a node's name is (agent, concept_id):
-    agents who know the same concept have a node each.
+    Nodes are by concept_id and have the columns of `frame`; edges have the stored and
+    the present strength. Where the concepts are of several agents, a node's name is
+    (agent, concept_id): agents who know the same concept have a node each.
+
+    Args:
+        axon: The concepts and links of all agents.
+        current: The scores of the concepts that are nodes.
+        now: The moment (µs) at which links have their present strength.
+        settings: The half-life of links.
     """
     import networkx as nx
 
@@ -364,8 +424,10 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
     names = nodes["concept_id"]
     if nodes["agent_id"].nunique() > 1:
         names = zip(nodes["agent_id"], nodes["concept_id"], strict=True)
-    name_of = dict(zip(current.rows[current.order].tolist(), names, strict=True))
-    result.add_nodes_from(zip(name_of.values(), nodes.to_dict("records"), strict=True))
+    best_first = current.rows[current.order].tolist()
+    name_of = dict(zip(best_first, names, strict=True))
+    records = nodes.to_dict("records")
+    result.add_nodes_from(zip(name_of.values(), records, strict=True))
     links, strengths = axon.link_counts.present(now, settings.half_life_days)
     stored_strengths = decay.stored_link_strength(axon.links["count"][links])
     edges = zip(

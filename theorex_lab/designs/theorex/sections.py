@@ -1,5 +1,7 @@
-"""What comes back to an agent: contexts, their sentences (fixes and what to avoid), and
-a person's word for those that were only heard.
+"""What comes back to an agent.
+
+It is contexts, their sentences (fixes and what to avoid), and a person's word for those
+that were only heard.
 """
 
 import math
@@ -50,6 +52,7 @@ BUDGETS = {
     "claude-opus": (20_000, 80),
     "default": (4_096, 20),
 }
+_SELDOM = 3  # mentions, up to which their number is not shown
 _RECENT = "recent"
 _SHOWN = (Tier.ACTIVE, Tier.MILD)
 _FLASH_FIXES = 5
@@ -60,8 +63,9 @@ _SHORT_CHARACTERS = 8
 
 
 def concept_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
-    """Return the concepts of each agent that were mentioned in the home's project, or
-    in none, hottest first.
+    """Return the concepts of each agent, hottest first.
+
+    They were mentioned in the home's project, or in none.
     """
     with home.views.reading(Axon) as axon:
         return _concepts(axon, home, request.now)
@@ -76,18 +80,29 @@ def _concepts(
 ) -> list[ContextLine]:
     """Return a line a concept: by tier in the order of `tiers_listed`, hottest first."""
     current = scores_of(
-        axon, now, home.settings, agents=agents, among=axon.within(home.projects)
+        axon,
+        now,
+        home.settings,
+        agents=agents,
+        among=axon.within(home.projects),
     )
+    table = axon.concepts
+    rows_in_order = current.rows[current.order]
+    tiers_in_order = current.tier[current.order]
     lines: list[ContextLine] = []
     for tier in tiers_listed:
-        for position in current.order[current.tier[current.order] == tier].tolist():
-            row = int(current.rows[position])
-            numbers = {
-                name: int(axon.concepts[name][row])
-                for name in ("concept_id", "count", "last_seen", "trust")
-            }
-            agent = axon.agents[int(axon.concepts["agent"][row])]
-            lines.append(_concept_line(agent, axon.surfaces[row], now, **numbers))
+        rows_of_tier = rows_in_order[tiers_in_order == tier]
+        for row in rows_of_tier.tolist():
+            line = _concept_line(
+                axon.agents[int(table["agent"][row])],
+                axon.surfaces[row],
+                now,
+                concept_id=int(table["concept_id"][row]),
+                count=int(table["count"][row]),
+                last_seen=int(table["last_seen"][row]),
+                trust=int(table["trust"][row]),
+            )
+            lines.append(line)
     return lines
 
 
@@ -101,49 +116,47 @@ def _concept_line(
     last_seen: int,
     trust: int,
 ) -> ContextLine:
-    """Return `label _(age, xN)_`, the times above 3 only; what is not trusted goes into
-    a fence and needs no mark-up.
+    """Return `label _(age, xN)_`, the times above 3 only.
+
+    What is not trusted goes into a fence and needs no mark-up.
     """
-    age = age_in_words((now - last_seen) / MICROSECONDS_PER_DAY)
-    note = age
-    if count > 3:
-        note = f"{age}, x{count}"
-    return marked_up(
-        CONCEPT,
-        agent,
-        label,
-        note=note,
-        trust=trust,
-        items=(str(concept_id),),
-    )
+    days = (now - last_seen) / MICROSECONDS_PER_DAY
+    note = age_in_words(days)
+    if count > _SELDOM:
+        note = f"{note}, x{count}"
+    items = (str(concept_id),)
+    return marked_up(CONCEPT, agent, label, note=note, trust=trust, items=items)
 
 
 def render_for_model(
     home: Home, model: str = "default", *, agent: str = "main"
 ) -> Context:
-    """Render fixes and the agent's own and the shared concepts within a model's budget:
-    `[Boot: name | budget: Bt | concepts: n]` first.
+    """Render fixes and the agent's own and the shared concepts within a model's budget.
 
-    What is rendered is of the home's project or of none. Budgets (tokens, items) are
-    those of BUDGETS; a model that is not in it has the default's. Sentences may take
-    half of the budget. Hearsay is left out first (at most a quarter of the tokens is
-    for it), then the coldest.
+    The first line is `[Boot: name | budget: Bt | concepts: n]`. What is rendered is of
+    the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a model
+    that is not in it has the default's. Sentences may take half of the budget. Hearsay
+    is left out first (at most a quarter of the tokens is for it), then the coldest.
+
+    Args:
+        home: Whose memory it is.
+        model: The model's name.
+        agent: Whose concepts come first.
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
     now = home.clock.now()
-    sentences = as_marked(home, sentence_lines(home, ContextRequest(now, budget)))
-    concepts = as_marked(
-        home, _own_and_shared(home, now, check_agent(agent)), as_markdown
-    )
+    request = ContextRequest(now, budget)
+    sentences = as_marked(home, sentence_lines(home, request))
+    all_concepts = _own_and_shared(home, now, check_agent(agent))
+    concepts = as_marked(home, all_concepts, as_markdown)
     start = f"[Boot: {escape(model)} | budget: {budget}t | concepts: "
     head_tokens = count_tokens(f"{start}{most}]\n{NOTICE}\n") + 16
     room = TokenBudget(budget, used=head_tokens)
     chosen = _take_sentences(room, sentences, most // 2)
     left = most - len(chosen.lines)
     concept_lines = room.take(concepts, headings=False, most=left)
-    concept_lines += room.take_hearsay(
-        concepts, headings=False, most=left - len(concept_lines)
-    )
+    left -= len(concept_lines)
+    concept_lines += room.take_hearsay(concepts, headings=False, most=left)
     lines = [f"{start}{len(concept_lines)}]", NOTICE, *sections_of(chosen)]
     if concept_lines and chosen.lines:
         lines.append("")
@@ -166,25 +179,29 @@ def _own_and_shared(home: Home, now: int, agent: str) -> list[ContextLine]:
         agent_surfaces = {axon.surfaces[row] for row in agent_rows}
         shared_web = shared_concepts(axon, shared, now, home.settings)
     for concept in shared_web:
-        if concept.text not in agent_surfaces and Tier[concept.tier] >= Tier.MILD:
-            line = _concept_line(
-                concept.agent,
-                concept.text,
-                now,
-                concept_id=concept.concept_id,
-                count=concept.count,
-                last_seen=concept.last_seen,
-                trust=concept.trust,
-            )
-            lines.append(line)
+        if concept.text in agent_surfaces:
+            continue
+        if Tier[concept.tier] < Tier.MILD:
+            continue
+        line = _concept_line(
+            concept.agent,
+            concept.text,
+            now,
+            concept_id=concept.concept_id,
+            count=concept.count,
+            last_seen=concept.last_seen,
+            trust=concept.trust,
+        )
+        lines.append(line)
     return lines
 
 
 def _take_sentences(
     room: TokenBudget, sentences: Sequence[ContextLine], most: int
 ) -> ChosenLines:
-    """Take up to `most` sentences that have room, in half of what is left; unverified
-    ones in the part that is for them.
+    """Take up to `most` sentences that have room, in half of what is left.
+
+    Unverified ones are to have room in the part that is for them.
     """
     trusted = room.take(sentences, at_most=room.left // 2, most=most)
     unverified = room.take_hearsay(sentences, most=most - len(trusted))
@@ -192,11 +209,16 @@ def _take_sentences(
 
 
 def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
-    """Render what a running session knows: fixes, up to ten ACTIVE concepts, and the
-    last five that flushes kept.
+    """Render what a running session knows.
 
-    All of it is of the home's project or of none. How much of the session itself waits
-    to be flushed stands in the first line. All of it is data.
+    It is fixes, up to ten ACTIVE concepts, and the last five that flushes kept. All of
+    it is of the home's project or of none. How much of the session itself waits to be
+    flushed stands in the first line. All of it is data.
+
+    Args:
+        home: Whose memory it is.
+        session: The session's id.
+        agent: Whose session it is.
     """
     now = home.clock.now()
     budget, _ = BUDGETS["default"]
@@ -205,12 +227,11 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
         recent = _kept_last(short_term, now, agent, home.projects)
     with home.views.reading(Flash) as flash:
         n_pending = len(flash.pending(agent, session))
-    fixes = as_marked(home, sentence_lines(home, ContextRequest(now, budget)))
-    candidates = as_marked(
-        home,
-        trusted_first(active)[:_FLASH_ACTIVE] + trusted_first(recent)[:_FLASH_RECENT],
-        as_markdown,
-    )
+    request = ContextRequest(now, budget)
+    fixes = as_marked(home, sentence_lines(home, request))
+    shown = trusted_first(active)[:_FLASH_ACTIVE]
+    shown += trusted_first(recent)[:_FLASH_RECENT]
+    candidates = as_marked(home, shown, as_markdown)
     texts = [
         f"[Session: {escape(session)} | agent: {agent} | events not flushed:"
         f" {n_pending}]",
@@ -242,16 +263,21 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
 def _kept_last(
     short_term: ShortTerm, now: int, agent: str, projects: Sequence[str] | None
 ) -> list[ContextLine]:
-    """Return the labels that flushes kept, newest first, each once and as far trusted
-    as it ever was.
+    """Return the labels that flushes kept, newest first.
+
+    Each stands once, as far trusted as it ever was.
     """
     table = short_term.records
     trust_of: dict[str, int] = {}
     item_of: dict[str, str] = {}
-    for row in short_term.window(now, agent=agent, projects=projects)[::-1].tolist():
-        label = short_term.labels[int(table["surface"][row])]
+    rows = short_term.window(now, agent=agent, projects=projects)
+    newest_first = rows[::-1].tolist()
+    for row in newest_first:
+        surface = int(table["surface"][row])
+        label = short_term.labels[surface]
         item_of.setdefault(label, str(table["concept_id"][row]))
-        trust_of[label] = max(trust_of.get(label, 0), int(table["trust"][row]))
+        trust = int(table["trust"][row])
+        trust_of[label] = max(trust_of.get(label, 0), trust)
     lines = []
     for label, item in item_of.items():
         trust = trust_of[label]
@@ -261,12 +287,12 @@ def _kept_last(
 
 
 def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
-    """Return the fixes, then what to avoid: those ACTIVE or MILD by their own age,
-    newest first; of the home's project or of none.
+    """Return the fixes, then what to avoid, newest first.
 
-    Of what to avoid the newest of an agent's tag. What is unverified comes last, each
-    with the id by which a person confirms it. No sentence comes twice: what is
-    unverified never stands in the place of the owner's own words, nor beside them.
+    They are those ACTIVE or MILD by their own age, of the home's project or of none. Of
+    what to avoid the newest of an agent's tag. What is unverified comes last, each with
+    the id by which a person confirms it. No sentence comes twice: what is unverified
+    never stands in the place of the owner's own words, nor beside them.
     """
     now = request.now
     events: list[Event] = []
@@ -276,14 +302,15 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
             events += _of_type(axon, home, now, kind, among)
     unverified_ids = [event.id for event in events if is_heard(event)]
     confirmed_ids = confirmed(home.journal, unverified_ids)
-    pairs = [
-        (event, _sentence_line(event, now, event.id in confirmed_ids))
-        for event in events
-    ]
+    pairs: list[tuple[Event, ContextLine]] = []
+    for event in events:
+        is_confirmed = event.id in confirmed_ids
+        pairs.append((event, _sentence_line(event, now, is_confirmed)))
     newest: dict[Hashable, tuple[str, ContextLine]] = {}
     for event, line in sorted(pairs, key=lambda pair: not pair[1].trusted):
         key = dedup_key(event, is_unverified=not line.trusted)
-        newest.setdefault(key, (plain(one_line(event.body["text"])), line))
+        text = plain(one_line(event.body["text"]))
+        newest.setdefault(key, (text, line))
     lines: dict[str, ContextLine] = {}
     for text, line in newest.values():
         lines.setdefault(text, line)
@@ -293,9 +320,7 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
 def _of_type(
     axon: Axon, home: Home, now: int, observation_type: str, among: Mask
 ) -> list[Event]:
-    """Return the observations of a type that are ACTIVE or MILD by their age, newest
-    first.
-    """
+    """Return the observations of a type that are ACTIVE or MILD by age, newest first."""
     table = axon.observations
     settings = home.settings
     is_of_type = table["type"] == axon.types.find(observation_type)
@@ -305,12 +330,12 @@ def _of_type(
     if observation_type == FIX_TYPE:
         half_life_cap = settings.fix_half_life_days
     age = (now - table["at"][rows]) / MICROSECONDS_PER_DAY
-    importance = law.importance(
-        law.raw(Items.of(age, half_life_cap_days=half_life_cap))
-    )
+    items = Items.of(age, half_life_cap_days=half_life_cap)
+    importance = law.importance(law.raw(items))
     tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
     rows = rows[tier >= Tier.MILD]
-    rows = rows[np.argsort(-table["at"][rows], kind="stable")]
+    newest_first = np.argsort(-table["at"][rows], kind="stable")
+    rows = rows[newest_first]
     seqs = table["seq"][rows].tolist()
     by_seq = {event.seq: event for event in home.journal.read(seqs=seqs)}
     return [by_seq[seq] for seq in seqs if seq in by_seq]
@@ -342,10 +367,10 @@ def is_heard(event: Event) -> bool:
 
 
 def dedup_key(event: Event, *, is_unverified: bool) -> Hashable:
-    """Return the key under which only the newest sentence is kept: its text, or the
-    agent and tags of an anti-pattern.
+    """Return the key under which only the newest sentence is kept.
 
-    Unverified anti-patterns have keys of their own.
+    It is the sentence's text, or the agent and tags of an anti-pattern. Unverified
+    anti-patterns have keys of their own.
     """
     tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
     if not tags:
@@ -354,8 +379,9 @@ def dedup_key(event: Event, *, is_unverified: bool) -> Hashable:
 
 
 def plain(text: str) -> str:
-    """Return a sentence without its type in front, by which two are told to say the
-    same.
+    """Return a sentence without its type in front.
+
+    By this form two sentences are told to say the same.
 
     >>> plain("trace_fix:  shorten the TTL") == plain("shorten the TTL")
     True
@@ -371,10 +397,13 @@ class TrustedFix(NamedTuple):
 
 
 def confirm(home: Home, observation_id: str) -> TrustedFix:
-    """Note that a person vouches for a fix, or for what to avoid, named by its id or
-    the end of it that a context shows.
+    """Note that a person vouches for a fix, or for what to avoid.
 
     Repeating it changes nothing.
+
+    Args:
+        home: Where it was written.
+        observation_id: Its id, or the end of it that a context shows.
 
     Raises:
         InvalidInput: The id names none of them, several, or one that was erased.

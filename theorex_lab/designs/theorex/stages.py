@@ -7,7 +7,7 @@ labels stay in the axon.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.decay import Items, Tier, rank_order, tiers
 from theorex_lab.memory.observation import TRUST, common_project
 from theorex_lab.text.corroboration import is_worded, refused_concepts
+
+if TYPE_CHECKING:
+    from theorex_lab.text.extract import Mention
 
 RETENTION_DAYS = 14
 
@@ -103,8 +106,9 @@ class ShortTerm(View):
     def window(
         self, now: int, *, agent: str, projects: Sequence[str] | None = None
     ) -> Ints:
-        """Return the rows of the agent's records that are not older than fourteen days,
-        in order; exactly fourteen stays.
+        """Return the rows of the agent's records of the last fourteen days, in order.
+
+        A record of exactly fourteen days ago stays.
 
         Args:
             now: The moment (µs) at which the window ends.
@@ -112,20 +116,23 @@ class ShortTerm(View):
             projects: The records are of these or of none; None: of all.
         """
         table = self.records
-        is_inside = table["at"] >= now - RETENTION_DAYS * MICROSECONDS_PER_DAY
+        oldest = now - RETENTION_DAYS * MICROSECONDS_PER_DAY
+        is_inside = table["at"] >= oldest
         if projects is not None:
-            is_inside &= np.isin(table["project"], self.projects.numbers("", *projects))
+            numbers = self.projects.numbers("", *projects)
+            is_inside &= np.isin(table["project"], numbers)
         is_inside &= table["at"] <= now
         is_inside &= table["agent"] == self.agents.find(agent)
         rows = np.flatnonzero(is_inside)
-        return rows[np.argsort(table["at"][rows], kind="stable")]
+        in_time = np.argsort(table["at"][rows], kind="stable")
+        return rows[in_time]
 
 
 def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
-    """Return the events that keep what one scored event was about, one for each who
-    said it; the event itself stays.
+    """Return the events that keep what one scored event was about.
 
-    Their ids follow from that of their origin, so that nothing is kept twice.
+    There is one for each who said it; the event itself stays. Their ids follow from
+    that of their origin, so that nothing is kept twice.
     """
     origin = scored.event
     texts = {part.source: part.text for part in sourced_texts(origin.body)}
@@ -133,10 +140,7 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
     events = []
     for number, (source, mentions) in enumerate(sources):
         body = {
-            "concepts": [
-                [mention.concept_id, mention.label, mention.surface, mention.count]
-                for mention in mentions
-            ],
+            "concepts": [_concept_of(mention) for mention in mentions],
             "score": round(scored.score, 6),
             "source": source,
             "weight": weight,
@@ -162,6 +166,16 @@ def short_term_events(scored: ScoredEvent, weight: float) -> list[Event]:
     return events
 
 
+def _concept_of(mention: "Mention") -> list[Any]:
+    """Return a mention as an event holds it."""
+    return [
+        mention.concept_id,
+        mention.label,
+        mention.surface,
+        mention.count,
+    ]
+
+
 class Graduate(NamedTuple):
     """A concept on its way into the axon.
 
@@ -179,11 +193,17 @@ class Graduate(NamedTuple):
 def graduates(
     view: ShortTerm, now: int, settings: Settings, *, agent: str
 ) -> list[Graduate]:
-    """Return the agent's concepts whose best score of the day reached the threshold on
-    `graduation_days` UTC days within any `graduation_window_days`.
+    """Return the agent's concepts that graduate.
 
-    The run lies anywhere in the last fourteen days; records that were counted at an
-    earlier graduation do not count again.
+    Their best score of the day reached the threshold on `graduation_days` UTC days
+    within any `graduation_window_days`. The run lies anywhere in the last fourteen
+    days; records that were counted at an earlier graduation do not count again.
+
+    Args:
+        view: The short-term memory.
+        now: The moment (µs) at which the fourteen days end.
+        settings: The threshold and the numbers of days.
+        agent: Whose concepts they are.
     """
     table = view.records
     rows = view.window(now, agent=agent)
@@ -192,8 +212,10 @@ def graduates(
     result = []
     for concept_id in np.unique(concept_of_row).tolist():
         concept_rows = rows[concept_of_row == concept_id]
-        is_new = table["at"][concept_rows] > counted.get(concept_id, -(2**62))
-        graduate = _graduate_of(view, concept_id, concept_rows[is_new], settings)
+        counted_until = counted.get(concept_id, _NEVER)
+        is_new = table["at"][concept_rows] > counted_until
+        new_rows = concept_rows[is_new]
+        graduate = _graduate_of(view, concept_id, new_rows, settings)
         if graduate is not None:
             result.append(graduate)
     return result
@@ -217,15 +239,19 @@ def _graduate_of(
 
 def _run_of(view: ShortTerm, rows: Ints, settings: Settings) -> tuple[int, ...]:
     is_good = view.records["score"][rows] >= settings.graduation_threshold
-    days = np.unique(view.records["at"][rows[is_good]] // MICROSECONDS_PER_DAY)
+    good_rows = rows[is_good]
+    times = view.records["at"][good_rows]
+    days = np.unique(times // MICROSECONDS_PER_DAY)
     fewest = settings.graduation_days
     within = max(fewest, settings.graduation_window_days)
     return first_run(days.tolist(), fewest, within)
 
 
 def counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
-    """Return concept_id -> up to when (µs) the agent's records of it were counted as it
-    graduated.
+    """Return up to when an agent's records were counted as concepts graduated.
+
+    Returns:
+        By concept_id the time, µs.
     """
     is_agents = view.graduated["agent"] == view.agents.find(agent)
     times = view.graduated["upto"][is_agents].tolist()
@@ -236,23 +262,30 @@ def counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
 
 
 def first_run(days: Sequence[int], fewest: int, within: int) -> tuple[int, ...]:
-    """Return the first stretch of days where each has `fewest` within so many days, as
-    far as it goes; empty where there is none.
+    """Return the first stretch of days in which enough are close, as far as it goes.
+
+    It is empty where there is none.
+
+    Args:
+        days: Days in order, by their numbers.
+        fewest: How many are enough.
+        within: Within how many days these are close.
 
     >>> first_run([1, 3, 4, 30], 3, 7), first_run([1, 3, 4], 3, 3)
     ((1, 3, 4), ())
     """
-    starts = [
-        start
-        for start in range(len(days) - fewest + 1)
-        if days[start + fewest - 1] - days[start] < within
-    ]
+    starts: list[int] = []
+    for start in range(len(days) - fewest + 1):
+        end = start + fewest - 1
+        if days[end] - days[start] < within:
+            starts.append(start)
     if not starts:
         return ()
-    last = starts[0]
+    first = starts[0]
+    last = first
     while last + 1 in starts:
         last += 1
-    return tuple(days[starts[0] : last + fewest])
+    return tuple(days[first : last + fewest])
 
 
 def graduation_event(
@@ -278,15 +311,19 @@ def graduation_event(
     rows = graduate.rows
     trust_names = {number: name for name, number in TRUST.items()}
     times = records["at"][rows].tolist()
+    first_row = rows[0]
+    label = int(records["label"][first_row])
+    surface = int(records["surface"][first_row])
+    least_trust = int(records["trust"][rows].min())
     body = {
         "concept_id": graduate.concept_id,
-        "label": view.labels[int(records["label"][rows[0]])],
-        "surface": view.labels[int(records["surface"][rows[0]])],
+        "label": view.labels[label],
+        "surface": view.labels[surface],
         "times": times,
         "counts": records["count"][rows].tolist(),
         "days": list(graduate.days),
         "upto": max(times),
-        "source": trust_names[int(records["trust"][rows].min())],
+        "source": trust_names[least_trust],
         "weight": settings.source_weight(agent),
         "project": common_project(short_term_events),
     }
@@ -294,13 +331,15 @@ def graduation_event(
     return new_event("graduated", body, agent=agent, at=at, lineage=lineage)
 
 
+_NEVER = -(2**62)  # µs; before every time
 _KEYS = {"concepts": ("agent", "concept_id"), "links": ("agent", "a", "b")}
 _NUMBERS = ("count", "fix_count", "first_seen", "last_seen", "trust")
 
 
 class SharedWeb(View):
-    """What each agent contributes, as it stood when last promoted: setting it again
-    changes nothing.
+    """What each agent contributes, as it stood when last promoted.
+
+    Setting it again changes nothing.
 
     Attributes:
         concepts: The columns agent, concept_id, count, fix_count, first_seen, last_seen
@@ -348,57 +387,65 @@ class SharedWeb(View):
         row = self._row("concepts", agent, contribution["concept_id"])
         keeps_larger = from_file and table["count"][row] > 0
         for name in (*_NUMBERS, "source_weight"):
+            values = table[name]
             value = contribution[name]
             if keeps_larger and name == "first_seen":
-                value = min(table[name][row], value)
+                value = min(values[row], value)
             elif keeps_larger:
-                value = max(table[name][row], value)
-            table[name][row] = value
+                value = max(values[row], value)
+            values[row] = value
 
     def _take_link(self, agent: int, link: Sequence[int], *, from_file: bool) -> None:
-        table = self.links
         first, second, count, last_seen = link
         row = self._row("links", agent, first, second)
-        if from_file and table["count"][row] > 0:
-            count = max(count, table["count"][row])
-            last_seen = max(last_seen, table["last_seen"][row])
-        table["count"][row] = count
-        table["last_seen"][row] = last_seen
+        counts = self.links["count"]
+        times = self.links["last_seen"]
+        if from_file and counts[row] > 0:
+            count = max(count, counts[row])
+            last_seen = max(last_seen, times[row])
+        counts[row] = count
+        times[row] = last_seen
 
     def _after_load(self) -> None:
         self._rows = {}
 
     def contributed(self, agent: str) -> dict[int, tuple[int, ...]]:
-        """Return concept_id -> (count, fix_count, first_seen, last_seen, trust) of what
-        the agent gave.
+        """Return what the agent gave.
+
+        Returns:
+            By concept_id (count, fix_count, first_seen, last_seen, trust).
         """
         is_agents = self.concepts["agent"] == self.agents.find(agent)
         ids = self.concepts["concept_id"][is_agents].tolist()
         columns = [self.concepts[name][is_agents].tolist() for name in _NUMBERS]
-        return dict(zip(ids, zip(*columns, strict=True), strict=True))
+        numbers = zip(*columns, strict=True)
+        return dict(zip(ids, numbers, strict=True))
 
     def contributed_links(self, agent: str) -> dict[tuple[int, int], tuple[int, int]]:
         """Return (a, b) -> (count, last_seen) of the links that the agent gave."""
         is_agents = self.links["agent"] == self.agents.find(agent)
         names = ("a", "b", "count", "last_seen")
         columns = [self.links[name][is_agents].tolist() for name in names]
-        return {
-            (a, b): (count, last_seen)
-            for a, b, count, last_seen in zip(*columns, strict=True)
-        }
+        numbers_of: dict[tuple[int, int], tuple[int, int]] = {}
+        for a, b, count, last_seen in zip(*columns, strict=True):
+            numbers_of[a, b] = (count, last_seen)
+        return numbers_of
 
     def _row(self, name: str, *key: int) -> int:
-        """Return the row of a key in the table of this name; a new one gets its key
-        here and its numbers afterwards.
+        """Return the row of a key in the table of this name.
+
+        A new one gets its key here and its numbers afterwards.
         """
         table = vars(self)[name]
         columns = _KEYS[name]
         if name not in self._rows:
-            keys = zip(*(table[column].tolist() for column in columns), strict=True)
+            key_columns = [table[column].tolist() for column in columns]
+            keys = zip(*key_columns, strict=True)
             self._rows[name] = {row_key: row for row, row_key in enumerate(keys)}
         rows = self._rows[name]
         if key not in rows:
-            rows[key] = table.extend(columns, [key]).start
+            new_rows = table.extend(columns, [key])
+            rows[key] = new_rows.start
         return rows[key]
 
 
@@ -412,14 +459,14 @@ def promotion(
     force: Collection[int] = (),
     among: Mask | None = None,
 ) -> Event | None:
-    """Return the event of one agent's promotion; None where nothing changed since the
-    last.
+    """Return the event of one agent's promotion.
 
-    Promoted are concepts whose importance is strictly above promotionThreshold, and
-    those forced by concept_id, awake or asleep. Of what somebody below the trust of an
-    agent said too, only what the agent affirmed is promoted, with the numbers of that.
-    Links between two that were promoted now or before come along. Work grows with the
-    agent's concepts and links.
+    It is None where nothing changed since the last. Promoted are concepts whose
+    importance is strictly above promotionThreshold, and those forced by concept_id,
+    awake or asleep. Of what somebody below the trust of an agent said too, only what
+    the agent affirmed is promoted, with the numbers of that. Links between two that
+    were promoted now or before come along. Work grows with the agent's concepts and
+    links.
 
     Args:
         axon: The concepts of all agents.
@@ -438,27 +485,29 @@ def promotion(
     is_forced = np.isin(current_ids, list(force))
     unknown_ids = set(force).difference(current_ids[is_forced].tolist())
     if unknown_ids:
-        got = (
-            f"the concept ids {', '.join(map(str, sorted(unknown_ids)))}, which"
-            f" {agent} has no concept of"
-        )
+        names = ", ".join(map(str, sorted(unknown_ids)))
         raise InvalidInput(
-            f"got {got}; allowed are the ids of concepts that its searches give"
+            f"got the concept ids {names}, which {agent} has no concept of; allowed are"
+            " the ids of concepts that its searches give"
         )
     is_important = current.importance > settings.promotion_threshold
     is_awake = current.tier != Tier.SLEEPING
-    rows = current.rows[(is_important & is_awake) | is_forced]
-    contributions = _contributions(axon, rows)
+    is_promoted = is_important & is_awake
+    rows = current.rows[is_promoted | is_forced]
     before = shared.contributed(agent)
-    changed = [
-        contribution
-        for contribution in contributions
-        if before.get(contribution["concept_id"]) != _numbers_of(contribution)
-    ]
-    promoted_ids = {*before}
-    promoted_ids.update(contribution["concept_id"] for contribution in contributions)
+    promoted_ids = set(before)
+    changed: list[dict[str, Any]] = []
+    for contribution in _contributions(axon, rows):
+        concept_id = contribution["concept_id"]
+        promoted_ids.add(concept_id)
+        if before.get(concept_id) != _numbers_of(contribution):
+            changed.append(contribution)
     links = _changed_links(
-        axon, shared, agent, current.rows, np.fromiter(promoted_ids, np.int64)
+        axon,
+        shared,
+        agent,
+        current.rows,
+        np.fromiter(promoted_ids, np.int64),
     )
     if not changed and not links:
         return None
@@ -470,9 +519,8 @@ def promotion(
 def _contributions(axon: Axon, rows: Ints) -> list[dict[str, Any]]:
     """Return what an agent gives of the concepts of these rows."""
     contributions = []
-    for row, is_hearsay in zip(
-        rows.tolist(), _hearsay(axon, rows).tolist(), strict=True
-    ):
+    hearsay = _hearsay(axon, rows).tolist()
+    for row, is_hearsay in zip(rows.tolist(), hearsay, strict=True):
         contribution = _contribution(axon, row, affirmed_alone=is_hearsay)
         if contribution is not None:
             contributions.append(contribution)
@@ -484,12 +532,15 @@ def _numbers_of(contribution: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _hearsay(axon: Axon, rows: Ints) -> Mask:
-    """Return whether somebody below the trust of an agent said the concepts of these
-    rows: to this agent or to another.
+    """Return whether somebody below the trust of an agent said the concepts of rows.
+
+    It was said to this agent or to another.
     """
     ids = axon.concepts["concept_id"]
     is_heard = axon.concepts["heard"] >= 0
-    return np.isin(ids[rows], ids[is_heard & axon.concepts["alive"]])
+    is_living = axon.concepts["alive"]
+    heard_ids = ids[is_heard & is_living]
+    return np.isin(ids[rows], heard_ids)
 
 
 def _contribution(
@@ -504,13 +555,16 @@ def _contribution(
     table = axon.concepts
     columns = {name: name for name in _NUMBERS}
     if affirmed_alone:
-        if table["affirmed"][row] < 0 or not is_worded(axon.labels[row]):
+        is_affirmed = table["affirmed"][row] >= 0
+        if not is_affirmed:
+            return None
+        if not is_worded(axon.labels[row]):
             return None
         columns = {name: f"own_{name}" for name in _NUMBERS}
         columns["trust"] = "affirmed"
-    numbers: dict[str, Any] = {
-        name: int(table[column][row]) for name, column in columns.items()
-    }
+    numbers: dict[str, Any] = {}
+    for name, column in columns.items():
+        numbers[name] = int(table[column][row])
     return {
         "concept_id": int(table["concept_id"][row]),
         **numbers,
@@ -521,32 +575,38 @@ def _contribution(
 def _changed_links(
     axon: Axon, shared: SharedWeb, agent: str, agent_rows: Ints, promoted_ids: Ints
 ) -> list[list[int]]:
-    """Return the agent's links between promoted concepts that are new or have grown
-    since they were promoted.
+    """Return the agent's links between promoted concepts that are to be promoted.
+
+    They are new, or have grown since they were promoted.
     """
     ids = axon.concepts["concept_id"]
     links = axon.links
     is_promoted = np.zeros(len(axon.concepts), bool)
     is_promoted[agent_rows] = np.isin(ids[agent_rows], promoted_ids)
+    first = links["a"]
+    second = links["b"]
     present = links["count"] > 0
-    present = present & is_promoted[links["a"]] & is_promoted[links["b"]]
-    first_ids = ids[links["a"][present]]
-    second_ids = ids[links["b"][present]]
-    ends = np.sort(np.stack([first_ids, second_ids], axis=1)).tolist()
+    present = present & is_promoted[first] & is_promoted[second]
+    first_ids = ids[first[present]]
+    second_ids = ids[second[present]]
+    end_ids = np.stack([first_ids, second_ids], axis=1)
+    ends = np.sort(end_ids).tolist()
     counts = links["count"][present].tolist()
     times = links["last_seen"][present].tolist()
     before = shared.contributed_links(agent)
-    return [
-        [a, b, count, at]
-        for (a, b), count, at in zip(ends, counts, times, strict=True)
-        if before.get((a, b)) != (count, at)
-    ]
+    changed: list[list[int]] = []
+    for (a, b), count, at in zip(ends, counts, times, strict=True):
+        if before.get((a, b)) != (count, at):
+            changed.append([a, b, count, at])
+    return changed
 
 
 @dataclass(frozen=True)
 class SharedConcept:
-    """A concept of the shared web: the sum of the agents' own counts, and what the one
-    of highest weight says of it.
+    """A concept of the shared web.
+
+    It has the sum of the agents' own counts, and what the agent of highest weight says
+    of it.
     """
 
     concept_id: int
@@ -562,9 +622,15 @@ class SharedConcept:
 def shared_concepts(
     axon: Axon, shared: SharedWeb, now: int, settings: Settings
 ) -> list[SharedConcept]:
-    """Return the shared web at `now` (µs), best first.
+    """Return the concepts of the shared web, best first.
 
     What was erased from every agent's axon has no label and is left out.
+
+    Args:
+        axon: The concepts of all agents.
+        shared: What agents contribute.
+        now: The moment (µs) at which they are scored.
+        settings: The decay law and the thresholds.
     """
     table = shared.concepts
     agents = [shared.agents[number] for number in table["agent"].tolist()]
@@ -584,43 +650,56 @@ def shared_concepts(
     concept_ids, group = np.unique(table["concept_id"][living], return_inverse=True)
     # The contribution of the highest source weight speaks for its concept; of equal
     # ones the latest.
-    best = np.lexsort(
-        (table["last_seen"][living], table["source_weight"][living], group)
-    )
-    starts = np.searchsorted(group[best], np.arange(len(concept_ids)))
-    speaker = best[np.append(starts[1:], len(best)) - 1]
-    items = _own_items(axon, items_of(axon, now, settings).take(rows), rows, now)
-    items = _joined(items.take(best), starts, table["count"][living][best])
+    times = table["last_seen"][living]
+    weights = table["source_weight"][living]
+    best = np.lexsort((times, weights, group))
+    groups = np.arange(len(concept_ids))
+    starts = np.searchsorted(group[best], groups)
+    ends = np.append(starts[1:], len(best))
+    speaker = best[ends - 1]
+    speaker_rows = rows[speaker]
+    speaker_positions = living[speaker]
+    items = items_of(axon, now, settings).take(rows)
+    items = _own_items(axon, items, rows, now)
+    counts = table["count"][living]
+    items = _joined(items.take(best), starts, counts[best])
     raw = law.raw(items)
     importance = law.importance(raw)
     tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
-    last_seen = np.maximum.reduceat(table["last_seen"][living][best], starts)
-    trust = np.maximum.reduceat(table["trust"][living][best], starts)
-    return [
-        SharedConcept(
-            int(concept_ids[position]),
-            axon.surfaces[int(rows[speaker[position]])],
-            int(items.count[position]),
-            agents[int(living[speaker[position]])],
-            Tier(int(tier[position])).name,
-            float(importance[position]),
-            int(last_seen[position]),
-            int(trust[position]),
+    trusts = table["trust"][living]
+    last_seen = np.maximum.reduceat(times[best], starts)
+    trust = np.maximum.reduceat(trusts[best], starts)
+    order = rank_order(raw, items.count, last_seen, concept_ids)
+    concepts: list[SharedConcept] = []
+    for position in order.tolist():
+        concept = SharedConcept(
+            concept_id=int(concept_ids[position]),
+            text=axon.surfaces[int(speaker_rows[position])],
+            count=int(items.count[position]),
+            agent=agents[int(speaker_positions[position])],
+            tier=Tier(int(tier[position])).name,
+            importance=float(importance[position]),
+            last_seen=int(last_seen[position]),
+            trust=int(trust[position]),
         )
-        for position in rank_order(raw, items.count, last_seen, concept_ids).tolist()
-    ]
+        concepts.append(concept)
+    return concepts
 
 
 def _own_items(axon: Axon, items: Items, rows: Ints, now: int) -> Items:
-    """Return the items with the age and the share of the counts that the agents' own
-    mentions have, where strangers' came in.
+    """Return the items without what strangers' mentions brought in.
+
+    They have the age and the share of the counts that the agents' own mentions have.
     """
     table = axon.concepts
     count = table["count"][rows]
     own_count = table["own_count"][rows]
-    own_age = (now - table["own_last_seen"][rows]) / MICROSECONDS_PER_DAY
-    is_mixed = (table["heard"][rows] >= 0) & (own_count > 0)
-    share = np.where(is_mixed, own_count / np.maximum(count, 1), 1.0)
+    since_own = now - table["own_last_seen"][rows]
+    own_age = since_own / MICROSECONDS_PER_DAY
+    is_heard = table["heard"][rows] >= 0
+    is_mixed = is_heard & (own_count > 0)
+    own_share = own_count / np.maximum(count, 1)
+    share = np.where(is_mixed, own_share, 1.0)
     return replace(
         items,
         age_days=np.where(is_mixed, own_age, items.age_days),
@@ -629,10 +708,10 @@ def _own_items(axon: Axon, items: Items, rows: Ints, now: int) -> Items:
 
 
 def _joined(items: Items, starts: Ints, count: Ints) -> Items:
-    """Return several agents' rows of a concept as one: counts add up, the latest
-    mention and the strongest links hold.
+    """Return several agents' rows of a concept as one.
 
-    The rows of a concept stand together, and begin at `starts`.
+    Counts add up; the latest mention and the strongest links hold. The rows of a
+    concept stand together, and begin at `starts`.
     """
     names = (
         "first_age_days",
@@ -640,9 +719,9 @@ def _joined(items: Items, starts: Ints, count: Ints) -> Items:
         "mean_link_strength",
         "half_life_cap_days",
     )
-    highest: Any = {
-        name: np.maximum.reduceat(getattr(items, name), starts) for name in names
-    }
+    highest: dict[str, Any] = {}
+    for name in names:
+        highest[name] = np.maximum.reduceat(getattr(items, name), starts)
     decayed = np.add.reduceat(items.decayed_counts, starts)
     age = np.minimum.reduceat(items.age_days, starts)
     total = np.add.reduceat(count, starts)

@@ -108,13 +108,18 @@ class ContextCheck:
 def check_context(
     home: Home, session: str, context_pct: float | None = None, *, agent: str = "main"
 ) -> ContextCheck:
-    """Note how full a session's context is (0..100; None: estimated), and sum the
-    session up where that is due.
+    """Note how full a session's context is, and sum the session up where that is due.
 
-    It is due from contextAlertPct on, the first time at once and then each time
+    Summing up is due from contextAlertPct on, the first time at once and then each time
     contextCooldownCalls have passed. A call is a tool call that was recorded or a
     check; where every call is checked these are the same ones, so that the larger
     number holds.
+
+    Args:
+        home: Where the session was captured.
+        session: The session's id.
+        context_pct: How full the context is, 0..100; None: it is estimated.
+        agent: Whose session it is.
 
     Raises:
         InvalidInput: Something is outside the rules.
@@ -136,8 +141,9 @@ def check_context(
 def check_turns(
     home: Home, session: str, *, agent: str = "main"
 ) -> ContextCheck | None:
-    """Do `check_context` for a session with events that were not flushed, where its
-    turns tell how large its transcript is.
+    """Do `check_context` for a session with events that were not flushed.
+
+    It is done where the session's turns tell how large its transcript is.
     """
     with home.views.reading(Flash) as view:
         pending = view.pending(check_agent(agent), session)
@@ -180,8 +186,8 @@ def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
     if transcript_bytes:
         grown_bytes = max(transcript_bytes - bytes_before, 0)
     tokens = grown_bytes / _BYTES_PER_TOKEN
-    percent = min(100.0, 100.0 * tokens / home.settings.context_window_tokens)
-    return round(percent, 1), transcript_bytes
+    percent = 100.0 * tokens / home.settings.context_window_tokens
+    return round(min(100.0, percent), 1), transcript_bytes
 
 
 def _check(
@@ -193,6 +199,7 @@ def _check(
         AlreadyThere: Another process made this check of the chain.
     """
     now = home.clock.now()
+    settings = home.settings
     is_estimated = stated_pct is None
     if stated_pct is None:
         context_pct, _ = _estimate(home, session, agent)
@@ -204,16 +211,19 @@ def _check(
     seqs = _pending_after(home, agent, session, summed_up_to or 0)
     events = home.journal.read(seqs=seqs)
     checks = before.get("checks", 0) + 1
-    calls = max(checks, sum(event.kind == "tool_used" for event in events))
-    is_due = summed_up_to is None or calls >= home.settings.context_cooldown_calls
-    fired = context_pct >= home.settings.context_alert_pct and is_due
-    summaries = []
+    calls = max(checks, _n_tool_calls(events))
+    is_full = context_pct >= settings.context_alert_pct
+    is_due = summed_up_to is None or calls >= settings.context_cooldown_calls
+    fired = is_full and is_due
+    summaries: list[Event] = []
+    written = None
     if fired:
         checks = 0
         summed_up_to = max(seqs, default=summed_up_to or 0)
-        if events:
-            summaries.append(_summary(home, events, now, agent, session, context_pct))
-    written = summaries[0].id if summaries else None
+    if fired and events:
+        summary = _summary(home, events, now, agent, session, context_pct)
+        summaries.append(summary)
+        written = summary.id
     body = {
         "context_pct": context_pct,
         "calls": calls,
@@ -225,12 +235,22 @@ def _check(
     }
     if is_estimated:
         body["estimated"] = True
-    event_id = derived_event_id(_CHECKS, agent, session, len(earlier_checks) + 1)
+    number = len(earlier_checks) + 1
     check = new_event(
-        "context_checked", body, agent=agent, session=session, at=now, event_id=event_id
+        "context_checked",
+        body,
+        agent=agent,
+        session=session,
+        at=now,
+        event_id=derived_event_id(_CHECKS, agent, session, number),
     )
     home.journal.append([*summaries, check])
     return ContextCheck(fired, context_pct, calls, written, is_estimated)
+
+
+def _n_tool_calls(events: Iterable[Event]) -> int:
+    """Return how many of these events are tool calls."""
+    return sum(event.kind == "tool_used" for event in events)
 
 
 def _last_body(checks: Sequence[Event]) -> Body:
@@ -255,14 +275,19 @@ def _summary(
     session: str,
     context_pct: float,
 ) -> Event:
-    """Return the summary of a session, made by counting: its tools, its concepts, and
-    what was asked last.
+    """Return the summary of a session, made by counting.
+
+    It names its tools, its concepts, and what was asked last.
     """
     newest = events[-_MOST_EVENTS:]
     mentions: list[Mention] = []
+    tools = Counter[str]()
     for event in newest:
-        mentions += extract(text_of(event.body).replace("\0", " "))
-    tools = Counter(event.body["tool"] for event in events if event.kind == "tool_used")
+        text = text_of(event.body).replace("\0", " ")
+        mentions += extract(text)
+    for event in events:
+        if event.kind == "tool_used":
+            tools[event.body["tool"]] += 1
     parts = [
         f"Session {session} filled {context_pct:g} % of its context in {tools.total()}"
         " tool calls"
@@ -273,18 +298,26 @@ def _summary(
         parts.append(f"about: {_concepts_in_words(mentions)}")
     parts += _last_prompt_in_words(newest)
     entry = ObservationEntry(
-        "; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session, home.project
+        "; ".join(parts),
+        agent,
+        now,
+        SUMMARY_TYPE,
+        "tool",
+        (),
+        session,
+        home.project,
     )
     summary, _ = new_observation(entry, home.settings, now)
     # The words of the summary itself are no concepts of the session.
     session_ids = {mention.concept_id for mention in mentions}
-    concepts = [
-        concept for concept in summary.body["concepts"] if concept[0] in session_ids
-    ]
+    concepts: list[Any] = []
+    for concept in summary.body["concepts"]:
+        concept_id = concept[0]
+        if concept_id in session_ids:
+            concepts.append(concept)
+    body = {**summary.body, "concepts": concepts}
     lineage = tuple(event.id for event in events)
-    return summary._replace(
-        body={**summary.body, "concepts": concepts}, lineage=lineage
-    )
+    return summary._replace(body=body, lineage=lineage)
 
 
 def _last_prompt_in_words(events: Sequence[Event]) -> list[str]:
@@ -306,11 +339,11 @@ def _concepts_in_words(mentions: Sequence[Mention]) -> str:
 
 def _tools_in_words(tools: Counter[str]) -> str:
     """Return the names of the tools that were called most, each with how often."""
-    names = [
-        f"{one_line(name, 40)} {n_calls}"
-        for name, n_calls in tools.most_common(_TOOLS_NAMED)
-    ]
-    return ", ".join(names)
+    parts: list[str] = []
+    for name, n_calls in tools.most_common(_TOOLS_NAMED):
+        short_name = one_line(name, 40)
+        parts.append(f"{short_name} {n_calls}")
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -355,28 +388,37 @@ def drift(home: Home, *, agent: str = "main") -> Drift:
         active = names.keys() & ids[active_rows].tolist()
         # By importance, since what sleeps now did not always.
         was_active = earlier.importance >= settings.active_threshold
-        once_active = names.keys() & ids[earlier.rows[was_active]].tolist()
-    coverage = len(active) / len(names) if names else 1.0
+        once_active_rows = earlier.rows[was_active]
+        once_active = names.keys() & ids[once_active_rows].tolist()
+    coverage = 1.0
+    if names:
+        coverage = len(active) / len(names)
     left = sorted(names[concept_id] for concept_id in once_active - active)
     state = state_of(coverage, bool(left))
     return Drift(agent, coverage, state, len(names), len(active), left)
 
 
 def _anchors(axon: Axon, agent: str) -> dict[int, str]:
-    """Return the concepts of an agent's moments, also those that were pruned: their
-    labels by concept_id.
+    """Return the concepts of an agent's moments, also those that were pruned.
+
+    Returns:
+        Their labels by concept_id.
     """
     table = axon.observations
     is_moment = table["type"] == axon.types.find(MOMENT_TYPE)
-    is_moment = is_moment & (table["agent"] == axon.agents.find(agent))
-    anchors = axon.mentions["concept"][is_moment[axon.mentions["observation"]]]
+    is_agents = table["agent"] == axon.agents.find(agent)
+    is_agents_moment = is_moment & is_agents
+    is_anchor = is_agents_moment[axon.mentions["observation"]]
+    anchors = axon.mentions["concept"][is_anchor]
     ids = axon.concepts["concept_id"]
     return {int(ids[row]): axon.labels[row] for row in anchors.tolist()}
 
 
 def state_of(coverage: float, has_left: bool) -> str:
-    """Return the state: drifting below .5; recovering from .7 while an anchor has left
-    ACTIVE; else stable.
+    """Return the state: drifting, recovering or stable.
+
+    It is drifting below .5, recovering from .7 on while an anchor has left ACTIVE, else
+    stable.
 
     >>> (
     ...     state_of(0.4, True),
@@ -388,7 +430,9 @@ def state_of(coverage: float, has_left: bool) -> str:
     """
     if coverage < DRIFTING_BELOW:
         return "drifting"
-    return "recovering" if has_left and coverage >= RECOVERING_FROM else "stable"
+    if has_left and coverage >= RECOVERING_FROM:
+        return "recovering"
+    return "stable"
 
 
 # What may be proposed.
@@ -401,8 +445,10 @@ MOST_SCORED = 1_000_000
 
 
 def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
-    """Return the law, half-life and MILD threshold that served the earlier outcomes
-    best, scored on the later ones.
+    """Return the settings that served the earlier outcomes best.
+
+    They are the law, the half-life and the MILD threshold, scored on the later
+    outcomes.
     """
     earlier, later = halves(needs(home.views), _most_records(home.views))
     if len(later) < home.settings.gate_min_samples:
@@ -447,14 +493,16 @@ class OutcomeNeed(NamedTuple):
 
 
 def needs(views: Views) -> list[OutcomeNeed]:
-    """Return what each recorded outcome needed, oldest first; those without concepts
-    are left out.
+    """Return what each recorded outcome needed, oldest first.
+
+    Those without concepts are left out.
     """
     with views.reading(Outcomes) as view:
         rows = view.select()
         seqs = view.rows["seq"][rows].tolist()
         times = view.rows["at"][rows].tolist()
-        weights = ((1.0 + view.scores()[rows]) / 2.0).tolist()
+        outcome_scores = view.scores()[rows]
+        weights = ((1.0 + outcome_scores) / 2.0).tolist()
     time_of = dict(zip(seqs, times, strict=True))
     weight_of = dict(zip(seqs, weights, strict=True))
     result = []
@@ -463,7 +511,10 @@ def needs(views: Views) -> list[OutcomeNeed]:
         if concept_ids:
             concepts = np.unique(np.array(concept_ids, np.int64))
             need = OutcomeNeed(
-                event.seq, time_of[event.seq], concepts, weight_of[event.seq]
+                event.seq,
+                time_of[event.seq],
+                concepts,
+                weight_of[event.seq],
             )
             result.append(need)
     return result
@@ -474,14 +525,14 @@ class _Untouched(Axon):
 
     def apply(self, events: Sequence[Event]) -> None:
         """See View."""
-        super().apply(
-            [event for event in events if event.kind not in ("scan", "prune")]
-        )
+        lasting = [event for event in events if event.kind not in ("scan", "prune")]
+        super().apply(lasting)
 
 
 class MemoryReplay:
-    """The memory as it was at one outcome after the other; the journal is folded once,
-    forwards.
+    """The memory as it was at one outcome after the other.
+
+    The journal is folded once, forwards.
     """
 
     def __init__(self, journal: Journal, *, context_tokens: int) -> None:
@@ -493,17 +544,21 @@ class MemoryReplay:
     def scores(
         self, needed: Sequence[OutcomeNeed], policies: Sequence[Settings]
     ) -> Floats:
-        """Return `needed_next` of each need under each policy, 0..1, as an array of
-        shape (policies, needs).
+        """Return `needed_next` of each need under each policy.
 
-        NaN where no concept of a need was known by then. `needed` are in order, after those
-        asked about before.
+        The needs are in order, after those asked about before.
+
+        Returns:
+            An array of shape (policies, needs), 0..1; NaN where no concept of a need
+            was known by then.
         """
         scores = np.full((len(policies), len(needed)), np.nan)
         for column, need in enumerate(needed):
             fold_into(self._axon, self._journal, need.seq - 1)
-            ids = self._axon.concepts["concept_id"][self._axon.rows_of()]
-            positions = np.flatnonzero(np.isin(ids, need.concepts))
+            living = self._axon.rows_of()
+            ids = self._axon.concepts["concept_id"][living]
+            is_needed = np.isin(ids, need.concepts)
+            positions = np.flatnonzero(is_needed)
             if len(positions):
                 scores[:, column] = self._need_scores(need, positions, policies)
         return scores
@@ -513,8 +568,8 @@ class MemoryReplay:
     ) -> list[float]:
         """Return the score of one need under each policy.
 
-        Policies that differ in their thresholds alone rank alike, and ranking is what takes
-        time.
+        Policies that differ in their thresholds alone rank alike, and ranking is what
+        takes time.
         """
         rankings: dict[object, tuple[NeedRanks, Floats]] = {}
         scores = []
@@ -543,16 +598,16 @@ class MemoryReplay:
 
     def _line_tokens(self, rows: Ints) -> Ints:
         surfaces = self._axon.surfaces
-        self._tokens += [
-            line_tokens(name_bytes(surfaces[row]))
-            for row in range(len(self._tokens), len(surfaces))
-        ]
+        for row in range(len(self._tokens), len(surfaces)):
+            n_bytes = name_bytes(surfaces[row])
+            self._tokens.append(line_tokens(n_bytes))
         return np.array(self._tokens, np.int64)[rows]
 
 
 def weighted_mean(scores: Floats, needed: Sequence[OutcomeNeed]) -> tuple[Floats, int]:
-    """Return each policy's mean score over the needs that were known, and how many
-    those are; 0 where there are none.
+    """Return each policy's mean score over the needs that were known, and their number.
+
+    A mean is 0 where there are none.
 
     >>> need = OutcomeNeed(1, 0, np.array([1]), 0.5)
     >>> mean, n = weighted_mean(np.array([[1.0, np.nan], [0.0, np.nan]]), [need, need])
@@ -560,16 +615,18 @@ def weighted_mean(scores: Floats, needed: Sequence[OutcomeNeed]) -> tuple[Floats
     ([1.0, 0.0], 1)
     """
     is_known = ~np.isnan(scores).any(axis=0)
-    weights = np.array([need.weight for need in needed])[is_known]
     if not is_known.any():
         return np.zeros(len(scores)), 0
+    all_weights = np.array([need.weight for need in needed])
+    weights = all_weights[is_known]
     mean = scores[:, is_known] @ weights / weights.sum()
     return mean, int(is_known.sum())
 
 
 def _changes(settings: Settings) -> list[dict[str, Any]]:
-    """Return the changes of settings that may be proposed: each law with each half-life
-    that it has, and each MILD threshold.
+    """Return the changes of settings that may be proposed.
+
+    They are each law with each half-life that it has, and each MILD threshold.
     """
     half_lives = [{"halfLifeDays": days} for days in PRODUCT_HALF_LIVES_DAYS]
     thresholds = [
@@ -594,8 +651,9 @@ def _most_records(views: Views) -> int:
 
 
 def evidence(home: Home) -> list[Any]:
-    """Return what the records come to: another outcome, or another score of one, makes
-    it another.
+    """Return what the records come to.
+
+    Another outcome, or another score of one, makes it another.
     """
     return [[need.seq, round(need.weight, 9)] for need in needs(home.views)]
 
@@ -645,15 +703,18 @@ def _tag_rows(tags: Iterable[TagRate]) -> list[list[Any]]:
 def refine(
     home: Home, *, agent: str = "main", days: float | None = None
 ) -> RefinementResult:
-    """Act on the win rates of the last `days` (default: the setting evolveWindowDays)
-    of an agent's outcomes.
+    """Act on the win rates of an agent's latest outcomes.
 
-    Of each top tag the best success is written as an observation of type `feature`,
-    whose concepts gain by it; of each weak tag the worst failure as one of type
-    `avoid`, which has no concepts, so that none is heard of more often. A tag that
-    nothing was decided about since it was last written is passed over: repeating
-    changes nothing. The evidence `tag/<tag>` of what lost has fallen with each failure;
-    see `Outcomes.evidence`.
+    Of each top tag the best success is written as an observation of type `feature`, whose
+    concepts gain by it; of each weak tag the worst failure as one of type `avoid`,
+    which has no concepts, so that none is heard of more often. A tag that nothing was
+    decided about since it was last written is passed over: repeating changes nothing.
+    The evidence of a tag that lost has fallen with each failure.
+
+    Args:
+        home: Where the outcomes were recorded.
+        agent: Whose outcomes they are.
+        days: How many days are looked back on; None: the setting evolveWindowDays.
 
     Raises:
         InvalidInput: The agent or the number of days is outside the rules.
@@ -672,16 +733,11 @@ def refine(
         if len(rows):
             last_decided = int(outcomes.rows["decided"][rows].max())
         rows_of = rows_by_tag(outcomes, rows)
-        choices = [
-            *(
-                _choice(outcomes, agent, tag, rows_of[tag.tag], True)
-                for tag in review.top
-            ),
-            *(
-                _choice(outcomes, agent, tag, rows_of[tag.tag], False)
-                for tag in review.weak
-            ),
-        ]
+        choices: list[_Choice] = []
+        for tag in review.top:
+            choices.append(_choice(outcomes, agent, tag, rows_of[tag.tag], True))
+        for tag in review.weak:
+            choices.append(_choice(outcomes, agent, tag, rows_of[tag.tag], False))
     observations = _new_observations(home, agent, choices, until)
     refined = RefinementResult(
         agent,
@@ -743,8 +799,9 @@ class _Choice(NamedTuple):
 
 
 def _choice(view: Outcomes, agent: str, tag: TagRate, rows: Ints, won: bool) -> _Choice:
-    """Return a tag with the best success or the worst failure of its outcomes (their
-    `rows`), the latest of equals.
+    """Return a tag with the best success or the worst failure of its outcomes.
+
+    It is the latest of equals. The outcomes are those of `rows`.
     """
     decisive = rows[view.rows["success"][rows] == won]
     scores = view.scores()[decisive]
@@ -757,8 +814,9 @@ def _choice(view: Outcomes, agent: str, tag: TagRate, rows: Ints, won: bool) -> 
 
 
 def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | None:
-    """Return what is written of a tag; None where one of its outcomes was erased
-    meanwhile.
+    """Return what is written of a tag.
+
+    It is None where one of its outcomes was erased meanwhile.
     """
     outcomes = home.journal.read(seqs=choice.seqs)
     outcome_of = {outcome.seq: outcome for outcome in outcomes}
@@ -855,8 +913,9 @@ def promote_all(home: Home, agent: str | None) -> str:
 
 
 def reminders(home: Home) -> Iterable[Reminder]:
-    """Yield the sentences that were written, where no other design has something to be
-    reminded of.
+    """Yield the sentences that were written, for prompts to be reminded of.
+
+    There are none where another design has something to be reminded of.
     """
     for design in home.designs:
         if design.reminders is not None and design.name != "theorex":
