@@ -251,6 +251,33 @@ class EventsPart:
     settled: Callable[[Sequence[Event]], Sequence[Event]] | None = None
 
 
+class FlushResult(NamedTuple):
+    """What a flush did with a session.
+
+    Attributes:
+        kept: How many captured events were kept.
+        discarded: How many captured events were let go.
+    """
+
+    kept: int
+    discarded: int
+
+
+@dataclass(frozen=True)
+class CapturesPart:
+    """What a design does with sessions whose captures it holds until a flush.
+
+    Attributes:
+        waiting: Gives the agent's sessions with captures that wait for a flush. The
+            design is flushed before those without this.
+        check: Checks a session that is named as ended or about to be summarized, before
+            any design is flushed.
+    """
+
+    waiting: Callable[[Home, str], Iterable[str]] | None = None
+    check: Callable[[Home, str, str], Any] | None = None
+
+
 @dataclass(frozen=True)
 class FileLayout:
     """Files of a design in an exported folder, and, where the original system has them,
@@ -481,8 +508,9 @@ class Design:
         search: What search asks it.
         sections: Its sections of a briefing.
         default: Whether its sections are shown where no setting names others.
+        captures: What it does with captures before a flush.
         flush: What is done for an agent's session that ended or is about to be
-            summarized.
+            summarized. Where it gives a `FlushResult`, that is reported.
         retrieve: (home, its search, query, now, tokens) → what a query gets, where that
             is more than search gives.
         reminders: Of every project, what may be recalled at a prompt.
@@ -520,6 +548,7 @@ class Design:
     search: SearchPart = SearchPart()
     sections: tuple[Section, ...] = ()
     default: bool = True
+    captures: CapturesPart = CapturesPart()
     flush: Callable[[Home, str, str], Any] | None = None
     retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
     reminders: Callable[[Home], Iterable[Reminder]] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from theorex_lab.core.clock import Clock
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.ids import SCANNER, check_agent, new_event_id
+from theorex_lab.core.ids import SCANNER, check_agent, check_session, new_event_id
 from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.designs import installed
 from theorex_lab.journal.base import Journal
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.files.ingest.documents import FileReader, Ingested
     from theorex_lab.files.transcripts.importing import Imported
+    from theorex_lab.journal.event import Event
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import BadEvent, Verification, View, Views
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from theorex_lab.routing.energy import Power
     from theorex_lab.routing.router import Decision
     from theorex_lab.search.embed import Embedder
+    from theorex_lab.store.lifecycle import SessionHome, SessionsEnd
 
 DEFAULT_HOME = "~/.theorex"
 FilePath = str | Path | None
@@ -364,6 +366,145 @@ class Lab:
         """
         return self._mark("corrected", item, text=text, undo=undo)
 
+    def start_session(
+        self,
+        session: str,
+        *,
+        agent: str = "main",
+        folder: str | Path = "",
+        is_resumed: bool = False,
+    ) -> str:
+        """Return the briefing that a session starts with, and note that it was given.
+
+        It is the one that was rendered last; see `store.lifecycle.start_session`.
+
+        Args:
+            session: The session.
+            agent: The agent.
+            folder: Where the agent works, by which the project is known; '' is none.
+            is_resumed: Whether what the session was given before still counts.
+
+        Returns:
+            The briefing, '' where there is nothing to give.
+
+        Raises:
+            InvalidInput: The agent or the session is outside the rules.
+            StorageError: The journal cannot be written.
+        """
+        from theorex_lab.store.lifecycle import start_session
+
+        event = {
+            "hook_event_name": "SessionStart",
+            "session_id": check_session(session),
+            "cwd": str(folder),
+            "source": "resume" if is_resumed else "startup",
+        }
+        given = start_session(
+            self._session_home(), event, agent=check_agent(agent), give=_keep_back
+        )
+        return given.text.decode(errors="replace")
+
+    def take_prompt(
+        self,
+        text: str,
+        *,
+        session: str,
+        agent: str = "main",
+        folder: str | Path = "",
+    ) -> str:
+        """Keep what a person asked; return what is remembered that fits it.
+
+        See `store.lifecycle.take_prompt`.
+
+        Args:
+            text: The prompt.
+            session: The session.
+            agent: The agent.
+            folder: Where the agent works, by which the project is known; '' is none.
+
+        Returns:
+            What fits, '' where nothing does; it counts as given.
+
+        Raises:
+            InvalidInput: The agent or the session is outside the rules.
+            StorageError: The journal cannot be written.
+        """
+        from theorex_lab.store.lifecycle import take_prompt
+
+        event = {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": check_session(session),
+            "cwd": str(folder),
+            "prompt": text,
+        }
+        given = take_prompt(
+            self._session_home(), event, agent=check_agent(agent), give=_keep_back
+        )
+        return given.text.decode()
+
+    def take_event(self, event: Mapping[str, Any], *, agent: str = "main") -> Event:
+        """Keep what happened in a session: a tool use, the end of an answer, and so on.
+
+        See `store.lifecycle.take_event`.
+
+        Args:
+            event: The event in Claude Code's hook form, such as {"hook_event_name":
+                "PostToolUse", "session_id": …, "cwd": …, "tool_name": …, "tool_input":
+                …, "tool_response": …}.
+            agent: The agent.
+
+        Returns:
+            The event that was appended.
+
+        Raises:
+            InvalidInput: The agent is outside the rule, or the event's name is none of
+                `memory.hook_payloads.BODIES`.
+            StorageError: The journal cannot be written.
+        """
+        from theorex_lab.memory.hook_payloads import BODIES
+        from theorex_lab.store.lifecycle import take_event
+
+        name = event.get("hook_event_name")
+        if name not in BODIES:
+            allowed = ", ".join(BODIES)
+            raise InvalidInput(
+                f"got the hook_event_name {name!r:.100}; allowed are {allowed}"
+            )
+        return take_event(self._session_home(), event, agent=check_agent(agent))
+
+    def end_session(
+        self, session: str | None = None, *, agent: str = "main"
+    ) -> SessionsEnd:
+        """Let every design take in a session that ended; see
+        `store.lifecycle.end_session`.
+
+        Args:
+            session: The session; None for all of the agent that wait.
+            agent: The agent.
+
+        Returns:
+            How many sessions there were, and what became of their events.
+
+        Raises:
+            InvalidInput: The agent or the session is outside the rules.
+            StorageError: The journal or a briefing cannot be written.
+        """
+        from theorex_lab.store.lifecycle import end_session
+
+        return end_session(self.home, self.searcher, session, agent=agent)
+
+    def _session_home(self) -> SessionHome:
+        """Return this home as the steps within a session need it."""
+        from theorex_lab.store.lifecycle import SessionHome
+
+        return SessionHome(
+            str(self.folder),
+            journal=self.journal,
+            settings=self.settings,
+            clock=self.clock,
+            project=self.home.project,
+        )
+
     def boot_inject(self, output: str | Path | None = None) -> Context:
         """Render the context into `output` (default: SHARED_CONTEXT.md in the home), in
         a project into its own file too.
@@ -481,14 +622,14 @@ class Lab:
         self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
     ) -> NightlyReport:
         """Run a night's steps for an agent, or for all; see
-        `theorex_lab.evolution.maintenance.nightly`.
+        `store.lifecycle.maintain`.
 
         What the gate accepts is in force in this lab too.
         """
-        from theorex_lab.evolution.maintenance import nightly
+        from theorex_lab.store.lifecycle import maintain
 
         review = partial(self.review_failures, reviewer=reviewer)
-        return nightly(
+        return maintain(
             self.home,
             review=review,
             agent=agent,
@@ -744,6 +885,10 @@ class Lab:
         if any(folder.glob("*")):
             with self.views.reading(index):
                 sweep_vectors(folder, lambda keys: self.views.get(index).holds(keys))
+
+
+def _keep_back(text: bytes) -> None:
+    """Hand nothing to an agent: the caller gets the text."""
 
 
 def _path(path: FilePath) -> Path | None:

@@ -54,12 +54,8 @@ class Theorex(DesignApi):
         """Return the agent's sessions that have events which were not flushed; in a
         project those with events of it.
         """
-        return [
-            name
-            for name, _ in self.home.views.get(Flash).waiting(
-                self.home, check_agent(agent)
-            )
-        ]
+        waiting = self.home.views.get(Flash).waiting(self.home, check_agent(agent))
+        return [session for session, _ in waiting]
 
     def query_shared(self, query: str = "", *, limit: int = 10) -> Any:
         """Return the concepts of the shared web that answer the query best; without one
