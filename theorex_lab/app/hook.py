@@ -19,15 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, BinaryIO, NoReturn
 
-    from theorex_lab.store.lifecycle import SessionHome
-
     HookEvent = Mapping[str, Any]
 
 DEFAULT_HOME = "~/.theorex"
 DEFAULT_AGENT = "main"
-LOG_FILE = "hook.log"
 LARGEST_EVENT_BYTES = 16 << 20
-LARGEST_LOG_BYTES = 1 << 20
 OFF = "THEOREX_OFF"
 STAMP_FILE = os.path.join("views", "rendering.stamp")
 
@@ -63,9 +59,13 @@ def run() -> None:
     # The one place that catches everything: an agent must never be stopped by its
     # memory, whatever broke in it.
     except BaseException as error:  # noqa: BLE001
-        problem = _describe(error)
+        from theorex_lab.app.hook_log import describe
+
+        problem = describe(error)
     if problem:
-        _log(home, problem)
+        from theorex_lab.app.hook_log import log
+
+        log(home, problem)
 
 
 def take(payload: bytes | None, home: str) -> str:
@@ -96,20 +96,14 @@ def take(payload: bytes | None, home: str) -> str:
         return "what came in is not JSON, or nested too deeply; it was refused"
     if not isinstance(event, dict):
         return "what came in is not a JSON object; it was refused"
-    from theorex_lab.store.lifecycle import SessionHome
-
-    session_home = SessionHome(home)
-    try:
-        return _take_step(session_home, event)
-    finally:
-        session_home.close()
-
-
-def _take_step(home: SessionHome, event: HookEvent) -> str:
-    """Take the step of the life cycle that an event stands for."""
-    name = event.get("hook_event_name")
-    if name == "SessionStart":
+    if event.get("hook_event_name") == "SessionStart":
         return _start_session(home, event)
+    return _take_event(home, event)
+
+
+def _take_event(home: str, event: HookEvent) -> str:
+    """Take an event of a session; at its end start what sees to what it leaves."""
+    name = event.get("hook_event_name")
     from theorex_lab.memory.hook_payloads import BODIES
 
     if not isinstance(name, str) or name not in BODIES:
@@ -117,33 +111,44 @@ def _take_step(home: SessionHome, event: HookEvent) -> str:
     agent, problem = _agent()
     if problem:
         return problem
-    from theorex_lab.store.lifecycle import take_event, take_prompt
+    from theorex_lab.store.lifecycle import SessionHome, take_event, take_prompt
 
-    if name == "UserPromptSubmit":
-        given = take_prompt(home, event, agent=agent, give=_print)
-        return "; ".join(given.problems)
-    captured = take_event(home, event, agent=agent)
+    session_home = SessionHome(home)
+    try:
+        if name == "UserPromptSubmit":
+            given = take_prompt(session_home, event, agent=agent, give=_print)
+            return "; ".join(given.problems)
+        captured = take_event(session_home, event, agent=agent)
+    finally:
+        session_home.close()
     if captured.kind in ("session_ended", "compacting") and captured.session:
-        home.close()
-        start_flush(home.folder, agent, captured.session)
+        start_flush(home, agent, captured.session)
     return ""
 
 
-def _start_session(home: SessionHome, event: HookEvent) -> str:
-    """Print the briefing that a session starts with, and have a stale one rendered
-    again.
+def _start_session(home: str, event: HookEvent) -> str:
+    """Print the briefing that a session starts with.
+
+    A stale one is rendered again, for the next session.
     """
-    from theorex_lab.store.lifecycle import start_session
+    from theorex_lab.store.lifecycle import SessionHome, start_session
 
     agent, agent_problem = _agent()
-    given = start_session(home, event, agent=agent, give=_print)
-    home.close()
+    session_home = SessionHome(home)
+    try:
+        given = start_session(session_home, event, agent=agent, give=_print)
+    finally:
+        session_home.close()
+    problems = given.problems
     if given.text and agent_problem:
-        given.problems.append(agent_problem)
-    for problem in given.problems:
-        _log(home.folder, problem)
+        problems.append(agent_problem)
+    if problems:
+        from theorex_lab.app.hook_log import log
+
+        for problem in problems:
+            log(home, problem)
     if given.is_stale:
-        start_rendering(home.folder, given.project)
+        start_rendering(home, given.project)
     return ""
 
 
@@ -191,10 +196,11 @@ def start_rendering(home: str, project: str) -> None:
 
 def _start(home: str, words: list[str]) -> None:
     """Start a command of theorex that outlives this process and writes to the log."""
+    from theorex_lab.app.hook_log import log_path
     from theorex_lab.core.files import open_private
     from theorex_lab.core.processes import start_in_background
 
-    with open(_log_path(home), "ab", opener=open_private) as log:
+    with open(log_path(home), "ab", opener=open_private) as log:
         start_in_background(words, home, log)
 
 
@@ -214,59 +220,6 @@ def _print(text: bytes) -> None:
     # pipe then changes the exit code.
     while text:
         text = text[os.write(1, text) :]
-
-
-def _describe(error: BaseException) -> str:
-    """Return what broke and where; an error's own text only where it cannot hold any of
-    the payload.
-    """
-    from theorex_lab.core.errors import NewerVersion, StorageError
-
-    if isinstance(error, StorageError | NewerVersion):
-        return f"{type(error).__name__}: {error}"
-    if isinstance(error, OSError) and error.strerror:
-        return f"{type(error).__name__}: {error.strerror}"
-    step = error.__traceback__
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
-    where = (
-        f" in {os.path.basename(step.tb_frame.f_code.co_filename)}, line {step.tb_lineno}"
-        if step
-        else ""
-    )
-    return f"{type(error).__name__}{where}; the event was not taken"
-
-
-def _log_path(home: str) -> str:
-    """Return the log's path, after an overlong log was put aside."""
-    path = os.path.join(home, LOG_FILE)
-    try:
-        if os.stat(path).st_size > LARGEST_LOG_BYTES:
-            os.replace(path, f"{path}.1")
-    except FileNotFoundError:
-        pass  # no log yet, or another process has just put it aside
-    return path
-
-
-def _log(home: str, problem: str) -> None:
-    """Write one line to the log, or to standard error where the home cannot be written."""
-    from theorex_lab.core.clock import SystemClock, to_iso
-
-    line = f"{to_iso(SystemClock().now())} {' '.join(problem.split())}\n".encode(
-        "utf-8", "replace"
-    )
-    try:
-        os.makedirs(home, mode=0o700, exist_ok=True)
-        file = os.open(_log_path(home), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            os.write(file, line)
-        finally:
-            os.close(file)
-    except OSError:
-        from contextlib import suppress
-
-        with suppress(OSError):
-            os.write(2, b"theorex-hook: " + line)
 
 
 if __name__ == "__main__":

@@ -263,6 +263,22 @@ class FlushResult(NamedTuple):
     discarded: int
 
 
+class SessionsEnd(NamedTuple):
+    """What the end of sessions did.
+
+    Attributes:
+        sessions: How many sessions were ended.
+        kept: How many captured events the designs kept.
+        let_go: How many captured events the designs let go.
+        problem: Why texts wait for their vectors, '' where none does.
+    """
+
+    sessions: int
+    kept: int
+    let_go: int
+    problem: str
+
+
 @dataclass(frozen=True)
 class CapturesPart:
     """What a design does with sessions whose captures it holds until a flush.
@@ -756,6 +772,48 @@ class Home:
             if design.agents is not None:
                 names.update(dict.fromkeys(design.agents(self)))
         return list(names)
+
+    def waiting_sessions(self, agent: str) -> list[str]:
+        """Return the agent's sessions that wait in a design for a flush, each once."""
+        sessions: dict[str, None] = {}
+        for design in self.designs:
+            if design.captures.waiting is not None:
+                sessions.update(dict.fromkeys(design.captures.waiting(self, agent)))
+        return list(sessions)
+
+    def check_session(self, agent: str, session: str) -> None:
+        """Let each design that wishes it check a session before it is flushed."""
+        for design in self.designs:
+            if design.captures.check is not None:
+                design.captures.check(self, agent, session)
+
+    def flush(self, agent: str, sessions: Sequence[str]) -> FlushResult:
+        """Let each design take in an agent's sessions.
+
+        Designs that hold captures come first, since the others may read what those
+        keep.
+
+        Returns:
+            How many captured events were kept, and how many let go, in all.
+        """
+        holding: list[Design] = []
+        others: list[Design] = []
+        for design in self.designs:
+            if design.captures.waiting is not None:
+                holding.append(design)
+            else:
+                others.append(design)
+        n_kept = 0
+        n_discarded = 0
+        for design in (*holding, *others):
+            if design.flush is None:
+                continue
+            for session in sessions:
+                result = design.flush(self, agent, session)
+                if isinstance(result, FlushResult):
+                    n_kept += result.kept
+                    n_discarded += result.discarded
+        return FlushResult(n_kept, n_discarded)
 
     def settings_of(self, design: Design) -> Any:
         """Return a design's own settings, as `designs.NAME` of config.json has them;

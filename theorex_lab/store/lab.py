@@ -53,13 +53,13 @@ if TYPE_CHECKING:
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import BadEvent, Verification, View, Views
     from theorex_lab.memory.briefing.context import Context
-    from theorex_lab.memory.contract import Design
+    from theorex_lab.memory.contract import Design, SessionsEnd
     from theorex_lab.memory.retrieve import Hits, Searcher, VectorUse
     from theorex_lab.routing.confidence import MatrixResult
     from theorex_lab.routing.energy import Power
     from theorex_lab.routing.router import Decision
     from theorex_lab.search.embed import Embedder
-    from theorex_lab.store.lifecycle import SessionHome, SessionsEnd
+    from theorex_lab.store.lifecycle import SessionHome
 
 DEFAULT_HOME = "~/.theorex"
 FilePath = str | Path | None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.maintenance import NightlyReport, ReviewFailures
     from theorex_lab.journal.base import Journal
     from theorex_lab.journal.event import Event
-    from theorex_lab.memory.contract import Design, Home
+    from theorex_lab.memory.contract import Home, SessionsEnd
     from theorex_lab.memory.hook_payloads import WorkingFolder
     from theorex_lab.memory.retrieve import Searcher
 
@@ -64,15 +64,6 @@ class SessionHome:
         folder: The folder of the home.
         project: The project of sessions whose event names no folder.
     """
-
-    __slots__ = (
-        "_clock",
-        "_given_journal",
-        "_own_journal",
-        "_settings",
-        "folder",
-        "project",
-    )
 
     def __init__(
         self,
@@ -148,8 +139,16 @@ class SessionHome:
         path = self.path(CONFIG_FILE)
         if not os.path.lexists(path):
             return default
-        settings = _read_settings(path)
-        if settings is None:
+        import json
+
+        try:
+            if not os.path.isfile(path):
+                return None
+            with open(path, "rb") as file:
+                settings = json.loads(file.read(LARGEST_CONFIG_BYTES))
+        except (OSError, ValueError, RecursionError):
+            return None
+        if not isinstance(settings, dict):
             return None
         return settings.get(name, settings.get(snake, default))
 
@@ -173,8 +172,6 @@ class Given:
             the agent sent.
     """
 
-    __slots__ = ("is_stale", "items", "problems", "project", "text", "tokens")
-
     def __init__(
         self,
         text: bytes = b"",
@@ -189,25 +186,6 @@ class Given:
         self.project = ""
         self.is_stale = is_stale
         self.problems: list[str] = []
-
-
-class SessionsEnd:
-    """What the end of sessions did.
-
-    Attributes:
-        sessions: How many sessions were ended.
-        kept: How many captured events the designs kept.
-        let_go: How many captured events the designs let go.
-        problem: Why texts wait for their vectors, '' where none does.
-    """
-
-    __slots__ = ("kept", "let_go", "problem", "sessions")
-
-    def __init__(self, sessions: int, kept: int, let_go: int, problem: str) -> None:
-        self.sessions = sessions
-        self.kept = kept
-        self.let_go = let_go
-        self.problem = problem
 
 
 def start_session(
@@ -378,10 +356,10 @@ def end_session(
     """Let every design take in a session that ended or is about to be summarized.
 
     1. Find the sessions: the named one, else all of the agent that wait in a design
-       (`Design.captures`).
-    2. Check a named session, where a design wishes that (`Design.captures`).
-    3. Let each design take in each session (`Design.flush`); those that hold captures
-       come first, since the others may read what they keep.
+       (`Home.waiting_sessions`).
+    2. Check a named session, where a design wishes that (`Home.check_session`).
+    3. Let each design take in each session (`Home.flush`, which calls each
+       `Design.flush`).
     4. Compute vectors of texts that wait for one, newest first, for two seconds.
     5. Bring the briefings and the reminders up to date.
 
@@ -402,17 +380,18 @@ def end_session(
     """
     from theorex_lab.core.ids import check_agent, check_session
     from theorex_lab.evolution.briefing import refresh
+    from theorex_lab.memory.contract import SessionsEnd
 
     check_agent(agent)
     if session is None:
-        sessions = _waiting_sessions(home, agent)
+        sessions = home.waiting_sessions(agent)
     else:
         sessions = [check_session(session)]
-        _check_session(home, agent, session)
-    n_kept, n_let_go = _flush(home, agent, sessions)
+        home.check_session(agent, session)
+    result = home.flush(agent, sessions)
     problem = searcher.vectors.embed_some(_EMBEDDING_SECONDS)
     refresh(home, _MOST_PROJECTS)
-    return SessionsEnd(len(sessions), n_kept, n_let_go, problem)
+    return SessionsEnd(len(sessions), result.kept, result.discarded, problem)
 
 
 def maintain(
@@ -630,61 +609,3 @@ def _with_cache(
     except sqlite3.Error as error:
         problems.append(f"{CACHE_FILE}: {error}; the next flush or night rebuilds it")
     return nothing
-
-
-def _read_settings(path: str) -> dict[str, object] | None:
-    """Return what config.json holds, None where it cannot be read."""
-    import json
-
-    try:
-        if not os.path.isfile(path):
-            return None
-        with open(path, "rb") as file:
-            settings = json.loads(file.read(LARGEST_CONFIG_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return settings if isinstance(settings, dict) else None
-
-
-def _waiting_sessions(home: Home, agent: str) -> list[str]:
-    """Return the agent's sessions that wait in a design, each once."""
-    sessions: dict[str, None] = {}
-    for design in home.designs:
-        if design.captures.waiting is not None:
-            sessions.update(dict.fromkeys(design.captures.waiting(home, agent)))
-    return list(sessions)
-
-
-def _check_session(home: Home, agent: str, session: str) -> None:
-    """Let each design that wishes it check a session before it is taken in."""
-    for design in home.designs:
-        if design.captures.check is not None:
-            design.captures.check(home, agent, session)
-
-
-def _flush(home: Home, agent: str, sessions: Sequence[str]) -> tuple[int, int]:
-    """Let each design take in the sessions.
-
-    Returns:
-        How many captured events were kept, and how many let go.
-    """
-    from theorex_lab.memory.contract import FlushResult
-
-    n_kept = 0
-    n_let_go = 0
-    for design in _in_flush_order(home.designs):
-        if design.flush is None:
-            continue
-        for session in sessions:
-            result = design.flush(home, agent, session)
-            if isinstance(result, FlushResult):
-                n_kept += result.kept
-                n_let_go += result.discarded
-    return n_kept, n_let_go
-
-
-def _in_flush_order(designs: Sequence[Design]) -> list[Design]:
-    """Return the designs, those that hold captures first."""
-    holding = [design for design in designs if design.captures.waiting is not None]
-    others = [design for design in designs if design.captures.waiting is None]
-    return holding + others
