@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from theorex_lab.memory.briefing.context import Context
     from theorex_lab.memory.contract import Design, SessionsEnd
     from theorex_lab.memory.retrieve import Hits, Searcher, VectorUse
+    from theorex_lab.routing.cascade import Check
     from theorex_lab.routing.confidence import MatrixResult
     from theorex_lab.routing.energy import Power
     from theorex_lab.routing.router import Decision
@@ -140,8 +141,19 @@ class Lab:
         embedder: Embedder | None = None,
         **settings: Any,
     ) -> Self:
-        """Open a lab in a folder of its own, for experiments; it is gone when the lab
-        is closed.
+        """Open a lab in a folder of its own, for experiments.
+
+        It is gone when the lab is closed.
+
+        Args:
+            clock: Tells the time; None for the system's clock.
+            embedder: Makes vectors of texts; None for the best that there is.
+            settings: Any settings by their names in Python, as `Settings` takes them;
+                they are as many as there are settings.
+
+        Raises:
+            InvalidInput: An object is no clock or embedder, or a setting is unknown or
+                outside its range.
         """
         import tempfile
 
@@ -556,26 +568,70 @@ class Lab:
             return self._captured()
         return self.journal.last_seq() - n_noted
 
-    def route(self, query: str, *, power: Power | None = None, **how: Any) -> Decision:
-        """Return which model a query of an agent, or of nobody, should go to, and why;
-        `power` None: read from the machine. Nothing is called.
+    def route(
+        self,
+        query: str,
+        *,
+        power: Power | None = None,
+        agent: str | None = None,
+        urgent: bool = False,
+        context_pct: float = 0.0,
+        query_tokens: int = 0,
+    ) -> Decision:
+        """Return which model a query should go to, and why; nothing is called.
 
-        `how` (agent, urgent, context_pct, query_tokens): see
-        `theorex_lab.routing.router.route`.
+        See `routing.router.route`.
+
+        Args:
+            query: The query.
+            power: What the machine runs on; None: read from the machine.
+            agent: Who asks; None for nobody.
+            urgent: Whether a small model is asked for, unless a role prefers otherwise.
+            context_pct: The share of the context in use, 0 to 100.
+            query_tokens: The length of the query; 0 to estimate it.
+
+        Raises:
+            InvalidInput: The query is blank, or a number outside its range.
         """
         from theorex_lab.routing.router import route_in
 
-        return route_in(self.home, query, self.settings, power=power, **how)
+        return route_in(
+            self.home,
+            query,
+            self.settings,
+            power=power,
+            agent=agent,
+            urgent=urgent,
+            context_pct=context_pct,
+            query_tokens=query_tokens,
+        )
 
-    def matrix(self, **how: Any) -> MatrixResult:
-        """Return how well each model did on each type of query; `how` (half_life_days,
-        min_samples, heard) as `matrix_of` takes it.
+    def matrix(
+        self,
+        *,
+        half_life_days: float | None = None,
+        min_samples: int | None = None,
+        heard: bool = False,
+    ) -> MatrixResult:
+        """Return how well each model did on each type of query.
 
         See `routing.confidence.matrix_of`.
+
+        Args:
+            half_life_days: After how many days a run counts half; None as the settings
+                say.
+            min_samples: From how many runs a cell is usable; None as the settings say.
+            heard: Whether the untrusted evidence is taken instead. No route goes by
+                that.
         """
         from theorex_lab.routing.confidence import matrix_of
 
-        return matrix_of(self.home, **how)
+        return matrix_of(
+            self.home,
+            half_life_days=half_life_days,
+            min_samples=min_samples,
+            heard=heard,
+        )
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
         """Return how calls of models went, of all agents or of one."""
@@ -811,30 +867,109 @@ class Lab:
             self.home, self.searcher, _path(folder), agent=agent, replace=replace
         )
 
-    def import_files(self, path: FilePath = None, **whose: Any) -> list[FileReport]:
-        """Take in a folder or a file that was exported; `whose` as
-        `exchange.home_files.import_home` takes it.
+    def import_files(
+        self,
+        path: FilePath = None,
+        *,
+        agent: str = "main",
+        trust_own: bool = False,
+        keep_secrets: bool = False,
+    ) -> list[FileReport]:
+        """Take in a folder or a file that was exported.
+
+        See `files.formats.home_files.import_home`.
+
+        Args:
+            path: The folder or the file; None: the original system's places that the
+                settings name.
+            agent: The agent whose the memory is where the files do not say so.
+            trust_own: Whether it counts as the user's own word, and not as hearsay.
+            keep_secrets: Whether what looks like a secret is kept unmasked.
+
+        Raises:
+            InvalidInput: There is nothing to import, or the agent is outside the rule.
         """
         from theorex_lab.files.formats.home_files import import_home
 
-        return import_home(self.home, lambda: self.searcher, _path(path), **whose)
+        return import_home(
+            self.home,
+            lambda: self.searcher,
+            _path(path),
+            agent=agent,
+            trust_own=trust_own,
+            keep_secrets=keep_secrets,
+        )
 
-    def import_transcripts(self, path: str | Path, **how: Any) -> Imported:
-        """Take in what coding agents kept of their sessions; see
-        `ingest.importing.import_transcripts`.
+    def import_transcripts(
+        self,
+        path: str | Path,
+        *,
+        project: str = "",
+        since: str | datetime | None = None,
+        trust_own: bool = False,
+        dry_run: bool = False,
+        agent: str = "main",
+        progress: bool | None = None,
+    ) -> Imported:
+        """Take in what coding agents kept of their sessions.
+
+        See `files.transcripts.importing.import_transcripts`.
+
+        Args:
+            path: A transcript, or a folder of some.
+            project: The project of sessions that name no absolute folder; '' for their
+                file's name.
+            since: What is earlier is left out; None: nothing is.
+            trust_own: Whether prompts are the user's word, and not hearsay.
+            dry_run: Whether nothing is written.
+            agent: The agent whose sessions they are.
+            progress: Whether a bar is shown; None: in a terminal or notebook.
+
+        Raises:
+            InvalidInput: There is no transcript.
+            StorageError: The disk is full.
         """
         from theorex_lab.files.transcripts.importing import import_transcripts
 
-        return import_transcripts(self.home, Path(path).expanduser(), **how)
+        return import_transcripts(
+            self.home,
+            Path(path).expanduser(),
+            project=project,
+            since=since,
+            trust_own=trust_own,
+            dry_run=dry_run,
+            agent=agent,
+            progress=progress,
+        )
 
     def ingest(
-        self, *paths: str | Path, reader: FileReader | None = None, **how: Any
+        self,
+        *paths: str | Path,
+        reader: FileReader | None = None,
+        agent: str = "main",
+        trust_own: bool = False,
+        sync: bool = False,
+        dry_run: bool = False,
+        progress: bool | None = None,
     ) -> Ingested:
-        """Take in documents, or by another reader what it reads; `how` as
-        `ingest.documents.ingest` takes it.
+        """Take in documents, or by another reader what it reads.
 
-        `reader`: `ingest.code.CODE`, or `images(home)` and `videos(home)` of
-        `ingest.media`; None reads documents.
+        See `files.ingest.documents.ingest`.
+
+        Args:
+            paths: Files and folders.
+            reader: `files.ingest.code.CODE`, or `images(home)` and `videos(home)` of
+                `files.ingest.media`; None reads documents.
+            agent: The agent whose they are.
+            trust_own: Whether they are the user's own words, and not hearsay.
+            sync: Whether what was taken in from these folders, and is there no more, is
+                hidden.
+            dry_run: Whether nothing is written.
+            progress: Whether a bar is shown; None: where somebody watches.
+
+        Raises:
+            InvalidInput: A path is not there, or the reader's extra is not installed.
+            StorageError: The disk is full.
         """
         from theorex_lab.files.ingest.documents import ingest
         from theorex_lab.files.ingest.text import DOCUMENTS
@@ -843,7 +978,11 @@ class Lab:
             self.home,
             [Path(path).expanduser() for path in paths],
             reader or DOCUMENTS,
-            **how,
+            agent=agent,
+            trust_own=trust_own,
+            sync=sync,
+            dry_run=dry_run,
+            progress=progress,
         )
 
     def close(self) -> None:
@@ -865,10 +1004,11 @@ class Lab:
     def __repr__(self) -> str:
         return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
 
-    def _mark(self, kind: str, item: str, **fields: Any) -> str:
+    def _mark(self, kind: str, item: str, *, text: str = "", undo: bool = False) -> str:
+        """Note what a person says of an item; return the item's id."""
         from theorex_lab.evolution.briefing import mark_item
 
-        return mark_item(self.home, kind, item, **fields)
+        return mark_item(self.home, kind, item, text=text, undo=undo)
 
     def _captured(self) -> int:
         from theorex_lab.memory.projects import projects_view
@@ -951,21 +1091,55 @@ class Agent:
             kinds=kinds,
         )
 
-    def dispatch(self, task: str, **how: Any) -> DispatchResult:
-        """Give a task to a model and keep a trace of it; see
-        `theorex_lab.dispatch.worker.Dispatcher.dispatch`.
+    def dispatch(
+        self,
+        task: str,
+        *,
+        context_pct: float = 50.0,
+        query_tokens: int | None = None,
+        tags: Sequence[str] = (),
+        outcome_id: str | None = None,
+        trace_id: str | None = None,
+        session: str = "",
+        keep_secrets: bool = False,
+        check: Check | None = None,
+        cascade: bool = False,
+    ) -> DispatchResult:
+        """Give a task to a model and keep a trace of it.
 
-        `how` (context_pct, query_tokens, tags, outcome_id, trace_id, session,
-        keep_secrets, check, cascade): see `DispatchTask` there; of them `check` is what
-        an answer must pass (`not_empty`, `json`, `regex:PATTERN`, a function of its
-        text), else the next model is asked; `cascade`: a cheap model first, then the
-        strong one.
+        See `dispatch.worker.Dispatcher.dispatch`.
+
+        Args:
+            task: What the model is asked.
+            context_pct: The share of the agent's context in use, 0 to 100.
+            query_tokens: The length of the task; None to estimate it.
+            tags: The tag `urgent` asks for a quick answer.
+            outcome_id: The outcome that the trace is linked to; None for none.
+            trace_id: The id of the trace; None for a new one.
+            session: The session; '' for none.
+            keep_secrets: Whether what is sent and stored is left unmasked.
+            check: What an answer must pass, else the next model is asked: `not_empty`,
+                `json`, `regex:PATTERN`, or a function of its text; None for none.
+            cascade: Whether a cheap model is asked first, and the strong one where its
+                answer does not pass.
         """
         from theorex_lab.dispatch.worker import DispatchTask
 
-        return self.lab.dispatcher.dispatch(
-            DispatchTask(new_event_id(self.lab.clock.now()), self.name, task, **how)
+        dispatch_task = DispatchTask(
+            new_event_id(self.lab.clock.now()),
+            self.name,
+            task,
+            context_pct=context_pct,
+            query_tokens=query_tokens,
+            tags=tags,
+            outcome_id=outcome_id,
+            trace_id=trace_id,
+            session=session,
+            keep_secrets=keep_secrets,
+            check=check,
+            cascade=cascade,
         )
+        return self.lab.dispatcher.dispatch(dispatch_task)
 
     @property
     def axon(self) -> AxonView:

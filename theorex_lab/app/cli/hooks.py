@@ -75,32 +75,22 @@ def install_hooks(
     """
     options = given_options()
     as_json = bool(options.get("as_json"))
-    home = options.get("home")
-    hook = hook_command(home, agent)
-    entry = server_entry(home, agent)
-    plans = [_plan(settings, install, None if remove else hook)]
-    if servers is not None:
-        plans.append(_plan(servers, install_server, None if remove else entry))
-        if plans[0].path == plans[1].path:
-            raise InvalidInput(
-                f"got the settings file {servers!r} for --mcp; allowed is another file"
-            )
+    hook = hook_command(options.get("home"), agent)
+    entry = server_entry(options.get("home"), agent)
+    if remove:
+        plans = _plans(settings, servers, None, None)
+    else:
+        plans = _plans(settings, servers, hook, entry)
     changed = [plan for plan in plans if plan.after != plan.before]
     if not changed:
         state = "nothing of ours" if remove else "all is there already"
         emit(_result(plans), f"{plans[0].path}: {state}; nothing was changed")
         return
-    click.echo("".join(plan.difference for plan in changed), nl=False, err=as_json)
+    difference = "".join(plan.difference for plan in changed)
+    click.echo(difference, nl=False, err=as_json)
     if not yes:
         _confirm(plans, changed, as_json=as_json)
-    backups = {
-        plan.path: _replace(plan.path, plan.before, plan.after) for plan in changed
-    }
-    lines = []
-    for path, backup in backups.items():
-        backup_note = f"; the former file is {backup}" if backup else ""
-        lines.append(f"{path}: written{backup_note}")
-    emit(_result(plans, backups), "\n".join(lines))
+    _write(plans, changed)
 
 
 class _Plan(NamedTuple):
@@ -112,32 +102,63 @@ class _Plan(NamedTuple):
 
     @property
     def difference(self) -> str:
-        texts = self.before, self.after
-        names = ["/dev/null" if text is None else str(self.path) for text in texts]
+        """The lines that change, as diff shows them."""
+        nothing = "/dev/null"
+        name_before = nothing if self.before is None else str(self.path)
+        name_after = nothing if self.after is None else str(self.path)
         before = (self.before or "").splitlines()
         after = (self.after or "").splitlines()
-        return "".join(
-            f"{line}\n"
-            for line in unified_diff(before, after, names[0], names[1], lineterm="")
+        lines = unified_diff(before, after, name_before, name_after, lineterm="")
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _plans(
+    settings: str, servers: str | None, hook: str | None, entry: dict[str, Any] | None
+) -> list[_Plan]:
+    """Return what is to become of the settings file, and of the file of servers.
+
+    Without a hook, or an entry, what is ours is taken out.
+    """
+    plans = [_plan(settings, install, hook)]
+    if servers is None:
+        return plans
+    plans.append(_plan(servers, install_server, entry))
+    if plans[0].path == plans[1].path:
+        raise InvalidInput(
+            f"got the settings file {servers!r} for --mcp; allowed is another file"
         )
+    return plans
+
+
+def _write(plans: list[_Plan], changed: list[_Plan]) -> None:
+    """Write the files that change, and tell where the former ones are."""
+    backups: dict[Path, Path | None] = {}
+    lines: list[str] = []
+    for plan in changed:
+        backup = _replace(plan.path, plan.before, plan.after)
+        backups[plan.path] = backup
+        backup_note = f"; the former file is {backup}" if backup else ""
+        lines.append(f"{plan.path}: written{backup_note}")
+    emit(_result(plans, backups), "\n".join(lines))
 
 
 def _plan(file: str, change: Callable[[str | None, Any], str], entry: object) -> _Plan:
-    """`change` enters what is ours, or takes it out where that is None: then no file
-    stays in which nothing else stood.
+    """Return what is to become of a file.
+
+    `change` enters what is ours, or takes it out where that is None: then no file stays
+    in which nothing else stood.
     """
     # The file itself where the name is a link, so that the link stays one.
     path = Path(file).expanduser().resolve()
     before = _read(path)
     try:
         after = change(before, entry)
-        return _Plan(
-            path,
-            before,
-            None if entry is None and after != before and not _object(after) else after,
-        )
+        is_taken_out = entry is None and after != before
+        if is_taken_out and not _object(after):
+            return _Plan(path, before, None)
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from error
+    return _Plan(path, before, after)
 
 
 def _confirm(plans: list[_Plan], changed: list[_Plan], *, as_json: bool) -> None:
@@ -176,11 +197,14 @@ def hook_command(home: str | None, agent: str | None) -> str:
     >>> hook_command(None, "qwen-sage").startswith("THEOREX_AGENT=qwen-sage ")
     True
     """
-    words = [] if home is None else [f"THEOREX_HOME={shlex.quote(_absolute(home))}"]
-    words += (
-        [] if agent is None else [f"THEOREX_AGENT={shlex.quote(check_agent(agent))}"]
-    )
-    return " ".join([*words, shlex.quote(_program("theorex-hook"))])
+    words: list[str] = []
+    if home is not None:
+        words.append(f"THEOREX_HOME={shlex.quote(_absolute(home))}")
+    if agent is not None:
+        words.append(f"THEOREX_AGENT={shlex.quote(check_agent(agent))}")
+    program = _program("theorex-hook")
+    words.append(shlex.quote(program))
+    return " ".join(words)
 
 
 def server_entry(home: str | None, agent: str | None) -> dict[str, Any]:
@@ -189,12 +213,12 @@ def server_entry(home: str | None, agent: str | None) -> dict[str, Any]:
     >>> server_entry(None, "qwen-sage")["args"]
     ['mcp-start', '--stdio', '--agent', 'qwen-sage']
     """
-    first = [] if home is None else ["--home", _absolute(home)]
-    last = [] if agent is None else ["--agent", check_agent(agent)]
-    return {
-        "command": _program("theorex"),
-        "args": [*first, "mcp-start", "--stdio", *last],
-    }
+    arguments = ["mcp-start", "--stdio"]
+    if home is not None:
+        arguments = ["--home", _absolute(home), *arguments]
+    if agent is not None:
+        arguments += ["--agent", check_agent(agent)]
+    return {"command": _program("theorex"), "args": arguments}
 
 
 def _absolute(home: str) -> str:
@@ -224,13 +248,15 @@ def install(text: str | None, hook: str | None) -> str:
         if _ours(settings, event) == [hook]:
             continue
         _strip(settings, event)
-        if hook is not None:
-            entry = {"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}
-            group = {
-                **({"matcher": "*"} if event in _WITH_MATCHER else {}),
-                "hooks": [entry],
-            }
-            settings.setdefault("hooks", {}).setdefault(event, []).append(group)
+        if hook is None:
+            continue
+        entry = {"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}
+        group: dict[str, Any] = {}
+        if event in _WITH_MATCHER:
+            group["matcher"] = "*"
+        group["hooks"] = [entry]
+        hooks = settings.setdefault("hooks", {})
+        hooks.setdefault(event, []).append(group)
     return _as_json(settings, text)
 
 
@@ -250,17 +276,16 @@ def install_server(text: str | None, entry: object) -> str:
     '{"a": 1}'
     """
     document = _object(text)
-    servers = dict(
-        _checked(document.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file")
-    )
+    listed = document.get(_SERVERS, {})
+    servers = dict(_checked(listed, dict, f"`{_SERVERS}` in the file"))
     if entry is not None:
-        return _as_json({**document, _SERVERS: {**servers, _SERVER: entry}}, text)
-    if servers.pop(_SERVER, document) is not document:
-        document = (
-            {**document, _SERVERS: servers}
-            if servers
-            else {key: document[key] for key in document if key != _SERVERS}
-        )
+        servers[_SERVER] = entry
+        document[_SERVERS] = servers
+    elif _SERVER in servers:
+        del servers[_SERVER]
+        document[_SERVERS] = servers
+        if not servers:
+            del document[_SERVERS]
     return _as_json(document, text)
 
 
@@ -354,18 +379,19 @@ def _strip(settings: dict[str, Any], event: str) -> None:
     """
     if not _ours(settings, event):
         return
+    hooks = settings["hooks"]
     groups = []
-    for group in settings["hooks"][event]:
+    for group in hooks[event]:
         entries = _entries(group)
         others = [entry for entry in entries if not _shell(entry)]
         if others:
             groups.append({**group, "hooks": others})
         elif not entries:  # it was empty before
             groups.append(group)
-    settings["hooks"][event] = groups
-    if not settings["hooks"][event]:
-        del settings["hooks"][event]
-    if not settings["hooks"]:
+    hooks[event] = groups
+    if not groups:
+        del hooks[event]
+    if not hooks:
         del settings["hooks"]
 
 
@@ -397,16 +423,21 @@ def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if before is not None:
             mode = path.stat().st_mode & 0o7777
-            begin = f"{path.name}.theorex-backup-"
-            ends = (
-                other.name.removeprefix(begin)
-                for other in path.parent.glob("*.theorex-backup-*")
-            )
-            newest = max((int(end) for end in ends if end.isdecimal()), default=0)
-            backup = path.with_name(f"{begin}{newest + 1}")
+            backup = _next_backup(path)
             write_atomically(backup, before.encode(), mode=mode)
         if after is None:
             path.unlink()
         else:
             write_atomically(path, after.encode(), mode=mode)
     return backup
+
+
+def _next_backup(path: Path) -> Path:
+    """Return where the former bytes of a file are kept: the next number beside it."""
+    begin = f"{path.name}.theorex-backup-"
+    newest = 0
+    for other in path.parent.glob("*.theorex-backup-*"):
+        end = other.name.removeprefix(begin)
+        if end.isdecimal():
+            newest = max(newest, int(end))
+    return path.with_name(f"{begin}{newest + 1}")

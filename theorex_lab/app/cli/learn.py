@@ -36,6 +36,7 @@ from theorex_lab.files.command_line.options import (
 )
 
 if TYPE_CHECKING:
+    from theorex_lab.designs.theorex.upkeep import RefinementResult
     from theorex_lab.evolution.cases import JudgeReport, TraceReviewRecord
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.store.lab import Lab
@@ -116,23 +117,35 @@ def outcome(
             )
         lab, recorded = _corrected(outcome_id, agent, scores, judged=judged)
     else:
-        has_subject = bool(decision) or trace_id is not None
-        if not has_subject or result is None or success is None:
-            raise click.UsageError(
-                "Give --decision or --trace-id, --result, and one of --success and"
-                " --fail; or --id."
-            )
-        lab = open_lab()
         details = {**scores, "tags": _split_tags(tags), "session": session}
-        if trace_id is None:
-            recorded = lab.outcomes.record(
-                own_agent(agent), str(decision), result, **details
-            )
-        else:
-            recorded = lab.outcomes.record_of_trace(
-                trace_id, result, agent=agent, decision=decision, **details
-            )
+        lab, recorded = _recorded(agent, decision, result, trace_id, details)
     emit(*_outcome_report(lab, recorded, judged=judged))
+
+
+def _recorded(
+    agent: str | None,
+    decision: str | None,
+    result: str | None,
+    trace_id: str | None,
+    details: dict[str, Any],
+) -> tuple[Lab, Outcome]:
+    """Return the lab, and the outcome that was recorded in it, of a decision or of a
+    call.
+    """
+    has_subject = bool(decision) or trace_id is not None
+    if not has_subject or result is None or details["success"] is None:
+        raise click.UsageError(
+            "Give --decision or --trace-id, --result, and one of --success and"
+            " --fail; or --id."
+        )
+    lab = open_lab()
+    if trace_id is None:
+        name = own_agent(agent)
+        return lab, lab.outcomes.record(name, str(decision), result, **details)
+    recorded = lab.outcomes.record_of_trace(
+        trace_id, result, agent=agent, decision=decision, **details
+    )
+    return lab, recorded
 
 
 def _split_tags(tags: Iterable[str]) -> list[str]:
@@ -579,30 +592,32 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     result: dict[str, Any] = {
         "reviews": [review.to_dict() for review in reviews],
         "reviewer": reason,
-    }
-    result |= {
         "refined": [tags.to_dict() for tags in refined],
         "promoted": {"concepts": concepts, "links": links},
-    }
-    result["context"] = {
-        "path": str(lab.context_file),
-        "concepts": context.concepts,
-        "fixes": context.fixes,
+        "context": {
+            "path": str(lab.context_file),
+            "concepts": context.concepts,
+            "fixes": context.fixes,
+        },
     }
     lines = _review_lines(reviews, reason)
-    for tags in refined:
-        won = one_row(", ".join(tag.tag for tag in tags.won)) or "nothing"
-        lost = one_row(", ".join(tag.tag for tag in tags.lost)) or "nothing"
-        lines.append(
-            f"{tags.agent}: won {won}, lost {lost}; {len(tags.observations)}"
-            " observations written"
-        )
+    lines += [_refined_line(tags) for tags in refined]
     lines.append(f"promoted: {concepts} concepts, {links} links")
     lines.append(
         f"context: {context.concepts} concepts and {context.fixes} fixes in"
         f" {lab.context_file}"
     )
     emit(result, "\n".join(lines))
+
+
+def _refined_line(tags: RefinementResult) -> str:
+    """Return what was learnt of an agent's outcomes, for people."""
+    won = one_row(", ".join(tag.tag for tag in tags.won)) or "nothing"
+    lost = one_row(", ".join(tag.tag for tag in tags.lost)) or "nothing"
+    n_observations = len(tags.observations)
+    return (
+        f"{tags.agent}: won {won}, lost {lost}; {n_observations} observations written"
+    )
 
 
 def _reviews(

@@ -34,12 +34,12 @@ def projects() -> None:
     lab = open_lab(all_projects=True)
     rows = lab.projects()
     hints = _hints(lab, rows)
-    lines = [_line(row) for row in rows] or ["no project is known yet"]
+    lines = [_line(row) for row in rows]
+    if not rows:
+        lines.append("no project is known yet")
     for hint in hints:
-        relation = (
-            f"{hint['old']} and {hint['new']} begin with the same commit, as copies and"
-            " forks do"
-        )
+        pair = f"{hint['old']} and {hint['new']}"
+        relation = f"{pair} begin with the same commit, as copies and forks do"
         lines.append(f"({relation}; if they are one: {hint['do']})")
     emit({"projects": rows, "hints": hints}, "\n".join(lines))
 
@@ -55,30 +55,31 @@ def projects_merge(old: str, new: str) -> None:
 
     JSON: {project, from, events}
     """
-    merged = open_lab(all_projects=True).merge_projects(old, new)
-    emit(
-        merged,
-        f"{merged['from']} is {merged['project']} now, with its {merged['events']} events",
-    )
+    lab = open_lab(all_projects=True)
+    merged = lab.merge_projects(old, new)
+    n_events = merged["events"]
+    text = f"{merged['from']} is {merged['project']} now, with its {n_events} events"
+    emit(merged, text)
 
 
 def note_roots(lab: Lab) -> None:
-    """Note the first commits of the lab's project once, so that it is recognized where
-    its folder is another by then.
+    """Note the first commits of the lab's project, once.
+
+    By them it is recognized where its folder is another by then.
     """
     project = lab.home.project
     paths = lab.journal.places().paths_of(project)
     if not paths or project in _roots(lab):
         return
     try:
-        listed = GitRepository.at(paths[-1]).run(
-            "rev-list", "--max-parents=0", "HEAD", "--"
-        )
+        repository = GitRepository.at(paths[-1])
+        output = repository.run("rev-list", "--max-parents=0", "HEAD", "--")
     except TheorexError:  # no git, no commit, or not ours to read
         return
-    roots = listed.decode("ascii", "replace").split()[:_MOST_ROOTS]
-    body = {"project": project, "roots": roots}
-    lab.journal.append([new_event(ROOTS, body, agent=SCANNER, at=lab.clock.now())])
+    commits = output.decode("ascii", "replace").split()
+    body = {"project": project, "roots": commits[:_MOST_ROOTS]}
+    event = new_event(ROOTS, body, agent=SCANNER, at=lab.clock.now())
+    lab.journal.append([event])
 
 
 def _roots(lab: Lab) -> dict[str, set[str]]:
@@ -86,9 +87,11 @@ def _roots(lab: Lab) -> dict[str, set[str]]:
     roots: dict[str, set[str]] = {}
     for event in lab.journal.tail(0, kinds=[ROOTS]):
         project = event.body.get("project")
-        noted = event.body.get("roots")
-        if isinstance(project, str) and isinstance(noted, list):
-            roots.setdefault(project, set()).update(map(str, noted))
+        commits = event.body.get("roots")
+        if not isinstance(project, str) or not isinstance(commits, list):
+            continue
+        roots_of_project = roots.setdefault(project, set())
+        roots_of_project.update(map(str, commits))
     return roots
 
 
@@ -98,26 +101,34 @@ def _has_folder(paths: Iterable[str]) -> bool:
 
 
 def _hints(lab: Lab, rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return pairs of projects that begin with the same commit, where one's folder is
-    gone.
+    """Return pairs of projects that begin with the same commit.
+
+    In each pair the folder of the old one is gone, and that of the new one is there.
     """
     roots = _roots(lab)
-    is_present = {row["project"]: _has_folder(row["paths"]) for row in rows}
+    is_present: dict[str, bool] = {}
+    for row in rows:
+        is_present[row["project"]] = _has_folder(row["paths"])
     hints: list[dict[str, str]] = []
     for old, new in permutations(is_present, 2):
+        has_moved = is_present[new] and not is_present[old]
+        if not has_moved:
+            continue
         shared = roots.get(old, set()) & roots.get(new, set())
-        if shared and is_present[new] and not is_present[old]:
+        if shared:
             do = f"theorex projects merge {old} {new}"
             hints.append({"old": old, "new": new, "do": do})
     return hints
 
 
 def _line(row: dict[str, Any]) -> str:
-    last = (
-        "never" if row["last_at"] is None else f"{to_datetime(row['last_at']):%Y-%m-%d}"
-    )
-    where = ", ".join(reversed(row["paths"])) or "no folder is bound to it"
-    merged = f"  (with {', '.join(row['merged'])})" if row["merged"] else ""
-    return one_row(
-        f"{row['project']}  {row['name']}  {row['events']} events, last {last}  {where}{merged}"
-    )
+    """Return a project for people, newest folder first."""
+    last_day = "never"
+    if row["last_at"] is not None:
+        last_day = f"{to_datetime(row['last_at']):%Y-%m-%d}"
+    folders = ", ".join(reversed(row["paths"])) or "no folder is bound to it"
+    line = f"{row['project']}  {row['name']}  "
+    line += f"{row['events']} events, last {last_day}  {folders}"
+    if row["merged"]:
+        line += f"  (with {', '.join(row['merged'])})"
+    return one_row(line)

@@ -1,9 +1,10 @@
 """Commands of the servers."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -87,7 +88,7 @@ def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
       "headers": {"Authorization": "Bearer TOKEN"}}}}
 
     JSON: {url, agent, token_file}
-    """
+    """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
     from theorex_lab.app.server.mcp import PATH, http_application, serve_stdio
 
     if stdio:
@@ -123,7 +124,8 @@ def serve(agent: str | None, rate: float, **where: Any) -> None:
     """
     from theorex_lab.app.server.rest import UVICORN, RestServer
 
-    _serve(partial(RestServer, rate=rate), agent, **UVICORN, **where)
+    make = partial(RestServer, rate=rate)
+    _serve(make, agent, settings=UVICORN, **where)
 
 
 def _serve(
@@ -134,7 +136,10 @@ def _serve(
     host: str,
     allow_remote: bool,
     token_file: str | None,
-    **where: Any,
+    port: int,
+    hosts: Sequence[str],
+    path: str = "",
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Run what `make` makes for an agent until the process is told to end."""
     from theorex_lab.app.server.auth import check_token_file, read_token
@@ -176,5 +181,8 @@ def _serve(
             host=host,
             allow_remote=allow_remote,
             started=started,
-            **where,
+            port=port,
+            hosts=hosts,
+            path=path,
+            settings=settings,
         )

@@ -259,10 +259,8 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         hits = project_lab.search(
             query, agents=[name], limit=limit, cold=cold, kinds=kinds
         )
-        notes = [
-            *hits.notes,
-            *noted(project_lab, "mcp_search", name, given(hits), query),
-        ]
+        problems = noted(project_lab, "mcp_search", name, given(hits), query=query)
+        notes = [*hits.notes, *problems]
         return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=notes)
 
     @server.tool(description=_WRITE, annotations=adds)
@@ -397,16 +395,29 @@ def _add_tool_of(
 
 
 def http_application(
-    lab: Lab, token: str, *, hosts: Sequence[str] = (), **whose: Any
+    lab: Lab,
+    token: str,
+    *,
+    hosts: Sequence[str] = (),
+    agent: str = "main",
+    any_agent: bool = False,
 ) -> Application:
-    """Return the server as an ASGI application, guarded: POST /mcp with the token, GET
-    /health.
+    """Return the server as a guarded ASGI application.
 
-    `hosts`: names under which it may be reached, beside those of this machine. Raises
-    InvalidInput for what is no name.
+    It answers POST /mcp with the token, and GET /health.
+
+    Args:
+        lab: The lab.
+        token: The token.
+        hosts: Names under which it may be reached, beside those of this machine.
+        agent: The agent that the server acts for.
+        any_agent: Whether a call may name another agent.
+
+    Raises:
+        InvalidInput: A host is no name, or the agent is outside the rule.
     """
     names = host_names(hosts)
-    server = build_server(lab, **whose)
+    server = build_server(lab, agent=agent, any_agent=any_agent)
     origins = [f"http://{name}" for name in names]
     origins += [f"https://{name}" for name in names]
     allowed_hosts = [*names, *(name.removesuffix(":*") for name in names)]
@@ -428,10 +439,17 @@ def http_application(
     )
 
 
-def serve_stdio(lab: Lab, **whose: Any) -> None:
-    """Serve one client over standard input and output, until it closes the input;
-    `whose` as `build_server` takes it.
+def serve_stdio(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> None:
+    """Serve one client over standard input and output, until it closes the input.
+
+    Args:
+        lab: The lab.
+        agent: The agent that the server acts for.
+        any_agent: Whether a call may name another agent.
+
+    Raises:
+        InvalidInput: The agent is outside the rule.
     """
-    server = build_server(lab, **whose)
+    server = build_server(lab, agent=agent, any_agent=any_agent)
     with listening.embedding(lab):
         anyio.run(server.run_stdio_async)

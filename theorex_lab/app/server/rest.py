@@ -158,8 +158,9 @@ class _Endpoint:
         await _send(socket, None)
 
     def describe(self, document: dict[str, Any]) -> routing.BaseRoute:
-        """Put the route into an OpenAPI document; web sockets, which that does not
-        know, stand in `x-websockets`.
+        """Put the route into an OpenAPI document, and return it.
+
+        Web sockets, which OpenAPI does not know, stand in `x-websockets`.
         """
         path = self.route.path
         method = self.route.method
@@ -175,23 +176,10 @@ class _Endpoint:
                 "completed": self.route.answer,
             }
             return routing.WebSocketRoute(path, self.talk)
-        members = schema["properties"]
-        needed = schema.pop("required", [])
-        ways = {name: "path" if f"{{{name}}}" in path else "query" for name in members}
-        strings = [
-            {
-                "name": name,
-                "in": way,
-                "required": name in needed,
-                "schema": members.pop(name),
-            }
-            for name, way in ways.items()
-            if method == "GET" or way == "path"
-        ]
-        if members:
-            needed = schema["required"] = [name for name in needed if name in members]
+        strings = self._string_parameters(schema)
+        if schema["properties"]:
             about["requestBody"] = {
-                "required": bool(needed),
+                "required": bool(schema["required"]),
                 "content": {"application/json": {"schema": schema}},
             }
         success = {
@@ -210,6 +198,34 @@ class _Endpoint:
             }
         }
         return routing.Route(path, self.answer, methods=[method])
+
+    def _string_parameters(self, schema: dict[str, Any]) -> list[dict[str, Any]]:
+        """Take the arguments that are strings of the address out of a schema.
+
+        Those are all of a GET, and of others what the path names. What is left in the
+        schema is the body.
+
+        Returns:
+            The arguments as OpenAPI describes them.
+        """
+        members = schema["properties"]
+        required = schema.pop("required", [])
+        parameters: list[dict[str, Any]] = []
+        for name in list(members):
+            is_in_path = f"{{{name}}}" in self.route.path
+            if self.route.method != "GET" and not is_in_path:
+                continue
+            parameters.append(
+                {
+                    "name": name,
+                    "in": "path" if is_in_path else "query",
+                    "required": name in required,
+                    "schema": members.pop(name),
+                }
+            )
+        if members:
+            schema["required"] = [name for name in required if name in members]
+        return parameters
 
 
 class RestServer:

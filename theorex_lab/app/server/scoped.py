@@ -65,9 +65,18 @@ def noted(
     trigger: str,
     agent: str,
     recalled: dict[str, Any] | Context,
+    *,
     query: str = "",
 ) -> list[str]:
-    """Note what is given to the agent; what stood in the way."""
+    """Note what is given to the agent; return what stood in the way.
+
+    Args:
+        lab: The lab.
+        trigger: By which door, as mcp_search.
+        agent: The agent.
+        recalled: What is given: ids of items, and tokens; or a briefing.
+        query: What was asked, '' for nothing.
+    """
     details = (
         recalled
         if isinstance(recalled, dict)
