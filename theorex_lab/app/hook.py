@@ -116,8 +116,8 @@ def _take_event(home: str, event: HookEvent) -> str:
     session_home = SessionHome(home)
     try:
         if name == "UserPromptSubmit":
-            given = take_prompt(session_home, event, agent=agent, give=_print)
-            return "; ".join(given.problems)
+            matches = take_prompt(session_home, event, agent=agent, give=_print)
+            return "; ".join(matches.problems)
         captured = take_event(session_home, event, agent=agent)
     finally:
         session_home.close()
@@ -136,19 +136,19 @@ def _start_session(home: str, event: HookEvent) -> str:
     agent, agent_problem = _agent()
     session_home = SessionHome(home)
     try:
-        given = start_session(session_home, event, agent=agent, give=_print)
+        briefing = start_session(session_home, event, agent=agent, give=_print)
     finally:
         session_home.close()
-    problems = given.problems
-    if given.text and agent_problem:
+    problems = briefing.problems
+    if briefing.text and agent_problem:
         problems.append(agent_problem)
     if problems:
         from theorex_lab.app.hook_log import log
 
         for problem in problems:
             log(home, problem)
-    if given.is_stale:
-        start_rendering(home, given.project)
+    if briefing.is_stale:
+        start_rendering(home, briefing.project)
     return ""
 
 

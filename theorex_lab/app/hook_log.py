@@ -14,31 +14,33 @@ LARGEST_LOG_BYTES = 1 << 20
 
 
 def describe(error: BaseException) -> str:
-    """Return what broke and where; an error's own text only where it cannot hold any of
-    the payload.
+    """Return what broke and where.
+
+    An error's own text is shown only where it cannot hold any of the payload.
     """
     from theorex_lab.core.errors import NewerVersion, StorageError
 
+    name = type(error).__name__
     if isinstance(error, StorageError | NewerVersion):
-        return f"{type(error).__name__}: {error}"
+        return f"{name}: {error}"
     if isinstance(error, OSError) and error.strerror:
-        return f"{type(error).__name__}: {error.strerror}"
+        return f"{name}: {error.strerror}"
     step = error.__traceback__
-    while step is not None and step.tb_next is not None:
+    if step is None:
+        return f"{name}; the event was not taken"
+    while step.tb_next is not None:
         step = step.tb_next
-    where = (
-        f" in {os.path.basename(step.tb_frame.f_code.co_filename)}, line {step.tb_lineno}"
-        if step
-        else ""
-    )
-    return f"{type(error).__name__}{where}; the event was not taken"
+    code = step.tb_frame.f_code
+    file = os.path.basename(code.co_filename)
+    return f"{name} in {file}, line {step.tb_lineno}; the event was not taken"
 
 
 def log_path(home: str) -> str:
     """Return the log's path, after an overlong log was put aside."""
     path = os.path.join(home, LOG_FILE)
     try:
-        if os.stat(path).st_size > LARGEST_LOG_BYTES:
+        size = os.stat(path).st_size
+        if size > LARGEST_LOG_BYTES:
             os.replace(path, f"{path}.1")
     except FileNotFoundError:
         pass  # no log yet, or another process has just put it aside
@@ -46,15 +48,19 @@ def log_path(home: str) -> str:
 
 
 def log(home: str, problem: str) -> None:
-    """Write one line to the log, or to standard error where the home cannot be written."""
+    """Write one line to the log, or to standard error where there can be no log."""
     from theorex_lab.core.clock import SystemClock, to_iso
 
-    line = f"{to_iso(SystemClock().now())} {' '.join(problem.split())}\n".encode(
-        "utf-8", "replace"
-    )
+    at = to_iso(SystemClock().now())
+    one_line = " ".join(problem.split())
+    line = f"{at} {one_line}\n".encode("utf-8", "replace")
     try:
         os.makedirs(home, mode=0o700, exist_ok=True)
-        file = os.open(log_path(home), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        path = log_path(home)
+        flags = os.O_WRONLY
+        flags |= os.O_APPEND
+        flags |= os.O_CREAT
+        file = os.open(path, flags, 0o600)
         try:
             os.write(file, line)
         finally:
@@ -62,5 +68,6 @@ def log(home: str, problem: str) -> None:
     except OSError:
         from contextlib import suppress
 
+        line = b"theorex-hook: " + line
         with suppress(OSError):
-            os.write(2, b"theorex-hook: " + line)
+            os.write(2, line)

@@ -411,10 +411,10 @@ class Lab:
             "cwd": str(folder),
             "source": "resume" if is_resumed else "startup",
         }
-        given = start_session(
+        briefing = start_session(
             self._session_home(), event, agent=check_agent(agent), give=_keep_back
         )
-        return given.text.decode(errors="replace")
+        return briefing.text.decode(errors="replace")
 
     def take_prompt(
         self,
@@ -449,10 +449,10 @@ class Lab:
             "cwd": str(folder),
             "prompt": text,
         }
-        given = take_prompt(
+        matches = take_prompt(
             self._session_home(), event, agent=check_agent(agent), give=_keep_back
         )
-        return given.text.decode()
+        return matches.text.decode()
 
     def take_event(self, event: Mapping[str, Any], *, agent: str = "main") -> Event:
         """Keep what happened in a session: a tool use, the end of an answer, and so on.

@@ -217,18 +217,18 @@ def start_session(
     from theorex_lab.core.ids import session_of
 
     folder = _folder_of(home, event, name_project=_seen_project)
-    given = _briefing_for(home, folder.project)
-    given.project = folder.project
-    if not given.text:
-        return given
-    give(given.text)
+    briefing = _briefing_for(home, folder.project)
+    briefing.project = folder.project
+    if not briefing.text:
+        return briefing
+    give(briefing.text)
     if not agent:
-        return given
+        return briefing
     session = session_of(event.get("session_id"))
     noted = note_served(
         home,
         "session_start",
-        given,
+        briefing,
         agent=agent,
         session=session,
         project=folder.project,
@@ -238,10 +238,10 @@ def start_session(
         from theorex_lab.memory.briefing.prompt_matches import note_given
 
         is_afresh = event.get("source") != "resume"
-        note_given(cache, session, given.items, noted.at, afresh=is_afresh)
+        note_given(cache, session, briefing.items, noted.at, afresh=is_afresh)
 
-    _with_cache(home, note_in_cache, None, given.problems)
-    return given
+    _with_cache(home, note_in_cache, None, briefing.problems)
+    return briefing
 
 
 def take_prompt(
@@ -288,27 +288,27 @@ def take_prompt(
 
         reminders = fitting(cache, query, project, prompt.session)
         text, items, n_tokens = rendered(reminders, tokens)
-        given = Given(text.encode(), items, n_tokens)
-        if not given.text:
-            return given
-        give(given.text)
+        matches = Given(text.encode(), items, n_tokens)
+        if not matches.text:
+            return matches
+        give(matches.text)
         noted = note_served(
             home,
             "prompt",
-            given,
+            matches,
             query=query,
             agent=agent,
             session=prompt.session,
             project=project,
         )
-        note_given(cache, prompt.session, given.items, noted.at)
-        return given
+        note_given(cache, prompt.session, matches.items, noted.at)
+        return matches
 
     problems: list[str] = []
-    given = _with_cache(home, give_matches, nothing, problems)
-    given.project = project
-    given.problems = problems
-    return given
+    matches = _with_cache(home, give_matches, nothing, problems)
+    matches.project = project
+    matches.problems = problems
+    return matches
 
 
 def take_event(home: SessionHome, event: HookEvent, *, agent: str) -> Event:
@@ -432,7 +432,7 @@ def maintain(
 def note_served(
     home: SessionHome,
     how: str,
-    given: Given,
+    served: Given,
     *,
     query: str = "",
     agent: str,
@@ -444,7 +444,7 @@ def note_served(
     Args:
         home: The home.
         how: By which door, as session_start.
-        given: What is given.
+        served: What is given.
         query: What was asked, '' for nothing.
         agent: The agent.
         session: The session, '' for none.
@@ -458,8 +458,8 @@ def note_served(
     event = recalled_event(
         how,
         query=query,
-        items=given.items,
-        tokens=given.tokens,
+        items=served.items,
+        tokens=served.tokens,
         project=project,
         at=home.now(),
         agent=agent,
@@ -530,19 +530,22 @@ def _briefing_for(home: SessionHome, project: str) -> Given:
     path = next(filter(os.path.isfile, paths), "")
     text = _read_briefing(path, problems) if path else b""
     is_own = path == paths[0]
-    given = Given()
+    briefing = Given()
     if not is_own or NOTHING_YET in text:
-        given = _with_cache(
-            home, lambda cache: _first_reminders(home, cache, project), given, problems
+        briefing = _with_cache(
+            home,
+            lambda cache: _first_reminders(home, cache, project),
+            briefing,
+            problems,
         )
-    if not given.text and path:
+    if not briefing.text and path:
         from theorex_lab.memory.context_served import given_of
 
         items, tokens = given_of(path, text)
         is_stale = is_own and is_older(path, RENDER_AFTER_SECONDS)
-        given = Given(text, items, tokens, is_stale=is_stale)
-    given.problems = problems
-    return given
+        briefing = Given(text, items, tokens, is_stale=is_stale)
+    briefing.problems = problems
+    return briefing
 
 
 def _briefing_paths(home: SessionHome, project: str) -> list[str]:

@@ -43,6 +43,8 @@ _TIMEOUT_SECONDS = 30
 _BYTE_ORDER_MARK = "\ufeff"  # editors of Windows put it in front; it stays where it is
 _SERVERS = "mcpServers"
 _SERVER = "theorex"
+# The settings, or the list of servers, of an agent: a file of JSON.
+JsonObject = dict[str, Any]
 _OURS = re.compile(r"(?:^|[\s/\\\"'])theorex-hook(?:\.exe)?[\"']?\s*\Z")
 _NEW = "{}\n"
 
@@ -84,7 +86,8 @@ def install_hooks(
     changed = [plan for plan in plans if plan.after != plan.before]
     if not changed:
         state = "nothing of ours" if remove else "all is there already"
-        emit(_result(plans), f"{plans[0].path}: {state}; nothing was changed")
+        path = plans[0].path
+        emit(_result(plans), f"{path}: {state}; nothing was changed")
         return
     difference = "".join(plan.difference for plan in changed)
     click.echo(difference, nl=False, err=as_json)
@@ -113,7 +116,7 @@ class _Plan(NamedTuple):
 
 
 def _plans(
-    settings: str, servers: str | None, hook: str | None, entry: dict[str, Any] | None
+    settings: str, servers: str | None, hook: str | None, entry: JsonObject | None
 ) -> list[_Plan]:
     """Return what is to become of the settings file, and of the file of servers.
 
@@ -173,8 +176,9 @@ def _confirm(plans: list[_Plan], changed: list[_Plan], *, as_json: bool) -> None
 def _result(
     plans: list[_Plan], backups: Mapping[Path, Path | None] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return the report on the settings, and under `mcp` on the servers (None if not
-    asked for).
+    """Return the report on the settings, and under `mcp` on the servers.
+
+    The latter is None where it was not asked for.
     """
     parts = []
     for plan in plans:
@@ -187,7 +191,9 @@ def _result(
                 "backup": str(backup) if backup else None,
             }
         )
-    return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
+    result = parts[0]
+    result["mcp"] = parts[1] if len(parts) > 1 else None
+    return result
 
 
 def hook_command(home: str | None, agent: str | None) -> str:
@@ -199,15 +205,17 @@ def hook_command(home: str | None, agent: str | None) -> str:
     """
     words: list[str] = []
     if home is not None:
-        words.append(f"THEOREX_HOME={shlex.quote(_absolute(home))}")
+        folder = shlex.quote(_absolute(home))
+        words.append(f"THEOREX_HOME={folder}")
     if agent is not None:
-        words.append(f"THEOREX_AGENT={shlex.quote(check_agent(agent))}")
+        name = shlex.quote(check_agent(agent))
+        words.append(f"THEOREX_AGENT={name}")
     program = _program("theorex-hook")
     words.append(shlex.quote(program))
     return " ".join(words)
 
 
-def server_entry(home: str | None, agent: str | None) -> dict[str, Any]:
+def server_entry(home: str | None, agent: str | None) -> JsonObject:
     """Return how an agent starts the MCP server over standard input and output.
 
     >>> server_entry(None, "qwen-sage")["args"]
@@ -292,11 +300,12 @@ def install_server(text: str | None, entry: object) -> str:
 def _checked(value: Any, kind: type, where: str) -> Any:
     if not isinstance(value, kind):
         allowed = "an object" if kind is dict else "a list"
-        raise InvalidInput(f"{where} is a {type(value).__name__}; allowed is {allowed}")
+        type_name = type(value).__name__
+        raise InvalidInput(f"{where} is a {type_name}; allowed is {allowed}")
     return value
 
 
-def _object(text: str | None) -> dict[str, Any]:
+def _object(text: str | None) -> JsonObject:
     try:
         content = _NEW if text is None else text.removeprefix(_BYTE_ORDER_MARK)
         document = json.loads(
@@ -308,20 +317,29 @@ def _object(text: str | None) -> dict[str, Any]:
         raise InvalidInput(
             f"the file is not JSON ({error}); repair it first, nothing was changed"
         ) from error
-    return cast(dict[str, Any], _checked(document, dict, "the JSON of the file"))
+    checked = _checked(document, dict, "the JSON of the file")
+    return cast(JsonObject, checked)
 
 
-def _settings(text: str | None) -> dict[str, Any]:
+def _settings(text: str | None) -> JsonObject:
+    """Return the settings in a text.
+
+    Raises:
+        InvalidInput: The hooks in them have another form.
+    """
     settings = _object(text)
-    hooks = _checked(settings.get("hooks", {}), dict, "`hooks` in the settings")
+    hooks = settings.get("hooks", {})
+    _checked(hooks, dict, "`hooks` in the settings")
     for event in EVENTS:
-        _checked(hooks.get(event, []), list, f"`hooks.{event}` in the settings")
+        groups = hooks.get(event, [])
+        _checked(groups, list, f"`hooks.{event}` in the settings")
     return settings
 
 
-def _as_json(value: dict[str, Any], text: str | None) -> str:
-    """Return the object as JSON in the layout of `text`, its indentation and line ends;
-    `text` itself where it says the same.
+def _as_json(value: JsonObject, text: str | None) -> str:
+    """Return the object as JSON in the layout of `text`, its indentation and line ends.
+
+    It is `text` itself where that says the same.
     """
     text = _NEW if text is None else text
     before = _object(text)
@@ -345,22 +363,32 @@ def _as_json(value: dict[str, Any], text: str | None) -> str:
 
 
 def _entries(group: object) -> list[Any]:
-    entries = group.get("hooks") if isinstance(group, dict) else None
+    """Return the entries of a group of hooks."""
+    if not isinstance(group, dict):
+        return []
+    entries = group.get("hooks")
     return entries if isinstance(entries, list) else []
 
 
 def _shell(entry: object) -> str | None:
     """Return the command of an entry of ours, None of any other."""
-    shell = entry.get("command") if isinstance(entry, dict) else None
-    return shell if isinstance(shell, str) and _OURS.search(shell) else None
+    if not isinstance(entry, dict):
+        return None
+    shell = entry.get("command")
+    if isinstance(shell, str) and _OURS.search(shell):
+        return shell
+    return None
 
 
-def _ours(settings: dict[str, Any], event: str) -> list[str]:
+def _ours(settings: JsonObject, event: str) -> list[str]:
     """Return our commands under an event."""
-    groups = settings.get("hooks", {}).get(event, [])
-    shells = list[str]()
-    for group in groups:
-        shells += filter(None, map(_shell, _entries(group)))
+    hooks = settings.get("hooks", {})
+    shells: list[str] = []
+    for group in hooks.get(event, []):
+        for entry in _entries(group):
+            shell = _shell(entry)
+            if shell:
+                shells.append(shell)
     return shells
 
 
@@ -373,7 +401,7 @@ def installed_commands(file: str) -> dict[str, list[str]]:
     return {event: _ours(settings, event) for event in EVENTS}
 
 
-def _strip(settings: dict[str, Any], event: str) -> None:
+def _strip(settings: JsonObject, event: str) -> None:
     """Take our entries out from under an event; a group, an event and `hooks` that held
     nothing else go with them.
     """

@@ -53,7 +53,13 @@ if TYPE_CHECKING:
     help="Length of the query; default: estimated.",
 )
 @click.argument("query", nargs=-1, required=True)
-def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
+def route(
+    query: tuple[str, ...],
+    agent: str | None,
+    urgent: bool,
+    context_pct: float,
+    query_tokens: int,
+) -> None:
     """Role preference, energy, recall of like queries, confidence matrix, heuristic, in
     that order; each says what it did. Nothing is called. A query whose first word is
     the name of a command in this group goes after `--`: theorex route -- roles of a
@@ -61,7 +67,13 @@ def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
 
     JSON: {query_type, tier, model, confidence, reasons, fallbacks}
     """
-    decision = open_lab().route(" ".join(query), agent=agent, **details)
+    decision = open_lab().route(
+        " ".join(query),
+        agent=agent,
+        urgent=urgent,
+        context_pct=context_pct,
+        query_tokens=query_tokens,
+    )
     head = (
         f"{decision.model or 'no model'}  ({decision.tier}, {decision.query_type},"
         f" confidence {decision.confidence:.2f})"
@@ -185,7 +197,7 @@ def matrix_build() -> None:
     type=click.IntRange(min=1),
     help="Runs of a usable cell; default matrixMinSamples.",
 )
-def matrix_show(**options: Any) -> None:
+def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
     """A call succeeds where a model answered, unless its outcome says later that it
     went wrong. Cells without enough runs are not usable: they have no score and are not
     used. Runs that were imported without --trust-own stand below; no query is routed by
@@ -195,14 +207,21 @@ def matrix_show(**options: Any) -> None:
     usable, …}], heard}
     """
     lab = open_lab()
-    rows = lab.matrix(**options).to_dict()
-    imported_rows = lab.matrix(**options, heard=True).to_dict()
+    matrix = lab.matrix(half_life_days=half_life_days, min_samples=min_samples)
+    imported = lab.matrix(
+        half_life_days=half_life_days, min_samples=min_samples, heard=True
+    )
+    rows = matrix.to_dict()
+    imported_rows = imported.to_dict()
     table = _as_table(rows) if rows else "no evidence yet"
     if imported_rows:
         table += (
             f"\n\nimported without --trust-own, not used:\n{_as_table(imported_rows)}"
         )
-    emit({"cells": rows, **({"heard": imported_rows} if imported_rows else {})}, table)
+    result = {"cells": rows}
+    if imported_rows:
+        result["heard"] = imported_rows
+    emit(result, table)
 
 
 def _as_table(rows: Sequence[dict[str, Any]]) -> str:
@@ -262,7 +281,17 @@ _CONTEXT = (
 @SESSION
 @click.argument("task", nargs=-1, required=True)
 @keeps_secrets
-def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
+def dispatch(
+    task: tuple[str, ...],
+    agent: str | None,
+    context_pct: float,
+    query_tokens: int | None,
+    tags: tuple[str, ...],
+    outcome_id: str | None,
+    check: str | None,
+    cascade: bool,
+    session: str,
+) -> None:
     """Several words are one task.
 
     Exit code 1 where no model answered; 0 where one did, and where none was called
@@ -273,7 +302,17 @@ def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
     """
     asker = open_lab().agent(own_agent(agent))
     with ended_in_order():
-        fields = asdict(asker.dispatch(" ".join(task), **details))
+        answer = asker.dispatch(
+            " ".join(task),
+            context_pct=context_pct,
+            query_tokens=query_tokens,
+            tags=tags,
+            outcome_id=outcome_id,
+            session=session,
+            check=check,
+            cascade=cascade,
+        )
+    fields = asdict(answer)
     error = fields.pop("error")
     _ = fields.pop("reasons")
     if error is not None and fields["trace_id"] is not None:
