@@ -1,9 +1,9 @@
-"""`theorex-hook`: one event of an agent, read from standard input, goes into the
-journal. Standard library only.
+"""`theorex-hook` takes one event of an agent, read from standard input.
 
-An agent starts this program for every tool call, so each module is imported in the
-branch that needs it, and whatever goes wrong becomes a line in the home's `hook.log`:
-the agent always sees exit code 0.
+Standard library only. An agent starts this program for every tool call, so each module
+is imported in the branch that needs it, and whatever goes wrong becomes a line in the
+home's `hook.log`: the agent always sees exit code 0. What is done with an event stands
+in `store.lifecycle`.
 """
 
 # Paths are texts here: importing pathlib would cost every start 5 ms.
@@ -42,10 +42,10 @@ def main() -> NoReturn:
 
 
 def run() -> None:
-    """Take the event on standard input; raises nothing, what went wrong stands in
-    `hook.log`.
+    """Take the event on standard input.
 
-    Where the environment says THEOREX_OFF=1, nothing is taken and nothing printed.
+    It raises nothing: what went wrong stands in `hook.log`. Where the environment says
+    THEOREX_OFF=1, nothing is taken and nothing printed.
     """
     home = DEFAULT_HOME
     try:

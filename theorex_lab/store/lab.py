@@ -101,16 +101,24 @@ class Lab:
     ) -> None:
         """Open the home at `home`, or create it.
 
-        `settings` take the place of the home's config.json, `journal` of the one in its
-        folder, `designs` of those that are installed. With a `project` (see
-        `theorex_lab.core.project.project_of`) what is written is of it; given back is what
-        is of it or of none; scan, prune, promote and graduate act on what is of it
-        alone, and status counts it. '' is none: to such a lab all projects are open.
+        Args:
+            home: The folder.
+            clock: Tells the time; None for the system's clock.
+            settings: Take the place of the home's config.json.
+            embedder: Makes vectors of texts; None for the best that there is.
+            journal: Takes the place of the one in the folder.
+            designs: Take the place of those that are installed.
+            project: The project, see `core.project.project_of`. What is written is of it; given
+                back is what is of it or of none; scan, prune, promote and graduate act on what
+                is of it alone, and status counts it. '' is none: to such a lab all projects are
+                open.
 
-        Raises InvalidInput for an object that is no clock, settings or embedder, or a
-        design whose kinds of events are known in another version, ConfigError for a
-        broken config.json, StorageError where the home cannot be written,
-        CorruptJournal where its journal is damaged.
+        Raises:
+            InvalidInput: An object is no clock, settings or embedder, or a design's kinds of
+                events are known in another version.
+            ConfigError: config.json is broken.
+            StorageError: The home cannot be written.
+            CorruptJournal: The home's journal is damaged.
         """
         check_given(clock, settings, embedder)
         # A write, which asks for no designs, may be one of theirs.
@@ -194,8 +202,9 @@ class Lab:
 
     @cached_property
     def dispatcher(self) -> Dispatcher:
-        """Hands tasks to models; opening it closes the traces of processes that have
-        died.
+        """What hands tasks to models.
+
+        Opening it closes the traces of processes that have died.
         """
         from theorex_lab.dispatch.worker import Dispatcher
 
@@ -210,16 +219,18 @@ class Lab:
 
     @property
     def outcomes(self) -> OutcomeLog:
-        """How what agents decided went: record, correct, list; see
-        `evolution.outcomes.OutcomeLog`.
+        """How what agents decided went: record, correct, list.
+
+        See `evolution.outcomes.OutcomeLog`.
         """
         from theorex_lab.evolution.outcomes import OutcomeLog
 
         return OutcomeLog(self.home)
 
     def in_project(self, project: str) -> Lab:
-        """Return this lab for a project, '' for all; it shares everything with this
-        one, which is the one to close.
+        """Return this lab for a project, '' for all.
+
+        It shares everything with this one, which is the one to close.
 
         Raises:
             InvalidInput: The project is outside the rule.
@@ -236,19 +247,22 @@ class Lab:
     def agent(self, name: str) -> Agent:
         """Return an agent of this home.
 
-        Raises InvalidInput for a name outside the rule.
+        Raises:
+            InvalidInput: The name is outside the rule.
         """
         return Agent(self, check_agent(name))
 
     def agents(self) -> list[str]:
-        """Return the names of the agents who have something in a design, in order of
-        their first.
+        """Return the agents who have something in a design.
+
+        They stand in the order of their first.
         """
         return self.home.agents()
 
     def design(self, name: str) -> Any:
-        """Return what one does with a design of this home: the steps of its own, see
-        `Design.api`.
+        """Return what one does with a design of this home: the steps of its own.
+
+        See `Design.api`.
 
         Raises:
             InvalidInput: No design has the name.
@@ -274,29 +288,33 @@ class Lab:
 
     @property
     def dreams(self) -> Dreams:
-        """The design of dreams: trajectories captured, strategies made of them,
-        recalled and followed step by step.
+        """The design of dreams.
+
+        Trajectories are captured, strategies made of them, recalled and followed step by step.
         """
         return cast("Dreams", self.design("dreams"))
 
     @property
     def causal(self) -> Causal:
-        """The design of causal memory: signals, attempts and outcomes, and advice on
-        what to try.
+        """The design of causal memory.
+
+        It has signals, attempts and outcomes, and advice on what to try.
         """
         return cast("Causal", self.design("causal"))
 
     @property
     def research(self) -> MemoryManager:
-        """The design of research tiers: episodes, records, theorems, insights and
-        skills.
+        """The design of research tiers.
+
+        It has episodes, records, theorems, insights and skills.
         """
         return cast("MemoryManager", self.design("research"))
 
     @property
     def theorex(self) -> Theorex:
-        """The design Theorex: flush, graduate, promote, scan, prune, and what an agent
-        knows now.
+        """The design Theorex.
+
+        It has flush, graduate, promote, scan, prune, and what an agent knows now.
         """
         return cast("Theorex", self.design("theorex"))
 
@@ -309,9 +327,13 @@ class Lab:
     ) -> list[WrittenObservation]:
         """Write many texts in one transaction: all or none.
 
-        `imported` allows dates ahead of the clock.
+        Args:
+            entries: The texts.
+            imported: Whether dates ahead of the clock are allowed.
+            keep_secrets: Whether what looks like a secret is kept unmasked.
 
-        What looks like a secret is masked, unless `keep_secrets` is given.
+        Raises:
+            InvalidInput: An entry is outside the rules; then nothing was written.
         """
         with door(keep_secrets=keep_secrets):
             return write_all(self.home, entries, imported=imported)
@@ -329,11 +351,25 @@ class Lab:
         all_projects: bool = False,
         vectors: VectorUse | None = None,
     ) -> Hits:
-        """Search what all agents remember, or these and the shared web; see
+        """Search what all agents remember, or these and the shared web.
+
+        In a lab of a project that is what is of it or of none, and the shared web. See
         `memory.retrieve.Searcher.search`.
 
-        In a lab of a project what is of it or of none, and the shared web, unless
-        `all_projects`.
+        Args:
+            query: The query.
+            agents: Whose items are results, beside what they share; None for all.
+            limit: The greatest number of results.
+            cold: Whether archived items are results too.
+            tag: A tag that the items carry; None for any.
+            spread: Whether texts that belong to the results are results too.
+            kinds: The kinds of items; None for texts of all kinds.
+            all_projects: Whether the items of all projects are results.
+            vectors: Whether the query's vector is computed; None as the setting says.
+
+        Raises:
+            InvalidInput: The query is blank, the limit is outside 1..1000, or no design here
+                has a kind of item.
         """
         return self.searcher.search(
             query,
@@ -348,8 +384,11 @@ class Lab:
         )
 
     def context(self, query: str = "", *, tokens: int | None = None) -> Context:
-        """Return what the next session, or one that begins with this prompt, would be
-        given within `tokens` (default: contextTokens).
+        """Return what the next session would be given.
+
+        Args:
+            query: The prompt that it begins with, '' for none.
+            tokens: Within how many tokens; None: the setting contextTokens.
         """
         from theorex_lab.evolution.briefing import boot_context
 
@@ -358,8 +397,15 @@ class Lab:
     def pin(self, item: str) -> str:
         """Let an item come back first.
 
-        Takes its id, or the beginning that it alone has; returns the id. Raises as
-        `find_item`.
+        Args:
+            item: Its id, or the beginning that it alone has.
+
+        Returns:
+            Its id.
+
+        Raises:
+            InvalidInput: No item has that id, or several begin so.
+            StorageError: A briefing cannot be written.
         """
         return self._mark("pinned", item)
 
@@ -374,7 +420,8 @@ class Lab:
     def correct(self, item: str, text: str = "", *, undo: bool = False) -> str:
         """Put a text in the place of an item's own; as `pin`.
 
-        Raises InvalidInput for a blank text.
+        Raises:
+            InvalidInput: The text is blank, or as `pin`.
         """
         return self._mark("corrected", item, text=text, undo=undo)
 
@@ -487,8 +534,9 @@ class Lab:
     def end_session(
         self, session: str | None = None, *, agent: str = "main"
     ) -> SessionsEnd:
-        """Let every design take in a session that ended; see
-        `store.lifecycle.end_session`.
+        """Let every design take in a session that ended.
+
+        See `store.lifecycle.end_session`.
 
         Args:
             session: The session; None for all of the agent that wait.
@@ -518,8 +566,13 @@ class Lab:
         )
 
     def boot_inject(self, output: str | Path | None = None) -> Context:
-        """Render the context into `output` (default: SHARED_CONTEXT.md in the home), in
-        a project into its own file too.
+        """Render the context into a file, in a project into its own file too.
+
+        Args:
+            output: The file; None: SHARED_CONTEXT.md in the home.
+
+        Raises:
+            StorageError: A file cannot be written.
         """
         from theorex_lab.evolution.briefing import boot_inject
 
@@ -527,11 +580,18 @@ class Lab:
         return boot_inject(self.home, file)
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
-        """Return the home, how many events it has, the embedder in use, and what each
-        design tells of itself; see `Design.status`.
+        """Return the state of the home.
 
-        bad_events: as the method of this name gives them. In a lab of a project: what is of
-        it or of none, and the events that were captured in it.
+        That is the home, how many events it has, the embedder in use, and what each design
+        tells of itself; see `Design.status`. bad_events are as the method of this name gives
+        them. In a lab of a project it is what is of the project or of none, and the events that
+        were captured in it.
+
+        Args:
+            agent: Whose state the designs tell; None for that of all.
+
+        Raises:
+            InvalidInput: The agent is outside the rule.
         """
         if agent is not None:
             check_agent(agent)
@@ -644,15 +704,20 @@ class Lab:
     def trace(self, trace_id: str) -> Trace:
         """Return one call of a model, step by step.
 
-        Raises InvalidInput for an unknown id, naming the nearest.
+        Raises:
+            InvalidInput: The id is unknown; the error names the nearest.
         """
         from theorex_lab.dispatch.traces import trace
 
         return trace(self.views, trace_id)
 
     def reviewer(self, kind: str = "auto") -> tuple[Reviewer, str]:
-        """Return a reviewer of failures (auto, heuristic or model), and why it; see
-        `evolution.failures.choose_reviewer`.
+        """Return a reviewer of failures, and why it was chosen.
+
+        See `evolution.failures.choose_reviewer`.
+
+        Args:
+            kind: auto, heuristic or model.
         """
         from theorex_lab.evolution.failures import choose_reviewer
 
@@ -665,8 +730,14 @@ class Lab:
         reviewer: str | Reviewer = "auto",
         again: bool = False,
     ) -> list[TraceReviewRecord]:
-        """Review the failures of an agent, or of all, that wait for it; see
-        `evolution.failures.review_failures`.
+        """Review the failures of an agent, or of all, that wait for it.
+
+        See `evolution.failures.review_failures`.
+
+        Args:
+            agent: The agent, None for all.
+            reviewer: The reviewer, or its kind: auto, heuristic or model.
+            again: Whether those that were reviewed before are reviewed too.
         """
         from theorex_lab.evolution.failures import review_failures
 
@@ -677,10 +748,21 @@ class Lab:
     def nightly(
         self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
     ) -> NightlyReport:
-        """Run a night's steps for an agent, or for all; see
-        `store.lifecycle.maintain`.
+        """Run a night's steps for an agent, or for all.
 
-        What the gate accepts is in force in this lab too.
+        See `store.lifecycle.maintain`. What the gate accepts is in force in this lab too.
+
+        Args:
+            agent: The agent, None for all.
+            reviewer: The reviewer of failures, or its kind: auto, heuristic or model.
+
+        Returns:
+            How each step ended.
+
+        Raises:
+            InvalidInput: The agent is outside the rule.
+            StorageError: The report cannot be written.
+            LeaseLost: Another process has taken over.
         """
         from theorex_lab.store.lifecycle import maintain
 
@@ -693,8 +775,9 @@ class Lab:
         )
 
     def verify(self) -> Verification:
-        """Read the whole journal, fold every view from nothing and compare; in a
-        project the events counted are its own.
+        """Read the whole journal, fold every view from nothing and compare.
+
+        In a project the events counted are its own.
         """
         from theorex_lab.journal.view import verify
 
@@ -710,11 +793,10 @@ class Lab:
         return replace(verification, events=counts.total(), kinds=dict(counts))
 
     def bad_events(self) -> list[BadEvent]:
-        """Return the events of the home that were set aside, since their bodies are not
-        what their kinds say.
+        """Return the events of the home that were set aside.
 
-        They stay in the journal, and nothing is read from them. `erase` takes the ids
-        that stand there.
+        Their bodies are not what their kinds say. They stay in the journal, and nothing is read
+        from them. `erase` takes the ids that stand there.
         """
         from theorex_lab.journal.view import bad_events
 
@@ -791,22 +873,25 @@ class Lab:
         return erased_ids
 
     def projects(self) -> list[dict[str, Any]]:
-        """Return the projects that the home has memory of; see
-        `memory.projects.project_rows`.
+        """Return the projects that the home has memory of.
+
+        See `memory.projects.project_rows`.
         """
         from theorex_lab.memory.projects import project_rows
 
         return project_rows(self.home)
 
     def merge_projects(self, old: str, new: str) -> dict[str, Any]:
-        """Make all that is of one project another's, for good; returns what was merged.
+        """Make all that is of one project another's, for good; return what was merged.
 
-        Both are named as `theorex projects` lists them. Nothing in the journal is
-        rewritten: from here on events of `old` are read as events of `new`, and so is
-        what will still be written for it. Nothing takes that back. Raises InvalidInput
-        for a name that is unknown, or ambiguous, for a project with itself, and for one
-        that was merged before; StorageError where a rendered context or the reminders
-        cannot be written.
+        Both are named as `theorex projects` lists them. Nothing in the journal is rewritten:
+        from here on events of `old` are read as events of `new`, and so is what will still be
+        written for it. Nothing takes that back.
+
+        Raises:
+            InvalidInput: A name is unknown or ambiguous, the two are one project, or one was
+                merged before.
+            StorageError: A rendered context or the reminders cannot be written.
         """
         from theorex_lab.evolution.briefing import render_again
         from theorex_lab.memory.briefing.prompt_cache import fill_cache
@@ -819,10 +904,17 @@ class Lab:
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
-        """Move the bodies of raw events dated before a time (µs UTC) out of the
-        journal's file; see `journal.sqlite.archive`.
+        """Move the bodies of old raw events out of the journal's file.
 
-        With a `project` its own alone.
+        See `journal.sqlite.archive`.
+
+        Args:
+            before: The time before which events are dated (µs UTC).
+            project: The project whose events alone are moved; None for all.
+
+        Raises:
+            StorageError: The journal lies in no file of this machine, or a file cannot be
+                written.
         """
         from theorex_lab.journal.sqlite.archive import archive
 
@@ -836,8 +928,9 @@ class Lab:
         )
 
     def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
-        """Copy journal, archived segments and settings into one file; see
-        `journal.sqlite.backup`.
+        """Copy journal, archived segments and settings into one file.
+
+        See `journal.sqlite.backup`.
         """
         from theorex_lab.journal.sqlite.backup import backup
 
@@ -850,8 +943,14 @@ class Lab:
         agent: str | None = None,
         replace: bool = False,
     ) -> Exported:
-        """Write the memory, of all agents or of one, as files for other programs; see
-        `exchange.home_files.export_home`.
+        """Write the memory, of all agents or of one, as files for other programs.
+
+        See `files.formats.home_files.export_home`.
+
+        Args:
+            folder: The folder; None: the original system's places that the settings name.
+            agent: The agent whose memory is written; None for all.
+            replace: Whether files that are there already are replaced.
 
         Raises:
             InvalidInput: The lab is of a project; files hold what is of all.
@@ -986,8 +1085,9 @@ class Lab:
         )
 
     def close(self) -> None:
-        """Close the journal, after the calls of models that are under way; a temporary
-        home is removed.
+        """Close the journal, after the calls of models that are under way.
+
+        A temporary home is removed.
         """
         if "dispatcher" in self.__dict__:
             self.dispatcher.close()
@@ -1055,12 +1155,21 @@ class Agent:
     ) -> WrittenObservation:
         """Write a text; it is on disk when this returns.
 
-        Returns its event id and the concepts found in it.
+        Args:
+            text: The text.
+            observation_type: Such as decision, discovery or trace_fix.
+            source: user, agent, model, tool or import, which says how far the text is trusted.
+            tags: Labels to find it by.
+            session: The session, '' for none.
+            at: When it happened; None for now.
+            keep_secrets: Whether what looks like a secret is kept unmasked; the result says how
+                much was masked.
 
-        `source` (user, agent, model, tool, import) says how far the text is trusted;
-        `at` when it happened, by default now. What looks like a secret is masked,
-        unless `keep_secrets` is given; the result says how much was. Raises
-        InvalidInput, and then nothing was written.
+        Returns:
+            Its event id and the concepts found in it.
+
+        Raises:
+            InvalidInput: Something is outside the rules; then nothing was written.
         """
         entry = ObservationEntry(
             text, self.name, at, observation_type, source, tags, session
@@ -1078,8 +1187,9 @@ class Agent:
         spread: bool = False,
         kinds: Sequence[str] | None = None,
     ) -> Hits:
-        """Search what this agent remembers and what is shared, never what another keeps
-        to itself.
+        """Search what this agent remembers and what is shared.
+
+        What another keeps to itself is never found. See `Lab.search`.
         """
         return self.lab.search(
             query,

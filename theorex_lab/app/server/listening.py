@@ -1,5 +1,6 @@
-"""Where a server listens, under which names it may be reached, how an ASGI application
-is served, and what is done while nobody asks.
+"""Where a server listens, and how an ASGI application is served.
+
+Here too is under which names it may be reached, and what is done while nobody asks.
 """
 
 import re
@@ -20,10 +21,12 @@ _MOST_CONNECTIONS = 512  # beyond them requests are answered with 503
 
 
 def host_names(hosts: Sequence[str]) -> list[str]:
-    """Return the values of the Host header that a server takes: this machine's names and
-    these, with any port.
+    """Return the values of the Host header that a server takes.
 
-    Raises InvalidInput for what is no name.
+    They are this machine's names and these, with any port.
+
+    Raises:
+        InvalidInput: A host is no name.
 
     >>> host_names(["memory.example"])[-1]
     'memory.example:*'
@@ -133,8 +136,9 @@ _SECONDS = 2.0
 
 @contextmanager
 def embedding(lab: Lab) -> Iterator[None]:
-    """Meanwhile compute the vectors that texts wait for, whenever no tool was called
-    for some seconds.
+    """Compute meanwhile the vectors that texts wait for.
+
+    That is done whenever no tool was called for some seconds.
     """
     ended = threading.Event()
 

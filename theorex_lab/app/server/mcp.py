@@ -1,9 +1,8 @@
-"""The memory for agents that speak the Model Context Protocol: tools, and the boot
-context as resources.
+"""The memory for agents that speak the Model Context Protocol.
 
-The protocol itself is the official SDK's; here are the tools that every home has, what
-they refuse, and the two ways in: HTTP behind `serve.auth.Guard`, and standard input and
-output.
+It gives tools, and the boot context as resources. The protocol itself is the official
+SDK's; here are the tools that every home has, what they refuse, and the two ways in:
+HTTP behind `app.server.auth.Guard`, and standard input and output.
 """
 
 # No `from __future__ import annotations`: the SDK reads the tools' annotations when
@@ -145,8 +144,10 @@ _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
 def _explained(
     problem: Problem = ToolError, refused: Problem = ToolError
 ) -> Iterator[None]:
-    """What the caller did wrong becomes `refused`, in its own words; of other errors
-    `problem` says only that there is one.
+    """Explain errors to the caller, and to the owner.
+
+    What the caller did wrong becomes `refused`, in its own words; of other errors `problem`
+    says only that there is one.
     """
     try:
         yield
@@ -157,8 +158,9 @@ def _explained(
 
 
 class _Server(MCPServer[Any]):
-    """The SDK's server, which answers wrong arguments with -32602 rather than with a
-    failed result.
+    """The SDK's server, with wrong arguments refused as the protocol has it.
+
+    They are answered with -32602 rather than with a failed result.
     """
 
     max_request_bytes = 1 << 20
@@ -197,10 +199,15 @@ class _Server(MCPServer[Any]):
 
 
 def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _Server:
-    """Return the server of a home, acting for `agent`, and where `any_agent` for
-    whomever a call names.
+    """Return the server of a home.
 
-    Raises InvalidInput for a bad name.
+    Args:
+        lab: The lab of the home.
+        agent: The agent that it acts for.
+        any_agent: Whether it acts for whomever a call names.
+
+    Raises:
+        InvalidInput: The agent is outside the rule.
     """
     about: dict[str, Any] = {
         "title": "Theorex memory",
@@ -332,7 +339,7 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
     def context_of_model(agent: str, model: str) -> str:
         """An agent's context, cut to the budget of a model such as claude-sonnet; `-`
         stands for the server's agent.
-        """
+        """  # noqa: D205 - agents read it
         return context_of(None, agent, model)
 
     @server.resource(
@@ -352,15 +359,16 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
     def context_of_project_and_model(project: str, agent: str, model: str) -> str:
         """An agent's context in a project, cut to the budget of a model; `-` stands for
         the server's agent.
-        """
+        """  # noqa: D205 - agents read it
         return context_of(project, agent, model)
 
 
 def _add_tool_of(
     server: MCPServer, tool: AgentTool, face: Callable[[], Any], named: Naming
 ) -> None:
-    """A tool that a design brings, called with what `face` gives and the arguments that
-    its function declares.
+    """Add a tool that a design brings.
+
+    It is called with what `face` gives and the arguments that its function declares.
     """
     declared = inspect.signature(tool.run, eval_str=True)
     parameters = {**declared.parameters}

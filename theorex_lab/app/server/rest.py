@@ -1,8 +1,7 @@
-"""The memory for programs that speak no protocol of agents: the routes that designs
-bring, over HTTP and web sockets.
+"""The memory for programs that speak no protocol of agents.
 
-What a request may hold, the OpenAPI document and the page come from one table,
-`Design.routes`.
+Here are the routes that designs bring, over HTTP and web sockets. What a request may
+hold, the OpenAPI document and the page come from one table, `Design.routes`.
 """
 
 from __future__ import annotations
@@ -56,8 +55,9 @@ _REFUSED = (
 
 
 class _Endpoint:
-    """A route of a design: arguments are checked, its function runs in a thread, what
-    it returns is sent as JSON.
+    """A route of a design.
+
+    Arguments are checked, its function runs in a thread, what it returns is sent as JSON.
     """
 
     def __init__(
@@ -86,7 +86,9 @@ class _Endpoint:
         self, body: bytes | str | None, strings: Mapping[str, str]
     ) -> dict[str, Any]:
         """Return the arguments from JSON with these strings beside, or from strings alone.
-        Raises ValidationError for others.
+
+        Raises:
+            ValidationError: The arguments are others.
         """
         if body is None:
             arguments = dict(self._arguments.model_validate_strings(strings))
@@ -229,14 +231,17 @@ class _Endpoint:
 
 
 class RestServer:
-    """The server as an ASGI application: the routes of the home's designs, and free of
-    the token /health, /openapi.json and a page.
+    """The server as an ASGI application: the routes of the home's designs.
+
+    Free of the token are /health, /openapi.json and a page.
 
     `hosts`: names under which it may be reached, beside those of this machine. `rate`:
     requests a second by the home's clock, twice as many at once, for the token, and for
     each address without it. A web socket may bring the token as the second of its
-    subprotocols, after `bearer`, since a page can set no header. Raises InvalidInput
-    for a wrong name.
+    subprotocols, after `bearer`, since a page can set no header.
+
+    Raises:
+        InvalidInput: A host is no name.
     """
 
     def __init__(
@@ -339,8 +344,9 @@ async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -
 
 
 def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
-    """Return the status of what is refused, and the reason; of what is wrong with the
-    memory only that something is.
+    """Return the status of what is refused, and the reason.
+
+    Of what is wrong with the memory the reason says only that something is.
     """
     status = getattr(error, "status", getattr(error, "status_code", 422))
     detail = getattr(error, "detail", str(error))
