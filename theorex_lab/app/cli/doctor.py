@@ -1,5 +1,6 @@
-"""The command that looks at what the memory needs: hooks, files, journal, night,
-models; `status` tells the embedder.
+"""The command that looks at what the memory needs.
+
+That is hooks, files, journal, night and models; `status` tells the embedder.
 """
 
 import os
@@ -91,7 +92,7 @@ def _finding(
 def _findings_until_error(
     subject: str, look: Callable[[], Iterable[Found]]
 ) -> Iterator[Found]:
-    """Yield what was found until something broke, and that; its error says what to do."""
+    """Yield what was found until something broke, and what its error says to do."""
     try:
         yield from look()
     except (TheorexError, OSError, ValueError) as error:

@@ -88,8 +88,9 @@ class EvalRequest(NamedTuple):
 def eval(
     part: str, dataset: str | None, path: str, seed: int, picture: str | None
 ) -> None:
-    """Every score stands beside trivial baselines and its 95 % interval. Public sets
-    are downloaded unless THEOREX_DATA names a folder that holds them.
+    """Every score stands beside trivial baselines and its 95 % interval.
+
+    Public sets are downloaded unless THEOREX_DATA names a folder that holds them.
 
     routing: the training queries are recorded in a home as calls, then `route` is asked
     where each test query goes, with the settings that ship; policies fitted on the same
@@ -213,8 +214,9 @@ def _pairs(part: str, request: EvalRequest) -> Report:
 
 
 def _strategies(request: EvalRequest) -> Report:
-    """See `score_taubench`, `score_constraints`, `score_coding` and `survivors`, which
-    raise what this does.
+    """See `score_taubench`, `score_constraints`, `score_coding` and `survivors`.
+
+    They raise what this does.
     """
     from theorex_lab.eval.metrics.strategies import (
         score_coding,
@@ -453,8 +455,10 @@ def _failures_text(
 
 
 def _table(rows: Mapping[str, Mapping[str, Any]], *names: str) -> str:
-    """For people: a line for each row, with what is named of it, and its 95 % interval
-    where it has one.
+    """Return a table for people.
+
+    It has a line for each row, with what is named of it, and its 95 % interval where it
+    has one.
     """
     import pandas as pd
 
@@ -467,7 +471,10 @@ def _table(rows: Mapping[str, Mapping[str, Any]], *names: str) -> str:
 
 
 def _by_category(scored: dict[str, Any]) -> str:
-    """Return a line for each category: precision, recall and F1, then the F1 of the baselines."""
+    """Return a line for each category.
+
+    It has precision, recall and F1, then the F1 of the baselines.
+    """
     names = {
         "signal": "high, low or none",
         "micro": "all, micro",

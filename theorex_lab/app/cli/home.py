@@ -1,5 +1,6 @@
-"""Commands of the home: verify, backup, restore, salvage, erase, export, import,
-archive, config.
+"""Commands of the home.
+
+They are verify, backup, restore, salvage, erase, export, import, archive and config.
 """
 
 from __future__ import annotations
@@ -173,8 +174,9 @@ def _aside() -> str:
 
 
 def _render_context() -> None:
-    """The contexts and reminders that lay in the home were set aside with what they
-    were made of.
+    """Render the contexts and reminders of a home again.
+
+    Those that lay in it were set aside with what they were made of.
     """
     from theorex_lab.evolution.briefing import refresh
 
@@ -228,9 +230,10 @@ def erase(
     type=click.Path(file_okay=False, path_type=Path),
 )
 def export(folder: Path | None, agent: str | None, replace: bool) -> None:
-    """Graphs, sentences, short-term records, the context, and a file for each trace and
-    outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is
-    replaced whole.
+    """Graphs, sentences, short-term records, the context, traces and outcomes.
+
+    Each trace and outcome has a file: axon.json, stm.jsonl, observations.jsonl,
+    traces/ID.json, … Each is replaced whole.
 
     This is for other programs and no backup: that is made by `theorex backup FILE`,
     with the whole history.
@@ -370,8 +373,9 @@ def _tell_imported(reports: list[FileReport], *, strict: bool) -> None:
 def _tell(
     result: dict[str, Any], lines: list[str], problems: list[str], *, failed: bool
 ) -> None:
-    """What came in and what did not; where problems mean that it `failed`, the command
-    ends with them.
+    """Tell what came in and what did not.
+
+    Where problems mean that it `failed`, the command ends with them.
     """
     if problems and failed:
         fail("; ".join(problems), **result)
@@ -469,8 +473,10 @@ def _moment(moment: str) -> str:
 @click.argument("key", metavar="KEY")
 @click.argument("value", metavar="VALUE", type=click.UNPROCESSED)
 def set_(key: str, value: str) -> None:
-    """KEY is camelCase or snake_case; VALUE a number or a text, lists and objects as
-    JSON. What is wrong is not written.
+    """KEY is camelCase or snake_case.
+
+    VALUE is a number or a text, lists and objects as JSON. What is wrong is not
+    written.
 
     The file is replaced as a whole; what else is in it stays. A design's own setting is
     DESIGN.KEY.

@@ -1,8 +1,8 @@
-"""The command that enters the hook into an agent's settings.json, and where asked the
-MCP server into its list of servers.
+"""The command that enters the hook into an agent's settings.json.
 
-It takes them out again. What stands in a file keeps its value and its order; the former
-bytes are kept beside it.
+Where asked it enters the MCP server into the agent's list of servers too. It takes them
+out again. What stands in a file keeps its value and its order; the former bytes are
+kept beside it.
 """
 
 import json
@@ -70,8 +70,10 @@ _NEW = "{}\n"
 def install_hooks(
     settings: str, servers: str | None, agent: str | None, remove: bool, yes: bool
 ) -> None:
-    """Shows the difference and asks before it writes; the former file is kept beside
-    the new one. Where nothing else stands in a file, taking ours out removes it.
+    """Shows the difference and asks before it writes.
+
+    The former file is kept beside the new one. Where nothing else stands in a file,
+    taking ours out removes it.
 
     JSON: {file, changed, backup, diff, mcp}
     """
@@ -197,8 +199,9 @@ def _result(
 
 
 def hook_command(home: str | None, agent: str | None) -> str:
-    """Return the shell command of the hook: the program beside this Python where it is
-    there, else its name.
+    """Return the shell command of the hook.
+
+    That is the program beside this Python where it is there, else its name.
 
     >>> hook_command(None, "qwen-sage").startswith("THEOREX_AGENT=qwen-sage ")
     True
@@ -238,13 +241,19 @@ def _program(name: str) -> str:
 
 
 def install(text: str | None, hook: str | None) -> str:
-    """Return the settings with the command `hook` in each of the events; `text` is None
-    where there is no file.
+    """Return the settings with the command `hook` in each of the events.
 
     What is there already keeps its value and its place; an entry of ours with another
     command is replaced. Without a hook any entry of ours is taken out, and the
-    containers that this empties. Raises InvalidInput for a text that is not a JSON
-    object or has a key twice, and for hooks of another form.
+    containers that this empties.
+
+    Args:
+        text: The settings as JSON; None where there is no file.
+        hook: The shell command of the hook, None to take it out.
+
+    Raises:
+        InvalidInput: The text is not a JSON object or has a key twice, or its hooks
+            have another form.
 
     >>> install('{"model": "x"}', "theorex-hook")[:53]
     '{"model": "x", "hooks": {"PostToolUse": [{"matcher": '
@@ -269,12 +278,17 @@ def install(text: str | None, hook: str | None) -> str:
 
 
 def install_server(text: str | None, entry: object) -> str:
-    """Return the list of servers with ours, `entry`, in place of one of its name;
-    `text` is None where there is no file.
+    """Return the list of servers with ours in place of one of its name.
 
-    Without an entry ours is taken out, and the object that this empties. Raises
-    InvalidInput for a text that is not a JSON object or has a key twice, and where its
-    servers are none.
+    Without an entry ours is taken out, and the object that this empties.
+
+    Args:
+        text: The list as JSON; None where there is no file.
+        entry: How an agent starts our server, None to take it out.
+
+    Raises:
+        InvalidInput: The text is not a JSON object or has a key twice, or its servers
+            are none.
 
     >>> install_server('{"mcpServers": {}}', {"command": "theorex"})
     '{"mcpServers": {"theorex": {"command": "theorex"}}}'
@@ -402,8 +416,9 @@ def installed_commands(file: str) -> dict[str, list[str]]:
 
 
 def _strip(settings: JsonObject, event: str) -> None:
-    """Take our entries out from under an event; a group, an event and `hooks` that held
-    nothing else go with them.
+    """Take our entries out from under an event.
+
+    A group, an event and `hooks` that held nothing else go with them.
     """
     if not _ours(settings, event):
         return
@@ -440,7 +455,11 @@ def _read(path: Path) -> str | None:
 
 
 def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
-    """Write the file as a whole, or remove it; returns where its former bytes are kept."""
+    """Write the file as a whole, or remove it.
+
+    Returns:
+        Where its former bytes are kept, None where there was no file.
+    """
     if _read(path) != before:
         raise StorageError(
             f"{path} was changed by another program meanwhile; nothing was written, try again"

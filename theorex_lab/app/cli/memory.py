@@ -1,5 +1,6 @@
-"""Commands of the memory itself, and by which a person sees and steers what comes back
-of it.
+"""Commands of the memory itself.
+
+By some a person sees and steers what comes back of it.
 """
 
 from __future__ import annotations
@@ -136,9 +137,10 @@ def search(
     why: bool,
     query: tuple[str, ...],
 ) -> None:
-    """Several words are one query, which texts answer; concepts are found with --kind
-    concept. An agent's own items and the shared web are searched, never what another
-    keeps; of this folder's project, or of none.
+    """Several words are one query, which texts answer.
+
+    Concepts are found with --kind concept. An agent's own items and the shared web are
+    searched, never what another keeps; of this folder's project, or of none.
 
     JSON: {hits: [{id, kind, text, agent, score, about, at, why}], notes}; why with
     --why
@@ -209,10 +211,11 @@ def _absent_writer(lab: Lab, name: str, hits: Hits) -> list[str]:
 
 
 def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
-    """Return a hit for a reader: score, day, whose it is and of what kind, its id, what
-    of the text matched, what it is about, and why.
+    """Return a hit for a reader.
 
-    Of texts that were kept with their secrets it shows none.
+    The line has score, day, whose it is and of what kind, its id, what of the text
+    matched, what it is about, and why. Of texts that were kept with their secrets it
+    shows none.
     """
     from theorex_lab.search.lexical import matching_part
     from theorex_lab.text.redact.masking import mask
@@ -357,8 +360,9 @@ def memory_context(query: str, tokens: int | None, why: bool) -> None:
 @_TOKENS
 @LIMIT
 def memory_show(tokens: int | None, limit: int) -> None:
-    """An item counts as used where the session then touched a file that it names, or
-    said at least half of its words.
+    """An item counts as used where the session then touched a file that it names.
+
+    It does so too where the session then said at least half of its words.
 
     JSON: {project, tokens, lines: [{section, text, why, items, events, trust}], before:
     [{at, how, agent, session, query, tokens, items, used}], given, used}
@@ -393,8 +397,10 @@ def memory_show(tokens: int | None, limit: int) -> None:
 @command("pin")
 @click.argument("item", metavar="ID")
 def pin(item: str) -> None:
-    """ID is an item's id as `search` and `memory context --why` show it, or the
-    beginning that it alone has. So it is for unpin, dismiss and correct.
+    """ID is an item's id, or the beginning that it alone has.
+
+    `search` and `memory context --why` show it. So it is for unpin, dismiss and
+    correct.
 
     JSON: {item}
     """
@@ -415,8 +421,9 @@ def unpin(item: str) -> None:
 @click.argument("item", metavar="ID")
 @click.option("--undo", is_flag=True, help="Let it come back again.")
 def dismiss(item: str, undo: bool) -> None:
-    """It stays in the memory, where `search --cold` finds it; `erase` removes it for
-    good.
+    """It stays in the memory, where `search --cold` finds it.
+
+    `erase` removes it for good.
 
     JSON: {item}
     """

@@ -1,5 +1,6 @@
-"""Commands of routing and its evidence, of dispatch and its traces, and of tasks
-between agents.
+"""Commands of routing and its evidence, and of dispatch and its traces.
+
+Those of tasks between agents stand here too.
 """
 
 from __future__ import annotations
@@ -60,10 +61,11 @@ def route(
     context_pct: float,
     query_tokens: int,
 ) -> None:
-    """Role preference, energy, recall of like queries, confidence matrix, heuristic, in
-    that order; each says what it did. Nothing is called. A query whose first word is
-    the name of a command in this group goes after `--`: theorex route -- roles of a
-    cache
+    """Nothing is called.
+
+    Role preference, energy, recall of like queries, confidence matrix, heuristic, in
+    that order; each says what it did. A query whose first word is the name of a command
+    in this group goes after `--`: theorex route -- roles of a cache
 
     JSON: {query_type, tier, model, confidence, reasons, fallbacks}
     """
@@ -88,8 +90,9 @@ def route(
 @command("role-route")
 @click.argument("query", nargs=-1, required=True)
 def role_route(query: tuple[str, ...]) -> None:
-    """The operative with the highest priority that takes this type of query, else the
-    orchestrator.
+    """The operative with the highest priority that takes this type of query.
+
+    Where none does, the orchestrator.
 
     JSON: {agent, role, model, query_type, reason}
     """
@@ -126,8 +129,9 @@ def roles() -> None:
     help="How hard the query is.",
 )
 def energy_check(complexity: Complexity) -> None:
-    """On battery no large model runs for what is of low complexity, nor below
-    batteryThreshold.
+    """On battery no large model runs for what is of low complexity.
+
+    Nor does one below batteryThreshold.
 
     JSON: {percent, on_battery, source, allowed, reason}
     """
@@ -153,8 +157,9 @@ def energy_check(complexity: Complexity) -> None:
 @command("trace-stats")
 @agent_option("Only this agent's calls.")
 def trace_stats(agent: str | None) -> None:
-    """By query type and model: success with its 95 % interval, latency, tokens; lost
-    calls and those that no model answered are counted apart.
+    """By query type and model: success with its 95 % interval, latency, tokens.
+
+    Lost calls and those that no model answered are counted apart.
 
     JSON: {stats: [{query_type, model, n, success_rate, low, high, lost, unavailable,
     …}], open}
@@ -166,8 +171,9 @@ def trace_stats(agent: str | None) -> None:
 
 @command("matrix-build")
 def matrix_build() -> None:
-    """Takes in what other processes have recorded since, and keeps the result for the
-    next start.
+    """Takes in what other processes have recorded since.
+
+    The result is kept for the next start.
 
     JSON: {records, cells}
     """
@@ -198,10 +204,11 @@ def matrix_build() -> None:
     help="Runs of a usable cell; default matrixMinSamples.",
 )
 def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
-    """A call succeeds where a model answered, unless its outcome says later that it
-    went wrong. Cells without enough runs are not usable: they have no score and are not
-    used. Runs that were imported without --trust-own stand below; no query is routed by
-    them.
+    """A call succeeds where a model answered.
+
+    It does not where its outcome says later that it went wrong. Cells without enough
+    runs are not usable: they have no score and are not used. Runs that were imported
+    without --trust-own stand below; no query is routed by them.
 
     JSON: {cells: [{query_type, model, n, success_rate, low, high, latency_ms, score,
     usable, …}], heard}
@@ -225,8 +232,9 @@ def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
 
 
 def _as_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Return a line a row, its keys as the head; what was imported may be named
-    anything, also with line breaks.
+    """Return a line a row, its keys as the head.
+
+    What was imported may be named anything, also with line breaks.
     """
     import pandas as pd
 
@@ -329,8 +337,9 @@ def dispatch(
 @command("trace-show")
 @click.argument("trace_id", metavar="ID")
 def trace_show(trace_id: str) -> None:
-    """What was asked, why this model, each attempt and tool call in its order, and how
-    it ended.
+    """What was asked, why this model, and how it ended.
+
+    Between them stands each attempt and tool call in its order.
 
     JSON: {id, agent_id, task, tags, reasons, events, attempts, start_time, end_time,
     success, response, error, …}

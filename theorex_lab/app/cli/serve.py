@@ -111,8 +111,10 @@ def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
     help="Requests a second; twice as many at once.",
 )
 def serve(agent: str | None, rate: float, **where: Any) -> None:
-    """Serves what designs bring over HTTP: JSON at the endpoints that /openapi.json and
-    the page at / list, web sockets with what goes on.
+    """Serves what designs bring over HTTP.
+
+    It serves JSON at the endpoints that /openapi.json and the page at / list, and web
+    sockets with what goes on.
 
     Each request but GET /, /health and /openapi.json needs the agent's token, the same
     as of mcp-start (Authorization: Bearer TOKEN); a page opens a web socket with the
