@@ -316,8 +316,8 @@ def take_event(home: SessionHome, event: HookEvent, *, agent: str) -> Event:
 
     1. Name the project of the agent's folder; one that was never seen gets its id.
     2. Make the body, as `memory.hook_payloads.BODIES` has it for the event's name:
-       `hook_payloads.tool_used`, `prompt`, `turn_ended`, `compacting` or
-       `session_ended`.
+       `memory.hook_payloads.tool_used`, or `prompt`, `turn_ended`, `compacting` and
+       `session_ended` there.
     3. Leave the agent's own words out, where the setting keepMessages is off.
     4. Append the event.
 
@@ -439,7 +439,7 @@ def note_served(
     session: str,
     project: str,
 ) -> Event:
-    """Note in the journal what an agent is given; see `context_served.recalled_event`.
+    """Note in the journal what an agent is given; see `recalled_event`.
 
     Args:
         home: The home.

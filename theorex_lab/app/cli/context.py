@@ -66,7 +66,8 @@ def _project_here(lab: Lab, *, bind: bool) -> str:
 def _project_called(lab: Lab, name: str, *, bind: bool) -> str:
     """Return the project of that name, else of the folder at that path.
 
-    Raises InvalidInput where there is neither.
+    Raises:
+        InvalidInput: There is neither.
     """
     from theorex_lab.memory.projects import find_project
 

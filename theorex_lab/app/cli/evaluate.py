@@ -172,7 +172,8 @@ def _retrieval(request: EvalRequest) -> Report:
 def _supersede(request: EvalRequest) -> Report:
     """See `score_fact_updates`; the path says which of the set's, or another log.
 
-    Raises InvalidInput for another set.
+    Raises:
+        InvalidInput: The set is another.
     """
     from theorex_lab.eval.metrics.labelled import score_fact_updates
 
@@ -199,7 +200,8 @@ def _signals(request: EvalRequest) -> Report:
 def _pairs(part: str, request: EvalRequest) -> Report:
     """See `score_duplicates` or `score_contradictions`, as `part` says.
 
-    Raises InvalidInput for another set.
+    Raises:
+        InvalidInput: The set is another.
     """
     from theorex_lab.eval.metrics import labelled
 
@@ -343,12 +345,20 @@ def _policies(policies: Iterable[PolicyScore]) -> str:
 
 
 def report(dataset: str, path: str = "") -> Report:
-    """(result, text) of a data set: whoandwhen or reflexion_alfworld.
+    """Score how failures are reviewed.
 
-    path: of runs that the user has in the format of whoandwhen, a file or a folder; all
-    are scored. result: dataset, n, metrics (with 95 % intervals: `_low`, `_high`),
-    baselines and published by name, and notes. Raises InvalidInput for another set, and
-    what the set's `fetch_*` raises where it cannot be read.
+    Args:
+        dataset: whoandwhen or reflexion_alfworld.
+        path: A file or a folder with runs of the user's own in the format of
+            whoandwhen; all are scored. '' for the set's.
+
+    Returns:
+        The result, which has dataset, n, metrics (with 95 % intervals: `_low`,
+        `_high`), baselines and published by name, and notes; and the text for people.
+
+    Raises:
+        InvalidInput: The set is another.
+        TheorexError: The set cannot be read, as its `fetch_*` says.
     """
     if dataset not in _REPORTS:
         raise InvalidInput(

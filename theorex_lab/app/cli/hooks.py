@@ -409,7 +409,9 @@ def _ours(settings: JsonObject, event: str) -> list[str]:
 def installed_commands(file: str) -> dict[str, list[str]]:
     """Return our commands in a settings file, by event.
 
-    Raises InvalidInput for a file of another form, StorageError.
+    Raises:
+        InvalidInput: The file has another form.
+        StorageError: The file cannot be read.
     """
     settings = _settings(_read(Path(file).expanduser()))
     return {event: _ours(settings, event) for event in EVENTS}

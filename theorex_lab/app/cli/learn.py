@@ -368,9 +368,9 @@ _TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 @command("policy-snapshot")
 @click.option("--reason", default="", help="Why it is kept; up to 500 characters.")
 def policy_snapshot(reason: str) -> None:
-    """A policy is every setting that decides what is remembered and what is asked.
+    """A policy is the settings that decide what is remembered and which model is asked.
 
-    What is asked is the model. Kept with it is how it scores on the later half of the recorded outcomes and calls.
+    Kept with it is how it scores on the later half of the recorded outcomes and calls.
 
     JSON: {number, at, settings, metrics, reason, parent, …}
     """

@@ -70,8 +70,10 @@ def read_token(file: Path) -> str:
     """Return the token in `file`; made at first use, readable by its owner alone.
 
     Several processes may start at once: one of them makes it, and all get the same.
-    Raises StorageError where the file cannot be made or read, InvalidInput where its
-    content is no token or others may read it.
+
+    Raises:
+        StorageError: The file cannot be made or read.
+        InvalidInput: Its content is no token, or others may read it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
