@@ -202,8 +202,8 @@ def start_session(
 
     Args:
         home: The home.
-        event: The start in Claude Code's hook form: session_id, cwd and source, each of
-            which may be missing. What a resumed session was given before still counts.
+        event: The start in Claude Code's hook form: session_id, cwd and source. Each
+            may be missing. What a resumed session was given before still counts.
         agent: The agent; '' where it has no allowed name: then nothing is noted.
         give: Hands the text to the agent. It is called once, or not at all where there
             is nothing to give.

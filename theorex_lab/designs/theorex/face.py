@@ -54,12 +54,12 @@ class Theorex(DesignApi):
         """Return the agent's sessions that have events which were not flushed; in a
         project those with events of it.
         """
-        name = check_agent(agent)
-        flash = self.home.views.get(Flash)
-        sessions = []
-        for session, _ in flash.waiting(self.home, name):
-            sessions.append(session)
-        return sessions
+        return [
+            name
+            for name, _ in self.home.views.get(Flash).waiting(
+                self.home, check_agent(agent)
+            )
+        ]
 
     def query_shared(self, query: str = "", *, limit: int = 10) -> Any:
         """Return the concepts of the shared web that answer the query best; without one
