@@ -63,6 +63,7 @@ class SessionHome:
     Attributes:
         folder: The folder of the home.
         project: The project of sessions whose event names no folder.
+        shared_journal: The journal that stays open, None for the folder's own.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class SessionHome:
         """
         self.folder = folder
         self.project = project
-        self._given_journal = journal
+        self.shared_journal = journal
         self._own_journal: Journal | None = None
         self._settings = settings
         self._clock = clock
@@ -94,21 +95,12 @@ class SessionHome:
     @property
     def journal(self) -> Journal:
         """The journal; opened, or created, when it is first needed."""
-        journal = self._given_journal or self._own_journal
+        journal = self.shared_journal or self._own_journal
         if journal is None:
             from theorex_lab.journal.sqlite.store import open_journal
 
             journal = self._own_journal = open_journal(self.folder)
         return journal
-
-    @property
-    def has_journal(self) -> bool:
-        """Whether there is a journal already."""
-        if self._given_journal is not None:
-            return True
-        from theorex_lab.journal.sqlite.opening import DATABASE_FILE
-
-        return os.path.exists(self.path(DATABASE_FILE))
 
     def now(self) -> int:
         """Return the time (µs UTC)."""
@@ -509,12 +501,16 @@ def _seen_project(home: SessionHome, repository: Repository) -> str:
     """
     from theorex_lab.journal.identity import project_in, unseen_project
     from theorex_lab.journal.places import Places, known_project, place_of
+    from theorex_lab.journal.sqlite.opening import DATABASE_FILE
 
     project, _ = known_project(home.folder, repository)
-    if not project and not home.has_journal:
-        project = Places().project_at(place_of(repository))
-    elif not project:
+    if project:
+        return project
+    is_shared = home.shared_journal is not None
+    if is_shared or os.path.exists(home.path(DATABASE_FILE)):
         project = project_in(home.journal, repository, bind=False)
+    else:
+        project = Places().project_at(place_of(repository))
     return project or unseen_project(repository)
 
 
