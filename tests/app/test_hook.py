@@ -30,6 +30,7 @@ from theorex_lab.memory.briefing.context_file import (
     write_context,
 )
 from theorex_lab.memory.hook_payloads import INPUT_CHARACTERS, RESPONSE_CHARACTERS
+from theorex_lab.store import lifecycle
 from theorex_lab.store.lab import DEFAULT_HOME
 from theorex_lab.text.redact.hints import MASK
 from theorex_lab.text.redact.masking import mask
@@ -89,7 +90,7 @@ def start(
 
 
 def test_the_names_are_those_of_the_lab() -> None:
-    assert (hook.DEFAULT_HOME, hook.CONTEXT_FILE) == (DEFAULT_HOME, CONTEXT_FILE)
+    assert (hook.DEFAULT_HOME, lifecycle.CONTEXT_FILE) == (DEFAULT_HOME, CONTEXT_FILE)
 
 
 def test_a_tool_call_is_appended_by_a_process_of_its_own(tmp_path: Path) -> None:
@@ -437,7 +438,7 @@ def test_a_long_context_is_cut_between_two_lines(
     (home / "SHARED_CONTEXT.md").write_text("ä234567\n" * 40_000)
     run({"hook_event_name": "SessionStart"})
     printed = capfd.readouterr().out
-    assert printed == "ä234567\n" * (hook.LARGEST_CONTEXT_BYTES // 9)
+    assert printed == "ä234567\n" * (lifecycle.LARGEST_CONTEXT_BYTES // 9)
     assert "was cut" in (home / "hook.log").read_text()
 
 
@@ -463,7 +464,9 @@ def test_the_hook_imports_the_standard_library_only(tmp_path: Path) -> None:
     assert roots - sys.stdlib_module_names == {"theorex_lab"}
     assert not roots & {"asyncio", "subprocess", "logging", "tempfile", "email", "http"}
     floors = {name.split(".")[1] for name in modules if name.startswith("theorex_lab.")}
-    assert floors <= {"app", "core", "journal", "text", "memory"}
+    assert floors <= {"app", "store", "core", "journal", "text", "memory"}
+    of_store = {name for name in modules if name.startswith("theorex_lab.store.")}
+    assert of_store == {"theorex_lab.store.lifecycle"}
     assert "hashlib" not in modules
 
 

@@ -28,6 +28,7 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.briefing import prompt_matches
 from theorex_lab.memory.briefing.prompt_cache import FREQUENT, fill_cache
 from theorex_lab.memory.contract import Reminder
+from theorex_lab.store import lifecycle
 from theorex_lab.text.line import NOTICE
 
 PROGRAM = "from theorex_lab.app.hook import main; main()"
@@ -696,11 +697,11 @@ def test_prompts_of_a_large_cache_cost_little(
 
 
 def test_the_names_are_those_of_the_cache() -> None:
-    assert hook.CACHE_FILE == prompt_matches.CACHE_FILE
+    assert lifecycle.CACHE_FILE == prompt_matches.CACHE_FILE
     from theorex_lab import Settings
 
     assert (Settings().recall_tokens, Settings().context_tokens) == (
-        hook.RECALL_TOKENS,
-        hook.CONTEXT_TOKENS,
+        lifecycle.RECALL_TOKENS,
+        lifecycle.CONTEXT_TOKENS,
     )
     assert Settings().recall_on_prompt is True

@@ -87,7 +87,7 @@ def running(lab: Lab, **how: Any) -> Iterator[str]:
     """The address of a server of a lab in this process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(
-            server_settings(RestServer(lab, TOKEN, **{"rate": 1e6, **how}), **UVICORN)
+            server_settings(RestServer(lab, TOKEN, **{"rate": 1e6, **how}), UVICORN)
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

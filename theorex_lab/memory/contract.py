@@ -252,6 +252,49 @@ class EventsPart:
     settled: Callable[[Sequence[Event]], Sequence[Event]] | None = None
 
 
+class FlushResult(NamedTuple):
+    """What a flush did with a session.
+
+    Attributes:
+        kept: How many captured events were kept.
+        discarded: How many captured events were let go.
+    """
+
+    kept: int
+    discarded: int
+
+
+class SessionsEnd(NamedTuple):
+    """What the end of sessions did.
+
+    Attributes:
+        sessions: How many sessions were ended.
+        kept: How many captured events the designs kept.
+        let_go: How many captured events the designs let go.
+        problem: Why texts wait for their vectors, '' where none does.
+    """
+
+    sessions: int
+    kept: int
+    let_go: int
+    problem: str
+
+
+@dataclass(frozen=True)
+class CapturesPart:
+    """What a design does with sessions whose captures it holds until a flush.
+
+    Attributes:
+        waiting: Gives the agent's sessions with captures that wait for a flush. The
+            design is flushed before those without this.
+        check: Checks a session that is named as ended or about to be summarized, before
+            any design is flushed.
+    """
+
+    waiting: Callable[[Home, str], Iterable[str]] | None = None
+    check: Callable[[Home, str, str], Any] | None = None
+
+
 @dataclass(frozen=True)
 class FileLayout:
     """Files of a design in an exported folder.
@@ -493,8 +536,9 @@ class Design:
         search: What search asks it.
         sections: Its sections of a briefing.
         default: Whether its sections are shown where no setting names others.
+        captures: What it does with captures before a flush.
         flush: What is done for an agent's session that ended or is about to be
-            summarized.
+            summarized. Where it gives a `FlushResult`, that is reported.
         retrieve: (home, its search, query, now, tokens) → what a query gets, where that
             is more than search gives.
         reminders: Of every project, what may be recalled at a prompt.
@@ -532,6 +576,7 @@ class Design:
     search: SearchPart = SearchPart()
     sections: tuple[Section, ...] = ()
     default: bool = True
+    captures: CapturesPart = CapturesPart()
     flush: Callable[[Home, str, str], Any] | None = None
     retrieve: Callable[[Home, Any, str, int, int], Sequence[Item]] | None = None
     reminders: Callable[[Home], Iterable[Reminder]] | None = None
@@ -746,6 +791,48 @@ class Home:
             if design.agents is not None:
                 names.update(dict.fromkeys(design.agents(self)))
         return list(names)
+
+    def waiting_sessions(self, agent: str) -> list[str]:
+        """Return the agent's sessions that wait in a design for a flush, each once."""
+        sessions: dict[str, None] = {}
+        for design in self.designs:
+            if design.captures.waiting is not None:
+                sessions.update(dict.fromkeys(design.captures.waiting(self, agent)))
+        return list(sessions)
+
+    def check_session(self, agent: str, session: str) -> None:
+        """Let each design that wishes it check a session before it is flushed."""
+        for design in self.designs:
+            if design.captures.check is not None:
+                design.captures.check(self, agent, session)
+
+    def flush(self, agent: str, sessions: Sequence[str]) -> FlushResult:
+        """Let each design take in an agent's sessions.
+
+        Designs that hold captures come first, since the others may read what those
+        keep.
+
+        Returns:
+            How many captured events were kept, and how many let go, in all.
+        """
+        holding: list[Design] = []
+        others: list[Design] = []
+        for design in self.designs:
+            if design.captures.waiting is not None:
+                holding.append(design)
+            else:
+                others.append(design)
+        n_kept = 0
+        n_discarded = 0
+        for design in (*holding, *others):
+            if design.flush is None:
+                continue
+            for session in sessions:
+                result = design.flush(self, agent, session)
+                if isinstance(result, FlushResult):
+                    n_kept += result.kept
+                    n_discarded += result.discarded
+        return FlushResult(n_kept, n_discarded)
 
     def settings_of(self, design: Design) -> Any:
         """Return a design's own settings, as `designs.NAME` of config.json has them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from theorex_lab.core.clock import Clock
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.core.ids import SCANNER, check_agent, new_event_id
+from theorex_lab.core.ids import SCANNER, check_agent, check_session, new_event_id
 from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.designs import installed
 from theorex_lab.journal.base import Journal
@@ -48,16 +48,19 @@ if TYPE_CHECKING:
     from theorex_lab.files.formats.reports import Exported, FileReport
     from theorex_lab.files.ingest.documents import FileReader, Ingested
     from theorex_lab.files.transcripts.importing import Imported
+    from theorex_lab.journal.event import Event
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import BadEvent, Verification, View, Views
     from theorex_lab.memory.briefing.context import Context
-    from theorex_lab.memory.contract import Design
+    from theorex_lab.memory.contract import Design, SessionsEnd
     from theorex_lab.memory.retrieve import Hits, Searcher, VectorUse
+    from theorex_lab.routing.cascade import Check
     from theorex_lab.routing.confidence import MatrixResult
     from theorex_lab.routing.energy import Power
     from theorex_lab.routing.router import Decision
     from theorex_lab.search.embed import Embedder
+    from theorex_lab.store.lifecycle import SessionHome
 
 DEFAULT_HOME = "~/.theorex"
 FilePath = str | Path | None
@@ -98,16 +101,24 @@ class Lab:
     ) -> None:
         """Open the home at `home`, or create it.
 
-        `settings` take the place of the home's config.json, `journal` of the one in its
-        folder, `designs` of those that are installed. With a `project` (see
-        `theorex_lab.core.project.project_of`) what is written is of it; given back is what
-        is of it or of none; scan, prune, promote and graduate act on what is of it
-        alone, and status counts it. '' is none: to such a lab all projects are open.
+        Args:
+            home: The folder.
+            clock: Tells the time; None for the system's clock.
+            settings: Take the place of the home's config.json.
+            embedder: Makes vectors of texts; None for the best that there is.
+            journal: Takes the place of the one in the folder.
+            designs: Take the place of those that are installed.
+            project: The project, see `core.project.project_of`. What is written is of it; given
+                back is what is of it or of none; scan, prune, promote and graduate act on what
+                is of it alone, and status counts it. '' is none: to such a lab all projects are
+                open.
 
-        Raises InvalidInput for an object that is no clock, settings or embedder, or a
-        design whose kinds of events are known in another version, ConfigError for a
-        broken config.json, StorageError where the home cannot be written,
-        CorruptJournal where its journal is damaged.
+        Raises:
+            InvalidInput: An object is no clock, settings or embedder, or a design's kinds of
+                events are known in another version.
+            ConfigError: config.json is broken.
+            StorageError: The home cannot be written.
+            CorruptJournal: The home's journal is damaged.
         """
         check_given(clock, settings, embedder)
         # A write, which asks for no designs, may be one of theirs.
@@ -138,8 +149,19 @@ class Lab:
         embedder: Embedder | None = None,
         **settings: Any,
     ) -> Self:
-        """Open a lab in a folder of its own, for experiments; it is gone when the lab
-        is closed.
+        """Open a lab in a folder of its own, for experiments.
+
+        It is gone when the lab is closed.
+
+        Args:
+            clock: Tells the time; None for the system's clock.
+            embedder: Makes vectors of texts; None for the best that there is.
+            settings: Any settings by their names in Python, as `Settings` takes them;
+                they are as many as there are settings.
+
+        Raises:
+            InvalidInput: An object is no clock or embedder, or a setting is unknown or
+                outside its range.
         """
         import tempfile
 
@@ -180,8 +202,9 @@ class Lab:
 
     @cached_property
     def dispatcher(self) -> Dispatcher:
-        """Hands tasks to models; opening it closes the traces of processes that have
-        died.
+        """What hands tasks to models.
+
+        Opening it closes the traces of processes that have died.
         """
         from theorex_lab.dispatch.worker import Dispatcher
 
@@ -196,16 +219,18 @@ class Lab:
 
     @property
     def outcomes(self) -> OutcomeLog:
-        """How what agents decided went: record, correct, list; see
-        `evolution.outcomes.OutcomeLog`.
+        """How what agents decided went: record, correct, list.
+
+        See `evolution.outcomes.OutcomeLog`.
         """
         from theorex_lab.evolution.outcomes import OutcomeLog
 
         return OutcomeLog(self.home)
 
     def in_project(self, project: str) -> Lab:
-        """Return this lab for a project, '' for all; it shares everything with this
-        one, which is the one to close.
+        """Return this lab for a project, '' for all.
+
+        It shares everything with this one, which is the one to close.
 
         Raises:
             InvalidInput: The project is outside the rule.
@@ -222,19 +247,22 @@ class Lab:
     def agent(self, name: str) -> Agent:
         """Return an agent of this home.
 
-        Raises InvalidInput for a name outside the rule.
+        Raises:
+            InvalidInput: The name is outside the rule.
         """
         return Agent(self, check_agent(name))
 
     def agents(self) -> list[str]:
-        """Return the names of the agents who have something in a design, in order of
-        their first.
+        """Return the agents who have something in a design.
+
+        They stand in the order of their first.
         """
         return self.home.agents()
 
     def design(self, name: str) -> Any:
-        """Return what one does with a design of this home: the steps of its own, see
-        `Design.api`.
+        """Return what one does with a design of this home: the steps of its own.
+
+        See `Design.api`.
 
         Raises:
             InvalidInput: No design has the name.
@@ -260,29 +288,33 @@ class Lab:
 
     @property
     def dreams(self) -> Dreams:
-        """The design of dreams: trajectories captured, strategies made of them,
-        recalled and followed step by step.
+        """The design of dreams.
+
+        Trajectories are captured, strategies made of them, recalled and followed step by step.
         """
         return cast("Dreams", self.design("dreams"))
 
     @property
     def causal(self) -> Causal:
-        """The design of causal memory: signals, attempts and outcomes, and advice on
-        what to try.
+        """The design of causal memory.
+
+        It has signals, attempts and outcomes, and advice on what to try.
         """
         return cast("Causal", self.design("causal"))
 
     @property
     def research(self) -> MemoryManager:
-        """The design of research tiers: episodes, records, theorems, insights and
-        skills.
+        """The design of research tiers.
+
+        It has episodes, records, theorems, insights and skills.
         """
         return cast("MemoryManager", self.design("research"))
 
     @property
     def theorex(self) -> Theorex:
-        """The design Theorex: flush, graduate, promote, scan, prune, and what an agent
-        knows now.
+        """The design Theorex.
+
+        It has flush, graduate, promote, scan, prune, and what an agent knows now.
         """
         return cast("Theorex", self.design("theorex"))
 
@@ -295,9 +327,13 @@ class Lab:
     ) -> list[WrittenObservation]:
         """Write many texts in one transaction: all or none.
 
-        `imported` allows dates ahead of the clock.
+        Args:
+            entries: The texts.
+            imported: Whether dates ahead of the clock are allowed.
+            keep_secrets: Whether what looks like a secret is kept unmasked.
 
-        What looks like a secret is masked, unless `keep_secrets` is given.
+        Raises:
+            InvalidInput: An entry is outside the rules; then nothing was written.
         """
         with door(keep_secrets=keep_secrets):
             return write_all(self.home, entries, imported=imported)
@@ -315,11 +351,25 @@ class Lab:
         all_projects: bool = False,
         vectors: VectorUse | None = None,
     ) -> Hits:
-        """Search what all agents remember, or these and the shared web; see
+        """Search what all agents remember, or these and the shared web.
+
+        In a lab of a project that is what is of it or of none, and the shared web. See
         `memory.retrieve.Searcher.search`.
 
-        In a lab of a project what is of it or of none, and the shared web, unless
-        `all_projects`.
+        Args:
+            query: The query.
+            agents: Whose items are results, beside what they share; None for all.
+            limit: The greatest number of results.
+            cold: Whether archived items are results too.
+            tag: A tag that the items carry; None for any.
+            spread: Whether texts that belong to the results are results too.
+            kinds: The kinds of items; None for texts of all kinds.
+            all_projects: Whether the items of all projects are results.
+            vectors: Whether the query's vector is computed; None as the setting says.
+
+        Raises:
+            InvalidInput: The query is blank, the limit is outside 1..1000, or no design here
+                has a kind of item.
         """
         return self.searcher.search(
             query,
@@ -334,8 +384,11 @@ class Lab:
         )
 
     def context(self, query: str = "", *, tokens: int | None = None) -> Context:
-        """Return what the next session, or one that begins with this prompt, would be
-        given within `tokens` (default: contextTokens).
+        """Return what the next session would be given.
+
+        Args:
+            query: The prompt that it begins with, '' for none.
+            tokens: Within how many tokens; None: the setting contextTokens.
         """
         from theorex_lab.evolution.briefing import boot_context
 
@@ -344,8 +397,15 @@ class Lab:
     def pin(self, item: str) -> str:
         """Let an item come back first.
 
-        Takes its id, or the beginning that it alone has; returns the id. Raises as
-        `find_item`.
+        Args:
+            item: Its id, or the beginning that it alone has.
+
+        Returns:
+            Its id.
+
+        Raises:
+            InvalidInput: No item has that id, or several begin so.
+            StorageError: A briefing cannot be written.
         """
         return self._mark("pinned", item)
 
@@ -360,13 +420,159 @@ class Lab:
     def correct(self, item: str, text: str = "", *, undo: bool = False) -> str:
         """Put a text in the place of an item's own; as `pin`.
 
-        Raises InvalidInput for a blank text.
+        Raises:
+            InvalidInput: The text is blank, or as `pin`.
         """
         return self._mark("corrected", item, text=text, undo=undo)
 
+    def start_session(
+        self,
+        session: str,
+        *,
+        agent: str = "main",
+        folder: str | Path = "",
+        is_resumed: bool = False,
+    ) -> str:
+        """Return the briefing that a session starts with, and note that it was given.
+
+        It is the one that was rendered last; see `store.lifecycle.start_session`.
+
+        Args:
+            session: The session.
+            agent: The agent.
+            folder: Where the agent works, by which the project is known; '' is none.
+            is_resumed: Whether what the session was given before still counts.
+
+        Returns:
+            The briefing, '' where there is nothing to give.
+
+        Raises:
+            InvalidInput: The agent or the session is outside the rules.
+            StorageError: The journal cannot be written.
+        """
+        from theorex_lab.store.lifecycle import start_session
+
+        event = {
+            "hook_event_name": "SessionStart",
+            "session_id": check_session(session),
+            "cwd": str(folder),
+            "source": "resume" if is_resumed else "startup",
+        }
+        briefing = start_session(
+            self._session_home(), event, agent=check_agent(agent), give=_keep_back
+        )
+        return briefing.text.decode(errors="replace")
+
+    def take_prompt(
+        self,
+        text: str,
+        *,
+        session: str,
+        agent: str = "main",
+        folder: str | Path = "",
+    ) -> str:
+        """Keep what a person asked; return what is remembered that fits it.
+
+        See `store.lifecycle.take_prompt`.
+
+        Args:
+            text: The prompt.
+            session: The session.
+            agent: The agent.
+            folder: Where the agent works, by which the project is known; '' is none.
+
+        Returns:
+            What fits, '' where nothing does; it counts as given.
+
+        Raises:
+            InvalidInput: The agent or the session is outside the rules.
+            StorageError: The journal cannot be written.
+        """
+        from theorex_lab.store.lifecycle import take_prompt
+
+        event = {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": check_session(session),
+            "cwd": str(folder),
+            "prompt": text,
+        }
+        matches = take_prompt(
+            self._session_home(), event, agent=check_agent(agent), give=_keep_back
+        )
+        return matches.text.decode()
+
+    def take_event(self, event: Mapping[str, Any], *, agent: str = "main") -> Event:
+        """Keep what happened in a session: a tool use, the end of an answer, and so on.
+
+        See `store.lifecycle.take_event`.
+
+        Args:
+            event: The event in Claude Code's hook form, such as {"hook_event_name":
+                "PostToolUse", "session_id": …, "cwd": …, "tool_name": …, "tool_input":
+                …, "tool_response": …}.
+            agent: The agent.
+
+        Returns:
+            The event that was appended.
+
+        Raises:
+            InvalidInput: The agent is outside the rule, or the event's name is none of
+                `memory.hook_payloads.BODIES`.
+            StorageError: The journal cannot be written.
+        """
+        from theorex_lab.memory.hook_payloads import BODIES
+        from theorex_lab.store.lifecycle import take_event
+
+        name = event.get("hook_event_name")
+        if name not in BODIES:
+            allowed = ", ".join(BODIES)
+            raise InvalidInput(
+                f"got the hook_event_name {name!r:.100}; allowed are {allowed}"
+            )
+        return take_event(self._session_home(), event, agent=check_agent(agent))
+
+    def end_session(
+        self, session: str | None = None, *, agent: str = "main"
+    ) -> SessionsEnd:
+        """Let every design take in a session that ended.
+
+        See `store.lifecycle.end_session`.
+
+        Args:
+            session: The session; None for all of the agent that wait.
+            agent: The agent.
+
+        Returns:
+            How many sessions there were, and what became of their events.
+
+        Raises:
+            InvalidInput: The agent or the session is outside the rules.
+            StorageError: The journal or a briefing cannot be written.
+        """
+        from theorex_lab.store.lifecycle import end_session
+
+        return end_session(self.home, self.searcher, session, agent=agent)
+
+    def _session_home(self) -> SessionHome:
+        """Return this home as the steps within a session need it."""
+        from theorex_lab.store.lifecycle import SessionHome
+
+        return SessionHome(
+            str(self.folder),
+            journal=self.journal,
+            settings=self.settings,
+            clock=self.clock,
+            project=self.home.project,
+        )
+
     def boot_inject(self, output: str | Path | None = None) -> Context:
-        """Render the context into `output` (default: SHARED_CONTEXT.md in the home), in
-        a project into its own file too.
+        """Render the context into a file, in a project into its own file too.
+
+        Args:
+            output: The file; None: SHARED_CONTEXT.md in the home.
+
+        Raises:
+            StorageError: A file cannot be written.
         """
         from theorex_lab.evolution.briefing import boot_inject
 
@@ -374,11 +580,18 @@ class Lab:
         return boot_inject(self.home, file)
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
-        """Return the home, how many events it has, the embedder in use, and what each
-        design tells of itself; see `Design.status`.
+        """Return the state of the home.
 
-        bad_events: as the method of this name gives them. In a lab of a project: what is of
-        it or of none, and the events that were captured in it.
+        That is the home, how many events it has, the embedder in use, and what each design
+        tells of itself; see `Design.status`. bad_events are as the method of this name gives
+        them. In a lab of a project it is what is of the project or of none, and the events that
+        were captured in it.
+
+        Args:
+            agent: Whose state the designs tell; None for that of all.
+
+        Raises:
+            InvalidInput: The agent is outside the rule.
         """
         if agent is not None:
             check_agent(agent)
@@ -415,26 +628,70 @@ class Lab:
             return self._captured()
         return self.journal.last_seq() - n_noted
 
-    def route(self, query: str, *, power: Power | None = None, **how: Any) -> Decision:
-        """Return which model a query of an agent, or of nobody, should go to, and why;
-        `power` None: read from the machine. Nothing is called.
+    def route(
+        self,
+        query: str,
+        *,
+        power: Power | None = None,
+        agent: str | None = None,
+        urgent: bool = False,
+        context_pct: float = 0.0,
+        query_tokens: int = 0,
+    ) -> Decision:
+        """Return which model a query should go to, and why; nothing is called.
 
-        `how` (agent, urgent, context_pct, query_tokens): see
-        `theorex_lab.routing.router.route`.
+        See `routing.router.route`.
+
+        Args:
+            query: The query.
+            power: What the machine runs on; None: read from the machine.
+            agent: Who asks; None for nobody.
+            urgent: Whether a small model is asked for, unless a role prefers otherwise.
+            context_pct: The share of the context in use, 0 to 100.
+            query_tokens: The length of the query; 0 to estimate it.
+
+        Raises:
+            InvalidInput: The query is blank, or a number outside its range.
         """
         from theorex_lab.routing.router import route_in
 
-        return route_in(self.home, query, self.settings, power=power, **how)
+        return route_in(
+            self.home,
+            query,
+            self.settings,
+            power=power,
+            agent=agent,
+            urgent=urgent,
+            context_pct=context_pct,
+            query_tokens=query_tokens,
+        )
 
-    def matrix(self, **how: Any) -> MatrixResult:
-        """Return how well each model did on each type of query; `how` (half_life_days,
-        min_samples, heard) as `matrix_of` takes it.
+    def matrix(
+        self,
+        *,
+        half_life_days: float | None = None,
+        min_samples: int | None = None,
+        heard: bool = False,
+    ) -> MatrixResult:
+        """Return how well each model did on each type of query.
 
         See `routing.confidence.matrix_of`.
+
+        Args:
+            half_life_days: After how many days a run counts half; None as the settings
+                say.
+            min_samples: From how many runs a cell is usable; None as the settings say.
+            heard: Whether the untrusted evidence is taken instead. No route goes by
+                that.
         """
         from theorex_lab.routing.confidence import matrix_of
 
-        return matrix_of(self.home, **how)
+        return matrix_of(
+            self.home,
+            half_life_days=half_life_days,
+            min_samples=min_samples,
+            heard=heard,
+        )
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
         """Return how calls of models went, of all agents or of one."""
@@ -447,15 +704,20 @@ class Lab:
     def trace(self, trace_id: str) -> Trace:
         """Return one call of a model, step by step.
 
-        Raises InvalidInput for an unknown id, naming the nearest.
+        Raises:
+            InvalidInput: The id is unknown; the error names the nearest.
         """
         from theorex_lab.dispatch.traces import trace
 
         return trace(self.views, trace_id)
 
     def reviewer(self, kind: str = "auto") -> tuple[Reviewer, str]:
-        """Return a reviewer of failures (auto, heuristic or model), and why it; see
-        `evolution.failures.choose_reviewer`.
+        """Return a reviewer of failures, and why it was chosen.
+
+        See `evolution.failures.choose_reviewer`.
+
+        Args:
+            kind: auto, heuristic or model.
         """
         from theorex_lab.evolution.failures import choose_reviewer
 
@@ -468,8 +730,14 @@ class Lab:
         reviewer: str | Reviewer = "auto",
         again: bool = False,
     ) -> list[TraceReviewRecord]:
-        """Review the failures of an agent, or of all, that wait for it; see
-        `evolution.failures.review_failures`.
+        """Review the failures of an agent, or of all, that wait for it.
+
+        See `evolution.failures.review_failures`.
+
+        Args:
+            agent: The agent, None for all.
+            reviewer: The reviewer, or its kind: auto, heuristic or model.
+            again: Whether those that were reviewed before are reviewed too.
         """
         from theorex_lab.evolution.failures import review_failures
 
@@ -480,15 +748,26 @@ class Lab:
     def nightly(
         self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
     ) -> NightlyReport:
-        """Run a night's steps for an agent, or for all; see
-        `theorex_lab.evolution.maintenance.nightly`.
+        """Run a night's steps for an agent, or for all.
 
-        What the gate accepts is in force in this lab too.
+        See `store.lifecycle.maintain`. What the gate accepts is in force in this lab too.
+
+        Args:
+            agent: The agent, None for all.
+            reviewer: The reviewer of failures, or its kind: auto, heuristic or model.
+
+        Returns:
+            How each step ended.
+
+        Raises:
+            InvalidInput: The agent is outside the rule.
+            StorageError: The report cannot be written.
+            LeaseLost: Another process has taken over.
         """
-        from theorex_lab.evolution.maintenance import nightly
+        from theorex_lab.store.lifecycle import maintain
 
         review = partial(self.review_failures, reviewer=reviewer)
-        return nightly(
+        return maintain(
             self.home,
             review=review,
             agent=agent,
@@ -496,8 +775,9 @@ class Lab:
         )
 
     def verify(self) -> Verification:
-        """Read the whole journal, fold every view from nothing and compare; in a
-        project the events counted are its own.
+        """Read the whole journal, fold every view from nothing and compare.
+
+        In a project the events counted are its own.
         """
         from theorex_lab.journal.view import verify
 
@@ -513,11 +793,10 @@ class Lab:
         return replace(verification, events=counts.total(), kinds=dict(counts))
 
     def bad_events(self) -> list[BadEvent]:
-        """Return the events of the home that were set aside, since their bodies are not
-        what their kinds say.
+        """Return the events of the home that were set aside.
 
-        They stay in the journal, and nothing is read from them. `erase` takes the ids
-        that stand there.
+        Their bodies are not what their kinds say. They stay in the journal, and nothing is read
+        from them. `erase` takes the ids that stand there.
         """
         from theorex_lab.journal.view import bad_events
 
@@ -594,22 +873,25 @@ class Lab:
         return erased_ids
 
     def projects(self) -> list[dict[str, Any]]:
-        """Return the projects that the home has memory of; see
-        `memory.projects.project_rows`.
+        """Return the projects that the home has memory of.
+
+        See `memory.projects.project_rows`.
         """
         from theorex_lab.memory.projects import project_rows
 
         return project_rows(self.home)
 
     def merge_projects(self, old: str, new: str) -> dict[str, Any]:
-        """Make all that is of one project another's, for good; returns what was merged.
+        """Make all that is of one project another's, for good; return what was merged.
 
-        Both are named as `theorex projects` lists them. Nothing in the journal is
-        rewritten: from here on events of `old` are read as events of `new`, and so is
-        what will still be written for it. Nothing takes that back. Raises InvalidInput
-        for a name that is unknown, or ambiguous, for a project with itself, and for one
-        that was merged before; StorageError where a rendered context or the reminders
-        cannot be written.
+        Both are named as `theorex projects` lists them. Nothing in the journal is rewritten:
+        from here on events of `old` are read as events of `new`, and so is what will still be
+        written for it. Nothing takes that back.
+
+        Raises:
+            InvalidInput: A name is unknown or ambiguous, the two are one project, or one was
+                merged before.
+            StorageError: A rendered context or the reminders cannot be written.
         """
         from theorex_lab.evolution.briefing import render_again
         from theorex_lab.memory.briefing.prompt_cache import fill_cache
@@ -622,10 +904,17 @@ class Lab:
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
-        """Move the bodies of raw events dated before a time (µs UTC) out of the
-        journal's file; see `journal.sqlite.archive`.
+        """Move the bodies of old raw events out of the journal's file.
 
-        With a `project` its own alone.
+        See `journal.sqlite.archive`.
+
+        Args:
+            before: The time before which events are dated (µs UTC).
+            project: The project whose events alone are moved; None for all.
+
+        Raises:
+            StorageError: The journal lies in no file of this machine, or a file cannot be
+                written.
         """
         from theorex_lab.journal.sqlite.archive import archive
 
@@ -639,8 +928,9 @@ class Lab:
         )
 
     def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
-        """Copy journal, archived segments and settings into one file; see
-        `journal.sqlite.backup`.
+        """Copy journal, archived segments and settings into one file.
+
+        See `journal.sqlite.backup`.
         """
         from theorex_lab.journal.sqlite.backup import backup
 
@@ -653,8 +943,14 @@ class Lab:
         agent: str | None = None,
         replace: bool = False,
     ) -> Exported:
-        """Write the memory, of all agents or of one, as files for other programs; see
-        `exchange.home_files.export_home`.
+        """Write the memory, of all agents or of one, as files for other programs.
+
+        See `files.formats.home_files.export_home`.
+
+        Args:
+            folder: The folder; None: the original system's places that the settings name.
+            agent: The agent whose memory is written; None for all.
+            replace: Whether files that are there already are replaced.
 
         Raises:
             InvalidInput: The lab is of a project; files hold what is of all.
@@ -670,30 +966,109 @@ class Lab:
             self.home, self.searcher, _path(folder), agent=agent, replace=replace
         )
 
-    def import_files(self, path: FilePath = None, **whose: Any) -> list[FileReport]:
-        """Take in a folder or a file that was exported; `whose` as
-        `exchange.home_files.import_home` takes it.
+    def import_files(
+        self,
+        path: FilePath = None,
+        *,
+        agent: str = "main",
+        trust_own: bool = False,
+        keep_secrets: bool = False,
+    ) -> list[FileReport]:
+        """Take in a folder or a file that was exported.
+
+        See `files.formats.home_files.import_home`.
+
+        Args:
+            path: The folder or the file; None: the original system's places that the
+                settings name.
+            agent: The agent whose the memory is where the files do not say so.
+            trust_own: Whether it counts as the user's own word, and not as hearsay.
+            keep_secrets: Whether what looks like a secret is kept unmasked.
+
+        Raises:
+            InvalidInput: There is nothing to import, or the agent is outside the rule.
         """
         from theorex_lab.files.formats.home_files import import_home
 
-        return import_home(self.home, lambda: self.searcher, _path(path), **whose)
+        return import_home(
+            self.home,
+            lambda: self.searcher,
+            _path(path),
+            agent=agent,
+            trust_own=trust_own,
+            keep_secrets=keep_secrets,
+        )
 
-    def import_transcripts(self, path: str | Path, **how: Any) -> Imported:
-        """Take in what coding agents kept of their sessions; see
-        `ingest.importing.import_transcripts`.
+    def import_transcripts(
+        self,
+        path: str | Path,
+        *,
+        project: str = "",
+        since: str | datetime | None = None,
+        trust_own: bool = False,
+        dry_run: bool = False,
+        agent: str = "main",
+        progress: bool | None = None,
+    ) -> Imported:
+        """Take in what coding agents kept of their sessions.
+
+        See `files.transcripts.importing.import_transcripts`.
+
+        Args:
+            path: A transcript, or a folder of some.
+            project: The project of sessions that name no absolute folder; '' for their
+                file's name.
+            since: What is earlier is left out; None: nothing is.
+            trust_own: Whether prompts are the user's word, and not hearsay.
+            dry_run: Whether nothing is written.
+            agent: The agent whose sessions they are.
+            progress: Whether a bar is shown; None: in a terminal or notebook.
+
+        Raises:
+            InvalidInput: There is no transcript.
+            StorageError: The disk is full.
         """
         from theorex_lab.files.transcripts.importing import import_transcripts
 
-        return import_transcripts(self.home, Path(path).expanduser(), **how)
+        return import_transcripts(
+            self.home,
+            Path(path).expanduser(),
+            project=project,
+            since=since,
+            trust_own=trust_own,
+            dry_run=dry_run,
+            agent=agent,
+            progress=progress,
+        )
 
     def ingest(
-        self, *paths: str | Path, reader: FileReader | None = None, **how: Any
+        self,
+        *paths: str | Path,
+        reader: FileReader | None = None,
+        agent: str = "main",
+        trust_own: bool = False,
+        sync: bool = False,
+        dry_run: bool = False,
+        progress: bool | None = None,
     ) -> Ingested:
-        """Take in documents, or by another reader what it reads; `how` as
-        `ingest.documents.ingest` takes it.
+        """Take in documents, or by another reader what it reads.
 
-        `reader`: `ingest.code.CODE`, or `images(home)` and `videos(home)` of
-        `ingest.media`; None reads documents.
+        See `files.ingest.documents.ingest`.
+
+        Args:
+            paths: Files and folders.
+            reader: `files.ingest.code.CODE`, or `images(home)` and `videos(home)` of
+                `files.ingest.media`; None reads documents.
+            agent: The agent whose they are.
+            trust_own: Whether they are the user's own words, and not hearsay.
+            sync: Whether what was taken in from these folders, and is there no more, is
+                hidden.
+            dry_run: Whether nothing is written.
+            progress: Whether a bar is shown; None: where somebody watches.
+
+        Raises:
+            InvalidInput: A path is not there, or the reader's extra is not installed.
+            StorageError: The disk is full.
         """
         from theorex_lab.files.ingest.documents import ingest
         from theorex_lab.files.ingest.text import DOCUMENTS
@@ -702,12 +1077,17 @@ class Lab:
             self.home,
             [Path(path).expanduser() for path in paths],
             reader or DOCUMENTS,
-            **how,
+            agent=agent,
+            trust_own=trust_own,
+            sync=sync,
+            dry_run=dry_run,
+            progress=progress,
         )
 
     def close(self) -> None:
-        """Close the journal, after the calls of models that are under way; a temporary
-        home is removed.
+        """Close the journal, after the calls of models that are under way.
+
+        A temporary home is removed.
         """
         if "dispatcher" in self.__dict__:
             self.dispatcher.close()
@@ -724,10 +1104,11 @@ class Lab:
     def __repr__(self) -> str:
         return f"Lab({str(self.folder)!r}, events={self.journal.last_seq()})"
 
-    def _mark(self, kind: str, item: str, **fields: Any) -> str:
+    def _mark(self, kind: str, item: str, *, text: str = "", undo: bool = False) -> str:
+        """Note what a person says of an item; return the item's id."""
         from theorex_lab.evolution.briefing import mark_item
 
-        return mark_item(self.home, kind, item, **fields)
+        return mark_item(self.home, kind, item, text=text, undo=undo)
 
     def _captured(self) -> int:
         from theorex_lab.memory.projects import projects_view
@@ -744,6 +1125,10 @@ class Lab:
         if any(folder.glob("*")):
             with self.views.reading(index):
                 sweep_vectors(folder, lambda keys: self.views.get(index).holds(keys))
+
+
+def _keep_back(text: bytes) -> None:
+    """Hand nothing to an agent: the caller gets the text."""
 
 
 def _path(path: FilePath) -> Path | None:
@@ -770,12 +1155,21 @@ class Agent:
     ) -> WrittenObservation:
         """Write a text; it is on disk when this returns.
 
-        Returns its event id and the concepts found in it.
+        Args:
+            text: The text.
+            observation_type: Such as decision, discovery or trace_fix.
+            source: user, agent, model, tool or import, which says how far the text is trusted.
+            tags: Labels to find it by.
+            session: The session, '' for none.
+            at: When it happened; None for now.
+            keep_secrets: Whether what looks like a secret is kept unmasked; the result says how
+                much was masked.
 
-        `source` (user, agent, model, tool, import) says how far the text is trusted;
-        `at` when it happened, by default now. What looks like a secret is masked,
-        unless `keep_secrets` is given; the result says how much was. Raises
-        InvalidInput, and then nothing was written.
+        Returns:
+            Its event id and the concepts found in it.
+
+        Raises:
+            InvalidInput: Something is outside the rules; then nothing was written.
         """
         entry = ObservationEntry(
             text, self.name, at, observation_type, source, tags, session
@@ -793,8 +1187,9 @@ class Agent:
         spread: bool = False,
         kinds: Sequence[str] | None = None,
     ) -> Hits:
-        """Search what this agent remembers and what is shared, never what another keeps
-        to itself.
+        """Search what this agent remembers and what is shared.
+
+        What another keeps to itself is never found. See `Lab.search`.
         """
         return self.lab.search(
             query,
@@ -806,21 +1201,55 @@ class Agent:
             kinds=kinds,
         )
 
-    def dispatch(self, task: str, **how: Any) -> DispatchResult:
-        """Give a task to a model and keep a trace of it; see
-        `theorex_lab.dispatch.worker.Dispatcher.dispatch`.
+    def dispatch(
+        self,
+        task: str,
+        *,
+        context_pct: float = 50.0,
+        query_tokens: int | None = None,
+        tags: Sequence[str] = (),
+        outcome_id: str | None = None,
+        trace_id: str | None = None,
+        session: str = "",
+        keep_secrets: bool = False,
+        check: Check | None = None,
+        cascade: bool = False,
+    ) -> DispatchResult:
+        """Give a task to a model and keep a trace of it.
 
-        `how` (context_pct, query_tokens, tags, outcome_id, trace_id, session,
-        keep_secrets, check, cascade): see `DispatchTask` there; of them `check` is what
-        an answer must pass (`not_empty`, `json`, `regex:PATTERN`, a function of its
-        text), else the next model is asked; `cascade`: a cheap model first, then the
-        strong one.
+        See `dispatch.worker.Dispatcher.dispatch`.
+
+        Args:
+            task: What the model is asked.
+            context_pct: The share of the agent's context in use, 0 to 100.
+            query_tokens: The length of the task; None to estimate it.
+            tags: The tag `urgent` asks for a quick answer.
+            outcome_id: The outcome that the trace is linked to; None for none.
+            trace_id: The id of the trace; None for a new one.
+            session: The session; '' for none.
+            keep_secrets: Whether what is sent and stored is left unmasked.
+            check: What an answer must pass, else the next model is asked: `not_empty`,
+                `json`, `regex:PATTERN`, or a function of its text; None for none.
+            cascade: Whether a cheap model is asked first, and the strong one where its
+                answer does not pass.
         """
         from theorex_lab.dispatch.worker import DispatchTask
 
-        return self.lab.dispatcher.dispatch(
-            DispatchTask(new_event_id(self.lab.clock.now()), self.name, task, **how)
+        dispatch_task = DispatchTask(
+            new_event_id(self.lab.clock.now()),
+            self.name,
+            task,
+            context_pct=context_pct,
+            query_tokens=query_tokens,
+            tags=tags,
+            outcome_id=outcome_id,
+            trace_id=trace_id,
+            session=session,
+            keep_secrets=keep_secrets,
+            check=check,
+            cascade=cascade,
         )
+        return self.lab.dispatcher.dispatch(dispatch_task)
 
     @property
     def axon(self) -> AxonView:

@@ -44,8 +44,9 @@ def main() -> NoReturn:
 
 
 def run_command(command: click.Command, program: str) -> NoReturn:
-    """Run a command as a program of that name, with what went wrong as a sentence and
-    as an exit code.
+    """Run a command as a program of that name.
+
+    What went wrong becomes a sentence and an exit code.
     """
     # click's own parser has not run yet when a usage error is reported, so the flag is
     # looked for by hand.
@@ -77,8 +78,9 @@ def run_command(command: click.Command, program: str) -> NoReturn:
 
 
 def _of_the_machine(error: Exception) -> str:
-    """Return one sentence about a failure of the machine (no room, refused); '' for a
-    fault of the program.
+    """Return one sentence about a failure of the machine (no room, refused).
+
+    For a fault of the program it is ''.
     """
     reason = str(error)
     is_memory = isinstance(error, MemoryError) or (

@@ -1,5 +1,6 @@
-"""What commands work with: the lab that the common options name, and the file of a
-picture.
+"""What commands work with.
+
+That is the lab that the common options name, and the file of a picture.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
 
 def open_lab(*, all_projects: bool = False, bind: bool = False) -> Lab:
-    """Return the lab of the home that the options name, for the project that they name,
-    else the working folder's.
+    """Return the lab of the home that the options name.
+
+    It is for the project that they name, else the working folder's.
 
     A command that writes, or `bind`, gives a folder that was never seen its id; to one
     that reads nothing is of it.
@@ -64,7 +66,8 @@ def _project_here(lab: Lab, *, bind: bool) -> str:
 def _project_called(lab: Lab, name: str, *, bind: bool) -> str:
     """Return the project of that name, else of the folder at that path.
 
-    Raises InvalidInput where there is neither.
+    Raises:
+        InvalidInput: There is neither.
     """
     from theorex_lab.memory.projects import find_project
 

@@ -1,5 +1,6 @@
-"""The command that looks at what the memory needs: hooks, files, journal, night,
-models; `status` tells the embedder.
+"""The command that looks at what the memory needs.
+
+That is hooks, files, journal, night and models; `status` tells the embedder.
 """
 
 import os
@@ -91,7 +92,7 @@ def _finding(
 def _findings_until_error(
     subject: str, look: Callable[[], Iterable[Found]]
 ) -> Iterator[Found]:
-    """Yield what was found until something broke, and that; its error says what to do."""
+    """Yield what was found until something broke, and what its error says to do."""
     try:
         yield from look()
     except (TheorexError, OSError, ValueError) as error:
@@ -216,25 +217,24 @@ def _journal(lab: Lab) -> Iterator[Found]:
     for event in lab.bad_events():
         text = f"{event.seq} ({event.kind}, {event.id}) is set aside: {event.why}"
         yield _finding("event", text, event.do, problem=True)
+    yield _last_night(lab, last)
+
+
+def _last_night(lab: Lab, last_seq: int) -> Found:
+    """Return how the last night went, and whether the next is late."""
+    schedule = "theorex schedule --print cron"
     nights = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
-    days = (
-        max(lab.clock.now() - nights[0].at, 0) / MICROSECONDS_PER_DAY if nights else 0.0
-    )
-    failed = list[str]()
-    if nights:
-        failed = [step["name"] for step in nights[0].body["steps"] if not step["ok"]]
-    late = not nights or (days > _STALE_DAYS and last > nights[0].seq)
-    text = (
-        f"the last one was {days:.1f} days ago"
-        + f"; failed: {', '.join(failed)}" * bool(failed)
-    )
-    do = "theorex schedule --print cron" if late else "theorex nightly"
-    yield _finding(
-        "night",
-        text if nights else "none was ever run",
-        do,
-        warning=late or bool(failed),
-    )
+    if not nights:
+        return _finding("night", "none was ever run", schedule, warning=True)
+    night = nights[0]
+    days = max(lab.clock.now() - night.at, 0) / MICROSECONDS_PER_DAY
+    text = f"the last one was {days:.1f} days ago"
+    failed = [step["name"] for step in night.body["steps"] if not step["ok"]]
+    if failed:
+        text += f"; failed: {', '.join(failed)}"
+    is_late = days > _STALE_DAYS and last_seq > night.seq
+    do = schedule if is_late else "theorex nightly"
+    return _finding("night", text, do, warning=is_late or bool(failed))
 
 
 def _models(lab: Lab, online: bool) -> Iterator[Found]:

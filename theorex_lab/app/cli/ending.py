@@ -1,5 +1,6 @@
-"""The end of a command that runs for long: a signal that asks for it leaves everything
-in order.
+"""The end of a command that runs for long.
+
+A signal that asks for it leaves everything in order.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ def ending() -> list[signal.Signals]:
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Within, a signal that asks to end ends the process as an exception does, so that
-    what is begun is put in order.
+    """Let a signal that asks to end do so as an exception does.
+
+    So what is begun is put in order.
     """
 
     def end(number: int, _: object) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -63,15 +63,34 @@ _NAMES = (
 )
 
 
+class EvalRequest(NamedTuple):
+    """What is asked of a part of the evaluation.
+
+    Attributes:
+        dataset: The data set, None for the part's own.
+        seed: The seed of what is drawn.
+        path: Another file than the set's own, '' for none.
+        picture: The file of a picture, None for none.
+    """
+
+    dataset: str | None
+    seed: int
+    path: str
+    picture: str | None
+
+
 @command("eval")
 @click.argument("part", type=click.Choice(_NAMES.split()))
 @click.option("--dataset", help=_DATASET_HELP)
 @click.option("--path", "--file", "path", default="", help=_PATH_HELP)
 @SEED
 @PICTURE
-def eval(part: str, dataset: str | None, seed: int, **options: Any) -> None:
-    """Every score stands beside trivial baselines and its 95 % interval. Public sets
-    are downloaded unless THEOREX_DATA names a folder that holds them.
+def eval(
+    part: str, dataset: str | None, path: str, seed: int, picture: str | None
+) -> None:
+    """Every score stands beside trivial baselines and its 95 % interval.
+
+    Public sets are downloaded unless THEOREX_DATA names a folder that holds them.
 
     routing: the training queries are recorded in a home as calls, then `route` is asked
     where each test query goes, with the settings that ship; policies fitted on the same
@@ -114,24 +133,24 @@ def eval(part: str, dataset: str | None, seed: int, **options: Any) -> None:
     scores, cycles}; causal: {dataset, n, figures, verdict}; costs: {dataset, policies,
     …}; signals: make too; duplicates and contradictions: thresholds too
     """
-    if options["picture"] and part not in ("retrieval", "costs"):
+    if picture and part not in ("retrieval", "costs"):
         raise InvalidInput(
             f"got --picture with {part}; allowed is it with retrieval or costs"
         )
-    result, text = _PARTS[part](dataset, seed, **options)
+    request = EvalRequest(dataset, seed, path, picture)
+    result, text = _PARTS[part](request)
     emit(result, text)
 
 
-def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
+def _routing(request: EvalRequest) -> Report:
     from theorex_lab.eval.metrics.routing import score_routing
 
-    score = score_routing(dataset or "llmrouter", seed=seed)
+    score = score_routing(request.dataset or "llmrouter", seed=request.seed)
     return score.result(), _routing_text(score)
 
 
-def _retrieval(
-    dataset: str | None, _seed: int, path: str, picture: str | None, **_: Any
-) -> Report:
+def _retrieval(request: EvalRequest) -> Report:
+    """See `score_retrieval`, which raises what this does."""
     from theorex_lab.eval.metrics.retrieval import (
         known_figures,
         retrieval_logs,
@@ -139,10 +158,10 @@ def _retrieval(
     )
     from theorex_lab.eval.plots.comparison import plot_recall
 
-    name = dataset or "locomo"
-    score = score_retrieval(retrieval_logs(name, path))
+    name = request.dataset or "locomo"
+    score = score_retrieval(retrieval_logs(name, request.path))
     figures = known_figures(name)
-    write_picture(picture, partial(plot_recall, score))
+    write_picture(request.picture, partial(plot_recall, score))
     result = {"dataset": name, "n": score.n, "methods": score.result(), **figures}
     lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
     for kind in ("baselines", "published"):
@@ -150,26 +169,27 @@ def _retrieval(
     return result, "\n".join(lines)
 
 
-def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
-    """See `score_fact_updates`; `path` says which of the set's, or another log.
+def _supersede(request: EvalRequest) -> Report:
+    """See `score_fact_updates`; the path says which of the set's, or another log.
 
-    Raises InvalidInput for another set.
+    Raises:
+        InvalidInput: The set is another.
     """
     from theorex_lab.eval.metrics.labelled import score_fact_updates
 
-    if dataset not in (None, "fact_updates"):
+    if request.dataset not in (None, "fact_updates"):
         raise InvalidInput(
-            f"got data set {dataset!r}; allowed is fact_updates, with --file"
+            f"got data set {request.dataset!r}; allowed is fact_updates, with --file"
             " another log"
         )
-    return _beside_baselines(score_fact_updates(path, seed=seed))
+    return _beside_baselines(score_fact_updates(request.path, seed=request.seed))
 
 
-def _signals(dataset: str | None, seed: int, **_: Any) -> Report:
+def _signals(request: EvalRequest) -> Report:
     """See `score_signals`, which raises what this does."""
     from theorex_lab.eval.metrics.labelled import score_signals
 
-    result = score_signals(dataset or "signals", seed=seed)
+    result = score_signals(request.dataset or "signals", seed=request.seed)
     about = (
         f"{result['dataset']}, n = {result['n']} messages that did not choose the"
         f" patterns, as {result['make']['n']} others did; last, F1 of baselines"
@@ -177,10 +197,11 @@ def _signals(dataset: str | None, seed: int, **_: Any) -> Report:
     return result, f"{about}\n{_by_category(result)}"
 
 
-def _pairs(part: str, dataset: str | None, seed: int, **_: Any) -> Report:
+def _pairs(part: str, request: EvalRequest) -> Report:
     """See `score_duplicates` or `score_contradictions`, as `part` says.
 
-    Raises InvalidInput for another set.
+    Raises:
+        InvalidInput: The set is another.
     """
     from theorex_lab.eval.metrics import labelled
 
@@ -189,12 +210,15 @@ def _pairs(part: str, dataset: str | None, seed: int, **_: Any) -> Report:
         if part == "duplicates"
         else labelled.score_contradictions
     )
-    return _beside_baselines(score(*filter(None, [dataset]), seed=seed))
+    if not request.dataset:
+        return _beside_baselines(score(seed=request.seed))
+    return _beside_baselines(score(request.dataset, seed=request.seed))
 
 
-def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
-    """See `score_taubench`, `score_constraints`, `score_coding` and `survivors`, which
-    raise what this does.
+def _strategies(request: EvalRequest) -> Report:
+    """See `score_taubench`, `score_constraints`, `score_coding` and `survivors`.
+
+    They raise what this does.
     """
     from theorex_lab.eval.metrics.strategies import (
         score_coding,
@@ -203,11 +227,14 @@ def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
         survivors,
     )
 
-    name = dataset or "taubench_airline"
+    name = request.dataset or "taubench_airline"
     if name == "taubench_airline":
-        scored = [*score_taubench(seed=seed), score_constraints(seed=seed)]
+        scored = [
+            *score_taubench(seed=request.seed),
+            score_constraints(seed=request.seed),
+        ]
     else:
-        scored = [score_coding(name, seed=seed)]
+        scored = [score_coding(name, seed=request.seed)]
     cycles = survivors(name)
     cycled = f"after each cycle:\n{cycles.round(3).to_string(index=False)}"
     text = "\n\n".join([*(_beside_baselines(score)[1] for score in scored), cycled])
@@ -218,12 +245,12 @@ def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
     }, text
 
 
-def _costs(dataset: str | None, seed: int, picture: str | None, **_: Any) -> Report:
+def _costs(request: EvalRequest) -> Report:
     """See `score_costs`, which raises what this does."""
     from theorex_lab.eval.metrics import costs
 
-    score = costs.score_costs(dataset or "llmrouter", seed=seed)
-    write_picture(picture, score.plot)
+    score = costs.score_costs(request.dataset or "llmrouter", seed=request.seed)
+    write_picture(request.picture, score.plot)
     head = (
         f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training;"
         f" cost: {score.cost_unit}"
@@ -231,29 +258,30 @@ def _costs(dataset: str | None, seed: int, picture: str | None, **_: Any) -> Rep
     return score.result(), f"{head}\n{_policies(score)}"
 
 
-def _causal(dataset: str | None, seed: int, **_: Any) -> Report:
+def _causal(request: EvalRequest) -> Report:
     """See `score_advice`, which raises what this does."""
     from theorex_lab.eval.metrics.causal import score_advice
 
-    score = score_advice(dataset or "taubench_airline", seed=seed)
+    score = score_advice(request.dataset or "taubench_airline", seed=request.seed)
     return score.result(), str(score)
 
 
-def _research(dataset: str | None, seed: int, **_: Any) -> Report:
+def _research(request: EvalRequest) -> Report:
     """See `score_injection` and `score_theorems`, which raise what this does."""
     from theorex_lab.eval.metrics import injection
 
-    name = dataset or "metamath_ql"
-    result, text = _beside_baselines(
-        (
-            injection.score_injection
-            if name in injection.SETS
-            else injection.score_theorems
-        )(name, seed)
-    )
-    return result, "\n".join(
-        [text, *_figure_lines("published", result.get("published", {}))]
-    )
+    name = request.dataset or "metamath_ql"
+    score = injection.score_theorems
+    if name in injection.SETS:
+        score = injection.score_injection
+    result, text = _beside_baselines(score(name, request.seed))
+    published = _figure_lines("published", result.get("published", {}))
+    return result, "\n".join([text, *published])
+
+
+def _failures(request: EvalRequest) -> Report:
+    """See `report`."""
+    return report(request.dataset or "whoandwhen", request.path)
 
 
 def _figure_lines(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -265,11 +293,11 @@ def _figure_lines(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list
     return lines
 
 
-_PARTS: dict[str, Callable[..., Report]] = {
+_PARTS: dict[str, Callable[[EvalRequest], Report]] = {
     "routing": _routing,
     "retrieval": _retrieval,
     "signals": _signals,
-    "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path),
+    "failures": _failures,
     "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"),
     "contradictions": partial(_pairs, "contradictions"),
@@ -317,12 +345,20 @@ def _policies(policies: Iterable[PolicyScore]) -> str:
 
 
 def report(dataset: str, path: str = "") -> Report:
-    """(result, text) of a data set: whoandwhen or reflexion_alfworld.
+    """Score how failures are reviewed.
 
-    path: of runs that the user has in the format of whoandwhen, a file or a folder; all
-    are scored. result: dataset, n, metrics (with 95 % intervals: `_low`, `_high`),
-    baselines and published by name, and notes. Raises InvalidInput for another set, and
-    what the set's `fetch_*` raises where it cannot be read.
+    Args:
+        dataset: whoandwhen or reflexion_alfworld.
+        path: A file or a folder with runs of the user's own in the format of
+            whoandwhen; all are scored. '' for the set's.
+
+    Returns:
+        The result, which has dataset, n, metrics (with 95 % intervals: `_low`,
+        `_high`), baselines and published by name, and notes; and the text for people.
+
+    Raises:
+        InvalidInput: The set is another.
+        TheorexError: The set cannot be read, as its `fetch_*` says.
     """
     if dataset not in _REPORTS:
         raise InvalidInput(
@@ -429,8 +465,10 @@ def _failures_text(
 
 
 def _table(rows: Mapping[str, Mapping[str, Any]], *names: str) -> str:
-    """For people: a line for each row, with what is named of it, and its 95 % interval
-    where it has one.
+    """Return a table for people.
+
+    It has a line for each row, with what is named of it, and its 95 % interval where it
+    has one.
     """
     import pandas as pd
 
@@ -443,7 +481,10 @@ def _table(rows: Mapping[str, Mapping[str, Any]], *names: str) -> str:
 
 
 def _by_category(scored: dict[str, Any]) -> str:
-    """Return a line for each category: precision, recall and F1, then the F1 of the baselines."""
+    """Return a line for each category.
+
+    It has precision, recall and F1, then the F1 of the baselines.
+    """
     names = {
         "signal": "high, low or none",
         "micro": "all, micro",

@@ -39,8 +39,9 @@ UNGROUPED = (
 
 
 def members(group: str) -> dict[str, str]:
-    """Return the flat names of a group's commands by their names in it; where two have
-    the same, the first.
+    """Return the flat names of a group's commands by their names in it.
+
+    Where two have the same name, it is the first.
     """
     flat_names: dict[str, str] = {}
     for flat, entry in COMMANDS.items():
@@ -50,8 +51,9 @@ def members(group: str) -> dict[str, str]:
 
 
 def _commands() -> dict[str, CommandEntry]:
-    """Return the commands by their flat names, each with its group, in the order of the
-    table.
+    """Return the commands by their flat names, each with its group.
+
+    They stand in the order of the table.
     """
     commands = {entry.name: entry for entry in UNGROUPED}
     for group in COMMAND_GROUPS:
@@ -90,8 +92,10 @@ class Group(command_line.CommandGroup):
         return load(self._members[cmd_name]) if cmd_name in self._members else None
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The group's help; of the command that has the group's own name, that
-        command's with the others below.
+        """Write the group's help.
+
+        Of the command that has the group's own name it is that command's, with the
+        others below.
         """
         if self.name not in COMMANDS:
             super().format_help(ctx, formatter)
@@ -112,8 +116,10 @@ class Group(command_line.CommandGroup):
 
 
 class Root(command_line.CommandGroup):
-    """The `theorex` command: its groups, every command under its flat name, and the
-    designs that bring commands.
+    """The `theorex` command.
+
+    It has its groups, every command under its flat name, and the designs that bring
+    commands.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -129,7 +135,9 @@ class Root(command_line.CommandGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> command_line.Resolved:
-        """A name of both a group and a command is the group when one of its commands
+        """Resolve a name as click does.
+
+        A name of both a group and a command is the group when one of its commands
         follows.
         """
         name, *arguments = args
@@ -161,8 +169,9 @@ class Root(command_line.CommandGroup):
 
 
 def _first_word(arguments: list[str]) -> str:
-    """Return the first word that is neither a common option nor the value of one; ''
-    where there is none.
+    """Return the first word that is neither a common option nor the value of one.
+
+    Where there is none, it is ''.
     """
     is_flag = {}
     for option in command_line.COMMON_OPTIONS:
@@ -179,8 +188,9 @@ def _first_word(arguments: list[str]) -> str:
 
 
 def designs() -> dict[str, Design]:
-    """Return the designs of other packages that bring commands, by name; those of
-    built-in ones stand in the table.
+    """Return the designs of other packages that bring commands, by name.
+
+    Those of built-in ones stand in the table.
     """
     from theorex_lab.designs import others
 
@@ -193,8 +203,9 @@ def designs() -> dict[str, Design]:
 
 
 def design_group(name: str) -> command_line.CommandGroup | None:
-    """Return the commands of a design as a group; None where no design of that name
-    brings any.
+    """Return the commands of a design as a group.
+
+    It is None where no design of that name brings any.
     """
     design = designs().get(name)
     if design is None or design.commands is None:
@@ -231,8 +242,9 @@ def commands() -> None:
 def _rows(
     declared: click.Command | None, name: str, path: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield the row of a command, then those of the commands below it; a group that
-    does nothing itself has none.
+    """Yield the row of a command, then those of the commands below it.
+
+    A group that does nothing itself has no row.
     """
     assert declared is not None
     below = declared.commands if isinstance(declared, click.Group) else {}
@@ -255,8 +267,9 @@ def _rows(
 
 
 def _usage(parameter: click.Parameter) -> str:
-    """Return how a parameter is given, such as [--agent AGENT]; '' for an option that
-    every command takes.
+    """Return how a parameter is given, such as [--agent AGENT].
+
+    For an option that every command takes it is ''.
     """
     if parameter in COMMON_OPTIONS:
         return ""

@@ -1,6 +1,9 @@
-"""Commands of the home: verify, backup, restore, salvage, erase, export, import,
-archive, config.
+"""Commands of the home.
+
+They are verify, backup, restore, salvage, erase, export, import, archive and config.
 """
+
+from __future__ import annotations
 
 import json
 import re
@@ -9,7 +12,7 @@ import sys
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,6 +39,10 @@ from theorex_lab.files.command_line import (
 )
 from theorex_lab.files.command_line.options import agent_option, note, printable
 from theorex_lab.text.redact.redaction_scope import current
+
+if TYPE_CHECKING:
+    from theorex_lab.core.settings import SettingsRecord
+    from theorex_lab.files.formats.reports import FileReport
 
 NO_BACKUP = (
     "This is no backup: `theorex backup FILE` makes one, with the whole history."
@@ -167,8 +174,9 @@ def _aside() -> str:
 
 
 def _render_context() -> None:
-    """The contexts and reminders that lay in the home were set aside with what they
-    were made of.
+    """Render the contexts and reminders of a home again.
+
+    Those that lay in it were set aside with what they were made of.
     """
     from theorex_lab.evolution.briefing import refresh
 
@@ -222,9 +230,10 @@ def erase(
     type=click.Path(file_okay=False, path_type=Path),
 )
 def export(folder: Path | None, agent: str | None, replace: bool) -> None:
-    """Graphs, sentences, short-term records, the context, and a file for each trace and
-    outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is
-    replaced whole.
+    """Graphs, sentences, short-term records, the context, traces and outcomes.
+
+    Each trace and outcome has a file: axon.json, stm.jsonl, observations.jsonl,
+    traces/ID.json, … Each is replaced whole.
 
     This is for other programs and no backup: that is made by `theorex backup FILE`,
     with the whole history.
@@ -293,7 +302,9 @@ def import_(
     trust_own: bool,
     strict: bool,
     transcripts: Path | None,
-    **of: Any,
+    project: str,
+    since: str | None,
+    dry_run: bool,
 ) -> None:
     """A folder that was exported, or one file of it; the original system's files too.
 
@@ -322,14 +333,25 @@ def import_(
                 "--transcripts PATH goes without another PATH and --keep-secrets"
             )
         _import_transcripts(
-            transcripts, strict=strict, trust_own=trust_own, agent=agent, **of
+            transcripts,
+            strict=strict,
+            trust_own=trust_own,
+            agent=agent,
+            project=project,
+            since=since,
+            dry_run=dry_run,
         )
         return
-    if any(of.values()):
+    if project or since or dry_run:
         raise click.UsageError(
             "--project, --since and --dry-run are of --transcripts PATH"
         )
     reports = open_lab().import_files(path, agent=agent, trust_own=trust_own)
+    _tell_imported(reports, strict=strict)
+
+
+def _tell_imported(reports: list[FileReport], *, strict: bool) -> None:
+    """Tell what came in of files; end the command with 1 where nothing could."""
     imported = sum(report.imported for report in reports)
     skipped = sum(report.skipped for report in reports)
     result = {
@@ -351,8 +373,9 @@ def import_(
 def _tell(
     result: dict[str, Any], lines: list[str], problems: list[str], *, failed: bool
 ) -> None:
-    """What came in and what did not; where problems mean that it `failed`, the command
-    ends with them.
+    """Tell what came in and what did not.
+
+    Where problems mean that it `failed`, the command ends with them.
     """
     if problems and failed:
         fail("; ".join(problems), **result)
@@ -375,30 +398,44 @@ _GUESSES = {
 }
 
 
-def _import_transcripts(path: Path, *, strict: bool, **options: Any) -> None:
-    if options["since"] is not None:
-        options["since"] = _moment(options["since"])
-    report = open_lab().import_transcripts(path, **options)
+def _import_transcripts(
+    path: Path,
+    *,
+    strict: bool,
+    trust_own: bool,
+    agent: str,
+    project: str,
+    since: str | None,
+    dry_run: bool,
+) -> None:
+    """Take in transcripts, and tell what came in."""
+    earliest = None if since is None else _moment(since)
+    report = open_lab().import_transcripts(
+        path,
+        project=project,
+        since=earliest,
+        trust_own=trust_own,
+        dry_run=dry_run,
+        agent=agent,
+    )
     if report.suggestion:
         note(report.suggestion)
-    lines = [
+    totals = (
         f"{report.events:8d} new of {report.files} transcripts, {report.already} there"
         " already"
-    ]
-    lines[0] += (
-        f", {report.replayed} repeated by another session" if report.replayed else ""
     )
-    lines[0] += f", {report.skipped} recorded by the hook" if report.skipped else ""
+    if report.replayed:
+        totals += f", {report.replayed} repeated by another session"
+    if report.skipped:
+        totals += f", {report.skipped} recorded by the hook"
+    lines = [totals]
     for name, counts in sorted(report.projects.items()):
-        lines.append(
-            f"          {name}: "
-            + ", ".join(f"{count} {label}" for label, count in counts.items())
-        )
-    lines += [
-        f"          {count} times {_GUESSES[guess]}"
-        for guess, count in sorted(report.guessed.items())
-    ]
-    lines += ["(a dry run: nothing was kept)"] * options["dry_run"]
+        by_label = ", ".join(f"{count} {label}" for label, count in counts.items())
+        lines.append(f"          {name}: {by_label}")
+    for guess, count in sorted(report.guessed.items()):
+        lines.append(f"          {count} times {_GUESSES[guess]}")
+    if dry_run:
+        lines.append("(a dry run: nothing was kept)")
     _tell(report.to_dict(), lines, report.problems, failed=strict)
 
 
@@ -436,8 +473,10 @@ def _moment(moment: str) -> str:
 @click.argument("key", metavar="KEY")
 @click.argument("value", metavar="VALUE", type=click.UNPROCESSED)
 def set_(key: str, value: str) -> None:
-    """KEY is camelCase or snake_case; VALUE a number or a text, lists and objects as
-    JSON. What is wrong is not written.
+    """KEY is camelCase or snake_case.
+
+    VALUE is a number or a text, lists and objects as JSON. What is wrong is not
+    written.
 
     The file is replaced as a whole; what else is in it stays. A design's own setting is
     DESIGN.KEY.
@@ -484,28 +523,40 @@ def _file() -> Path:
 
 
 def _change(key: str, value: str | None) -> None:
-    """Set a setting of the home, or for DESIGN.KEY one of that design; None takes it
-    out.
+    """Set a setting of the home, or for DESIGN.KEY one of that design.
+
+    A value None takes it out.
     """
+    part, _, member = key.partition(".")
+    kind = _settings_of(part) if member else None
+    inner = member
+    before = f"{part}."
+    if kind is None:
+        kind = Settings
+        part = ""
+        inner = key
+        before = ""
+    changes: dict[str, Any] = {}
+    unset: list[str] = []
+    if value is None:
+        unset.append(inner)
+    else:
+        changes[inner] = read_value(inner, value, kind)
+    settings = save_part(_file(), part, kind, changes, unset=unset)
+    rows = {row["key"]: row for row in describe_settings(settings, before=before)}
+    row = rows.get(to_camel(to_snake(key)))
+    text = f"{key} is taken out" if row is None else _line(row)
+    emit({"file": str(_file()), "setting": row}, text)
+
+
+def _settings_of(name: str) -> type[SettingsRecord] | None:
+    """Return the settings of a design, None where no design of this name has any."""
     from theorex_lab.designs import installed
 
-    name, _, member = key.partition(".")
-    kind = next(
-        (design.settings for design in installed() if member and design.name == name),
-        None,
-    )
-    part, before, inner = ("", "", key) if kind is None else (name, f"{name}.", member)
-    changes = (
-        {} if value is None else {inner: read_value(inner, value, kind or Settings)}
-    )
-    settings = save_part(
-        _file(), part, kind or Settings, changes, unset=[inner] if value is None else []
-    )
-    row = {row["key"]: row for row in describe_settings(settings, before=before)}.get(
-        to_camel(to_snake(key))
-    )
-    text = _line(row) if row is not None else f"{key} is taken out"
-    emit({"file": str(_file()), "setting": row}, text)
+    for design in installed():
+        if design.name == name:
+            return design.settings
+    return None
 
 
 def _line(row: dict[str, Any]) -> str:

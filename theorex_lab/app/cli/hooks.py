@@ -1,8 +1,8 @@
-"""The command that enters the hook into an agent's settings.json, and where asked the
-MCP server into its list of servers.
+"""The command that enters the hook into an agent's settings.json.
 
-It takes them out again. What stands in a file keeps its value and its order; the former
-bytes are kept beside it.
+Where asked it enters the MCP server into the agent's list of servers too. It takes them
+out again. What stands in a file keeps its value and its order; the former bytes are
+kept beside it.
 """
 
 import json
@@ -43,6 +43,8 @@ _TIMEOUT_SECONDS = 30
 _BYTE_ORDER_MARK = "\ufeff"  # editors of Windows put it in front; it stays where it is
 _SERVERS = "mcpServers"
 _SERVER = "theorex"
+# The settings, or the list of servers, of an agent: a file of JSON.
+JsonObject = dict[str, Any]
 _OURS = re.compile(r"(?:^|[\s/\\\"'])theorex-hook(?:\.exe)?[\"']?\s*\Z")
 _NEW = "{}\n"
 
@@ -68,39 +70,32 @@ _NEW = "{}\n"
 def install_hooks(
     settings: str, servers: str | None, agent: str | None, remove: bool, yes: bool
 ) -> None:
-    """Shows the difference and asks before it writes; the former file is kept beside
-    the new one. Where nothing else stands in a file, taking ours out removes it.
+    """Shows the difference and asks before it writes.
+
+    The former file is kept beside the new one. Where nothing else stands in a file,
+    taking ours out removes it.
 
     JSON: {file, changed, backup, diff, mcp}
     """
     options = given_options()
     as_json = bool(options.get("as_json"))
-    home = options.get("home")
-    hook = hook_command(home, agent)
-    entry = server_entry(home, agent)
-    plans = [_plan(settings, install, None if remove else hook)]
-    if servers is not None:
-        plans.append(_plan(servers, install_server, None if remove else entry))
-        if plans[0].path == plans[1].path:
-            raise InvalidInput(
-                f"got the settings file {servers!r} for --mcp; allowed is another file"
-            )
+    hook = hook_command(options.get("home"), agent)
+    entry = server_entry(options.get("home"), agent)
+    if remove:
+        plans = _plans(settings, servers, None, None)
+    else:
+        plans = _plans(settings, servers, hook, entry)
     changed = [plan for plan in plans if plan.after != plan.before]
     if not changed:
         state = "nothing of ours" if remove else "all is there already"
-        emit(_result(plans), f"{plans[0].path}: {state}; nothing was changed")
+        path = plans[0].path
+        emit(_result(plans), f"{path}: {state}; nothing was changed")
         return
-    click.echo("".join(plan.difference for plan in changed), nl=False, err=as_json)
+    difference = "".join(plan.difference for plan in changed)
+    click.echo(difference, nl=False, err=as_json)
     if not yes:
         _confirm(plans, changed, as_json=as_json)
-    backups = {
-        plan.path: _replace(plan.path, plan.before, plan.after) for plan in changed
-    }
-    lines = []
-    for path, backup in backups.items():
-        backup_note = f"; the former file is {backup}" if backup else ""
-        lines.append(f"{path}: written{backup_note}")
-    emit(_result(plans, backups), "\n".join(lines))
+    _write(plans, changed)
 
 
 class _Plan(NamedTuple):
@@ -112,32 +107,63 @@ class _Plan(NamedTuple):
 
     @property
     def difference(self) -> str:
-        texts = self.before, self.after
-        names = ["/dev/null" if text is None else str(self.path) for text in texts]
+        """The lines that change, as diff shows them."""
+        nothing = "/dev/null"
+        name_before = nothing if self.before is None else str(self.path)
+        name_after = nothing if self.after is None else str(self.path)
         before = (self.before or "").splitlines()
         after = (self.after or "").splitlines()
-        return "".join(
-            f"{line}\n"
-            for line in unified_diff(before, after, names[0], names[1], lineterm="")
+        lines = unified_diff(before, after, name_before, name_after, lineterm="")
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _plans(
+    settings: str, servers: str | None, hook: str | None, entry: JsonObject | None
+) -> list[_Plan]:
+    """Return what is to become of the settings file, and of the file of servers.
+
+    Without a hook, or an entry, what is ours is taken out.
+    """
+    plans = [_plan(settings, install, hook)]
+    if servers is None:
+        return plans
+    plans.append(_plan(servers, install_server, entry))
+    if plans[0].path == plans[1].path:
+        raise InvalidInput(
+            f"got the settings file {servers!r} for --mcp; allowed is another file"
         )
+    return plans
+
+
+def _write(plans: list[_Plan], changed: list[_Plan]) -> None:
+    """Write the files that change, and tell where the former ones are."""
+    backups: dict[Path, Path | None] = {}
+    lines: list[str] = []
+    for plan in changed:
+        backup = _replace(plan.path, plan.before, plan.after)
+        backups[plan.path] = backup
+        backup_note = f"; the former file is {backup}" if backup else ""
+        lines.append(f"{plan.path}: written{backup_note}")
+    emit(_result(plans, backups), "\n".join(lines))
 
 
 def _plan(file: str, change: Callable[[str | None, Any], str], entry: object) -> _Plan:
-    """`change` enters what is ours, or takes it out where that is None: then no file
-    stays in which nothing else stood.
+    """Return what is to become of a file.
+
+    `change` enters what is ours, or takes it out where that is None: then no file stays
+    in which nothing else stood.
     """
     # The file itself where the name is a link, so that the link stays one.
     path = Path(file).expanduser().resolve()
     before = _read(path)
     try:
         after = change(before, entry)
-        return _Plan(
-            path,
-            before,
-            None if entry is None and after != before and not _object(after) else after,
-        )
+        is_taken_out = entry is None and after != before
+        if is_taken_out and not _object(after):
+            return _Plan(path, before, None)
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from error
+    return _Plan(path, before, after)
 
 
 def _confirm(plans: list[_Plan], changed: list[_Plan], *, as_json: bool) -> None:
@@ -152,8 +178,9 @@ def _confirm(plans: list[_Plan], changed: list[_Plan], *, as_json: bool) -> None
 def _result(
     plans: list[_Plan], backups: Mapping[Path, Path | None] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return the report on the settings, and under `mcp` on the servers (None if not
-    asked for).
+    """Return the report on the settings, and under `mcp` on the servers.
+
+    The latter is None where it was not asked for.
     """
     parts = []
     for plan in plans:
@@ -166,35 +193,43 @@ def _result(
                 "backup": str(backup) if backup else None,
             }
         )
-    return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
+    result = parts[0]
+    result["mcp"] = parts[1] if len(parts) > 1 else None
+    return result
 
 
 def hook_command(home: str | None, agent: str | None) -> str:
-    """Return the shell command of the hook: the program beside this Python where it is
-    there, else its name.
+    """Return the shell command of the hook.
+
+    That is the program beside this Python where it is there, else its name.
 
     >>> hook_command(None, "qwen-sage").startswith("THEOREX_AGENT=qwen-sage ")
     True
     """
-    words = [] if home is None else [f"THEOREX_HOME={shlex.quote(_absolute(home))}"]
-    words += (
-        [] if agent is None else [f"THEOREX_AGENT={shlex.quote(check_agent(agent))}"]
-    )
-    return " ".join([*words, shlex.quote(_program("theorex-hook"))])
+    words: list[str] = []
+    if home is not None:
+        folder = shlex.quote(_absolute(home))
+        words.append(f"THEOREX_HOME={folder}")
+    if agent is not None:
+        name = shlex.quote(check_agent(agent))
+        words.append(f"THEOREX_AGENT={name}")
+    program = _program("theorex-hook")
+    words.append(shlex.quote(program))
+    return " ".join(words)
 
 
-def server_entry(home: str | None, agent: str | None) -> dict[str, Any]:
+def server_entry(home: str | None, agent: str | None) -> JsonObject:
     """Return how an agent starts the MCP server over standard input and output.
 
     >>> server_entry(None, "qwen-sage")["args"]
     ['mcp-start', '--stdio', '--agent', 'qwen-sage']
     """
-    first = [] if home is None else ["--home", _absolute(home)]
-    last = [] if agent is None else ["--agent", check_agent(agent)]
-    return {
-        "command": _program("theorex"),
-        "args": [*first, "mcp-start", "--stdio", *last],
-    }
+    arguments = ["mcp-start", "--stdio"]
+    if home is not None:
+        arguments = ["--home", _absolute(home), *arguments]
+    if agent is not None:
+        arguments += ["--agent", check_agent(agent)]
+    return {"command": _program("theorex"), "args": arguments}
 
 
 def _absolute(home: str) -> str:
@@ -206,13 +241,19 @@ def _program(name: str) -> str:
 
 
 def install(text: str | None, hook: str | None) -> str:
-    """Return the settings with the command `hook` in each of the events; `text` is None
-    where there is no file.
+    """Return the settings with the command `hook` in each of the events.
 
     What is there already keeps its value and its place; an entry of ours with another
     command is replaced. Without a hook any entry of ours is taken out, and the
-    containers that this empties. Raises InvalidInput for a text that is not a JSON
-    object or has a key twice, and for hooks of another form.
+    containers that this empties.
+
+    Args:
+        text: The settings as JSON; None where there is no file.
+        hook: The shell command of the hook, None to take it out.
+
+    Raises:
+        InvalidInput: The text is not a JSON object or has a key twice, or its hooks
+            have another form.
 
     >>> install('{"model": "x"}', "theorex-hook")[:53]
     '{"model": "x", "hooks": {"PostToolUse": [{"matcher": '
@@ -224,23 +265,30 @@ def install(text: str | None, hook: str | None) -> str:
         if _ours(settings, event) == [hook]:
             continue
         _strip(settings, event)
-        if hook is not None:
-            entry = {"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}
-            group = {
-                **({"matcher": "*"} if event in _WITH_MATCHER else {}),
-                "hooks": [entry],
-            }
-            settings.setdefault("hooks", {}).setdefault(event, []).append(group)
+        if hook is None:
+            continue
+        entry = {"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}
+        group: dict[str, Any] = {}
+        if event in _WITH_MATCHER:
+            group["matcher"] = "*"
+        group["hooks"] = [entry]
+        hooks = settings.setdefault("hooks", {})
+        hooks.setdefault(event, []).append(group)
     return _as_json(settings, text)
 
 
 def install_server(text: str | None, entry: object) -> str:
-    """Return the list of servers with ours, `entry`, in place of one of its name;
-    `text` is None where there is no file.
+    """Return the list of servers with ours in place of one of its name.
 
-    Without an entry ours is taken out, and the object that this empties. Raises
-    InvalidInput for a text that is not a JSON object or has a key twice, and where its
-    servers are none.
+    Without an entry ours is taken out, and the object that this empties.
+
+    Args:
+        text: The list as JSON; None where there is no file.
+        entry: How an agent starts our server, None to take it out.
+
+    Raises:
+        InvalidInput: The text is not a JSON object or has a key twice, or its servers
+            are none.
 
     >>> install_server('{"mcpServers": {}}', {"command": "theorex"})
     '{"mcpServers": {"theorex": {"command": "theorex"}}}'
@@ -250,28 +298,28 @@ def install_server(text: str | None, entry: object) -> str:
     '{"a": 1}'
     """
     document = _object(text)
-    servers = dict(
-        _checked(document.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file")
-    )
+    listed = document.get(_SERVERS, {})
+    servers = dict(_checked(listed, dict, f"`{_SERVERS}` in the file"))
     if entry is not None:
-        return _as_json({**document, _SERVERS: {**servers, _SERVER: entry}}, text)
-    if servers.pop(_SERVER, document) is not document:
-        document = (
-            {**document, _SERVERS: servers}
-            if servers
-            else {key: document[key] for key in document if key != _SERVERS}
-        )
+        servers[_SERVER] = entry
+        document[_SERVERS] = servers
+    elif _SERVER in servers:
+        del servers[_SERVER]
+        document[_SERVERS] = servers
+        if not servers:
+            del document[_SERVERS]
     return _as_json(document, text)
 
 
 def _checked(value: Any, kind: type, where: str) -> Any:
     if not isinstance(value, kind):
         allowed = "an object" if kind is dict else "a list"
-        raise InvalidInput(f"{where} is a {type(value).__name__}; allowed is {allowed}")
+        type_name = type(value).__name__
+        raise InvalidInput(f"{where} is a {type_name}; allowed is {allowed}")
     return value
 
 
-def _object(text: str | None) -> dict[str, Any]:
+def _object(text: str | None) -> JsonObject:
     try:
         content = _NEW if text is None else text.removeprefix(_BYTE_ORDER_MARK)
         document = json.loads(
@@ -283,20 +331,29 @@ def _object(text: str | None) -> dict[str, Any]:
         raise InvalidInput(
             f"the file is not JSON ({error}); repair it first, nothing was changed"
         ) from error
-    return cast(dict[str, Any], _checked(document, dict, "the JSON of the file"))
+    checked = _checked(document, dict, "the JSON of the file")
+    return cast(JsonObject, checked)
 
 
-def _settings(text: str | None) -> dict[str, Any]:
+def _settings(text: str | None) -> JsonObject:
+    """Return the settings in a text.
+
+    Raises:
+        InvalidInput: The hooks in them have another form.
+    """
     settings = _object(text)
-    hooks = _checked(settings.get("hooks", {}), dict, "`hooks` in the settings")
+    hooks = settings.get("hooks", {})
+    _checked(hooks, dict, "`hooks` in the settings")
     for event in EVENTS:
-        _checked(hooks.get(event, []), list, f"`hooks.{event}` in the settings")
+        groups = hooks.get(event, [])
+        _checked(groups, list, f"`hooks.{event}` in the settings")
     return settings
 
 
-def _as_json(value: dict[str, Any], text: str | None) -> str:
-    """Return the object as JSON in the layout of `text`, its indentation and line ends;
-    `text` itself where it says the same.
+def _as_json(value: JsonObject, text: str | None) -> str:
+    """Return the object as JSON in the layout of `text`, its indentation and line ends.
+
+    It is `text` itself where that says the same.
     """
     text = _NEW if text is None else text
     before = _object(text)
@@ -320,52 +377,66 @@ def _as_json(value: dict[str, Any], text: str | None) -> str:
 
 
 def _entries(group: object) -> list[Any]:
-    entries = group.get("hooks") if isinstance(group, dict) else None
+    """Return the entries of a group of hooks."""
+    if not isinstance(group, dict):
+        return []
+    entries = group.get("hooks")
     return entries if isinstance(entries, list) else []
 
 
 def _shell(entry: object) -> str | None:
     """Return the command of an entry of ours, None of any other."""
-    shell = entry.get("command") if isinstance(entry, dict) else None
-    return shell if isinstance(shell, str) and _OURS.search(shell) else None
+    if not isinstance(entry, dict):
+        return None
+    shell = entry.get("command")
+    if isinstance(shell, str) and _OURS.search(shell):
+        return shell
+    return None
 
 
-def _ours(settings: dict[str, Any], event: str) -> list[str]:
+def _ours(settings: JsonObject, event: str) -> list[str]:
     """Return our commands under an event."""
-    groups = settings.get("hooks", {}).get(event, [])
-    shells = list[str]()
-    for group in groups:
-        shells += filter(None, map(_shell, _entries(group)))
+    hooks = settings.get("hooks", {})
+    shells: list[str] = []
+    for group in hooks.get(event, []):
+        for entry in _entries(group):
+            shell = _shell(entry)
+            if shell:
+                shells.append(shell)
     return shells
 
 
 def installed_commands(file: str) -> dict[str, list[str]]:
     """Return our commands in a settings file, by event.
 
-    Raises InvalidInput for a file of another form, StorageError.
+    Raises:
+        InvalidInput: The file has another form.
+        StorageError: The file cannot be read.
     """
     settings = _settings(_read(Path(file).expanduser()))
     return {event: _ours(settings, event) for event in EVENTS}
 
 
-def _strip(settings: dict[str, Any], event: str) -> None:
-    """Take our entries out from under an event; a group, an event and `hooks` that held
-    nothing else go with them.
+def _strip(settings: JsonObject, event: str) -> None:
+    """Take our entries out from under an event.
+
+    A group, an event and `hooks` that held nothing else go with them.
     """
     if not _ours(settings, event):
         return
+    hooks = settings["hooks"]
     groups = []
-    for group in settings["hooks"][event]:
+    for group in hooks[event]:
         entries = _entries(group)
         others = [entry for entry in entries if not _shell(entry)]
         if others:
             groups.append({**group, "hooks": others})
         elif not entries:  # it was empty before
             groups.append(group)
-    settings["hooks"][event] = groups
-    if not settings["hooks"][event]:
-        del settings["hooks"][event]
-    if not settings["hooks"]:
+    hooks[event] = groups
+    if not groups:
+        del hooks[event]
+    if not hooks:
         del settings["hooks"]
 
 
@@ -386,7 +457,11 @@ def _read(path: Path) -> str | None:
 
 
 def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
-    """Write the file as a whole, or remove it; returns where its former bytes are kept."""
+    """Write the file as a whole, or remove it.
+
+    Returns:
+        Where its former bytes are kept, None where there was no file.
+    """
     if _read(path) != before:
         raise StorageError(
             f"{path} was changed by another program meanwhile; nothing was written, try again"
@@ -397,16 +472,21 @@ def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if before is not None:
             mode = path.stat().st_mode & 0o7777
-            begin = f"{path.name}.theorex-backup-"
-            ends = (
-                other.name.removeprefix(begin)
-                for other in path.parent.glob("*.theorex-backup-*")
-            )
-            newest = max((int(end) for end in ends if end.isdecimal()), default=0)
-            backup = path.with_name(f"{begin}{newest + 1}")
+            backup = _next_backup(path)
             write_atomically(backup, before.encode(), mode=mode)
         if after is None:
             path.unlink()
         else:
             write_atomically(path, after.encode(), mode=mode)
     return backup
+
+
+def _next_backup(path: Path) -> Path:
+    """Return where the former bytes of a file are kept: the next number beside it."""
+    begin = f"{path.name}.theorex-backup-"
+    newest = 0
+    for other in path.parent.glob("*.theorex-backup-*"):
+        end = other.name.removeprefix(begin)
+        if end.isdecimal():
+            newest = max(newest, int(end))
+    return path.with_name(f"{begin}{newest + 1}")

@@ -43,8 +43,9 @@ _TRUST_OWN = click.option(
 def _taking(
     reader: Callable[..., FileReader], *options: Callable[[Any], Any]
 ) -> Callable[[Callable[[], None]], Command]:
-    """Make a command of a function's name and help, which takes in the files that a
-    reader reads.
+    """Make a command of a function's name and help.
+
+    It takes in the files that a reader reads.
     """
 
     def declare(function: Callable[[], None]) -> Command:
@@ -123,9 +124,11 @@ def _videos(home: Home, every_seconds: float) -> FileReader:
 
 @_taking(_documents, _TRUST_OWN)
 def ingest() -> None:
-    """Markdown, plain text, reStructuredText, HTML, PDF and notebooks (without
-    outputs), cut by headings, then by size; found by `search --kind section`. Hidden
-    files and what .gitignore leaves out stay out of folders.
+    """Markdown, plain text, reStructuredText, HTML, PDF and notebooks.
+
+    Notebooks come without outputs. All are cut by headings, then by size; found by
+    `search --kind section`. Hidden files and what .gitignore leaves out stay out of
+    folders.
 
     An unchanged file is skipped, a changed one takes the place of what was read of it
     before. What comes in is hearsay, unless --trust-own. Exit code 1 where nothing
@@ -137,9 +140,11 @@ def ingest() -> None:
 
 @_taking(_code)
 def ingest_code() -> None:
-    """Python, JavaScript, TypeScript, Go and Rust: modules, classes, functions and
-    methods with signature, comment, calls and imports; found by `search --kind symbol`.
-    A file that was moved keeps its symbols' ids.
+    """Python, JavaScript, TypeScript, Go and Rust.
+
+    Modules, classes, functions and methods come with signature, comment, calls and
+    imports; found by `search --kind symbol`. A file that was moved keeps its symbols'
+    ids.
 
     Only what changed is read again. Of a file that does not parse what is readable is
     kept.
@@ -150,9 +155,11 @@ def ingest_code() -> None:
 
 @_taking(_images)
 def ingest_image() -> None:
-    """What a picture's file says of it, the words in it where tesseract is installed,
-    and a description where the setting visionModel names a model and visionTokens
-    allows it; found by `search --kind section`. All of it is hearsay.
+    """What a picture's file says of it, the words in it, and a description.
+
+    Words are read where tesseract is installed; it is described where the setting
+    visionModel names a model and visionTokens allows it. Found by `search --kind
+    section`. All of it is hearsay.
 
     JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
     """
@@ -169,8 +176,9 @@ _EVERY = click.option(
 
 @_taking(_videos, _EVERY)
 def ingest_video() -> None:
-    """A timeline: a frame at each cut and each interval, as `ingest-image` reads a
-    picture.
+    """A timeline: a frame at each cut and each interval.
+
+    Each is read as `ingest-image` reads a picture.
 
     JSON: {files, new, changed, unchanged, moved, gone, parts, links, masked, problems}
     """
@@ -211,8 +219,10 @@ def session_summary(agent: str | None, session: str, **texts: str | None) -> Non
 @click.argument("text", nargs=-1, required=True)
 @keeps_secrets
 def synthesize(agent: str | None, session: str, text: tuple[str, ...]) -> None:
-    """Two to six lessons, each with domain, outcome and confidence as tags, kept beside
-    the text as the model's word. Where no model answers, the text is kept alone.
+    """Two to six lessons, each with domain, outcome and confidence as tags.
+
+    They are kept beside the text as the model's word. Where no model answers, the text
+    is kept alone.
 
     JSON: {event_id, lessons: [[event_id, text]], model, problem}
     """

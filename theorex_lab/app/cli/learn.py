@@ -1,5 +1,6 @@
-"""Commands of outcomes, of learning from failure, of policies and of the night; and
-what watches the memory: audit.
+"""Commands of outcomes, of learning from failure, of policies and of the night.
+
+Audit, which watches the memory, stands here too.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from theorex_lab.files.command_line.options import (
 )
 
 if TYPE_CHECKING:
+    from theorex_lab.designs.theorex.upkeep import RefinementResult
     from theorex_lab.evolution.cases import JudgeReport, TraceReviewRecord
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.store.lab import Lab
@@ -91,10 +93,11 @@ def outcome(
     trace_id: str | None,
     outcome_id: str | None,
 ) -> None:
-    """A new one needs --decision, --result, and --success or --fail; with --trace-id
-    the decision is the task of the call, and how it went counts for its model. With
-    --id, success, score and thumb may be corrected: what was recorded stays, the
-    correction is an event of its own.
+    """A new one needs --decision, --result, and --success or --fail.
+
+    With --trace-id the decision is the task of the call, and how it went counts for its
+    model. With --id, success, score and thumb may be corrected: what was recorded
+    stays, the correction is an event of its own.
 
     The score weighs --score by .4, a thumb by .2 and the judge by .4, of those that are
     given.
@@ -116,23 +119,36 @@ def outcome(
             )
         lab, recorded = _corrected(outcome_id, agent, scores, judged=judged)
     else:
-        has_subject = bool(decision) or trace_id is not None
-        if not has_subject or result is None or success is None:
-            raise click.UsageError(
-                "Give --decision or --trace-id, --result, and one of --success and"
-                " --fail; or --id."
-            )
-        lab = open_lab()
         details = {**scores, "tags": _split_tags(tags), "session": session}
-        if trace_id is None:
-            recorded = lab.outcomes.record(
-                own_agent(agent), str(decision), result, **details
-            )
-        else:
-            recorded = lab.outcomes.record_of_trace(
-                trace_id, result, agent=agent, decision=decision, **details
-            )
+        lab, recorded = _recorded(agent, decision, result, trace_id, details)
     emit(*_outcome_report(lab, recorded, judged=judged))
+
+
+def _recorded(
+    agent: str | None,
+    decision: str | None,
+    result: str | None,
+    trace_id: str | None,
+    details: dict[str, Any],
+) -> tuple[Lab, Outcome]:
+    """Return the lab, and the outcome that was recorded in it.
+
+    The outcome is of a decision or of a call.
+    """
+    has_subject = bool(decision) or trace_id is not None
+    if not has_subject or result is None or details["success"] is None:
+        raise click.UsageError(
+            "Give --decision or --trace-id, --result, and one of --success and"
+            " --fail; or --id."
+        )
+    lab = open_lab()
+    if trace_id is None:
+        name = own_agent(agent)
+        return lab, lab.outcomes.record(name, str(decision), result, **details)
+    recorded = lab.outcomes.record_of_trace(
+        trace_id, result, agent=agent, decision=decision, **details
+    )
+    return lab, recorded
 
 
 def _split_tags(tags: Iterable[str]) -> list[str]:
@@ -241,8 +257,9 @@ def judge(agent: str | None, pending: bool) -> None:
     help="Show the latest so many.",
 )
 def evolve_status(agent: str | None, count: int) -> None:
-    """Win rates by tag with 95 % intervals and trends; outcomes, failures that wait for
-    a review, those reviewed.
+    """Win rates by tag with 95 % intervals and trends.
+
+    Also outcomes, failures that wait for a review, those reviewed.
 
     JSON: {outcomes, success_rate, tags: [{tag, n, rate, low, high, trend}], queue,
     reviewed, recent}
@@ -303,8 +320,10 @@ def evolve_status(agent: str | None, count: int) -> None:
     "--limit", type=click.IntRange(min=0), default=100, help="The latest so many."
 )
 def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
-    """Read from the journal: tier changes, flips of sentiment, graduations, prunes,
-    moments, outcomes, reviews, gates, erasures; oldest first.
+    """Read from the journal, oldest first.
+
+    Tier changes, flips of sentiment, graduations, prunes, moments, outcomes, reviews,
+    gates, erasures.
 
     JSON: {entries: [{at, agent, kind, detail}]}
     """
@@ -349,9 +368,9 @@ _TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 @command("policy-snapshot")
 @click.option("--reason", default="", help="Why it is kept; up to 500 characters.")
 def policy_snapshot(reason: str) -> None:
-    """A policy is every setting that decides what is remembered and which model is
-    asked; kept with it is how it scores on the later half of the recorded outcomes and
-    calls.
+    """A policy is the settings that decide what is remembered and which model is asked.
+
+    Kept with it is how it scores on the later half of the recorded outcomes and calls.
 
     JSON: {number, at, settings, metrics, reason, parent, …}
     """
@@ -369,8 +388,9 @@ def policy_snapshot(reason: str) -> None:
 
 @command("policy-list")
 def policy_list() -> None:
-    """In the order in which they were kept; the last one that `policy-rollback` or the
-    gate kept is in force.
+    """In the order in which they were kept.
+
+    The last one that `policy-rollback` or the gate kept is in force.
 
     JSON: {policies: [{number, settings, metrics, reason, parent, in_force}]}
     """
@@ -426,9 +446,10 @@ def policy_rollback(number: int) -> None:
 
 @command("gate")
 def gate() -> None:
-    """A policy is proposed from the earlier half of what was recorded, and judged on
-    the later half: put in force where it gains gateMargin, held where there are fewer
-    than gateMinSamples records. Repeating changes nothing.
+    """A policy is proposed from the earlier half of what was recorded.
+
+    It is judged on the later half: put in force where it gains gateMargin, held where
+    there are fewer than gateMinSamples records. Repeating changes nothing.
 
     JSON: {gated: [{part, decision, before, after, n, proposed, policy}]}
     """
@@ -447,11 +468,12 @@ def gate() -> None:
 @agent_option("The agent, or all.", default=ALL)
 @REVIEWER
 def nightly(agent: str, reviewer: str) -> None:
-    """They are judge, review, refine, gate, flush, scan, graduate, promote, embed and
-    boot-inject. A step that fails does not stop the others, and ends the command with
-    1. Repeating changes nothing; where a night or heartbeat is under way already,
-    nothing is done, and it is said who holds the lease until when: one that was killed
-    keeps it for leaseSeconds at most.
+    """A step that fails does not stop the others, and ends the command with 1.
+
+    The steps are judge, review, refine, gate, flush, scan, graduate, promote, embed and
+    boot-inject. Repeating changes nothing; where a night or heartbeat is under way
+    already, nothing is done, and it is said who holds the lease until when: one that
+    was killed keeps it for leaseSeconds at most.
 
     JSON: {ran, ok, steps: [{name, ok, seconds, detail}]}, and held_by and until where
     it did not run
@@ -488,8 +510,9 @@ def nightly(agent: str, reviewer: str) -> None:
     "--at", default="03:00", metavar="HH:MM", help="When, in the machine's own time."
 )
 def schedule(kind: str, at: str) -> None:
-    """Prints what runs `nightly` every day, with this environment's command and home;
-    installs nothing.
+    """Prints what runs `nightly` every day, with this environment's command and home.
+
+    It installs nothing.
 
     JSON: {kind, files}
     """
@@ -558,9 +581,11 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
     help="Default: evolveWindowDays.",
 )
 def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
-    """Failures are reviewed; what won in the last days is said again, what lost is
-    written to avoid; then concepts are promoted and the context is rendered. Doing it
-    twice writes nothing more.
+    """Failures are reviewed.
+
+    What won in the last days is said again, what lost is written to avoid; then
+    concepts are promoted and the context is rendered. Doing it twice writes nothing
+    more.
 
     JSON: {reviews, reviewer, refined: [{agent, won, lost, observations, …}], promoted:
     {concepts, links}, context: {path, concepts, fixes}}
@@ -579,30 +604,32 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     result: dict[str, Any] = {
         "reviews": [review.to_dict() for review in reviews],
         "reviewer": reason,
-    }
-    result |= {
         "refined": [tags.to_dict() for tags in refined],
         "promoted": {"concepts": concepts, "links": links},
-    }
-    result["context"] = {
-        "path": str(lab.context_file),
-        "concepts": context.concepts,
-        "fixes": context.fixes,
+        "context": {
+            "path": str(lab.context_file),
+            "concepts": context.concepts,
+            "fixes": context.fixes,
+        },
     }
     lines = _review_lines(reviews, reason)
-    for tags in refined:
-        won = one_row(", ".join(tag.tag for tag in tags.won)) or "nothing"
-        lost = one_row(", ".join(tag.tag for tag in tags.lost)) or "nothing"
-        lines.append(
-            f"{tags.agent}: won {won}, lost {lost}; {len(tags.observations)}"
-            " observations written"
-        )
+    lines += [_refined_line(tags) for tags in refined]
     lines.append(f"promoted: {concepts} concepts, {links} links")
     lines.append(
         f"context: {context.concepts} concepts and {context.fixes} fixes in"
         f" {lab.context_file}"
     )
     emit(result, "\n".join(lines))
+
+
+def _refined_line(tags: RefinementResult) -> str:
+    """Return what was learnt of an agent's outcomes, for people."""
+    won = one_row(", ".join(tag.tag for tag in tags.won)) or "nothing"
+    lost = one_row(", ".join(tag.tag for tag in tags.lost)) or "nothing"
+    n_observations = len(tags.observations)
+    return (
+        f"{tags.agent}: won {won}, lost {lost}; {n_observations} observations written"
+    )
 
 
 def _reviews(
@@ -613,8 +640,9 @@ def _reviews(
 
 
 def _review_lines(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
-    """Return the reviews for people: what was written, and what waits on and why, each
-    reason once.
+    """Return the reviews for people.
+
+    They say what was written, and what waits on and why, each reason once.
     """
     lines = [f"reviewer: {reason}"]
     ids_by_text = dict[str, list[str]]()

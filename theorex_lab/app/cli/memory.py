@@ -1,5 +1,6 @@
-"""Commands of the memory itself, and by which a person sees and steers what comes back
-of it.
+"""Commands of the memory itself.
+
+By some a person sees and steers what comes back of it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from theorex_lab.memory.observation import TYPES
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
-    from theorex_lab.memory.retrieve import Hit
+    from theorex_lab.memory.retrieve import Hit, Hits, VectorUse
     from theorex_lab.store.lab import Lab
 
 _ABOUT_CHARACTERS = 100
@@ -60,19 +61,33 @@ _ABOUT_CHARACTERS = 100
 @click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
 @click.argument("text", nargs=-1, required=True)
 @keeps_secrets
-def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
+def write(
+    agent: str | None,
+    observation_type: str,
+    source: str,
+    session: str,
+    tags: tuple[str, ...],
+    text: tuple[str, ...],
+) -> None:
     """Several words are one text. A text that begins with a dash goes after `--`.
 
     JSON: {event_id, concepts}
     """
     lab = open_lab()
-    kind = str(details["observation_type"])
-    kinds = [kind] if kind in TYPES else [*TYPES, *lab.theorex.observation_types()]
-    entry = lab.agent(own_agent(agent)).write(" ".join(text), **details)
-    if kind not in kinds:
+    types = [observation_type]
+    if observation_type not in TYPES:
+        types = [*TYPES, *lab.theorex.observation_types()]
+    entry = lab.agent(own_agent(agent)).write(
+        " ".join(text),
+        observation_type=observation_type,
+        source=source,
+        tags=tags,
+        session=session,
+    )
+    if observation_type not in types:
         note(
-            f"the type {kind!r} is new here; the nearest that is known is"
-            f" {nearest(kind, kinds)!r}"
+            f"the type {observation_type!r} is new here; the nearest that is known is"
+            f" {nearest(observation_type, types)!r}"
         )
     concepts = ", ".join(entry.concepts) or "none"
     emit(
@@ -113,51 +128,78 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 def search(
     agent: str | None,
     all_agents: bool,
+    limit: int,
+    cold: bool,
+    tag: str | None,
+    kinds: tuple[str, ...],
+    spread: bool,
+    vectors: VectorUse | None,
     why: bool,
     query: tuple[str, ...],
-    **details: Any,
 ) -> None:
-    """Several words are one query, which texts answer; concepts are found with --kind
-    concept. An agent's own items and the shared web are searched, never what another
-    keeps; of this folder's project, or of none.
+    """Several words are one query, which texts answer.
+
+    Concepts are found with --kind concept. An agent's own items and the shared web are
+    searched, never what another keeps; of this folder's project, or of none.
 
     JSON: {hits: [{id, kind, text, agent, score, about, at, why}], notes}; why with
     --why
     """
-    from theorex_lab.memory.retrieval_log import given, note_recalled
-
     if all_agents and agent is not None:
         raise click.UsageError("Give one of --agent and --all-agents.")
     lab = open_lab()
     name = own_agent(agent)
     text = " ".join(query)
-    details |= {
-        "vectors": details["vectors"] or lab.settings.search_vectors,
-        "kinds": details["kinds"] or None,
-    }
-    hits = lab.search(text, agents=None if all_agents else [name], **details)
+    hits = lab.search(
+        text,
+        agents=None if all_agents else [name],
+        limit=limit,
+        cold=cold,
+        tag=tag,
+        spread=spread,
+        kinds=kinds or None,
+        vectors=vectors or lab.settings.search_vectors,
+    )
     notes = list(hits.notes)
-    if not all_agents and not any(hit.agent == name for hit in hits):
-        notes += _absent_writer(lab, name)
-    if agent is not None or os.environ.get("THEOREX_AGENT"):
-        problem = note_recalled(
-            lab.home, "search", query=text, agent=name, **given(hits)
-        )
-        notes += filter(None, [problem])
-    rows = list[dict[str, Any]]()
-    lines = list[str]()
-    for hit, signals in zip(hits, hits.why, strict=True):
-        reasons = {"why": dict(signals)} if why else {}
-        rows.append(hit._asdict() | reasons)
-        lines.append(_line(hit, text, **reasons))
-    if not lines:
-        lines.append("nothing found")
+    if not all_agents:
+        notes += _absent_writer(lab, name, hits)
+    is_an_agents = agent is not None or bool(os.environ.get("THEOREX_AGENT"))
+    if is_an_agents:
+        notes += _note_given(lab, name, text, hits)
+    rows, lines = _rows_of(hits, text, why=why)
     lines += [f"({note})" for note in notes]
     emit({"hits": rows, "notes": notes}, "\n".join(lines))
 
 
-def _absent_writer(lab: Lab, name: str) -> list[str]:
+def _note_given(lab: Lab, agent: str, query: str, hits: Hits) -> list[str]:
+    """Note in the journal what an agent is given; return what stood in the way."""
+    from theorex_lab.memory.retrieval_log import given, note_recalled
+
+    problem = note_recalled(lab.home, "search", query=query, agent=agent, **given(hits))
+    return [problem] if problem else []
+
+
+def _rows_of(
+    hits: Hits, query: str, *, why: bool
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the hits as rows of the result, and as lines for people."""
+    rows: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for hit, signals in zip(hits, hits.why, strict=True):
+        row = hit._asdict()
+        reasons = None
+        if why:
+            reasons = dict(signals)
+            row["why"] = reasons
+        rows.append(row)
+        lines.append(_line(hit, query, reasons))
+    return rows, lines or ["nothing found"]
+
+
+def _absent_writer(lab: Lab, name: str, hits: Hits) -> list[str]:
     """Return a note where the agent has written nothing yet, else nothing."""
+    if any(hit.agent == name for hit in hits):
+        return []
     writers = lab.agents()
     if name in writers:
         return []
@@ -169,10 +211,11 @@ def _absent_writer(lab: Lab, name: str) -> list[str]:
 
 
 def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
-    """Return a hit for a reader: score, day, whose it is and of what kind, its id, what
-    of the text matched, what it is about, and why.
+    """Return a hit for a reader.
 
-    Of texts that were kept with their secrets it shows none.
+    The line has score, day, whose it is and of what kind, its id, what of the text
+    matched, what it is about, and why. Of texts that were kept with their secrets it
+    shows none.
     """
     from theorex_lab.search.lexical import matching_part
     from theorex_lab.text.redact.masking import mask
@@ -184,14 +227,10 @@ def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
         f" {hit.id}  {part}"
     )
     line += f"  [{about}]" if about else ""
-    return (
-        line
-        if why is None
-        else (
-            f"{line} "
-            f" ({', '.join(f'{name} {part:+.2f}' for name, part in why.items())})"
-        )
-    )
+    if why is None:
+        return line
+    signals = ", ".join(f"{name} {share:+.2f}" for name, share in why.items())
+    return f"{line}  ({signals})"
 
 
 @command("status")
@@ -321,8 +360,9 @@ def memory_context(query: str, tokens: int | None, why: bool) -> None:
 @_TOKENS
 @LIMIT
 def memory_show(tokens: int | None, limit: int) -> None:
-    """An item counts as used where the session then touched a file that it names, or
-    said at least half of its words.
+    """An item counts as used where the session then touched a file that it names.
+
+    It does so too where the session then said at least half of its words.
 
     JSON: {project, tokens, lines: [{section, text, why, items, events, trust}], before:
     [{at, how, agent, session, query, tokens, items, used}], given, used}
@@ -357,8 +397,10 @@ def memory_show(tokens: int | None, limit: int) -> None:
 @command("pin")
 @click.argument("item", metavar="ID")
 def pin(item: str) -> None:
-    """ID is an item's id as `search` and `memory context --why` show it, or the
-    beginning that it alone has. So it is for unpin, dismiss and correct.
+    """ID is an item's id, or the beginning that it alone has.
+
+    `search` and `memory context --why` show it. So it is for unpin, dismiss and
+    correct.
 
     JSON: {item}
     """
@@ -379,8 +421,9 @@ def unpin(item: str) -> None:
 @click.argument("item", metavar="ID")
 @click.option("--undo", is_flag=True, help="Let it come back again.")
 def dismiss(item: str, undo: bool) -> None:
-    """It stays in the memory, where `search --cold` finds it; `erase` removes it for
-    good.
+    """It stays in the memory, where `search --cold` finds it.
+
+    `erase` removes it for good.
 
     JSON: {item}
     """

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -17,7 +17,24 @@ from theorex_lab.journal.event import new_event
 from theorex_lab.journal.places import ROOTS
 from theorex_lab.store.lab import Lab
 
+ProjectRow = dict[str, Any]  # as `Lab.projects` gives it
+Roots = dict[str, set[str]]  # project -> its first commits
+
 _MOST_ROOTS = 100
+
+
+class MergeHint(NamedTuple):
+    """Two projects that may be one.
+
+    Attributes:
+        old: The project whose folder is gone.
+        new: The project whose folder is there.
+        do: The command that makes the two one.
+    """
+
+    old: str
+    new: str
+    do: str
 
 
 @command("projects")
@@ -34,14 +51,17 @@ def projects() -> None:
     lab = open_lab(all_projects=True)
     rows = lab.projects()
     hints = _hints(lab, rows)
-    lines = [_line(row) for row in rows] or ["no project is known yet"]
+    lines = [_line(row) for row in rows]
+    if not rows:
+        lines.append("no project is known yet")
     for hint in hints:
-        relation = (
-            f"{hint['old']} and {hint['new']} begin with the same commit, as copies and"
-            " forks do"
-        )
-        lines.append(f"({relation}; if they are one: {hint['do']})")
-    emit({"projects": rows, "hints": hints}, "\n".join(lines))
+        pair = f"{hint.old} and {hint.new}"
+        relation = f"{pair} begin with the same commit, as copies and forks do"
+        advice = f"if they are one: {hint.do}"
+        lines.append(f"({relation}; {advice})")
+    hint_rows = [hint._asdict() for hint in hints]
+    text = "\n".join(lines)
+    emit({"projects": rows, "hints": hint_rows}, text)
 
 
 @command("projects-merge")
@@ -55,69 +75,95 @@ def projects_merge(old: str, new: str) -> None:
 
     JSON: {project, from, events}
     """
-    merged = open_lab(all_projects=True).merge_projects(old, new)
-    emit(
-        merged,
-        f"{merged['from']} is {merged['project']} now, with its {merged['events']} events",
-    )
+    lab = open_lab(all_projects=True)
+    merged = lab.merge_projects(old, new)
+    former = merged["from"]
+    project = merged["project"]
+    n_events = merged["events"]
+    emit(merged, f"{former} is {project} now, with its {n_events} events")
 
 
 def note_roots(lab: Lab) -> None:
-    """Note the first commits of the lab's project once, so that it is recognized where
-    its folder is another by then.
+    """Note the first commits of the lab's project, once.
+
+    By them it is recognized where its folder is another by then.
     """
     project = lab.home.project
     paths = lab.journal.places().paths_of(project)
     if not paths or project in _roots(lab):
         return
     try:
-        listed = GitRepository.at(paths[-1]).run(
-            "rev-list", "--max-parents=0", "HEAD", "--"
-        )
+        repository = GitRepository.at(paths[-1])
+        output = repository.run("rev-list", "--max-parents=0", "HEAD", "--")
     except TheorexError:  # no git, no commit, or not ours to read
         return
-    roots = listed.decode("ascii", "replace").split()[:_MOST_ROOTS]
-    body = {"project": project, "roots": roots}
-    lab.journal.append([new_event(ROOTS, body, agent=SCANNER, at=lab.clock.now())])
+    commits = output.decode("ascii", "replace").split()
+    body = {"project": project, "roots": commits[:_MOST_ROOTS]}
+    now = lab.clock.now()
+    event = new_event(ROOTS, body, agent=SCANNER, at=now)
+    lab.journal.append([event])
 
 
-def _roots(lab: Lab) -> dict[str, set[str]]:
+def _roots(lab: Lab) -> Roots:
     """Return the first commits of each project, as far as they were noted."""
-    roots: dict[str, set[str]] = {}
+    roots: Roots = {}
     for event in lab.journal.tail(0, kinds=[ROOTS]):
         project = event.body.get("project")
-        noted = event.body.get("roots")
-        if isinstance(project, str) and isinstance(noted, list):
-            roots.setdefault(project, set()).update(map(str, noted))
+        commits = event.body.get("roots")
+        if not isinstance(project, str):
+            continue
+        if not isinstance(commits, list):
+            continue
+        roots_of_project = roots.setdefault(project, set())
+        roots_of_project.update(map(str, commits))
     return roots
 
 
 def _has_folder(paths: Iterable[str]) -> bool:
     """Return whether one of the paths is a folder."""
-    return any(Path(path).is_dir() for path in paths)
+    folders = map(Path, paths)
+    return any(folder.is_dir() for folder in folders)
 
 
-def _hints(lab: Lab, rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return pairs of projects that begin with the same commit, where one's folder is
-    gone.
+def _hints(lab: Lab, rows: list[ProjectRow]) -> list[MergeHint]:
+    """Return pairs of projects that begin with the same commit.
+
+    In each pair the folder of the old one is gone, and that of the new one is there.
     """
     roots = _roots(lab)
-    is_present = {row["project"]: _has_folder(row["paths"]) for row in rows}
-    hints: list[dict[str, str]] = []
+    is_present: dict[str, bool] = {}
+    for row in rows:
+        project = row["project"]
+        is_present[project] = _has_folder(row["paths"])
+    hints: list[MergeHint] = []
     for old, new in permutations(is_present, 2):
-        shared = roots.get(old, set()) & roots.get(new, set())
-        if shared and is_present[new] and not is_present[old]:
+        has_moved = is_present[new] and not is_present[old]
+        if not has_moved:
+            continue
+        old_roots = roots.get(old, set())
+        new_roots = roots.get(new, set())
+        if old_roots & new_roots:
             do = f"theorex projects merge {old} {new}"
-            hints.append({"old": old, "new": new, "do": do})
+            hints.append(MergeHint(old, new, do))
     return hints
 
 
-def _line(row: dict[str, Any]) -> str:
-    last = (
-        "never" if row["last_at"] is None else f"{to_datetime(row['last_at']):%Y-%m-%d}"
-    )
-    where = ", ".join(reversed(row["paths"])) or "no folder is bound to it"
-    merged = f"  (with {', '.join(row['merged'])})" if row["merged"] else ""
-    return one_row(
-        f"{row['project']}  {row['name']}  {row['events']} events, last {last}  {where}{merged}"
-    )
+def _line(row: ProjectRow) -> str:
+    """Return a project for people, newest folder first."""
+    project = row["project"]
+    name = row["name"]
+    n_events = row["events"]
+    last_at = row["last_at"]
+    last_day = "never"
+    if last_at is not None:
+        last_time = to_datetime(last_at)
+        last_day = f"{last_time:%Y-%m-%d}"
+    newest_first = reversed(row["paths"])
+    folders = ", ".join(newest_first)
+    if not folders:
+        folders = "no folder is bound to it"
+    line = f"{project}  {name}  {n_events} events, last {last_day}  {folders}"
+    merged = ", ".join(row["merged"])
+    if merged:
+        line += f"  (with {merged})"
+    return one_row(line)

@@ -53,9 +53,10 @@ def tune(
     write: bool,
     picture: str | None,
 ) -> None:
-    """The last third of the events is scored; law, parameters and thresholds are chosen
-    on the part before it only: the thresholds that forget least while the context holds
-    no more than under the default settings.
+    """The last third of the events is scored.
+
+    Law, parameters and thresholds are chosen on the part before it only: the thresholds
+    that forget least while the context holds no more than under the default settings.
 
     Then those events are replayed: what the context would have cost, and how much of
     what was used again would have been absent from it, under the default, the fitted
@@ -159,9 +160,10 @@ def _law_at(path: str) -> Law:
 )
 @SEED
 def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> None:
-    """Shows what the next session would be given of a history, and what such a context
-    was worth: the share of the files needed next that it would have named, beside the
-    files touched last and nothing.
+    """Shows what the next session would be given of a history.
+
+    It also shows what such a context was worth: the share of the files needed next that
+    it would have named, beside the files touched last and nothing.
 
     A repository with fewer than 30 commits gives way to a simulation, and it says so;
     without --repo also a folder that lies in none. One that is empty or cannot be read
@@ -237,15 +239,17 @@ def lab(
 
 
 def _become(arguments: list[str]) -> None:
-    """Run the server in the place of this process; kernels run in their notebook's
-    folder, the server does not.
+    """Run the server in the place of this process.
+
+    Kernels run in their notebook's folder, the server does not.
     """
     become_python(arguments)
 
 
 def _notebooks(folder: Path | None) -> Path:
-    """Return the folder to open: a checkout's own notebooks, else copies of the
-    packaged ones, never written over.
+    """Return the folder of notebooks to open.
+
+    It is a checkout's own, else copies of the packaged ones, never written over.
     """
     import shutil
 
@@ -307,9 +311,10 @@ def compare(
     out: str | None,
     picture: str | None,
 ) -> None:
-    """Each design lives through each log in a home of its own and is asked at every
-    session's start (inject) and at every question or first prompt (retrieve). Your own
-    home is not touched.
+    """Each design lives through each log in a home of its own.
+
+    It is asked at every session's start (inject) and at every question or first prompt
+    (retrieve). Your own home is not touched.
 
     JSON: {logs, designs, paired, trials}
     """
@@ -351,8 +356,10 @@ def compare(
 
 
 def _check_out(out: str) -> None:
-    """Before the work, raises InvalidInput for a file that holds something else, and
-    for one in no folder.
+    """Check, before the work, the file that the comparison is written to.
+
+    Raises:
+        InvalidInput: It holds something else, or is in no folder.
     """
     from theorex_lab.eval.metrics.compare import Comparison
 
@@ -375,8 +382,9 @@ def _numbers(budgets: str) -> list[int]:
 
 
 def _scores(compared: Comparison, against: str) -> str:
-    """Return a row for each mode, budget, score and design: the score, what it costs in
-    tokens, and the verdict.
+    """Return a row for each mode, budget, score and design.
+
+    A row has the score, what it costs in tokens, and the verdict.
     """
     import pandas as pd
 

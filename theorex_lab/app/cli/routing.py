@@ -1,5 +1,6 @@
-"""Commands of routing and its evidence, of dispatch and its traces, and of tasks
-between agents.
+"""Commands of routing and its evidence, and of dispatch and its traces.
+
+Those of tasks between agents stand here too.
 """
 
 from __future__ import annotations
@@ -53,15 +54,28 @@ if TYPE_CHECKING:
     help="Length of the query; default: estimated.",
 )
 @click.argument("query", nargs=-1, required=True)
-def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
-    """Role preference, energy, recall of like queries, confidence matrix, heuristic, in
-    that order; each says what it did. Nothing is called. A query whose first word is
-    the name of a command in this group goes after `--`: theorex route -- roles of a
-    cache
+def route(
+    query: tuple[str, ...],
+    agent: str | None,
+    urgent: bool,
+    context_pct: float,
+    query_tokens: int,
+) -> None:
+    """Nothing is called.
+
+    Role preference, energy, recall of like queries, confidence matrix, heuristic, in
+    that order; each says what it did. A query whose first word is the name of a command
+    in this group goes after `--`: theorex route -- roles of a cache
 
     JSON: {query_type, tier, model, confidence, reasons, fallbacks}
     """
-    decision = open_lab().route(" ".join(query), agent=agent, **details)
+    decision = open_lab().route(
+        " ".join(query),
+        agent=agent,
+        urgent=urgent,
+        context_pct=context_pct,
+        query_tokens=query_tokens,
+    )
     head = (
         f"{decision.model or 'no model'}  ({decision.tier}, {decision.query_type},"
         f" confidence {decision.confidence:.2f})"
@@ -76,8 +90,9 @@ def route(query: tuple[str, ...], agent: str | None, **details: Any) -> None:
 @command("role-route")
 @click.argument("query", nargs=-1, required=True)
 def role_route(query: tuple[str, ...]) -> None:
-    """The operative with the highest priority that takes this type of query, else the
-    orchestrator.
+    """The operative with the highest priority that takes this type of query.
+
+    Where none does, the orchestrator.
 
     JSON: {agent, role, model, query_type, reason}
     """
@@ -114,8 +129,9 @@ def roles() -> None:
     help="How hard the query is.",
 )
 def energy_check(complexity: Complexity) -> None:
-    """On battery no large model runs for what is of low complexity, nor below
-    batteryThreshold.
+    """On battery no large model runs for what is of low complexity.
+
+    Nor does one below batteryThreshold.
 
     JSON: {percent, on_battery, source, allowed, reason}
     """
@@ -141,8 +157,9 @@ def energy_check(complexity: Complexity) -> None:
 @command("trace-stats")
 @agent_option("Only this agent's calls.")
 def trace_stats(agent: str | None) -> None:
-    """By query type and model: success with its 95 % interval, latency, tokens; lost
-    calls and those that no model answered are counted apart.
+    """By query type and model: success with its 95 % interval, latency, tokens.
+
+    Lost calls and those that no model answered are counted apart.
 
     JSON: {stats: [{query_type, model, n, success_rate, low, high, lost, unavailable,
     …}], open}
@@ -154,8 +171,9 @@ def trace_stats(agent: str | None) -> None:
 
 @command("matrix-build")
 def matrix_build() -> None:
-    """Takes in what other processes have recorded since, and keeps the result for the
-    next start.
+    """Takes in what other processes have recorded since.
+
+    The result is kept for the next start.
 
     JSON: {records, cells}
     """
@@ -185,29 +203,38 @@ def matrix_build() -> None:
     type=click.IntRange(min=1),
     help="Runs of a usable cell; default matrixMinSamples.",
 )
-def matrix_show(**options: Any) -> None:
-    """A call succeeds where a model answered, unless its outcome says later that it
-    went wrong. Cells without enough runs are not usable: they have no score and are not
-    used. Runs that were imported without --trust-own stand below; no query is routed by
-    them.
+def matrix_show(half_life_days: float | None, min_samples: int | None) -> None:
+    """A call succeeds where a model answered.
+
+    It does not where its outcome says later that it went wrong. Cells without enough
+    runs are not usable: they have no score and are not used. Runs that were imported
+    without --trust-own stand below; no query is routed by them.
 
     JSON: {cells: [{query_type, model, n, success_rate, low, high, latency_ms, score,
     usable, …}], heard}
     """
     lab = open_lab()
-    rows = lab.matrix(**options).to_dict()
-    imported_rows = lab.matrix(**options, heard=True).to_dict()
+    matrix = lab.matrix(half_life_days=half_life_days, min_samples=min_samples)
+    imported = lab.matrix(
+        half_life_days=half_life_days, min_samples=min_samples, heard=True
+    )
+    rows = matrix.to_dict()
+    imported_rows = imported.to_dict()
     table = _as_table(rows) if rows else "no evidence yet"
     if imported_rows:
         table += (
             f"\n\nimported without --trust-own, not used:\n{_as_table(imported_rows)}"
         )
-    emit({"cells": rows, **({"heard": imported_rows} if imported_rows else {})}, table)
+    result = {"cells": rows}
+    if imported_rows:
+        result["heard"] = imported_rows
+    emit(result, table)
 
 
 def _as_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Return a line a row, its keys as the head; what was imported may be named
-    anything, also with line breaks.
+    """Return a line a row, its keys as the head.
+
+    What was imported may be named anything, also with line breaks.
     """
     import pandas as pd
 
@@ -262,7 +289,17 @@ _CONTEXT = (
 @SESSION
 @click.argument("task", nargs=-1, required=True)
 @keeps_secrets
-def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
+def dispatch(
+    task: tuple[str, ...],
+    agent: str | None,
+    context_pct: float,
+    query_tokens: int | None,
+    tags: tuple[str, ...],
+    outcome_id: str | None,
+    check: str | None,
+    cascade: bool,
+    session: str,
+) -> None:
     """Several words are one task.
 
     Exit code 1 where no model answered; 0 where one did, and where none was called
@@ -273,7 +310,17 @@ def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
     """
     asker = open_lab().agent(own_agent(agent))
     with ended_in_order():
-        fields = asdict(asker.dispatch(" ".join(task), **details))
+        answer = asker.dispatch(
+            " ".join(task),
+            context_pct=context_pct,
+            query_tokens=query_tokens,
+            tags=tags,
+            outcome_id=outcome_id,
+            session=session,
+            check=check,
+            cascade=cascade,
+        )
+    fields = asdict(answer)
     error = fields.pop("error")
     _ = fields.pop("reasons")
     if error is not None and fields["trace_id"] is not None:
@@ -290,8 +337,9 @@ def dispatch(task: tuple[str, ...], agent: str | None, **details: Any) -> None:
 @command("trace-show")
 @click.argument("trace_id", metavar="ID")
 def trace_show(trace_id: str) -> None:
-    """What was asked, why this model, each attempt and tool call in its order, and how
-    it ended.
+    """What was asked, why this model, and how it ended.
+
+    Between them stands each attempt and tool call in its order.
 
     JSON: {id, agent_id, task, tags, reasons, events, attempts, start_time, end_time,
     success, response, error, …}

@@ -1,9 +1,10 @@
 """Commands of the servers."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -87,7 +88,7 @@ def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
       "headers": {"Authorization": "Bearer TOKEN"}}}}
 
     JSON: {url, agent, token_file}
-    """
+    """  # noqa: D301 - click takes \b for a paragraph that it leaves as it is
     from theorex_lab.app.server.mcp import PATH, http_application, serve_stdio
 
     if stdio:
@@ -110,8 +111,10 @@ def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
     help="Requests a second; twice as many at once.",
 )
 def serve(agent: str | None, rate: float, **where: Any) -> None:
-    """Serves what designs bring over HTTP: JSON at the endpoints that /openapi.json and
-    the page at / list, web sockets with what goes on.
+    """Serves what designs bring over HTTP.
+
+    It serves JSON at the endpoints that /openapi.json and the page at / list, and web
+    sockets with what goes on.
 
     Each request but GET /, /health and /openapi.json needs the agent's token, the same
     as of mcp-start (Authorization: Bearer TOKEN); a page opens a web socket with the
@@ -123,7 +126,8 @@ def serve(agent: str | None, rate: float, **where: Any) -> None:
     """
     from theorex_lab.app.server.rest import UVICORN, RestServer
 
-    _serve(partial(RestServer, rate=rate), agent, **UVICORN, **where)
+    make = partial(RestServer, rate=rate)
+    _serve(make, agent, settings=UVICORN, **where)
 
 
 def _serve(
@@ -134,7 +138,10 @@ def _serve(
     host: str,
     allow_remote: bool,
     token_file: str | None,
-    **where: Any,
+    port: int,
+    hosts: Sequence[str],
+    path: str = "",
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Run what `make` makes for an agent until the process is told to end."""
     from theorex_lab.app.server.auth import check_token_file, read_token
@@ -176,5 +183,8 @@ def _serve(
             host=host,
             allow_remote=allow_remote,
             started=started,
-            **where,
+            port=port,
+            hosts=hosts,
+            path=path,
+            settings=settings,
         )

@@ -1,5 +1,7 @@
-"""Who may speak to a server of this machine: a token kept in the home, checks of a
-request, and a guard in front of JSON-RPC.
+"""Who may speak to a server of this machine.
+
+Here are a token kept in the home, checks of a request, and a guard in front of
+JSON-RPC.
 """
 
 import hmac
@@ -36,8 +38,9 @@ Application = Callable[[RpcMessage, Receive, Send], Awaitable[None]]
 
 
 def token_file(home: Path, agent: str) -> Path:
-    """Return where the token of an agent lies: each has its own, which opens that
-    agent's memory alone.
+    """Return where the token of an agent lies.
+
+    Each agent has its own, which opens that agent's memory alone.
 
     >>> token_file(Path("home"), "sage").name
     'mcp-token-sage'
@@ -46,8 +49,10 @@ def token_file(home: Path, agent: str) -> Path:
 
 
 def check_token_file(file: Path, home: Path, agent: str) -> Path:
-    """Return `file`, or raise InvalidInput where it holds what opens, or once opened,
-    another agent's memory.
+    """Return `file`, checked that it is no other agent's.
+
+    Raises:
+        InvalidInput: It holds what opens, or once opened, another agent's memory.
     """
     own_file = token_file(home, agent)
     is_in_home = (
@@ -65,8 +70,10 @@ def read_token(file: Path) -> str:
     """Return the token in `file`; made at first use, readable by its owner alone.
 
     Several processes may start at once: one of them makes it, and all get the same.
-    Raises StorageError where the file cannot be made or read, InvalidInput where its
-    content is no token or others may read it.
+
+    Raises:
+        StorageError: The file cannot be made or read.
+        InvalidInput: Its content is no token, or others may read it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -98,8 +105,9 @@ def read_token(file: Path) -> str:
 
 
 def _make_token(file: Path) -> None:
-    """Write the file complete under another name, then link it: it is never seen half
-    written.
+    """Write the file complete under another name, then link it.
+
+    So it is never seen half written.
     """
     make_folder(str(file.parent))
     draft = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}")
@@ -145,8 +153,9 @@ class RequestRefused(Exception):
 
 
 class Guard:
-    """An ASGI application in front of another: host, origin, token, size and form of
-    each request.
+    """An ASGI application in front of another, which checks each request.
+
+    It checks host, origin, token, size and form.
 
     `hosts`: values of the Host header, a port of `*` standing for any. `max_body_bytes`
     bounds one request's body.
@@ -197,8 +206,9 @@ class Guard:
 
 
 def check_host(headers: Headers, hosts: Sequence[str]) -> None:
-    """Refuse DNS rebinding, by which a page of another site reaches this server under
-    that site's name.
+    """Refuse DNS rebinding.
+
+    By that a page of another site reaches this server under that site's name.
     """
     if not _is_listed(headers.get("host", ""), hosts):
         raise RequestRefused(
@@ -267,11 +277,10 @@ async def read_body(
 
 
 def check_message(body: bytes | str) -> dict[str, Any]:
-    """Return the message in `body`; refuses what is no single JSON-RPC 2.0 request:
-    -32700 where it is not JSON, -32600 where it has another form.
+    """Return the message in `body`, which is a single JSON-RPC 2.0 request.
 
-    Answers are refused too, since these servers ask nothing; parameters by position
-    with -32602.
+    Others are refused: with -32700 what is not JSON, with -32600 what has another form,
+    answers too, since these servers ask nothing, and with -32602 parameters by position.
 
     >>> check_message('{"jsonrpc": "2.0", "id": "a", "method": "ping"}')["method"]
     'ping'

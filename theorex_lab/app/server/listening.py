@@ -1,12 +1,14 @@
-"""Where a server listens, under which names it may be reached, how an ASGI application
-is served, and what is done while nobody asks.
+"""Where a server listens, and how an ASGI application is served.
+
+Here too is under which names it may be reached, and what is done while nobody asks.
 """
 
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, cast
 
 from theorex_lab.app.server.auth import Application
@@ -19,10 +21,12 @@ _MOST_CONNECTIONS = 512  # beyond them requests are answered with 503
 
 
 def host_names(hosts: Sequence[str]) -> list[str]:
-    """Return the values of the Host header that a server takes: this machine's names and
-    these, with any port.
+    """Return the values of the Host header that a server takes.
 
-    Raises InvalidInput for what is no name.
+    They are this machine's names and these, with any port.
+
+    Raises:
+        InvalidInput: A host is no name.
 
     >>> host_names(["memory.example"])[-1]
     'memory.example:*'
@@ -46,14 +50,25 @@ def listen(
     hosts: Sequence[str] = (),
     started: Callable[[str], None] = lambda _: None,
     path: str = "",
-    **settings: Any,
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Serve what `make`, given the names as `hosts`, makes until the process is told to
-    end.
+    """Serve an application until the process is told to end.
 
-    `started` gets the address, with `path`, once requests are taken (port 0: any free
-    one); `settings` as `server_settings` takes it. Raises InvalidInput for an address beyond
-    this machine without `allow_remote`, TheorexError where the port is taken.
+    Args:
+        lab: The lab, whose vectors are computed meanwhile.
+        make: Makes the application, given the allowed names as `hosts`.
+        port: The port; 0 for any free one.
+        host: The address to listen on.
+        allow_remote: Whether it may be an address beyond this machine.
+        hosts: Names under which it may be reached, beside those of this machine.
+        started: Gets the address, with `path`, once requests are taken.
+        path: What stands behind the address.
+        settings: As `server_settings` takes it.
+
+    Raises:
+        InvalidInput: The address is beyond this machine, and `allow_remote` is not
+            given.
+        TheorexError: The port is taken.
     """
     import uvicorn
 
@@ -84,12 +99,17 @@ def listen(
                 started(address)
 
     with listener, embedding(lab):
-        Announcing(server_settings(application, **settings)).run(sockets=[listener])
+        Announcing(server_settings(application, settings)).run(sockets=[listener])
 
 
-def server_settings(application: Application, **settings: Any) -> Any:
-    """Return how an ASGI application is served over HTTP, a `uvicorn.Config`; `settings` are
-    uvicorn's own settings in the place of these.
+def server_settings(
+    application: Application, settings: Mapping[str, Any] = MappingProxyType({})
+) -> Any:
+    """Return how an ASGI application is served over HTTP, a `uvicorn.Config`.
+
+    Args:
+        application: The application.
+        settings: uvicorn's own settings, which take the place of these.
     """
     import uvicorn
 
@@ -116,8 +136,9 @@ _SECONDS = 2.0
 
 @contextmanager
 def embedding(lab: Lab) -> Iterator[None]:
-    """Meanwhile compute the vectors that texts wait for, whenever no tool was called
-    for some seconds.
+    """Compute meanwhile the vectors that texts wait for.
+
+    That is done whenever no tool was called for some seconds.
     """
     ended = threading.Event()
 

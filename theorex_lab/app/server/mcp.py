@@ -1,9 +1,8 @@
-"""The memory for agents that speak the Model Context Protocol: tools, and the boot
-context as resources.
+"""The memory for agents that speak the Model Context Protocol.
 
-The protocol itself is the official SDK's; here are the tools that every home has, what
-they refuse, and the two ways in: HTTP behind `serve.auth.Guard`, and standard input and
-output.
+It gives tools, and the boot context as resources. The protocol itself is the official
+SDK's; here are the tools that every home has, what they refuse, and the two ways in:
+HTTP behind `app.server.auth.Guard`, and standard input and output.
 """
 
 # No `from __future__ import annotations`: the SDK reads the tools' annotations when
@@ -145,8 +144,10 @@ _ESCAPED = 6  # bytes of JSON that one byte of text may need: \u0000
 def _explained(
     problem: Problem = ToolError, refused: Problem = ToolError
 ) -> Iterator[None]:
-    """What the caller did wrong becomes `refused`, in its own words; of other errors
-    `problem` says only that there is one.
+    """Explain errors to the caller, and to the owner.
+
+    What the caller did wrong becomes `refused`, in its own words; of other errors `problem`
+    says only that there is one.
     """
     try:
         yield
@@ -157,8 +158,9 @@ def _explained(
 
 
 class _Server(MCPServer[Any]):
-    """The SDK's server, which answers wrong arguments with -32602 rather than with a
-    failed result.
+    """The SDK's server, with wrong arguments refused as the protocol has it.
+
+    They are answered with -32602 rather than with a failed result.
     """
 
     max_request_bytes = 1 << 20
@@ -197,10 +199,15 @@ class _Server(MCPServer[Any]):
 
 
 def build_server(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> _Server:
-    """Return the server of a home, acting for `agent`, and where `any_agent` for
-    whomever a call names.
+    """Return the server of a home.
 
-    Raises InvalidInput for a bad name.
+    Args:
+        lab: The lab of the home.
+        agent: The agent that it acts for.
+        any_agent: Whether it acts for whomever a call names.
+
+    Raises:
+        InvalidInput: The agent is outside the rule.
     """
     about: dict[str, Any] = {
         "title": "Theorex memory",
@@ -259,10 +266,8 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
         hits = project_lab.search(
             query, agents=[name], limit=limit, cold=cold, kinds=kinds
         )
-        notes = [
-            *hits.notes,
-            *noted(project_lab, "mcp_search", name, given(hits), query),
-        ]
+        problems = noted(project_lab, "mcp_search", name, given(hits), query=query)
+        notes = [*hits.notes, *problems]
         return FoundItems(hits=[Found(**hit._asdict()) for hit in hits], notes=notes)
 
     @server.tool(description=_WRITE, annotations=adds)
@@ -334,7 +339,7 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
     def context_of_model(agent: str, model: str) -> str:
         """An agent's context, cut to the budget of a model such as claude-sonnet; `-`
         stands for the server's agent.
-        """
+        """  # noqa: D205 - agents read it
         return context_of(None, agent, model)
 
     @server.resource(
@@ -354,15 +359,16 @@ def _add_resources(server: MCPServer, lab: Lab, named: Naming) -> None:
     def context_of_project_and_model(project: str, agent: str, model: str) -> str:
         """An agent's context in a project, cut to the budget of a model; `-` stands for
         the server's agent.
-        """
+        """  # noqa: D205 - agents read it
         return context_of(project, agent, model)
 
 
 def _add_tool_of(
     server: MCPServer, tool: AgentTool, face: Callable[[], Any], named: Naming
 ) -> None:
-    """A tool that a design brings, called with what `face` gives and the arguments that
-    its function declares.
+    """Add a tool that a design brings.
+
+    It is called with what `face` gives and the arguments that its function declares.
     """
     declared = inspect.signature(tool.run, eval_str=True)
     parameters = {**declared.parameters}
@@ -397,16 +403,29 @@ def _add_tool_of(
 
 
 def http_application(
-    lab: Lab, token: str, *, hosts: Sequence[str] = (), **whose: Any
+    lab: Lab,
+    token: str,
+    *,
+    hosts: Sequence[str] = (),
+    agent: str = "main",
+    any_agent: bool = False,
 ) -> Application:
-    """Return the server as an ASGI application, guarded: POST /mcp with the token, GET
-    /health.
+    """Return the server as a guarded ASGI application.
 
-    `hosts`: names under which it may be reached, beside those of this machine. Raises
-    InvalidInput for what is no name.
+    It answers POST /mcp with the token, and GET /health.
+
+    Args:
+        lab: The lab.
+        token: The token.
+        hosts: Names under which it may be reached, beside those of this machine.
+        agent: The agent that the server acts for.
+        any_agent: Whether a call may name another agent.
+
+    Raises:
+        InvalidInput: A host is no name, or the agent is outside the rule.
     """
     names = host_names(hosts)
-    server = build_server(lab, **whose)
+    server = build_server(lab, agent=agent, any_agent=any_agent)
     origins = [f"http://{name}" for name in names]
     origins += [f"https://{name}" for name in names]
     allowed_hosts = [*names, *(name.removesuffix(":*") for name in names)]
@@ -428,10 +447,17 @@ def http_application(
     )
 
 
-def serve_stdio(lab: Lab, **whose: Any) -> None:
-    """Serve one client over standard input and output, until it closes the input;
-    `whose` as `build_server` takes it.
+def serve_stdio(lab: Lab, *, agent: str = "main", any_agent: bool = False) -> None:
+    """Serve one client over standard input and output, until it closes the input.
+
+    Args:
+        lab: The lab.
+        agent: The agent that the server acts for.
+        any_agent: Whether a call may name another agent.
+
+    Raises:
+        InvalidInput: The agent is outside the rule.
     """
-    server = build_server(lab, **whose)
+    server = build_server(lab, agent=agent, any_agent=any_agent)
     with listening.embedding(lab):
         anyio.run(server.run_stdio_async)

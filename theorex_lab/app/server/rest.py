@@ -1,8 +1,7 @@
-"""The memory for programs that speak no protocol of agents: the routes that designs
-bring, over HTTP and web sockets.
+"""The memory for programs that speak no protocol of agents.
 
-What a request may hold, the OpenAPI document and the page come from one table,
-`Design.routes`.
+Here are the routes that designs bring, over HTTP and web sockets. What a request may
+hold, the OpenAPI document and the page come from one table, `Design.routes`.
 """
 
 from __future__ import annotations
@@ -56,8 +55,9 @@ _REFUSED = (
 
 
 class _Endpoint:
-    """A route of a design: arguments are checked, its function runs in a thread, what
-    it returns is sent as JSON.
+    """A route of a design.
+
+    Arguments are checked, its function runs in a thread, what it returns is sent as JSON.
     """
 
     def __init__(
@@ -86,7 +86,9 @@ class _Endpoint:
         self, body: bytes | str | None, strings: Mapping[str, str]
     ) -> dict[str, Any]:
         """Return the arguments from JSON with these strings beside, or from strings alone.
-        Raises ValidationError for others.
+
+        Raises:
+            ValidationError: The arguments are others.
         """
         if body is None:
             arguments = dict(self._arguments.model_validate_strings(strings))
@@ -158,8 +160,9 @@ class _Endpoint:
         await _send(socket, None)
 
     def describe(self, document: dict[str, Any]) -> routing.BaseRoute:
-        """Put the route into an OpenAPI document; web sockets, which that does not
-        know, stand in `x-websockets`.
+        """Put the route into an OpenAPI document, and return it.
+
+        Web sockets, which OpenAPI does not know, stand in `x-websockets`.
         """
         path = self.route.path
         method = self.route.method
@@ -175,23 +178,10 @@ class _Endpoint:
                 "completed": self.route.answer,
             }
             return routing.WebSocketRoute(path, self.talk)
-        members = schema["properties"]
-        needed = schema.pop("required", [])
-        ways = {name: "path" if f"{{{name}}}" in path else "query" for name in members}
-        strings = [
-            {
-                "name": name,
-                "in": way,
-                "required": name in needed,
-                "schema": members.pop(name),
-            }
-            for name, way in ways.items()
-            if method == "GET" or way == "path"
-        ]
-        if members:
-            needed = schema["required"] = [name for name in needed if name in members]
+        strings = self._string_parameters(schema)
+        if schema["properties"]:
             about["requestBody"] = {
-                "required": bool(needed),
+                "required": bool(schema["required"]),
                 "content": {"application/json": {"schema": schema}},
             }
         success = {
@@ -211,16 +201,47 @@ class _Endpoint:
         }
         return routing.Route(path, self.answer, methods=[method])
 
+    def _string_parameters(self, schema: dict[str, Any]) -> list[dict[str, Any]]:
+        """Take the arguments that are strings of the address out of a schema.
+
+        Those are all of a GET, and of others what the path names. What is left in the
+        schema is the body.
+
+        Returns:
+            The arguments as OpenAPI describes them.
+        """
+        members = schema["properties"]
+        required = schema.pop("required", [])
+        parameters: list[dict[str, Any]] = []
+        for name in list(members):
+            is_in_path = f"{{{name}}}" in self.route.path
+            if self.route.method != "GET" and not is_in_path:
+                continue
+            parameters.append(
+                {
+                    "name": name,
+                    "in": "path" if is_in_path else "query",
+                    "required": name in required,
+                    "schema": members.pop(name),
+                }
+            )
+        if members:
+            schema["required"] = [name for name in required if name in members]
+        return parameters
+
 
 class RestServer:
-    """The server as an ASGI application: the routes of the home's designs, and free of
-    the token /health, /openapi.json and a page.
+    """The server as an ASGI application: the routes of the home's designs.
+
+    Free of the token are /health, /openapi.json and a page.
 
     `hosts`: names under which it may be reached, beside those of this machine. `rate`:
     requests a second by the home's clock, twice as many at once, for the token, and for
     each address without it. A web socket may bring the token as the second of its
-    subprotocols, after `bearer`, since a page can set no header. Raises InvalidInput
-    for a wrong name.
+    subprotocols, after `bearer`, since a page can set no header.
+
+    Raises:
+        InvalidInput: A host is no name.
     """
 
     def __init__(
@@ -323,8 +344,9 @@ async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -
 
 
 def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
-    """Return the status of what is refused, and the reason; of what is wrong with the
-    memory only that something is.
+    """Return the status of what is refused, and the reason.
+
+    Of what is wrong with the memory the reason says only that something is.
     """
     status = getattr(error, "status", getattr(error, "status_code", 422))
     detail = getattr(error, "detail", str(error))

@@ -1,5 +1,6 @@
-"""The agent and project of a call to the server, and the record of what the call was
-given.
+"""The agent and project of a call to the server.
+
+Here too is the record of what the call was given.
 """
 
 import re
@@ -33,8 +34,12 @@ Tag = Annotated[str, Field(max_length=64)]
 
 
 def naming(own_agent: str, *, any_agent: bool) -> Callable[[str | None], str]:
-    """Return whom a call speaks of, by the name in it: `own_agent` without one; raises
-    InvalidInput for another's that is not open.
+    """Return whom a call speaks of, by the name in it.
+
+    That is `own_agent` without a name.
+
+    Raises:
+        InvalidInput: Another's memory is not open.
     """
 
     def named(agent_id: str | None) -> str:
@@ -51,8 +56,9 @@ def naming(own_agent: str, *, any_agent: bool) -> Callable[[str | None], str]:
 
 
 def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
-    """Return the lab for the project that a call names, by a name that is known; `new`:
-    or by a whole one that is not yet.
+    """Return the lab for the project that a call names.
+
+    The name is one that is known; with `new` it may also be a whole one that is not yet.
     """
     if project is None:
         return lab
@@ -65,9 +71,18 @@ def noted(
     trigger: str,
     agent: str,
     recalled: dict[str, Any] | Context,
+    *,
     query: str = "",
 ) -> list[str]:
-    """Note what is given to the agent; what stood in the way."""
+    """Note what is given to the agent; return what stood in the way.
+
+    Args:
+        lab: The lab.
+        trigger: By which door, as mcp_search.
+        agent: The agent.
+        recalled: What is given: ids of items, and tokens; or a briefing.
+        query: What was asked, '' for nothing.
+    """
     details = (
         recalled
         if isinstance(recalled, dict)
@@ -79,16 +94,19 @@ def noted(
 
 
 def tell_owner(problem: object) -> str:
-    """Say in the server's own output what is wrong with the memory; returns what its
-    callers are told of it.
+    """Say in the server's own output what is wrong with the memory.
+
+    Returns:
+        What the callers of the server are told of it.
     """
     print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - for who runs the server
     return "the memory cannot be read or written now; the server's own output says why"
 
 
 def is_the_owners(error: Exception) -> bool:
-    """Return whether an error is no matter of what the caller asked, but of the memory
-    and its settings.
+    """Return whether an error is of the memory and its settings.
+
+    Then it is no matter of what the caller asked.
     """
     is_callers = isinstance(error, InvalidInput) and not isinstance(error, ConfigError)
     return isinstance(error, TheorexError) and not is_callers

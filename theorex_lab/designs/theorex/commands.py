@@ -29,9 +29,6 @@ from theorex_lab.files.command_line.options import (
 from theorex_lab.memory.contract import Home
 from theorex_lab.search.items import MOMENT_TYPE
 
-_MOST_PROJECTS = 3  # a flush is of one or two sessions, the night renders the others
-_EMBEDDING_SECONDS = 2.0
-
 
 @command("scan")
 @tends_project
@@ -80,36 +77,13 @@ def flush(agent: str | None, session: str | None) -> None:
 
     JSON: {sessions, kept, let_go}
     """
-    from theorex_lab.evolution.briefing import refresh
-
-    theorex = open_lab().theorex
-    name = own_agent(agent)
-    if session is None:
-        sessions = theorex.sessions(agent=name)
-    else:
-        theorex.check_turns(check_session(session), agent=name)
-        sessions = [check_session(session)]
-    results = [theorex.flush(session_id, agent=name) for session_id in sessions]
-    _flush_designs(theorex.home, name, sessions)
-    problem = theorex.searcher.vectors.embed_some(_EMBEDDING_SECONDS)
-    if problem:
-        note(f"texts wait for their vectors: {problem}")
-    refresh(theorex.home, _MOST_PROJECTS)
-    n_kept = sum(result.kept for result in results)
-    n_discarded = sum(result.discarded for result in results)
-    n_sessions = len(results)
+    end = open_lab().end_session(session, agent=own_agent(agent))
+    if end.problem:
+        note(f"texts wait for their vectors: {end.problem}")
     emit(
-        {"sessions": n_sessions, "kept": n_kept, "let_go": n_discarded},
-        f"{n_kept} events kept, {n_discarded} let go, in {n_sessions} sessions",
+        {"sessions": end.sessions, "kept": end.kept, "let_go": end.let_go},
+        f"{end.kept} events kept, {end.let_go} let go, in {end.sessions} sessions",
     )
-
-
-def _flush_designs(home: Home, agent: str, sessions: Sequence[str]) -> None:
-    """Let each design do what it does at the end of a session."""
-    for design in home.designs:
-        if design.flush is not None:
-            for session_id in sessions:
-                design.flush(home, agent, session_id)
 
 
 @command("graduate")

@@ -9,6 +9,7 @@ from theorex_lab.designs.theorex.declarations import MEMORY_SETTINGS, READ_FROM
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
 from theorex_lab.memory.contract import (
     AuditPart,
+    CapturesPart,
     Design,
     EventsPart,
     FileLayout,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         ContextRequest,
         DesignApi,
         Floats,
+        FlushResult,
         Home,
         Ints,
         Mask,
@@ -56,6 +58,25 @@ def _concept_lines(home: Home, request: ContextRequest) -> Iterable[ContextLine]
     from theorex_lab.designs.theorex.sections import concept_lines
 
     return concept_lines(home, request)
+
+
+def _waiting_sessions(home: Home, agent: str) -> Sequence[str]:
+    from theorex_lab.designs.theorex.flash import Flash
+
+    waiting = home.views.get(Flash).waiting(home, agent)
+    return [session for session, _ in waiting]
+
+
+def _check_session(home: Home, agent: str, session: str) -> object:
+    from theorex_lab.designs.theorex.upkeep import check_turns
+
+    return check_turns(home, session, agent=agent)
+
+
+def _flush(home: Home, agent: str, session: str) -> FlushResult:
+    from theorex_lab.designs.theorex.lifecycle import flush
+
+    return flush(home, session, agent=agent)
 
 
 def _refine_all(home: Home, agent: str | None) -> str:
@@ -259,6 +280,8 @@ DESIGN = Design(
     items=(OBSERVATION, CONCEPT, MOMENT),
     search=SearchPart(asleep=_asleep, visible=_shared_documents, related=_related),
     sections=(Section(_sentence_lines, TITLES, always=True), Section(_concept_lines)),
+    captures=CapturesPart(waiting=_waiting_sessions, check=_check_session),
+    flush=_flush,
     reminders=_reminders,
     agents=_agents_of,
     status=_status,

@@ -22,18 +22,11 @@ from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View, Views
-from theorex_lab.memory.contract import Home
+from theorex_lab.memory.contract import FlushResult, Home
 from theorex_lab.memory.observation import common_project
 
 MICROSECONDS_PER_HOUR = 3_600_000_000
 V = TypeVar("V", bound=View)
-
-
-class FlushResult(NamedTuple):
-    """What a flush did: events kept in short-term memory, and events let go."""
-
-    kept: int
-    discarded: int
 
 
 class PromotionResult(NamedTuple):

@@ -1,0 +1,610 @@
+"""The life cycle of a session, for every design.
+
+One function says what happens at each point: `start_session`, `take_prompt`,
+`take_event` (a tool use, the end of an answer, a compaction, the end of a session),
+`end_session`, and `maintain` for all sessions by night. The hook, the commands, the
+servers and `store.lab.Lab` are doors to these functions and add nothing to what is
+remembered.
+
+An agent starts a process for every hook event. So nothing but the standard library is
+imported here, each step imports what it needs, and paths are texts: importing pathlib
+would cost every start 5 ms.
+"""
+
+from __future__ import annotations
+
+import os
+
+# what type checkers take for true; importing `typing` for it would cost every start 5
+# ms
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from sqlite3 import Connection
+    from typing import Any, TypeVar
+
+    from theorex_lab.core.clock import Clock
+    from theorex_lab.core.project import Repository
+    from theorex_lab.core.settings import Settings
+    from theorex_lab.evolution.maintenance import NightlyReport, ReviewFailures
+    from theorex_lab.journal.base import Journal
+    from theorex_lab.journal.event import Event
+    from theorex_lab.memory.contract import Home, SessionsEnd
+    from theorex_lab.memory.hook_payloads import WorkingFolder
+    from theorex_lab.memory.retrieve import Searcher
+
+    T = TypeVar("T")
+    HookEvent = Mapping[str, Any]
+    Give = Callable[[bytes], None]
+
+CONTEXT_FILE = "SHARED_CONTEXT.md"
+CONTEXTS_FOLDER = "contexts"
+NO_PROJECT_FILE = "none.md"
+CONFIG_FILE = "config.json"
+CACHE_FILE = "recall.db"
+# How a briefing begins that has nothing to give.
+NOTHING_YET = b"_Nothing is remembered yet."
+LARGEST_CONTEXT_BYTES = 256 << 10
+LARGEST_CONFIG_BYTES = 1 << 20
+# Where the settings recallTokens and contextTokens are not set.
+RECALL_TOKENS = 300
+CONTEXT_TOKENS = 2_000
+RENDER_AFTER_SECONDS = 300
+# The end of one or two sessions renders as many projects; the night renders the others.
+_MOST_PROJECTS = 3
+_EMBEDDING_SECONDS = 2.0
+
+
+class SessionHome:
+    """A home as the steps within a session need it.
+
+    It costs nothing to make. The journal is opened by the first step that needs it.
+
+    Attributes:
+        folder: The folder of the home.
+        project: The project of sessions whose event names no folder.
+        shared_journal: The journal that stays open, None for the folder's own.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        *,
+        journal: Journal | None = None,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        project: str = "",
+    ) -> None:
+        """Name a home.
+
+        Args:
+            folder: The folder of the home.
+            journal: The journal, which stays open; by default the folder's own, which
+                `close` closes.
+            settings: The settings in force; by default those of config.json.
+            clock: Tells the time; by default the journal's clock.
+            project: The project of sessions whose event names no folder.
+        """
+        self.folder = folder
+        self.project = project
+        self.shared_journal = journal
+        self._own_journal: Journal | None = None
+        self._settings = settings
+        self._clock = clock
+
+    @property
+    def journal(self) -> Journal:
+        """The journal; opened, or created, when it is first needed."""
+        journal = self.shared_journal or self._own_journal
+        if journal is None:
+            from theorex_lab.journal.sqlite.store import open_journal
+
+            journal = self._own_journal = open_journal(self.folder)
+        return journal
+
+    def now(self) -> int:
+        """Return the time (µs UTC)."""
+        clock = self._clock or self.journal.clock
+        return clock.now()
+
+    def path(self, name: str) -> str:
+        """Return the path of a file in the home."""
+        return os.path.join(self.folder, name)
+
+    def setting(self, name: str, default: object) -> object:
+        """Return a setting in force.
+
+        Args:
+            name: The name as config.json has it, in camelCase.
+            default: The value where it is not set.
+
+        Returns:
+            The value; None where config.json cannot be read, since what was wished is
+            not known then.
+        """
+        snake = "".join(
+            f"_{letter.lower()}" if letter.isupper() else letter for letter in name
+        )
+        if self._settings is not None:
+            value: object = getattr(self._settings, snake)
+            return value
+        path = self.path(CONFIG_FILE)
+        if not os.path.lexists(path):
+            return default
+        import json
+
+        try:
+            if not os.path.isfile(path):
+                return None
+            with open(path, "rb") as file:
+                settings = json.loads(file.read(LARGEST_CONFIG_BYTES))
+        except (OSError, ValueError, RecursionError):
+            return None
+        if not isinstance(settings, dict):
+            return None
+        return settings.get(name, settings.get(snake, default))
+
+    def close(self) -> None:
+        """Close the journal, where it was opened here."""
+        if self._own_journal is not None:
+            self._own_journal.close()
+            self._own_journal = None
+
+
+class Given:
+    """What an agent is given of its memory.
+
+    Attributes:
+        text: The text in UTF-8, b"" for nothing.
+        items: The ids of the items in it, as far as they are known.
+        tokens: How long it is.
+        project: The project that it is of, '' for none.
+        is_stale: Whether the project's briefing should be rendered again.
+        problems: What went wrong beside, each in a few words that hold nothing of what
+            the agent sent.
+    """
+
+    def __init__(
+        self,
+        text: bytes = b"",
+        items: Sequence[str] = (),
+        tokens: int = 0,
+        *,
+        is_stale: bool = False,
+    ) -> None:
+        self.text = text
+        self.items = list(items)
+        self.tokens = tokens
+        self.project = ""
+        self.is_stale = is_stale
+        self.problems: list[str] = []
+
+
+def start_session(
+    home: SessionHome, event: HookEvent, *, agent: str, give: Give
+) -> Given:
+    """Give a session the briefing of its project, and note that it was given.
+
+    1. Name the project of the session's folder; nothing is written for that.
+    2. Choose the briefing: the project's own, else the first of its reminders, else
+       that of no project. A project is given nothing of another.
+    3. Give the briefing.
+    4. Note in the journal what was given.
+    5. Note in the reminders' cache what was given, so that no prompt gives it again.
+
+    Args:
+        home: The home.
+        event: The start in Claude Code's hook form: session_id, cwd and source. Each
+            may be missing. What a resumed session was given before still counts.
+        agent: The agent; '' where it has no allowed name: then nothing is noted.
+        give: Hands the text to the agent. It is called once, or not at all where there
+            is nothing to give.
+
+    Returns:
+        What was given.
+
+    Raises:
+        StorageError: The journal cannot be written.
+    """
+    from theorex_lab.core.ids import session_of
+
+    folder = _folder_of(home, event, name_project=_seen_project)
+    briefing = _briefing_for(home, folder.project)
+    briefing.project = folder.project
+    if not briefing.text:
+        return briefing
+    give(briefing.text)
+    if not agent:
+        return briefing
+    session = session_of(event.get("session_id"))
+    noted = note_served(
+        home,
+        "session_start",
+        briefing,
+        agent=agent,
+        session=session,
+        project=folder.project,
+    )
+
+    def note_in_cache(cache: Connection) -> None:
+        from theorex_lab.memory.briefing.prompt_matches import note_given
+
+        is_afresh = event.get("source") != "resume"
+        note_given(cache, session, briefing.items, noted.at, afresh=is_afresh)
+
+    _with_cache(home, note_in_cache, None, briefing.problems)
+    return briefing
+
+
+def take_prompt(
+    home: SessionHome, event: HookEvent, *, agent: str, give: Give
+) -> Given:
+    """Keep what a person asked, and give what is remembered that fits it.
+
+    1. Append the prompt, as `take_event` does.
+    2. Match the reminders of the project with the prompt.
+    3. Give those that have room in recallTokens.
+    4. Note in the journal what was given.
+    5. Note in the reminders' cache what was given, so that no prompt gives it again.
+
+    Args:
+        home: The home.
+        event: The prompt in Claude Code's hook form: hook_event_name, prompt,
+            session_id and cwd.
+        agent: The agent.
+        give: Hands the text to the agent. It is called once, or not at all where
+            nothing fits.
+
+    Returns:
+        What was given.
+
+    Raises:
+        StorageError: The journal cannot be written.
+        InvalidInput: The agent's name is outside the rule.
+    """
+    prompt = take_event(home, event, agent=agent)
+    nothing = Given()
+    tokens = home.setting("recallTokens", RECALL_TOKENS)
+    is_wanted = home.setting("recallOnPrompt", True) is True
+    if type(tokens) is not int or not is_wanted:
+        return nothing
+    query = prompt.body["text"]
+    project = prompt.body["project"]
+
+    def give_matches(cache: Connection) -> Given:
+        from theorex_lab.memory.briefing.prompt_matches import (
+            fitting,
+            note_given,
+            rendered,
+        )
+
+        reminders = fitting(cache, query, project, prompt.session)
+        text, items, n_tokens = rendered(reminders, tokens)
+        matches = Given(text.encode(), items, n_tokens)
+        if not matches.text:
+            return matches
+        give(matches.text)
+        noted = note_served(
+            home,
+            "prompt",
+            matches,
+            query=query,
+            agent=agent,
+            session=prompt.session,
+            project=project,
+        )
+        note_given(cache, prompt.session, matches.items, noted.at)
+        return matches
+
+    problems: list[str] = []
+    matches = _with_cache(home, give_matches, nothing, problems)
+    matches.project = project
+    matches.problems = problems
+    return matches
+
+
+def take_event(home: SessionHome, event: HookEvent, *, agent: str) -> Event:
+    """Keep what happened in a session, as an event of the journal.
+
+    1. Name the project of the agent's folder; one that was never seen gets its id.
+    2. Make the body, as `memory.hook_payloads.BODIES` has it for the event's name:
+       `memory.hook_payloads.tool_used`, or `prompt`, `turn_ended`, `compacting` and
+       `session_ended` there.
+    3. Leave the agent's own words out, where the setting keepMessages is off.
+    4. Append the event.
+
+    Args:
+        home: The home.
+        event: The event in Claude Code's hook form. Its hook_event_name is one of
+            BODIES.
+        agent: The agent.
+
+    Returns:
+        The event that was appended.
+
+    Raises:
+        StorageError: The journal cannot be written.
+        InvalidInput: The agent's name is outside the rule.
+    """
+    from theorex_lab.core.ids import session_of
+    from theorex_lab.journal.event import new_event
+    from theorex_lab.memory.hook_payloads import BODIES
+
+    journal = home.journal
+    session = session_of(event.get("session_id"))
+    folder = _folder_of(home, event, name_project=_bound_project)
+    kind, body_of = BODIES[event["hook_event_name"]]
+    body = body_of(event, folder)
+    if body.get("message") and home.setting("keepMessages", True) is not True:
+        body["message"] = ""
+    captured = new_event(kind, body, agent=agent, session=session, at=home.now())
+    journal.append([captured])
+    return captured
+
+
+def end_session(
+    home: Home, searcher: Searcher, session: str | None = None, *, agent: str
+) -> SessionsEnd:
+    """Let every design take in a session that ended or is about to be summarized.
+
+    1. Find the sessions: the named one, else all of the agent that wait in a design
+       (`Home.waiting_sessions`).
+    2. Check a named session, where a design wishes that (`Home.check_session`).
+    3. Let each design take in each session (`Home.flush`, which calls each
+       `Design.flush`).
+    4. Compute vectors of texts that wait for one, newest first, for two seconds.
+    5. Bring the briefings and the reminders up to date.
+
+    Repeating it changes nothing.
+
+    Args:
+        home: The home.
+        searcher: Search over the home, which computes vectors.
+        session: The session; None for all of the agent that wait.
+        agent: The agent.
+
+    Returns:
+        How many sessions there were, and what became of their events.
+
+    Raises:
+        InvalidInput: The agent or the session is outside the rules.
+        StorageError: The journal or a briefing cannot be written.
+    """
+    from theorex_lab.core.ids import check_agent, check_session
+    from theorex_lab.evolution.briefing import refresh
+    from theorex_lab.memory.contract import SessionsEnd
+
+    check_agent(agent)
+    if session is None:
+        sessions = home.waiting_sessions(agent)
+    else:
+        sessions = [check_session(session)]
+        home.check_session(agent, session)
+    result = home.flush(agent, sessions)
+    problem = searcher.vectors.embed_some(_EMBEDDING_SECONDS)
+    refresh(home, _MOST_PROJECTS)
+    return SessionsEnd(len(sessions), result.kept, result.discarded, problem)
+
+
+def maintain(
+    home: Home, *, review: ReviewFailures, agent: str | None, asks_models: bool
+) -> NightlyReport:
+    """Run a night's steps: what is learnt of all sessions together.
+
+    1. Take the lease, so that one process at a time tends the home.
+    2. Judge outcomes, and review failures.
+    3. Run the designs' steps that come before the gate (`Design.steps`).
+    4. Judge the policy that is proposed, and put it in force where it gains enough.
+    5. Run the designs' other steps.
+    6. Compute vectors, and bring the briefings and the reminders up to date.
+    7. Append the report, and let go of the lease.
+
+    The steps are those of `evolution.maintenance.nightly`, which runs each for itself:
+    one that fails is reported, and stops none after it. Repeating it changes nothing.
+
+    Args:
+        home: The home.
+        review: Reviews the failures.
+        agent: The agent, None for all.
+        asks_models: Whether a model may judge outcomes.
+
+    Returns:
+        How each step ended.
+
+    Raises:
+        InvalidInput: The agent is outside the rule.
+        StorageError: The report cannot be written.
+        LeaseLost: Another process has taken over.
+    """
+    from theorex_lab.evolution.maintenance import nightly
+
+    return nightly(home, review=review, agent=agent, asks_models=asks_models)
+
+
+def note_served(
+    home: SessionHome,
+    how: str,
+    served: Given,
+    *,
+    query: str = "",
+    agent: str,
+    session: str,
+    project: str,
+) -> Event:
+    """Note in the journal what an agent is given; see `recalled_event`.
+
+    Args:
+        home: The home.
+        how: By which door, as session_start.
+        served: What is given.
+        query: What was asked, '' for nothing.
+        agent: The agent.
+        session: The session, '' for none.
+        project: The project, '' for none.
+
+    Returns:
+        The event that was appended.
+    """
+    from theorex_lab.memory.context_served import recalled_event
+
+    event = recalled_event(
+        how,
+        query=query,
+        items=served.items,
+        tokens=served.tokens,
+        project=project,
+        at=home.now(),
+        agent=agent,
+        session=session,
+    )
+    home.journal.append([event])
+    return event
+
+
+def _folder_of(
+    home: SessionHome,
+    event: HookEvent,
+    *,
+    name_project: Callable[[SessionHome, Repository], str],
+) -> WorkingFolder:
+    """Return where the agent works, with its project by this function."""
+    from theorex_lab.memory.hook_payloads import WorkingFolder, folder_of
+
+    return WorkingFolder(
+        folder_of(event),
+        home.project,
+        name_project=lambda repository: name_project(home, repository),
+    )
+
+
+def _bound_project(home: SessionHome, repository: Repository) -> str:
+    """Return the project of a folder; one that was never seen gets its id now."""
+    from theorex_lab.journal.places import known_project
+
+    journal = home.journal
+    project, places = known_project(home.folder, repository)
+    if project and places is not None:
+        is_of_journal = journal.event_id(places.seq) == places.event_id
+        if is_of_journal:
+            return project
+    from theorex_lab.journal.identity import project_in
+
+    project = project_in(journal, repository, bind=True)
+    journal.keep_places()
+    return project
+
+
+def _seen_project(home: SessionHome, repository: Repository) -> str:
+    """Return the project of a folder as far as it is known; nothing is written.
+
+    Where it is not known, what stands for it is returned.
+    """
+    from theorex_lab.journal.identity import project_in, unseen_project
+    from theorex_lab.journal.places import Places, known_project, place_of
+    from theorex_lab.journal.sqlite.opening import DATABASE_FILE
+
+    project, _ = known_project(home.folder, repository)
+    if project:
+        return project
+    is_shared = home.shared_journal is not None
+    if is_shared or os.path.exists(home.path(DATABASE_FILE)):
+        project = project_in(home.journal, repository, bind=False)
+    else:
+        project = Places().project_at(place_of(repository))
+    return project or unseen_project(repository)
+
+
+def _briefing_for(home: SessionHome, project: str) -> Given:
+    """Return what a session of a project starts with.
+
+    That is the project's rendered briefing. Where it has none, or one with nothing in
+    it, it is the first of the project's reminders, else the briefing of no project. The
+    briefing for all is for sessions without a known project.
+    """
+    problems: list[str] = []
+    paths = _briefing_paths(home, project)
+    path = next(filter(os.path.isfile, paths), "")
+    text = _read_briefing(path, problems) if path else b""
+    is_own = path == paths[0]
+    briefing = Given()
+    if not is_own or NOTHING_YET in text:
+        briefing = _with_cache(
+            home,
+            lambda cache: _first_reminders(home, cache, project),
+            briefing,
+            problems,
+        )
+    if not briefing.text and path:
+        from theorex_lab.memory.context_served import given_of
+
+        items, tokens = given_of(path, text)
+        is_stale = is_own and is_older(path, RENDER_AFTER_SECONDS)
+        briefing = Given(text, items, tokens, is_stale=is_stale)
+    briefing.problems = problems
+    return briefing
+
+
+def _briefing_paths(home: SessionHome, project: str) -> list[str]:
+    """Return the files in which a project's briefing may be, its own first."""
+    if not project:
+        return [home.path(CONTEXT_FILE)]
+    folder = home.path(CONTEXTS_FOLDER)
+    names = (f"{project}.md", NO_PROJECT_FILE)
+    return [os.path.join(folder, name) for name in names]
+
+
+def _read_briefing(path: str, problems: list[str]) -> bytes:
+    """Return a rendered briefing, cut between two lines where it is too large."""
+    with open(path, "rb") as file:
+        text = file.read(LARGEST_CONTEXT_BYTES + 1)
+    if len(text) <= LARGEST_CONTEXT_BYTES:
+        return text
+    name = os.path.basename(path)
+    problems.append(f"{name} is larger than {LARGEST_CONTEXT_BYTES} bytes and was cut")
+    return text[: text.rfind(b"\n", 0, LARGEST_CONTEXT_BYTES) + 1]
+
+
+def _first_reminders(home: SessionHome, cache: Connection, project: str) -> Given:
+    """Return what a session starts with where no briefing was rendered yet."""
+    from theorex_lab.memory.briefing.prompt_matches import first_rows, rendered
+
+    tokens = home.setting("contextTokens", CONTEXT_TOKENS)
+    if type(tokens) is not int:
+        tokens = CONTEXT_TOKENS
+    text, items, n_tokens = rendered(first_rows(cache, project), tokens)
+    return Given(text.encode(), items, n_tokens, is_stale=bool(text))
+
+
+def is_older(path: str, seconds: int) -> bool:
+    """Return whether a file is missing, or was last written longer ago than this."""
+    import time
+
+    try:
+        return abs(time.time() - os.stat(path).st_mtime) > seconds
+    except FileNotFoundError:
+        return True
+
+
+def _with_cache(
+    home: SessionHome,
+    act: Callable[[Connection], T],
+    nothing: T,
+    problems: list[str],
+) -> T:
+    """Return what is made of the cache of reminders; `nothing` where there is none.
+
+    What is wrong with the cache is added to the problems.
+    """
+    path = home.path(CACHE_FILE)
+    if not os.path.exists(path):
+        return nothing
+    import sqlite3
+
+    from theorex_lab.memory.briefing.prompt_matches import cache_at
+
+    try:
+        with cache_at(path) as cache:
+            return act(cache)
+    except sqlite3.Error as error:
+        problems.append(f"{CACHE_FILE}: {error}; the next flush or night rebuilds it")
+    return nothing
