@@ -1,5 +1,6 @@
-"""The files of the public data sets: where they are found, checked and downloaded, and
-their JSON read into types.
+"""Find, check and download the files of the public data sets.
+
+Their JSON is read into types here too.
 
 A file is taken from `$THEOREX_DATA/<set>/`, else from the user's cache, which is laid
 out alike, else it is downloaded from its repository at the pinned commit. Its sha256 is
@@ -31,8 +32,9 @@ T = TypeVar("T")
 
 
 class FileContent(NamedTuple):
-    """The uncompressed bytes of a file, and its place for messages: a path, or an
-    archive's path and a member.
+    """The uncompressed bytes of a file, and its place for messages.
+
+    The place is a path, or an archive's path and a member.
     """
 
     place: str
@@ -40,8 +42,9 @@ class FileContent(NamedTuple):
 
 
 class LicenceNotice(UserWarning):
-    """A set's licence does not allow commercial use; given once a process for each such
-    set.
+    """A set's licence does not allow commercial use.
+
+    It is given once a process for each such set.
     """
 
 
@@ -49,8 +52,9 @@ _noticed: set[str] = set()
 
 
 def cache_folder() -> Path:
-    """Return the user's cache of downloaded sets, laid out like the folder that
-    THEOREX_DATA names.
+    """Return the user's cache of downloaded sets.
+
+    It is laid out like the folder that THEOREX_DATA names.
     """
     import pooch  # type: ignore[import-untyped]
 
@@ -58,13 +62,15 @@ def cache_folder() -> Path:
 
 
 def read_files(info: DatasetInfo) -> dict[str, FileContent]:
-    """Return every file of a set by its name, checked; what is in neither folder is
-    downloaded into the cache.
+    """Return every file of a set by its name, checked.
 
-    Raises InvalidInput where a file in the user's own folder, or one just downloaded,
-    has another sha256 than the set's, or cannot be unpacked; StorageError where a file
-    is nowhere and cannot be downloaded or kept. Warns once with LicenceNotice of a set
-    that is not for commercial use.
+    What is in neither folder is downloaded into the cache. A set that is not for
+    commercial use is warned of once, with LicenceNotice.
+
+    Raises:
+        InvalidInput: A file in the user's own folder, or one just downloaded, has
+            another sha256 than the set's, or cannot be unpacked.
+        StorageError: A file is nowhere and cannot be downloaded or kept.
     """
     if "non-commercial" in info.licence and info.name not in _noticed:
         _noticed.add(info.name)
@@ -164,8 +170,9 @@ def members_of(archive: FileContent) -> dict[str, FileContent]:
 
 
 def _downloaded(info: DatasetInfo, file: DataFile, cached: Path) -> FileContent:
-    """Downloads, checks, then keeps: a file that is not the right one never enters the
-    cache.
+    """Return a file that is downloaded, checked, and then kept.
+
+    A file that is not the right one never enters the cache.
     """
     ways = (
         f"set {DATA_VARIABLE} to a folder that holds {info.name}/{file.name} (or"

@@ -1,5 +1,6 @@
-"""The table of the public data sets: their repositories, files and licences, and what a
-complete set holds.
+"""List the public data sets: their repositories, files and licences.
+
+The table also says what a complete set holds.
 """
 
 from collections.abc import Mapping

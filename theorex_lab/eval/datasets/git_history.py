@@ -27,11 +27,15 @@ __all__ = ["Commit", "NoRepository", "git_commits"]
 
 
 class Commit(NamedTuple):
-    """A commit: its sha, its committer time in microseconds UTC, its subject, its
-    (status, path) pairs.
+    """A commit of a git repository.
 
-    moves: what was renamed in it, as (old path, new path) of that moment.  gone: of the
-    paths in `files`, those whose file is not there any more at HEAD.
+    Attributes:
+        sha: Its id.
+        at: Its committer time, in µs UTC.
+        subject: The first paragraph of its message, as one line.
+        files: Its (status, path) pairs.
+        moves: What was renamed in it, as (old path, new path) of that moment.
+        gone: Of the paths in `files`, those whose file is not there any more at HEAD.
     """
 
     sha: str
@@ -48,23 +52,24 @@ def git_commits(
     *,
     names: Literal["head", "then"] = "head",
 ) -> list[Commit]:
-    """Return the commits of the repository's current branch, oldest first, merges left
-    out; the last `limit` of them.
+    """Return the last commits of the repository's current branch, oldest first.
 
-    Statuses are git's letters: A added, M modified, D deleted, R renamed, T another
-    type. A path whose bytes are no UTF-8 is in the form in which events keep it. A time
-    that is none, or outside of the years 1 to 9999, is that of the commits before. Of
-    the oldest commits of a shallow clone it is not known what they touched; they have
-    no files.
+    Merges are left out. Statuses are git's letters: A added, M modified, D deleted, R
+    renamed, T another type. A path whose bytes are no UTF-8 is in the form in which
+    events keep it. A time that is none, or outside of the years 1 to 9999, is that of
+    the commits before. What the oldest commits of a shallow clone touched is not known;
+    they have no files.
 
     Args:
-        path: A folder in the repository, of any depth. limit: How many commits, the
-        newest; all by default. names: Files are named as at HEAD, or as they were
-        called in the commit ("then").
+        path: A folder in the repository, of any depth.
+        limit: How many commits, the newest; all by default.
+        names: Files are named as at HEAD, or as they were called in the commit
+            ("then").
 
     Raises:
-        NoRepository: The folder lies in no repository. InvalidInput: git is not
-        installed, or cannot read the repository; or that has no commit.
+        NoRepository: The folder lies in no repository.
+        InvalidInput: Git is not installed, or cannot read the repository; or that has
+            no commit.
     """
     repository = GitRepository.at(path)
     newest_first = repository.read_commits(limit)
@@ -79,8 +84,9 @@ def git_commits(
 
 
 class _File(NamedTuple):
-    """A file through all its names: the last of them, and the commit that deleted it
-    ('' where HEAD has it).
+    """A file through all its names.
+
+    It holds the last of them, and the commit that deleted it ('' where HEAD has it).
     """
 
     path: bytes
@@ -88,8 +94,10 @@ class _File(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """A path that a commit changed; deleted: what is meant is the file that is gone,
-    not one that took its place.
+    """A path that a commit changed.
+
+    Attributes:
+        deleted: What is meant is the file that is gone, not one that took its place.
     """
 
     commit: str
@@ -98,8 +106,9 @@ class _Use(NamedTuple):
 
 
 class _Lives:
-    """Every file followed back from HEAD, through the commits that renamed, replaced or
-    deleted it.
+    """Every file followed back from HEAD.
+
+    It is followed through the commits that renamed, replaced or deleted it.
     """
 
     def __init__(self, commits: Sequence[StoredCommit]) -> None:
@@ -137,8 +146,9 @@ class _Lives:
     def _before(
         self, commit: StoredCommit, changes: Sequence[Change], files: dict[bytes, _File]
     ) -> dict[bytes, _File]:
-        """Return the files of the tree before some changes, by those of the commit's
-        own tree.
+        """Return the files of the tree before some changes.
+
+        They follow from the files of the commit's own tree.
         """
         before = files if len(commit.parents) == 1 else dict(files)
         left: dict[bytes, _File] = {}
@@ -184,8 +194,10 @@ class _Lives:
             self._same[other] = file
 
     def _make_labels(self) -> dict[_File, str]:
-        """Return a file's last path; where another file has it while this one lived, it
-        is told when this one ended.
+        """Return a file's last path.
+
+        Where another file has it while this one lived, the label says when this one
+        ended.
         """
         position = {
             commit.id: number for number, commit in enumerate(reversed(self._order))

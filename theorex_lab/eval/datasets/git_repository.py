@@ -1,15 +1,15 @@
-"""A git repository, read so that neither the user's settings nor the repository's steer
-what is read.
+"""Read a git repository so that nobody's settings steer what is read.
 
-Only plumbing commands are run (`rev-parse`, `rev-list`, `cat-file`, `diff-tree`,
-`hash-object`), with fixed options and variables: no configuration but the repository's
-own is read, and of that nothing is run. No program is started for the repository
-(hooks, filters, text conversions, pagers, monitors, transports), replaced objects and
-grafts are not followed, and nothing is fetched.
+Neither the user's settings nor the repository's count. Only plumbing commands are run
+(`rev-parse`, `rev-list`, `cat-file`, `diff-tree`, `hash-object`), with fixed options
+and variables: no configuration but the repository's own is read, and nothing of that is
+run. No program is started for the repository (hooks, filters, text conversions, pagers,
+monitors, transports), replaced objects and grafts are not followed, and nothing is
+fetched.
 
-What is a rename is told by git, for half of the content and more. Beside that it is one
-where a file took another's place with its content unchanged, and where its content went
-on under a new path while an unlike file has its old one. A copy is no rename.
+Git tells what is a rename, for half of the content and more. Besides, it is one where a
+file took another's place with its content unchanged, and where its content went on
+under a new path while an unlike file has its old one. A copy is no rename.
 """
 
 from __future__ import annotations
@@ -75,8 +75,11 @@ class NoRepository(InvalidInput):
 class GitRepository:
     """A repository, and the one way in which git is run on it.
 
-    path: as it was named.  folder: where its objects are.  program: git.  settings:
-    those that hold besides the repository's own.
+    Attributes:
+        path: The path as the caller named it.
+        folder: Where its objects are.
+        program: The path of git.
+        settings: The settings that hold besides the repository's own.
     """
 
     path: str
@@ -88,7 +91,8 @@ class GitRepository:
     def at(cls, path: str | Path) -> GitRepository:
         """Return the repository around a folder.
 
-        Raises InvalidInput as `git_commits` does.
+        Raises:
+            InvalidInput: As `git_commits` does.
         """
         program = find_program("git")
         if program is None:
@@ -116,7 +120,11 @@ class GitRepository:
         return cls(name, folder, program, settings)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Return what a plumbing command prints. Raises InvalidInput where it fails."""
+        """Return what a plumbing command prints.
+
+        Raises:
+            InvalidInput: The command fails.
+        """
         result = self.attempt(*arguments, stdin=stdin)
         if result.code != 0:
             raise _unreadable(self.path, result.errors)
@@ -152,7 +160,11 @@ class GitRepository:
             most = 2 * most + 1
 
     def _head(self) -> str:
-        """Return the id of the commit at HEAD. Raises InvalidInput where there is none."""
+        """Return the id of the commit at HEAD.
+
+        Raises:
+            InvalidInput: There is none.
+        """
         head = self.attempt(
             "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"
         )
@@ -203,8 +215,18 @@ class GitRepository:
         }
 
     def differences(self, pairs: Sequence[tuple[str, str]]) -> list[list[Change]]:
-        """Return what is changed from the first tree of each pair to the second,
-        renames among it.
+        """Return what changes from the first tree of each pair to the second.
+
+        Renames are among the changes.
+
+        Args:
+            pairs: The ids of two trees or commits each.
+
+        Returns:
+            The changes of each pair, in the order of the pairs.
+
+        Raises:
+            InvalidInput: Git cannot compare them.
         """
         request = "".join(f"{before} {after}\n" for before, after in pairs).encode()
         options = [
@@ -237,8 +259,9 @@ class GitRepository:
     def _renewed(
         self, pairs: Sequence[tuple[Change, Change]]
     ) -> set[tuple[bytes, bytes]]:
-        """Of these paths' contents before and after, those that have less than half of
-        their lines in common.
+        """Return those pairs of contents that share less than half of their lines.
+
+        Each pair holds the content of a path before and after.
         """
         contents = {
             (before.content_before, before.content_after) for _, before in pairs
@@ -255,8 +278,9 @@ class GitRepository:
         }
 
     def empty_tree(self) -> str:
-        """Return the id of the tree without files, which depends on how the repository
-        hashes.
+        """Return the id of the tree without files.
+
+        It depends on how the repository hashes.
         """
         return self.run("hash-object", "-t", "tree", "--stdin").decode("ascii").strip()
 
@@ -285,8 +309,9 @@ def _run_git(
 
 
 def _allowed_folders(program: str) -> list[str]:
-    """Return the folders of others that the user's and the machine's configuration
-    allow git to read (`safe.directory`).
+    """Return the folders of others that git may read (`safe.directory`).
+
+    The user's and the machine's configuration list them.
     """
     variables = plain_variables()
     for name in ("HOME", "XDG_CONFIG_HOME", "USERPROFILE"):
@@ -320,8 +345,14 @@ def _has_git_folder(path: str) -> bool:
 
 
 class Change(NamedTuple):
-    """A path that differs between two trees: git's letter, the ids of its content, and
-    its old name where it was renamed.
+    """A path that differs between two trees.
+
+    Attributes:
+        status: Git's letter.
+        path: The path, in bytes.
+        old: The old name where it was renamed.
+        content_before: The id of its content before.
+        content_after: The id of its content after.
     """
 
     status: str
@@ -335,8 +366,10 @@ class Change(NamedTuple):
 class StoredCommit:
     """A commit as git holds it.
 
-    parents: those that are there.  is_cut: it has parents that are not, in a shallow
-    clone.  changes: by parent what differs; a commit without parents has one such list.
+    Attributes:
+        parents: Those that are in the repository.
+        is_cut: It has parents that are not, in a shallow clone.
+        changes: What differs, by parent; a commit without parents has one such list.
     """
 
     id: str
@@ -350,8 +383,9 @@ class StoredCommit:
 
 
 def _batch(output: bytes) -> Iterator[bytes | None]:
-    """Yield the contents of objects, as `cat-file --batch` prints them; None for one
-    that is not there.
+    """Yield the contents of objects, as `cat-file --batch` prints them.
+
+    It yields None for an object that the repository has not.
     """
     offset = 0
     while offset < len(output):
@@ -387,7 +421,10 @@ def _parse_commit(commit: str, parents: list[str], content: bytes) -> StoredComm
 
 
 def _time(committer: bytes) -> int | None:
-    """Microseconds; None where there is no time that a calendar holds."""
+    """Return the time of a committer line, in µs UTC.
+
+    It is None where there is no time that a calendar holds.
+    """
     words = committer.rpartition(b">")[2].split()
     try:
         at = int(words[0]) * MICROSECONDS_PER_SECOND
@@ -442,8 +479,9 @@ def _parse_differences(output: bytes, count: int) -> list[list[Change]]:
 
 
 def _perhaps_made_again(changes: Sequence[Change]) -> list[tuple[Change, Change]]:
-    """Pairs of an added path and a modified one whose content it has: a copy, or a
-    rename and another file in its place.
+    """Yield pairs of an added path and a modified one whose content it has.
+
+    It is a copy, or a rename and another file in its place.
     """
     modified: dict[bytes, list[Change]] = {}
     for change in changes:
@@ -463,8 +501,9 @@ def _perhaps_made_again(changes: Sequence[Change]) -> list[tuple[Change, Change]
 def _with_made_again(
     changes: list[Change], renewed: set[tuple[bytes, bytes]]
 ) -> list[Change]:
-    """Return the changes, with a rename where a file's content went on under a new
-    path, and an unlike file has the old one.
+    """Return the changes, with a rename where a content went on under a new path.
+
+    It is one where an unlike file has the old path.
     """
     for new, before in _perhaps_made_again(changes):
         if (before.content_before, before.content_after) in renewed:

@@ -1,5 +1,6 @@
-"""Recorded logs by the name of their data set: the events that a memory lives through,
-as they would have been captured live.
+"""Read recorded logs by the name of their data set.
+
+They hold the events that a memory lives through, as they would have been captured live.
 """
 
 from collections import defaultdict
@@ -36,11 +37,20 @@ from theorex_lab.journal.event import Event
 
 
 def load_logs(name: str) -> list[EvalLog]:
-    """Return the logs of a data set, each `set/part` where it has several, or one of
-    these parts alone; of a git repository, or of transcripts of coding agents (one log
-    a project), by their path, or as `git:PATH`, `transcripts:PATH`.
+    """Return the logs of a data set, each `set/part` where it has several.
 
-    Raises InvalidInput for an unknown name, and what the reader of the set raises.
+    Args:
+        name: A data set, or one part of it alone; the path of a git repository; or that
+            of transcripts of coding agents, which give one log a project. A path may
+            also be written as `git:PATH` or `transcripts:PATH`.
+
+    Returns:
+        The logs, their events in the order of time. Each has its questions (`probes`)
+        or its sessions' lines, where the set has such.
+
+    Raises:
+        InvalidInput: The name is unknown, or the data is not as it should be; whatever
+            else the reader of the set raises.
     """
     parts, log_name = _parts(name)
     makers = dict(parts)
@@ -50,8 +60,9 @@ def load_logs(name: str) -> list[EvalLog]:
 
 
 def _parts(name: str) -> tuple[Parts, str]:
-    """Return what makes the logs that a name may stand for, and which of them is wanted
-    ('' is all).
+    """Return what makes the logs that a name may stand for, and the wanted part.
+
+    The part is '' for all of them.
     """
     prefix, colon, path = name.partition(":")
     if colon and prefix in GIVEN:
@@ -135,8 +146,9 @@ def transcripts(path: Path) -> Parts:
 
 
 def log_of(name: str, rows: list[tuple[TimedCapture, Event | None]]) -> EvalLog:
-    """Return what transcripts told of one project, with the captures of it, in order of
-    time.
+    """Return the log of what transcripts told of one project.
+
+    It has the captures of that project, in order of time.
     """
     rows.sort(key=lambda row: row[0].at)
     return EvalLog(

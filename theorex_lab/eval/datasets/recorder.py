@@ -36,8 +36,9 @@ _SETTINGS = Settings()
 
 
 def informative(answer: str, question: str = "") -> tuple[str, ...]:
-    """Return the words of an answer that tell something: of four letters, or with a
-    digit, which the question does not say.
+    """Return the words of an answer that tell something.
+
+    They have four letters or a digit, and the question does not say them.
 
     >>> informative("on 7 May 2023, in the Blue Mill", "Which mill?")
     ('2023', 'Blue')
@@ -59,7 +60,15 @@ def session_line(
     reads: Iterable[str] = (),
     edits: Iterable[str] = (),
 ) -> SessionLine:
-    """Return what a hook was given, as a line of a session."""
+    """Return what a hook was given, as a line of a session.
+
+    Args:
+        at: When it was given, in µs UTC.
+        session: The id of the session.
+        hook: The payload of the hook.
+        reads: The paths that the tool reads, from the project's root.
+        edits: The paths that it edits, from the project's root.
+    """
     tool_input = hook.get("tool_input")
     inputs = " ".join(
         filter(
@@ -110,8 +119,14 @@ class Recorder:
         words: tuple[str, ...] = (),
         stale: Iterable[object] = (),
     ) -> None:
-        """Something is asked that the events of the keys `answers` answer, and those of
-        `stale` no longer.
+        """Record a question, and the keys of the events that answer it.
+
+        Args:
+            at: When it is asked, in µs UTC.
+            query: Its text.
+            answers: The keys of the events that answer it.
+            words: Words that the answer must hold.
+            stale: The keys of the events that answer it no longer.
         """
         self.probes.append(
             EvalQuery(at, query, self.ids(answers), words, self.ids(stale))
@@ -128,7 +143,7 @@ class Recorder:
         session: str = "",
         kind: str = DEFAULT_TYPE,
     ) -> None:
-        """A text was written into the memory; nothing where it is blank."""
+        """Record that a text was written into the memory; nothing where it is blank."""
         if text.strip():
             with door():
                 entry = ObservationEntry(
@@ -137,13 +152,13 @@ class Recorder:
                 self._add(key, new_observation(entry, _SETTINGS, at)[0])
 
     def asked(self, key: object, at: int, text: str, *, session: str) -> None:
-        """A person asked something of an agent."""
+        """Record that a person asked something of an agent."""
         self.hook("UserPromptSubmit", key, at, {"prompt": text}, session=session)
 
     def answered(
         self, key: object, at: int, text: str, *, agent: str = "main", session: str
     ) -> None:
-        """An agent ended its turn with a message."""
+        """Record that an agent ended its turn with a message."""
         self.hook(
             "Stop",
             key,
@@ -166,8 +181,18 @@ class Recorder:
         ok: bool = True,
         edits: Iterable[str] = (),
     ) -> None:
-        """An agent used a tool, which did its work or failed; edits: paths from the
-        project's root that it wrote to.
+        """Record that an agent used a tool, which did its work or failed.
+
+        Args:
+            key: Names the event within the log.
+            at: When it was, in µs UTC.
+            tool: The name of the tool.
+            given: The input of the tool.
+            response: What the tool gave back, or its error.
+            session: The id of the session.
+            agent: Who used it.
+            ok: Whether the tool did its work.
+            edits: The paths that it wrote to, from the project's root.
         """
         payload = {
             "tool_name": tool,
@@ -189,7 +214,7 @@ class Recorder:
         success: bool,
         session: str,
     ) -> None:
-        """How a run ended, as its surroundings judged it."""
+        """Record how a run ended, as its surroundings judged it."""
         by: dict[str, Any] = {
             "agent": "main",
             "session": session,
@@ -229,8 +254,17 @@ class Recorder:
         reads: tuple[str, ...] = (),
         edits: tuple[str, ...] = (),
     ) -> None:
-        """What a coding agent's hook of this name was given; reads, edits: paths from
-        the project's root.
+        """Record what a coding agent's hook of this name was given.
+
+        Args:
+            name: The name of the hook.
+            key: Names the event within the log.
+            at: When it was, in µs UTC.
+            given: The payload of the hook.
+            agent: Whose hook it is.
+            session: The id of the session.
+            reads: The paths that the tool reads, from the project's root.
+            edits: The paths that it edits, from the project's root.
         """
         self.lines.append(session_line(at, session, given, reads, edits))
         if name not in BODIES:
@@ -256,8 +290,12 @@ class Recorder:
 def part(
     name: str, fill: Callable[..., None], *arguments: Any
 ) -> tuple[str, Callable[[], EvalLog]]:
-    """Return the name of a log, and what makes it: `fill` records into it what is
-    given.
+    """Return the name of a log, and what makes it.
+
+    Args:
+        name: The name of the log.
+        fill: Records into the log; called with it and `arguments`.
+        arguments: What `fill` is given besides.
     """
 
     def make() -> EvalLog:

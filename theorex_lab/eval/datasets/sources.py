@@ -1,5 +1,7 @@
-"""Recorded files: gzipped JSON Lines, a header and then records of one type; a
-simulation's; and where data is found.
+"""Read recorded files, and find where data is.
+
+Recorded files are gzipped JSON Lines, a header and then records of one type; a
+simulation's are alike.
 """
 
 import gzip
@@ -75,15 +77,26 @@ def load(path: str | Path) -> list[Activity]:
 
 
 def read_header(path: str | Path, **mark: str) -> dict[str, Any]:
-    """Return the header of a simulation's file: simulation (True), seed, days, version,
-    and `mark`. Raises as `load` does.
+    """Return the header of a simulation's file.
+
+    It has simulation (True), seed, days, version, and `mark`.
+
+    Raises:
+        InvalidInput: As `load` does.
     """
     return _header(path, _read(path)[0], _MARK | mark, _FILE_VERSION)
 
 
 def packaged(name: str) -> Path:
-    """Return the path of a recorded file that comes with the project: in the
-    repository's datasets/, or in the package.
+    """Return the path of a recorded file that comes with the project.
+
+    It lies in the repository's datasets/, or in the package.
+
+    Args:
+        name: The name of the file, without a folder.
+
+    Raises:
+        InvalidInput: The name is a path, or the file is in neither place.
 
     Raises InvalidInput for a name that is a path, and for a file that is in neither
     place.
@@ -108,10 +121,12 @@ def packaged(name: str) -> Path:
 
 
 def data_folder() -> Path | None:
-    """Return the user's own data folder, named by the environment variable
-    THEOREX_DATA; None where that is not set.
+    """Return the user's own data folder; None where it is not set.
 
-    Raises InvalidInput where it is set to something that is no folder.
+    The environment variable THEOREX_DATA names it.
+
+    Raises:
+        InvalidInput: The variable is set to something that is no folder.
     """
     if not (value := os.environ.get(DATA_VARIABLE, "")):
         return None
@@ -125,8 +140,12 @@ def data_folder() -> Path | None:
 
 
 def describe_source(path: str | Path) -> str:
-    """Return one sentence that names the data at `path`: a simulation (so its header
-    says), packaged, or the user's own.
+    """Return one sentence that names the data at `path`.
+
+    It is a simulation (so its header says), packaged, or the user's own.
+
+    Raises:
+        InvalidInput: There is nothing at `path`.
 
     Raises InvalidInput where there is nothing at `path`.
 
@@ -154,9 +173,7 @@ def describe_source(path: str | Path) -> str:
 
 
 def _simulation_header(path: Path) -> dict[str, Any] | None:
-    """Return the header where the file begins as a simulation's; None for anything
-    else.
-    """
+    """Return the header where the file begins as a simulation's, else None."""
     if not path.is_file() or not path.name.endswith(".jsonl.gz"):
         return None
     try:

@@ -1,5 +1,4 @@
-"""Access logs from git, files and the journal, and the fit of a decay law to one of
-them.
+"""Read access logs from git, files and the journal, and fit a decay law to one.
 
 A log says which items were used when; `tune` finds the law that foretells such a log
 best, and thresholds to it by what keeping costs in tokens and what forgetting costs in
@@ -62,8 +61,9 @@ Access = tuple[
 
 
 def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
-    """Return the access log of commits: an event each, its files the items, under the
-    names that the commits have for them.
+    """Return the access log of commits: an event each.
+
+    Its files are the items, under the names that the commits have for them.
     """
     rows = (
         (commit.at, path, commit.sha, status == "D")
@@ -82,11 +82,15 @@ def from_git(path: str | Path) -> AccessLog:
 
 
 def from_git_touches(file: str | Path) -> AccessLog:
-    """From the output of `git log --name-status --format='%x01%H %ct'`, plain or
-    gzipped.
+    """Return the access log of a saved `git log`.
 
-    Raises InvalidInput for a file that cannot be read, and naming the first few lines
-    that cannot.
+    Args:
+        file: The output of `git log --name-status --format='%x01%H %ct'`, plain or
+            gzipped.
+
+    Raises:
+        InvalidInput: The file cannot be read; or some lines cannot, the first few of
+            which are named.
     """
     return _log(_read_lines(file), _touches(), file, of_files=True)
 
@@ -114,11 +118,13 @@ def _touches() -> Callable[[str], Access | None]:
 
 
 def from_jsonl(file: str | Path) -> AccessLog:
-    """From one JSON object a line: time, item and, if there are, event and deleted;
-    plain or gzipped.
+    """Return the access log of a JSON Lines file, plain or gzipped.
 
-    `time` is ISO 8601 with an offset, or unix seconds. Rows of one `event` happened
-    together. Raises InvalidInput naming the first few bad rows.
+    Each line is an object of time, item and, if it has them, event and deleted. `time`
+    is ISO 8601 with an offset, or unix seconds. Rows of one `event` happened together.
+
+    Raises:
+        InvalidInput: Rows are bad; the first few are named.
     """
     return _log(_read_lines(file), _json_row, file)
 
@@ -287,12 +293,15 @@ def _format_of(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Tuning(Rows[dict[str, Any]]):
-    """The law that fits a log, as settings to adopt, the rows of its `Fit` and a
-    picture.
+    """The law that fits a log, as settings to adopt.
 
-    thresholds: activeThreshold and mildThreshold that fit the law; none where the
-    default ones stay.  advice: what to adopt, as `tune` says.  held_back: see
-    `costs.held_back`.
+    It has the rows of its `Fit`, and a picture.
+
+    Attributes:
+        thresholds: The activeThreshold and mildThreshold that fit the law; none where
+            the default ones stay.
+        advice: What to adopt, as `tune` says.
+        held_back: See `held_back`.
     """
 
     fit: Fit
@@ -309,8 +318,10 @@ class Tuning(Rows[dict[str, Any]]):
         return self.fit[:]
 
     def config_lines(self) -> dict[str, Any]:
-        """Return the settings to adopt: decayLaw, decayParams, halfLifeDays where the
-        product law was chosen, and thresholds.
+        """Return the settings to adopt.
+
+        They are decayLaw, decayParams, halfLifeDays where the product law was chosen,
+        and thresholds.
         """
         params = dict(self.fit.params)
         lines: dict[str, Any] = {"decayLaw": self.fit.law, "decayParams": params}
@@ -319,8 +330,10 @@ class Tuning(Rows[dict[str, Any]]):
         return {**lines, **self.thresholds}
 
     def result(self) -> dict[str, Any]:
-        """chosen, law, params, scores, n_train, n_scored, horizon_days, advice,
-        held_back; for JSON.
+        """Return the figures as values for JSON.
+
+        They are chosen, law, params, scores, n_train, n_scored, horizon_days, advice
+        and held_back.
         """
         return {
             **asdict(self.fit),
@@ -329,8 +342,9 @@ class Tuning(Rows[dict[str, Any]]):
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """MRR of each law with its 95 % interval, best on top; see
-        `plots.plot_law_scores`.
+        """Draw the MRR of each law with its 95 % interval, best on top.
+
+        It is drawn by `plots.decay.plot_law_scores`.
         """
         from theorex_lab.eval.plots.decay import plot_law_scores
 
@@ -341,19 +355,27 @@ class Tuning(Rows[dict[str, Any]]):
 
 
 def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
-    """Fit a decay law to an access log (see `scores.fitting.fit`), and thresholds to it
-    (see `costs.fitted_thresholds`).
+    """Fit a decay law to an access log, and thresholds to it.
 
-    `seed` draws the bootstrap intervals; `laws` of one's own are scored beside the
-    others.
+    The law is fitted as `metrics.fitting.fit` does, the thresholds as
+    `fitted_thresholds` does.
 
-    `advice` is {adopt, config, why, gain, low, high}: settings are advised only where
-    the held-back events say, with the whole 95 % interval, that they are better, and
-    the history is at least 14 days and 60 events long. Of a log of files it is the
-    sessions' `agePower`, gain in MRR; else the law and thresholds of concepts, gain in
-    what was absent.
+    Settings are advised only where the held-back events say, with the whole 95 %
+    interval, that they are better, and the history is at least 14 days and 60 events
+    long. For a log of files the advice is the sessions' `agePower`, its gain in MRR;
+    else it is the law and thresholds of concepts, its gain in what was absent.
 
-    Raises InvalidInput for a log that asks fewer than six questions.
+    Args:
+        log: The accesses.
+        seed: Draws the bootstrap intervals.
+        laws: Laws of one's own, which are scored beside the others.
+
+    Returns:
+        The fitted law and its scores; `advice` is {adopt, config, why, gain, low,
+        high}.
+
+    Raises:
+        InvalidInput: The log asks fewer than six questions.
     """
     tuning = Tuning(fit(log, seed=seed, laws=laws))
     thresholds = fitted_thresholds(log, tuning.config_lines())
@@ -450,12 +472,16 @@ _SAID = {
 
 
 def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float]:
-    """activeThreshold and mildThreshold for a fitted law (the settings that name it),
-    since laws differ in their scale.
+    """Return activeThreshold and mildThreshold for a fitted law.
 
-    The threshold that forgets least at no higher cost than the default settings', on
-    the events before those that a fit is scored on; ACTIVE begins at twice MILD, as by
-    default. Empty where none costs so little.
+    Laws differ in their scale. The thresholds are those that forget least at no higher
+    cost than the default settings', on the events before those that a fit is scored on;
+    ACTIVE begins at twice MILD, as by default. The result is empty where none costs so
+    little.
+
+    Args:
+        log: The accesses.
+        law: The settings that name the law.
     """
     recorded = EventLog.of(log)
     scored_from = split(log)[1][0]
@@ -478,13 +504,16 @@ def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float
 def held_back(
     log: AccessLog, fitted: Mapping[str, Any], seed: int = 0
 ) -> dict[str, dict[str, Any]]:
-    """Default and fitted settings, each also without thresholds (a context by rank
-    until its budget is full), on the later part.
+    """Return figures of default and fitted settings on the later part.
 
-    For each: `config`, mean_context_tokens, the absent_rate on the events that a fit is
-    scored on, how much lower that is than the default's (`mean`) with its paired
-    bootstrap interval over scans (`low`, `high`), and `earlier`, the absent rate before
-    those events, by which one of them is chosen. The most generous come first.
+    Each stands also without thresholds: a context by rank until its budget is full. The
+    most generous come first.
+
+    Returns:
+        For each: `config`, mean_context_tokens, the absent_rate on the events that a
+        fit is scored on, how much lower that is than the default's (`mean`) with its
+        paired bootstrap interval over scans (`low`, `high`), and `earlier`, the absent
+        rate before those events, by which one of them is chosen.
     """
     open_to_all = {"mildThreshold": 0.0}
     law = {

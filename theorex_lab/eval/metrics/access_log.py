@@ -1,5 +1,4 @@
-"""Replay of a log of accesses: what was known before each event, and how well an order
-of it foretold the event.
+"""Replay a log of accesses, and measure how well an order foretells its events.
 
 The question asked of a law: before every event of 1 to 20 items, at least one of them
 known, rank every known item that is not deleted. MRR is the mean of `needed_next`, that
@@ -56,14 +55,19 @@ CONTEXT_TOKENS: int = Settings().context_tokens
 class AccessLog:
     """A log of accesses in order of time: which items each event touched.
 
-    items    names of shape (n_items,) time     microseconds since 1970-01-01 UTC of
-    each access, shape (n,), never falling item     position in `items` of each access
-    event    number of the event (a commit, a message) of each access: 0, 1, 2, …
-    without a gap deleted  whether the access removed the item; it is unknown until it
-    is touched again of_files whether the items are files
-
     An event's accesses share one time and touch each item once. `AccessLog.of` brings
     any rows into this form.
+
+    Attributes:
+        items: Names, shape (n_items,).
+        time: Microseconds since 1970-01-01 UTC of each access, shape (n,), never
+            falling.
+        item: The position in `items` of each access, shape (n,).
+        event: The number of the event (a commit, a message) of each access: 0, 1, 2, …
+            without a gap.
+        deleted: Whether the access removed the item; it is unknown until it is touched
+            again.
+        of_files: Whether the items are files.
     """
 
     items: tuple[str, ...]
@@ -77,12 +81,19 @@ class AccessLog:
     def of(
         cls, rows: Iterable[tuple[int, str, object, bool]], *, of_files: bool = False
     ) -> AccessLog:
-        """From rows of (time in microseconds, item, event or None, deleted), in any
-        order of time.
+        """Return the log of some rows, in any order of time.
 
         Rows of one event become one event at its earliest time; a row without an event
         is one by itself. Where an event names an item twice, its last row tells whether
-        it was deleted. Raises InvalidInput for a time outside of the years 1 to 9999.
+        it was deleted.
+
+        Args:
+            rows: The accesses, each (time in microseconds, item, event or None,
+                deleted).
+            of_files: Whether the items are files.
+
+        Raises:
+            InvalidInput: A time is outside of the years 1 to 9999.
 
         >>> AccessLog.of(
         ...     [(5, "b", None, False), (1, "a", "x", False), (1, "b", "x", False)]
@@ -143,11 +154,18 @@ class AccessLog:
 def together(
     event: Integers, item: Integers, counted_rows: Integers
 ) -> tuple[Integers, ...]:
-    """Return each pair of items in an event of up to MOST_AT_ONCE: a row of its event
-    and its link, (n,); the links' ends, (links, 2).
+    """Return each pair of items in an event of up to MOST_AT_ONCE.
 
-    `kept`: the rows that count. Links are numbered in the order in which they are first
-    seen.
+    Links are numbered in the order in which they first occur.
+
+    Args:
+        event: The number of the event of each access.
+        item: The item of each access.
+        counted_rows: The rows that count.
+
+    Returns:
+        For each pair a row of its event and its link, both of shape (n,); the links'
+        ends, shape (links, 2).
     """
     bounds = np.append(
         np.flatnonzero(np.diff(event[counted_rows], prepend=-1)), len(counted_rows)
@@ -180,13 +198,18 @@ def together(
 
 @dataclass(frozen=True, eq=False)
 class Snapshots:
-    """The known items before each of some events, stacked: rows
-    offsets[k]..offsets[k+1] belong to snapshot k.
+    """The known items before each of some events, stacked.
 
-    Within a snapshot the most recent item comes first; `id` is its position in the
-    log's items, `tokens` what its line takes in a context. `needed` marks the rows that
-    the event touched; `reuse_days` are the days until each row's next use (inf: never
-    again).
+    Rows offsets[k]..offsets[k+1] belong to snapshot k. Within a snapshot the most
+    recent item comes first.
+
+    Attributes:
+        items: What laws read of each row.
+        id: The position of each row in the log's items.
+        tokens: What its line takes in a context.
+        offsets: Where each snapshot begins, and the end.
+        needed: Marks the rows that the event touched.
+        reuse_days: The days until each row's next use (inf: never again).
     """
 
     items: Items
@@ -220,10 +243,15 @@ class Snapshots:
 def _questions(
     starts: Integers, item: Integers, deleted: Booleans
 ) -> tuple[Integers, Integers]:
-    """Return events of 1 to 20 items with at least one known, and how many items were
-    known before each.
+    """Return events of 1 to 20 items with at least one known.
 
-    starts: where each event's rows begin in the columns `item` and `deleted`.
+    Args:
+        starts: Where each event's rows begin in the columns `item` and `deleted`.
+        item: The item of each access.
+        deleted: Whether the access removed it.
+
+    Returns:
+        The events, and how many items were known before each.
     """
     live: set[int] = set()
     names = item.tolist()
@@ -242,8 +270,9 @@ def _questions(
 
 
 def _thin(events: Integers, sizes: Integers, most: int, most_rows: int) -> Integers:
-    """At most `most` events, fewer where they hold over `most_rows` items, spread
-    evenly, the last one kept.
+    """Return at most `most` events, spread evenly, with the last one.
+
+    They are fewer where they hold over `most_rows` items.
     """
     keep = min(most, len(events))
     if len(events):
@@ -252,10 +281,12 @@ def _thin(events: Integers, sizes: Integers, most: int, most_rows: int) -> Integ
 
 
 def split(log: AccessLog) -> tuple[Integers, Integers]:
-    """(training events, scored events): the last third of the questions, 1,500 at most,
-    is scored.
+    """Return the training events and the scored events.
 
-    Raises InvalidInput where the log asks fewer than six questions.
+    The last third of the questions, 1,500 at most, is scored.
+
+    Raises:
+        InvalidInput: The log asks fewer than six questions.
     """
     events, sizes = _questions(log.starts, log.item, log.deleted)
     if len(events) < MIN_QUESTIONS:
@@ -273,8 +304,9 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
 
 
 class LogReplay:
-    """A log replayed up to the events that are asked for, which come after those asked
-    for before; without links.
+    """A log replayed up to the events that are asked for, without links.
+
+    An event must come after those asked for before.
     """
 
     def __init__(self, log: AccessLog) -> None:
@@ -311,8 +343,9 @@ class LogReplay:
         return self._stacked(parts)
 
     def _pass(self, event: int) -> None:
-        """Take in the events before this one; of what an item's rows set the last one
-        stays.
+        """Take in the events before this one.
+
+        Of what an item's rows set, the last one stays.
         """
         rows = slice(self._bounds[self._next], self._bounds[event])
         self._next = event
@@ -322,8 +355,9 @@ class LogReplay:
         self._next_use[item] = self._following[rows]
 
     def _known_items(self, event: int) -> dict[str, NDArray[Any]]:
-        """Return the columns of `Items` and `Snapshots` before an event, the most
-        recent item first.
+        """Return the columns of `Items` and `Snapshots` before an event.
+
+        The most recent item comes first.
         """
         live = np.flatnonzero(self._live)
         now = int(self.log.time[self._bounds[event]])
@@ -403,6 +437,11 @@ def shares_in_context(
 
     Events are those that `split` leaves for scoring: laws that were fitted by `tune`
     have not seen them.
+
+    Args:
+        log: The accesses.
+        laws: Decay laws by the name of their column; each fills a context by rank.
+        tokens: The budget of a context.
 
     Returns:
         Columns at (UTC), `oracle`, then one a law, each 0..1. The oracle knows what

@@ -77,8 +77,9 @@ class ClosedAttempt(NamedTuple):
 
 
 class EvidenceBefore:
-    """What was known at a place of a log: the evidence, and the attempts that were
-    closed.
+    """What was known at a position of a log.
+
+    It is the evidence, and the attempts that were closed.
     """
 
     def __init__(self) -> None:
@@ -103,8 +104,9 @@ class EvidenceBefore:
             self._counts[names][1] += 1
 
     def rate(self, *names: str) -> float:
-        """(successes + 1) / (attempts + 2) of a gene or a key of signals; of all where
-        that was never tried.
+        """Return (successes + 1) / (attempts + 2) of a gene or a key of signals.
+
+        Where that was never tried, it is the rate of all.
         """
         successes, n = (
             self._counts[names] if names in self._counts else self._counts[()]
@@ -115,8 +117,9 @@ class EvidenceBefore:
 def walk(
     tried: Iterable[ClosedAttempt],
 ) -> Iterator[tuple[ClosedAttempt, EvidenceBefore]]:
-    """Yield each attempt in the order in which they were chosen, with what was known
-    then: only what was closed before.
+    """Yield each attempt in the order in which they were chosen.
+
+    With it comes what was known then: only what was closed before.
     """
     past = EvidenceBefore()
     waiting = list[tuple[int, int, ClosedAttempt]]()
@@ -128,11 +131,11 @@ def walk(
 
 
 def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
-    """Return a row an attempt: what each method expected of it before, what advice
-    banned, preferred and offered, and what came of it.
+    """Return a row an attempt: what each method expected, and what came of it.
 
-    Methods that know nothing of an attempt expect the base rate so far. told: whether
-    advice knew anything of it.
+    A row also says what advice banned, preferred and offered. Methods that know nothing
+    of an attempt expect the base rate so far. The column told is whether advice knew
+    anything of it.
     """
     ships = CausalSettings()
     rows = list[Row]()
@@ -212,8 +215,9 @@ def _offers(
 
 
 def named(acts: Iterable[str]) -> set[str]:
-    """Return the files, programs and other calls that acts name; to make the same call
-    again names nothing.
+    """Return the files, programs and other calls that acts name.
+
+    To make the same call again names nothing.
 
     >>> sorted(
     ...     named(
@@ -235,8 +239,12 @@ def named(acts: Iterable[str]) -> set[str]:
 
 
 class MethodScore(NamedTuple):
-    """A figure of a part of the score and a method, with its 95 % interval over groups;
-    n: how many rows count for it.
+    """A figure of a part of the score and a method.
+
+    It has its 95 % interval over groups.
+
+    Attributes:
+        n: How many rows count for it.
     """
 
     part: str
@@ -249,11 +257,14 @@ class MethodScore(NamedTuple):
 
 
 class AdviceScore(Rows[MethodScore]):
-    """Figures of what advice is worth on a data set, beside its peers; `.verdict` says
-    in words what they come to.
+    """Figures of what advice is worth on a data set, beside its peers.
 
-    tried: a row an attempt, as `foretell` makes it.  `advice gains` is by how much
-    advice is better than a method, paired.
+    `advice gains` is by how much advice is better than a method, paired.
+
+    Attributes:
+        dataset: The name of the data set.
+        tried: A row an attempt, as `foretell` makes it.
+        verdict: What the figures come to, in words.
     """
 
     row_class = MethodScore
@@ -310,8 +321,9 @@ class _Figures:
         self._groups = np.array([row["group"] for row in rows])
 
     def columns(self, name: str) -> dict[str, Floats]:
-        """Return what each row says of each method under a name, NaN where it says
-        nothing.
+        """Return what each row says of each method under a name.
+
+        It is NaN where a row says nothing.
         """
         methods = dict.fromkeys(method for row in self.rows for method in row[name])
         return {
@@ -410,8 +422,9 @@ def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
 
 
 def _auc(values: Floats, success: Floats) -> Floats:
-    """Return a column whose mean is the area under the ROC curve: the share of pairs of
-    a success and a failure that values tell right.
+    """Return a column whose mean is the area under the ROC curve.
+
+    That is the share of pairs of a success and a failure that values tell right.
     """
     yes = success > 0
     right = np.greater.outer(values[yes], values[~yes]) + 0.5 * np.equal.outer(
@@ -496,16 +509,20 @@ def _score_offers(figures: _Figures) -> list[str]:
 def captured(
     log: EvalLog, group: Callable[[Event], str] = attrgetter("session")
 ) -> list[ClosedAttempt]:
-    """Return the attempts that are read from what was captured in a log; group: what
-    intervals draw together, of an attempt's event.
+    """Return the attempts that are read from what was captured in a log.
+
+    Args:
+        log: The log.
+        group: What intervals draw together, of an attempt's event.
     """
     with lab_of(log) as lab:
         return _recorded(lab, group)
 
 
 def lab_of(log: EvalLog) -> Lab:
-    """Return a lab that lived through a log and told its attempts when every session
-    was over; whoever asked closes it.
+    """Return a lab that lived through a log.
+
+    It was told its attempts when every session was over. The caller closes it.
     """
     lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE))
     lab.journal.append(log.events, allow_future=True)
@@ -550,11 +567,19 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
 def score_advice(
     dataset: str | EvalLog = "taubench_airline", *, seed: int = 0
 ) -> AdviceScore:
-    """Return what advice is worth on a log in which calls failed, or on the first of a
-    data set.
+    """Return what advice is worth on a log in which calls failed.
 
-    Raises InvalidInput for a log without an attempt that was closed, and as `load_logs`
-    does.
+    Args:
+        dataset: A log, or a data set, whose first log is taken.
+        seed: Draws the intervals.
+
+    Returns:
+        A row a part of the score and a method, each value 0..1 with its 95 % interval;
+        `.verdict` says in words what they come to.
+
+    Raises:
+        InvalidInput: The log has no attempt that was closed, or the data set is
+            unknown, as `load_logs` says.
     """
     log = load_logs(dataset)[0] if isinstance(dataset, str) else dataset
     # Of a run of tau-bench the task, which every trial repeats.

@@ -1,5 +1,6 @@
-"""Which memory works better: designs and baselines live through the same logs and are
-asked the same.
+"""Compare memories: designs and baselines live through the same logs.
+
+They are asked the same.
 
 >>> from theorex_lab.memory.contract import Item
 >>> from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
@@ -78,8 +79,9 @@ class MeanInterval(NamedTuple):
 
 
 class ScoreDifference(NamedTuple):
-    """How much more a design scored than another on the same sessions and probes, and
-    what that says.
+    """How much more a design scored than another, and what that says.
+
+    Both are scored on the same sessions and probes.
     """
 
     value: float
@@ -100,19 +102,31 @@ def compare(
     executor: Executor | None = None,
     progress: bool | None = None,
 ) -> Comparison:
-    """Let each design live through each log, and score what it gives at every session's
-    start and every probe.
+    """Let each design live through each log, and score what it gives.
 
-    designs: names of designs and baselines, `module:Name` of classes of one's own,
-    `Design`s, or functions that make a `MemoryDesign`; in a mapping, under the names
-    that they are to have.  budgets: in tokens.  every_days: between nights. timeout:
-    seconds that a call may take; a design that takes longer gives nothing from there
-    on.  executor: any `concurrent.futures` one; to processes go logs and names, not a
-    `Design` with functions of its own.  progress: a bar (None: in a terminal or
-    notebook).
+    It is asked at every session's start and at every probe.
 
-    Raises InvalidInput for arguments outside their ranges and for unknown designs
-    before anything is run.
+    Args:
+        logs: The logs, as `load_logs` gives them.
+        designs: Names of designs and baselines, `module:Name` of classes of one's own,
+            `Design`s, or functions that make a `MemoryDesign`; in a mapping, under the
+            names that they are to have.
+        budgets: The budgets of a context, in tokens.
+        every_days: The days between two nights.
+        seed: Draws the intervals.
+        timeout: The seconds that a call may take; a design that takes longer gives
+            nothing from there on. None is any time.
+        executor: Any of `concurrent.futures`. Logs and names go to processes, not a
+            `Design` with functions of its own.
+        progress: Whether there is a bar (None: in a terminal or notebook).
+
+    Returns:
+        The scores of every design: `.frame` has a row for each log, design, mode,
+        budget and score.
+
+    Raises:
+        InvalidInput: An argument is outside its range, or a design is unknown. It is
+            raised before anything is run.
     """
     memories = names_of(designs)
     plan = _plan(logs, budgets, every_days, seed, timeout)
@@ -150,7 +164,11 @@ def _plan(
     seed: int,
     timeout: float | None,
 ) -> Plan:
-    """Return the plan of a comparison. Raises InvalidInput for what it cannot be."""
+    """Return the plan of a comparison.
+
+    Raises:
+        InvalidInput: The plan cannot be followed.
+    """
     are_valid = all(isinstance(tokens, int) and tokens >= 1 for tokens in budgets)
     if not budgets or not are_valid:
         raise InvalidInput(
@@ -169,8 +187,10 @@ def _plan(
 
 
 def _other(logs: Sequence[EvalLog], number: int) -> tuple[Any, ...]:
-    """Return the events of the next log; where there is one alone, of the packaged
-    simulation, unless it is that.
+    """Return the events of the next log.
+
+    Where there is one alone, they are those of the packaged simulation, unless it is
+    that.
     """
     if len(logs) > 1:
         return tuple(logs[(number + 1) % len(logs)].events)
@@ -189,6 +209,10 @@ class Comparison:
     """What designs were worth on logs.
 
     `.frame` has a row for each log, design, mode, budget and score.
+
+    Attributes:
+        trials: How each design did on each log.
+        plan: How they were tried.
     """
 
     trials: tuple[Trial, ...]
@@ -254,8 +278,10 @@ class Comparison:
 
     @property
     def costs(self) -> pd.DataFrame:
-        """Columns log, design, cpu_seconds (of all calls), bytes (at the end; NaN where
-        it does not tell), problems.
+        """Return what each design cost on each log.
+
+        The columns are log, design, cpu_seconds (of all calls), bytes (at the end; NaN
+        where it does not tell), and problems.
         """
         rows = []
         for trial in self.trials:
@@ -270,10 +296,11 @@ class Comparison:
 
     @property
     def survivors(self) -> pd.DataFrame:
-        """Share of a sample of probes for which some evidence still came back after
-        nights without events.
+        """Return the share of probes that are still answered after nights.
 
-        A row a design, its mean over the logs; a column a number of nights, 0 first.
+        It is that of a sample of probes for which some evidence still came back after
+        nights without events. There is a row a design, its mean over the logs, and a
+        column a number of nights, 0 first.
         """
         rows = [
             {
@@ -285,8 +312,9 @@ class Comparison:
         return pd.DataFrame(rows).groupby("design", sort=False).mean()
 
     def of(self, dataset: str) -> Comparison:
-        """Return what was compared on the logs of one data set, whose names are its own
-        or begin with it and a slash.
+        """Return what was compared on the logs of one data set.
+
+        Their names are its own or begin with it and a slash.
         """
         return Comparison(
             tuple(
@@ -306,8 +334,16 @@ class Comparison:
     def difference(
         self, design: str, baseline: str, mode: str, budget: int, score: str
     ) -> ScoreDifference:
-        """Return how much more `design` scored than `baseline`, paired by session and
-        probe.
+        """Return how much more `design` scored than `baseline`.
+
+        Both are paired by session and probe.
+
+        Args:
+            design: The name of the design.
+            baseline: The name of the other.
+            mode: inject or retrieve.
+            budget: The budget of a context, in tokens.
+            score: The name of the score.
         """
         ours, theirs = (
             self._values.get((name, mode, budget, score), {})
@@ -324,10 +360,12 @@ class Comparison:
         )
 
     def paired(self, baseline: str) -> pd.DataFrame:
-        """Return every other design beside one: columns design, mode, budget, score,
-        value, low, high, n, verdict.
+        """Return every other design beside one.
 
-        Raises InvalidInput for a baseline that was not compared.
+        The columns are design, mode, budget, score, value, low, high, n and verdict.
+
+        Raises:
+            InvalidInput: The baseline was not compared.
         """
         if baseline not in self.designs:
             raise InvalidInput(
@@ -355,18 +393,26 @@ class Comparison:
     def plot(
         self, score: str = "", mode: str = "inject", ax: Axes | None = None
     ) -> Axes:
-        """Draw a score against the tokens that were given, a line for each design;
-        returns the Axes.
+        """Draw a score against the tokens that were given, a line for each design.
 
-        score: '' is `mean`, or `evidence_recall` where no session was scored.
+        Args:
+            score: The name of the score; '' is `mean`, or `evidence_recall` where no
+                session was scored.
+            mode: inject or retrieve.
+            ax: Where it is drawn; a new figure by default.
+
+        Returns:
+            The Axes.
         """
         from theorex_lab.eval.plots.comparison import plot_comparison
 
         return plot_comparison(self, score=score, mode=mode, ax=ax)
 
     def to_dict(self, baseline: str = "") -> dict[str, Any]:
-        """JSON values: logs, designs (name → budget → mode → score → value, low, high),
-        paired, trials.
+        """Return the figures as values for JSON.
+
+        They are logs, designs (name → budget → mode → score → value, low, high),
+        paired, and trials.
         """
         designs: dict[str, Any] = {name: {} for name in self.designs}
         for design, mode, budget, score in self._values:
@@ -428,8 +474,9 @@ class Comparison:
             ) from error
 
     def _interval(self, by_log: Sequence[Sequence[float]]) -> MeanInterval:
-        """Return the mean of all values with its interval: from five logs on logs are
-        drawn, below that values within each.
+        """Return the mean of all values with its interval.
+
+        From five logs on, logs are drawn; below that, values within each.
         """
         if not (values := [np.asarray(log, float) for log in by_log if len(log)]):
             return MeanInterval(math.nan, math.nan, math.nan)

@@ -1,10 +1,10 @@
-"""Fitting decay laws to a log of accesses: which law, with which parameters, ranks best
-what is used next.
+"""Fit decay laws to a log of accesses.
 
-Law and parameters are chosen on the training events alone; the scored events (see
-`access_log`) only tell how well the choice did. Recency, frequency, ACT-R's power law
-and a constant (which knows nothing of use: the items in the order of their first
-appearance) are always among the scores.
+The fit says which law, with which parameters, ranks best what is used next. Law and
+parameters are chosen on the training events alone; the scored events (see `access_log`)
+only tell how well the choice did. Recency, frequency, ACT-R's power law and a constant
+(which knows nothing of use: the items in the order of their first appearance) are
+always among the scores.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ ROWS_AT_ONCE = 250_000
 
 @dataclass(frozen=True)
 class LawScore:
-    """How a law did on the scored events: MRR with its 95 % bootstrap interval, and
-    recall@10, all 0..1.
+    """How a law did on the scored events.
+
+    It has MRR with its 95 % bootstrap interval, and recall@10, all 0..1.
     """
 
     mrr: float
@@ -65,19 +66,26 @@ class LawScore:
 
 @dataclass(frozen=True)
 class Fit(Rows[dict[str, Any]]):
-    """The law chosen on the training events, and a row a law with its score on the
-    events after them, best MRR first.
+    """The law chosen on the training events, and a row a law with its score.
 
-    chosen   its name among the scores law      name of the law to adopt, with its
-    `params`: the choice, or where that is the constant, the best of the others scores
-    law → LawScore n_train, n_scored   events trained on and scored days
-    from the first event to the last files               of FILE_POWERS the one that
-    ranks best before the scored events, by more than its noise; else the default gains
-    by candidate, how much more its MRR is than that of the present order of files
-    (mean, low, high) horizon_days        where the law is logistic, its importance is
-    the chance of use within this time
+    The scores are on the events after them, best MRR first. The columns of a row are
+    law, mrr, low, high, recall_at_10 and chosen.
 
-    Columns of a row: law, mrr, low, high, recall_at_10, chosen.
+    Attributes:
+        chosen: Its name among the scores.
+        law: The name of the law to adopt: the choice, or where that is the constant,
+            the best of the others.
+        params: The parameters of `law`.
+        scores: The LawScore of each law.
+        n_train: The events trained on.
+        n_scored: The events scored on.
+        days: The days from the first event to the last.
+        files: Of FILE_POWERS the one that ranks best before the scored events, by more
+            than its noise; else the default.
+        gains: By candidate, how much more its MRR is than that of the present order of
+            files (mean, low, high).
+        horizon_days: Where the law is logistic, its importance is the chance of use
+            within this time.
     """
 
     chosen: str
@@ -187,8 +195,9 @@ def _calibration_events(
 
 
 def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
-    """Yield snapshots before these events, a few at a time: all of them would take half
-    a gigabyte of a big log.
+    """Yield snapshots before these events, a few at a time.
+
+    All of them would take half a gigabyte of a big log.
     """
     size = max(1, ROWS_AT_ONCE // max(len(replaying.log.items), 1))
     for start in range(0, len(events), size):
@@ -251,16 +260,15 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
 
 
 def _first_seen(snapshots: Snapshots) -> Floats:
-    """Return the order of first appearance: what a memory that knows nothing of use
-    would show.
+    """Return the order of first appearance.
+
+    It is what a memory that knows nothing of use would show.
     """
     return -snapshots.id.astype(np.float64)
 
 
 def raw_of(order: Order, snapshots: Snapshots) -> Floats:
-    """Return what a law, or an order that is not one, makes of the rows of these
-    snapshots.
-    """
+    """Return what a law, or an order that is not one, makes of snapshots' rows."""
     return order.raw(snapshots.items) if isinstance(order, Law) else order(snapshots)
 
 
@@ -283,12 +291,17 @@ def _beyond_noise(gain: Floats) -> bool:
 
 
 def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
-    """Return the law with logistic constants by which importance is the chance of use
-    within the horizon.
+    """Return the law with fitted logistic constants.
 
-    `before` are whole snapshots, the idle items included, whose horizon ends before the
-    scored events: fitted on the foremost items alone, importance would never fall.
-    Without both outcomes the stated constants stay.
+    By them, importance is the chance of use within the horizon. Without both outcomes
+    the stated constants stay.
+
+    Args:
+        law: The law.
+        before: Whole snapshots, the idle items included, whose horizon ends before the
+            scored events: fitted on the foremost items alone, importance would never
+            fall.
+        horizon_days: The horizon, in days.
     """
     if not isinstance(law, LogisticLaw) or not len(before):
         return law if isinstance(law, Law) else make_law("constant")
@@ -313,11 +326,18 @@ def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
 def fit_logistic(
     features: Floats, hits: Floats, ridge: float, intercept_ridge: float = 1e-6
 ) -> tuple[float, Floats]:
-    """(intercept, weights) of a logistic regression with a ridge on the weights and one
-    on the intercept, by Newton steps.
+    """Return (intercept, weights) of a logistic regression by Newton steps.
 
-    Raises InvalidInput for rows that do not match the outcomes, or a ridge that is not
-    above 0.
+    It has a ridge on the weights and one on the intercept.
+
+    Args:
+        features: Shape (n, k).
+        hits: The outcomes, shape (n,), 0 or 1.
+        ridge: The ridge on the weights, above 0.
+        intercept_ridge: The ridge on the intercept, above 0.
+
+    Raises:
+        InvalidInput: The rows do not match the outcomes, or a ridge is not above 0.
     """
     if len(features) != len(hits) or not len(hits) or not ridge > 0:
         got = f"got {len(features)} rows, {len(hits)} outcomes and ridge {ridge!r}"

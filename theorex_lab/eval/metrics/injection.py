@@ -1,5 +1,7 @@
-"""What a session is given of insights: whether what fits is among it, and what does not
-is not, by each way to rank them.
+"""Score what a session is given of insights.
+
+The scores say whether what fits is among it, and what does not is not, by each way to
+rank them.
 """
 
 import re
@@ -39,8 +41,9 @@ WAYS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
 
 
 class InjectionCase(NamedTuple):
-    """What is asked of insights: a query, the titles of those that fit, and of those
-    that must not be given.
+    """What is asked of insights.
+
+    It is a query, the titles of those that fit, and of those that must not be given.
     """
 
     query: str
@@ -49,12 +52,19 @@ class InjectionCase(NamedTuple):
 
 
 def score_injection(name: str, seed: int = 0) -> dict[str, Any]:
-    """Return {dataset, n, metrics, baselines, published}: of up to four insights that a
-    query is given by `search`, beside other ways.
+    """Score up to four insights that a query is given by `search`, beside other ways.
 
-    recall: share of what fits that is given.  precision: share of what is given that
-    fits; 1 where nothing is given and nothing fits.  clean: share of cases in which
-    nothing is given that must not be. Raises InvalidInput for another set.
+    Args:
+        name: The set.
+        seed: Draws the intervals.
+
+    Returns:
+        {dataset, n, metrics, baselines, published}. recall: share of what fits that is
+        given. precision: share of what is given that fits; 1 where nothing is given and
+        nothing fits. clean: share of cases in which nothing is given that must not be.
+
+    Raises:
+        InvalidInput: The set is another.
     """
     if name not in SETS:
         raise InvalidInput(f"got the data set {name!r}; allowed are {', '.join(SETS)}")
@@ -75,8 +85,9 @@ def score_injection(name: str, seed: int = 0) -> dict[str, Any]:
 
 
 def _beliefs() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
-    """Return the beliefs of precisionMemBench, and its cases; what a case does not list
-    is wrong but for what always may stand there.
+    """Return the beliefs of precisionMemBench, and its cases.
+
+    What a case does not list is wrong but for what always may stand there.
     """
     ((_, make),) = precisionmembench()
     log = make()
@@ -90,8 +101,10 @@ def _beliefs() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
 
 
 def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
-    """Reflexion's reflections; each that is not a task's first is looked for by the
-    words of those that came before it.
+    """Return Reflexion's reflections, and the cases made of them.
+
+    Each that is not a task's first is looked for by the words of those that came before
+    it.
     """
     reflexion = recorded_runs.fetch_reflexion_alfworld()
     by_task: dict[int, list[tuple[str, str]]] = defaultdict(list)
@@ -186,10 +199,13 @@ def set_folder(name: str) -> Path:
 
 
 def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
-    """Return {dataset, n, metrics, baselines}: of equational_theories its closure, of
-    pfr_blueprint what was read, of metamath_ql `premise_recall`.
+    """Return {dataset, n, metrics, baselines} of a set of theorems.
 
-    Raises InvalidInput as `set_folder`.
+    For equational_theories its closure is scored, for pfr_blueprint what was read, for
+    metamath_ql `premise_recall`.
+
+    Raises:
+        InvalidInput: As `set_folder`.
     """
     folder = set_folder(name)
     if name == "metamath_ql":

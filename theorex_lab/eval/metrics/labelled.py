@@ -128,12 +128,16 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class LabelledMessage:
-    """A message by its place in a public set, or self-written, and what it is labelled
-    to signal.
+    """A message and what it is labelled to signal.
 
-    talk: the conversation or session that it is of.  id, offset: of the event, and
-    where in its text the message begins. drawn: at random, or by the words of which
-    category.  text: in the file only where it is self-written.
+    It is named by its position in a public set, or self-written.
+
+    Attributes:
+        talk: The conversation or session that it is of.
+        id: The id of the event.
+        offset: Where in the event's text the message begins.
+        drawn: At random, or by the words of which category.
+        text: In the file only where it is self-written.
     """
 
     talk: str
@@ -148,8 +152,10 @@ class LabelledMessage:
 
     @property
     def half(self) -> str:
-        """make: the patterns were chosen on it; report: not, the English ones were
-        drawn and labelled when they were final.
+        """Return the half that the message is of, make or report.
+
+        The patterns were chosen on make. They were not on report: the English ones were
+        drawn and labelled when the patterns were final.
         """
         odd = hashlib.sha256(self.talk.encode()).digest()[4] % 2
         return (
@@ -190,16 +196,23 @@ def labelled_messages(language: str) -> list[LabelledMessage]:
 
 
 def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
-    """Return {dataset, n, metrics, baselines, make} of signals (both), signals_en or
-    signals_ru.
+    """Score how signals are told from messages, beside baselines.
 
-    metrics, and those of each baseline, are of n messages that did not choose the
-    patterns: for each category, for all of them by hits (micro) and by the mean of
-    those labelled (macro), and for the level of the signal (high, low or none; all
-    three shares are its accuracy) labelled, precision, recall and f1, the last three
-    with a 95 % interval over talks (`_low`, `_high`), 0 where nothing was found. make:
-    {n, metrics, baselines} of those that chose the patterns. Raises InvalidInput for
-    another set, and as `labelled_messages`.
+    Args:
+        dataset: signals (both), signals_en or signals_ru.
+        seed: Draws the intervals.
+
+    Returns:
+        {dataset, n, metrics, baselines, make}. metrics, and those of each baseline, are
+        of n messages that did not choose the patterns: for each category, for all of
+        them by hits (micro) and by the mean of those labelled (macro), and for the
+        level of the signal (high, low or none; all three shares are its accuracy)
+        labelled, precision, recall and f1, the last three with a 95 % interval over
+        talks (`_low`, `_high`), 0 where nothing was found. make: {n, metrics,
+        baselines} of those that chose the patterns.
+
+    Raises:
+        InvalidInput: The set is another; or as `labelled_messages`.
     """
     if dataset not in SETS:
         raise InvalidInput(f"got data set {dataset!r}; allowed are {', '.join(SETS)}")
@@ -258,7 +271,7 @@ def _figures(
 
 
 def _counted(message: LabelledMessage, signal: Signal) -> list[list[bool]]:
-    """Of each category, and of the signal: whether it is hit, found, labelled."""
+    """Return whether each category, and the signal, is hit, found and labelled."""
     pairs = [(name in signal.categories, name in message.categories) for name in HIGH]
     return [
         *([a and b, a, b] for a, b in pairs),
@@ -267,7 +280,14 @@ def _counted(message: LabelledMessage, signal: Signal) -> list[list[bool]]:
 
 
 def _shares(sums: Floats) -> Floats:
-    """Precision, recall and F1 (…, ROWS, 3) of sums (…, categories and signal, 3)."""
+    """Return precision, recall and F1 of sums.
+
+    Args:
+        sums: Shape (…, categories and signal, 3).
+
+    Returns:
+        Shape (…, ROWS, 3).
+    """
     sums = np.concatenate([sums, sums[..., : len(HIGH), :].sum(-2, keepdims=True)], -2)
     hits, n_found, labelled = np.moveaxis(sums, -1, 0)
     shares = np.stack(
@@ -285,8 +305,10 @@ def _shares(sums: Floats) -> Floats:
 
 
 def _by_words(form: str) -> Method:
-    """Baseline: the words of a category, in the form of a regular expression that holds
-    them.
+    """Return a baseline: the words of a category.
+
+    Args:
+        form: A regular expression with a gap for the words.
     """
     patterns = {
         name: re.compile(form.format("|".join(words)), re.IGNORECASE)
@@ -330,9 +352,11 @@ METRICS = ("right_first", "stale_first", "in_ten", "many_in_ten")
 class Pairs(NamedTuple):
     """Pairs of sentences.
 
-    told: what people said of each, 0..1: how alike they are, or whether they contradict
-    each other.  cosines: None where no model is installed.  made: whether a pair is of
-    the half that made the rules.
+    Attributes:
+        told: What people said of each, 0..1: how alike they are, or whether they
+            contradict each other.
+        cosines: None where no model is installed.
+        made: Whether a pair is of the half that made the rules.
     """
 
     texts: list[tuple[str, str]]
@@ -351,7 +375,11 @@ class Pairs(NamedTuple):
 
 
 def sentence_pairs(dataset: str) -> Pairs:
-    """Return the pairs of stsb, sick or fever_symmetric. Raises as `read_files` does."""
+    """Return the pairs of stsb, sick or fever_symmetric.
+
+    Raises:
+        InvalidInput: As `read_files`.
+    """
     rows = [
         row
         for file in read_files(DATASETS[dataset]).values()
@@ -403,8 +431,10 @@ def pearson(scores: Floats, judgements: Floats) -> float:
 
 
 def auc(scores: Floats, judgements: Floats) -> float:
-    """Return the share of pairs of a contradiction and another in which the
-    contradiction scores higher; equal scores count half.
+    """Return the area under the ROC curve.
+
+    It is the share of pairs of a contradiction and another in which the contradiction
+    scores higher; equal scores count half.
 
     >>> auc(np.array([0.1, 0.9, 0.9]), np.array([0.0, 1.0, 0.0]))
     0.75
@@ -438,13 +468,22 @@ _TRIVIAL: dict[str, Compare] = {
 
 
 def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
-    """Return {dataset, n, metrics, baselines, thresholds}, each metric with its 95 %
-    interval over pairs (`_low`, `_high`).
+    """Score how duplicates are told, each metric with its 95 % interval over pairs.
 
-    pearson: correlation with how alike people found them.  precision, recall: of
-    NEAR_DUPLICATE, where people gave 4 of 5 or more.  warn_precision, warn_recall: of
-    NEAR_WARN. Baselines have the thresholds that the same rules choose on the other
-    half. Raises InvalidInput for a set but stsb.
+    Baselines have the thresholds that the same rules choose on the other half.
+
+    Args:
+        dataset: stsb.
+        seed: Draws the intervals.
+
+    Returns:
+        {dataset, n, metrics, baselines, thresholds}, the bounds of the intervals as
+        `_low` and `_high`. pearson: correlation with how alike people found them.
+        precision, recall: of NEAR_DUPLICATE, where people gave 4 of 5 or more.
+        warn_precision, warn_recall: of NEAR_WARN.
+
+    Raises:
+        InvalidInput: The set is another.
     """
     methods: dict[str, Compare] = {
         _OURS: facts.likeness,
@@ -458,12 +497,22 @@ def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
 def score_contradictions(
     dataset: str = "fever_symmetric", *, seed: int = 0
 ) -> dict[str, Any]:
-    """Return {dataset, n, metrics, baselines, thresholds}, each metric with its 95 %
-    interval over pairs (`_low`, `_high`).
+    """Score how contradictions are told, each metric with its 95 % interval over pairs.
 
-    auc: area under the ROC curve.  precision, recall: of CONTRADICTS. Of baselines the
-    better of more and less counts, with the threshold of the largest F1 on the other
-    half of this very set. Raises InvalidInput for a set but fever_symmetric and sick.
+    The better of more and less counts for baselines, with the threshold of the largest
+    F1 on the other half of this very set.
+
+    Args:
+        dataset: fever_symmetric or sick.
+        seed: Draws the intervals.
+
+    Returns:
+        {dataset, n, metrics, baselines, thresholds}, the bounds of the intervals as
+        `_low` and `_high`. auc: area under the ROC curve. precision, recall: of
+        CONTRADICTS.
+
+    Raises:
+        InvalidInput: The set is another.
     """
     methods: dict[str, Compare] = {
         _OURS: facts.contradiction,
@@ -489,8 +538,16 @@ def _score(
     cuts: Cuts,
     seed: int,
 ) -> dict[str, Any]:
-    """cuts: by the beginning of a metric's name the threshold that ships, and the least
-    precision that it was chosen by.
+    """Score methods on the pairs of a set.
+
+    Args:
+        dataset: The name of the set.
+        allowed: The sets that are allowed.
+        measure: The measure of the scores as a whole.
+        methods: The comparisons.
+        cuts: By the beginning of a metric's name the threshold that ships, and the
+            least precision that it was chosen by.
+        seed: Draws the intervals.
     """
     if dataset not in allowed.split(", "):
         raise InvalidInput(f"got data set {dataset!r}; allowed: {allowed}")
@@ -520,8 +577,10 @@ def _score(
 
 
 def threshold(pairs: Pairs, scores: Floats, least_precision: float = 0.0) -> float:
-    """On the half that made the rules the lowest threshold with so much precision;
-    where none is asked, of the largest F1.
+    """Return the lowest threshold with so much precision.
+
+    It is chosen on the half that made the rules. Where no precision is asked, it is
+    that of the largest F1.
     """
     values = scores[pairs.made]
     same = pairs.told[pairs.made] >= _SAME
@@ -639,8 +698,9 @@ def _pair_shares(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]
 
 
 def replaced(log: EvalLog) -> set[str]:
-    """Return ids of the statements that `Superseding` no longer holds at the end of a
-    log.
+    """Return ids of the statements that no longer hold at the end of a log.
+
+    `Superseding` decides it.
     """
     facts = Superseding()
     for event in log.events:

@@ -1,5 +1,6 @@
-"""How well search finds the texts that answer questions: every method through the
-search that ships, in a home of its own.
+"""Score how well search finds the texts that answer questions.
+
+Every method goes through the search that ships, in a home of its own.
 
 >>> from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 >>> from theorex_lab.journal.event import new_event
@@ -92,8 +93,12 @@ METHODS: Mapping[str, tuple[Weights | None, bool]] = {
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """What each method found. scores: by method, (questions, METRICS); tokens and
-    precision are of ten texts.
+    """What each method found.
+
+    Attributes:
+        n: The number of questions.
+        scores: By method, shape (questions, METRICS); tokens and precision are of ten
+            texts.
     """
 
     n: int
@@ -151,8 +156,9 @@ def retrieval_logs(dataset: str, path: str = "") -> list[EvalLog]:
 
 
 def known_figures(dataset: str) -> dict[str, Any]:
-    """baselines, published and source: what is known of a set from elsewhere; empty
-    where nothing is.
+    """Return baselines, published and source: what is known of a set from elsewhere.
+
+    It is empty where nothing is.
     """
     figures: dict[str, dict[str, Any]] = json.loads(
         _FIGURES.read_text(encoding="utf-8")
@@ -203,8 +209,9 @@ def score_retrieval(
 
 @contextmanager
 def remembering(log: EvalLog, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
-    """Yield a lab in a folder of its own that remembers the log's texts, their vectors
-    computed.
+    """Yield a lab in a folder of its own that remembers the log's texts.
+
+    Their vectors are computed.
     """
     clock = FixedClock(max((event.at for event in log.events), default=0) + 1)
     options: dict[str, Any] = {
@@ -249,8 +256,9 @@ def question_scores(hits: Hits, answers: frozenset[str]) -> list[float]:
 
 
 class KeptEmbedder:
-    """An embedder whose vectors are kept on disk, by text hash, so that none is
-    computed twice.
+    """An embedder whose vectors are kept on disk, by text hash.
+
+    None is computed twice.
     """
 
     def __init__(self, embedder: Embedder, folder: Path) -> None:

@@ -1,26 +1,24 @@
-"""What a context would have been worth to the next coding session: files, edits, terms,
-repeats and waste, no judge.
+"""Score what a context would have been worth to the next coding session.
 
-A session is scored from the sixth on, against what was recorded before its first line,
-in any session. A context is a text; what stands beyond its budget of bytes is not read.
+The scores are of files, edits, terms, repeats and waste; no judge is needed. A session
+is scored from the sixth on, against what was recorded before its first line, in any
+session. A context is a text; what stands beyond its budget of bytes is not read.
 
-file    share of the files that the session reads or edits, of those known before, that
-the context names: by the whole
-        path, or by an end of it (at a /) that no other known file has; one that is not
-        plain in quotes, or alone on a line. Case and Markdown's backslashes do not
-        count.
-edit    the same of the files that it edits. term    share, weighted by idf, of the
-session's informative terms that the context holds. A term is a word of at least
-        four characters in its prompts or in the last messages of its turns, seen before
-        in at most a fifth of the sessions. After the first prompt the terms of that
-        prompt do not count.
-repeat  of the session's directives (sentences of later prompts that say always, never,
-don't, instead, …) that share
-        three informative terms and half of their idf with a directive given before, the
-        share whose common terms the context holds to 70 %: what the user had to say
-        again.
-waste   share of the context's words, by length, that the session never uses.
-mean    the mean of file, edit and term.
+* file: the share of the files that the session reads or edits, of those known before,
+  that the context names: by the whole path, or by an end of it (at a /) that no other
+  known file has; one that is not plain in quotes, or alone on a line. Case and
+  Markdown's backslashes do not count.
+* edit: the same of the files that it edits.
+* term: the share, weighted by idf, of the session's informative terms that the context
+  holds. A term is a word of at least four characters in its prompts or in the last
+  messages of its turns, which occurs before in at most a fifth of the sessions. After
+  the first prompt the terms of that prompt do not count.
+* repeat: of the session's directives (sentences of later prompts that say always,
+  never, don't, instead, …) that share three informative terms and half of their idf
+  with a directive given before, the share whose common terms the context holds to 70 %:
+  what the user had to say again.
+* waste: the share of the context's words, by length, that the session never uses.
+* mean: the mean of file, edit and term.
 """
 
 import math
@@ -81,8 +79,9 @@ def ends_of(path: str) -> list[str]:
 
 
 class PathEnds:
-    """Which file an end of a path (from a /, whatever its case) stands for, at any time
-    while files became known.
+    """Which file an end of a path stands for, at any time while files became known.
+
+    An end begins at a /, whatever its case.
 
     >>> ends = PathEnds(["a/x.py", "b/x.py"])
     >>> (
@@ -114,8 +113,9 @@ class PathEnds:
         self.known[path] = None
 
     def file(self, end: str, known: int | None = None) -> str | None:
-        """Return the file that it stood for among the first `known`; '' where it stood
-        for several, None for none.
+        """Return the file that an end stood for among the first `known`.
+
+        It is '' where it stood for several, None for none.
         """
         file = None
         for number, path in self._meant.get(end.lower(), ()):
@@ -138,13 +138,16 @@ def shortest_end(path: str, ends: PathEnds) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A session to be scored: when it starts (µs UTC), its first prompt, and what it
-    will need.
+    """A session to be scored: when it starts, its first prompt, and what it will need.
 
-    ends: of files, the first `known` of them known before.  files, edits: of those, the
-    ones that it will touch.  terms: its informative terms with their idf.  repeats: of
-    each repeated directive, the common terms with their idf.  used: the words that it
-    uses in prompts, last messages and inputs of tools.
+    Attributes:
+        at: When it starts, in µs UTC.
+        ends: The ends of files, the first `known` of them known before.
+        files: Of the known files those that it will touch.
+        edits: Of the known files those that it will edit.
+        terms: Its informative terms with their idf.
+        repeats: Of each repeated directive, the common terms with their idf.
+        used: The words that it uses in prompts, last messages and inputs of tools.
     """
 
     session: str
@@ -359,7 +362,10 @@ class _Past:
 
 
 def _directives(prompt: str) -> list[str]:
-    """Return the sentences of a prompt that say what to do always, never, instead, …"""
+    """Return the sentences of a prompt that say what to do always, never, instead.
+
+    Other such words count too.
+    """
     if not prompt:
         return []
     return [sentence for sentence in sentences(prompt) if _DIRECTIVE.search(sentence)]

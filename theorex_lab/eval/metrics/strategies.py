@@ -1,11 +1,13 @@
-"""What strategies are worth: the actions they foretell on tau-bench, the files and
-commands they name in coding sessions.
+"""Score what strategies are worth.
 
-A list of actions is scored against the gold one:
+They foretell actions on tau-bench, and name files and commands in coding sessions. A
+list of actions is scored against the gold one:
 
-name      F1 of the names, each as often as it stands. argument  F1 of arguments, as
-(name of the action, key, value); lists and objects count by what is in them. order
-length of the longest common subsequence of the names, as a share of the longer list.
+* name: F1 of the names, each as often as it stands.
+* argument: F1 of arguments, as (name of the action, key, value); lists and objects
+  count by what is in them.
+* order: the length of the longest common subsequence of the names, as a share of the
+  longer list.
 
 Two lists without actions agree wholly. What hooks recorded is scored, whose inputs end
 after 300 characters.
@@ -391,8 +393,9 @@ def commands_of(events: Iterable[Event]) -> set[str]:
 
 
 def programs(command: str) -> list[str]:
-    """Return the programs that a line of a shell runs, each with its subcommand, in
-    their order.
+    """Return the programs that a line of a shell runs, in their order.
+
+    Each comes with its subcommand.
     """
     return _COMMAND.findall(command)
 
@@ -615,8 +618,9 @@ def _reach(rows: Any, is_shown: Any, seed: int) -> dict[str, float]:
 
 
 def made_up() -> dict[str, Any]:
-    """Return traces of an agent's work in twelve fields, made up after those of
-    Evolving Memory, by name.
+    """Return traces of an agent's work in twelve fields, by name.
+
+    They are made up after those of Evolving Memory.
     """
     return dict(
         json.loads(

@@ -1,5 +1,7 @@
-"""Pictures of causal memory: chains from errors to outcomes, what helped and how sure
-that is, bans, drift, and half-lives.
+"""Draw causal memory.
+
+The pictures show chains from errors to outcomes, what helped and how sure that is,
+bans, drift, and half-lives.
 """
 
 import math
@@ -41,8 +43,10 @@ _CELLS = {
 
 
 def attempts_of(lab: Lab) -> pd.DataFrame:
-    """Return a row an attempt that was closed: at (µs), signals, key, where (what
-    failed), gene (its id), did (in words), success.
+    """Return a row an attempt that was closed.
+
+    The columns are at (µs), signals, key, where (what failed), gene (its id), did (in
+    words) and success.
     """
     acts_by_gene = {gene["id"]: gene_text(gene) for gene in lab.causal.genes()}
     rows = []
@@ -82,8 +86,14 @@ def _most(column: Frame, most: int) -> list[Any]:
 
 
 def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axes:
-    """Draw what failed, what was then done, and what came of it: the wider an arrow
-    the more often; of the deeds tried most.
+    """Draw what failed, what was then done, and what came of it.
+
+    An arrow is the wider the more often it went so.
+
+    Args:
+        attempts: A row an attempt, as `attempts_of` makes it.
+        most: How many of the deeds tried most are drawn.
+        ax: Where it is drawn; a new figure by default.
     """
     attempts_drawn = attempts[attempts.did.isin(_most(attempts.did, most))]
     columns = (
@@ -145,8 +155,9 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
 
 
 def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> Axes:
-    """Success of each deed after each error, with its 95 % interval, and beside it what
-    is left of it by the log's end.
+    """Draw the success of each deed after each error, with its 95 % interval.
+
+    Beside it stands what is left of it by the log's end.
     """
     pairs = _most(zip(attempts.key, attempts.gene, strict=True), most)
     now = attempts["at"].max()
@@ -213,8 +224,9 @@ def evidence_of(attempts: Frame) -> EvidenceTable:
 
 
 def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axes:
-    """Errors by deeds: what advice prefers, what it bans, what was tried after such
-    errors, and what is unknown there.
+    """Draw errors by deeds: what advice prefers, and what it bans.
+
+    The cells also say what was tried after such errors, and what is unknown there.
     """
     keys = _most(attempts.key, most)
     genes = _most(attempts.gene, most)
@@ -264,11 +276,15 @@ def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axe
 def draw_advice(
     attempts: Frame, half_life_days: float = 30.0, drift: bool = False, genes: int = 6
 ) -> Figure:
-    """Draw what another half-life would have advised after the error met most,
-    attempt by attempt, and how drift spreads the choice.
+    """Draw what another half-life would have advised, attempt by attempt.
 
-    half_life_days: of all evidence; infinity: it never ages.  genes: how many, of those
-    tried most, are chosen among.
+    It is what was advised after the error met most, and how drift spreads the choice.
+
+    Args:
+        attempts: A row an attempt, as `attempts_of` makes it.
+        half_life_days: That of all evidence; infinity: it never ages.
+        drift: Whether the choice drifts.
+        genes: How many, of those tried most, are chosen among.
     """
     days = None if math.isinf(half_life_days) else half_life_days
     settings = CausalSettings(edge_half_life_days=days, gene_half_life_days=days)

@@ -71,10 +71,14 @@ def plot_comparison(
     """Draw a score against the tokens given for it, a line for each design.
 
     Args:
-        compared: The comparison.
-        score: '' is the first of mean, evidence_recall, answer_words that was scored.
+        compared: The comparison, as `compare` makes it.
+        score: The name of the score; '' is the first of mean, evidence_recall,
+            answer_words that was scored.
         mode: inject or retrieve.
         ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
 
     Raises:
         InvalidInput: The mode is unknown, or no design has the score.
@@ -127,10 +131,17 @@ def _draw_designs(ax: Axes, compared: ComparedMemories, score: str, mode: str) -
 
 
 def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes:
-    """Draw, session by session, the share of the needed files that the context named,
-    beside the files touched last.
+    """Draw the share of the needed files that the context named, session by session.
 
-    A line is the mean of all sessions up to there; a mark is a session.
+    It stands beside the share that the files touched last name. A line is the mean of
+    all sessions up to there; a mark is a session.
+
+    Args:
+        replayed: The sessions, as `replay_sessions` makes them.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
     """
     ax = axes.new_axes(ax, width=9.0)
     rows = replayed.frame.dropna(subset=["share"])
@@ -162,9 +173,15 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     """Draw recall against how many texts come back, a line a method.
 
     Args:
-        score: A Retrieval, each point with its 95 % interval over questions; or a
-            table like its frame.
+        score: A Retrieval, each point with its 95 % interval over questions; or a table
+            like its frame.
         ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        InvalidInput: A column is missing.
     """
     depths = (5, 10, 25, 50)
     table = axes.frame_of(score, *(f"recall@{depth}" for depth in depths))
@@ -212,8 +229,15 @@ Mark = int | None
 def plot_failure(
     case: FailureCase, verdict: ReviewVerdict, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the run of a failure as a timeline, with the decisive step as the review
-    found it.
+    r"""Draw the run of a failure as a timeline, with the decisive step.
+
+    Args:
+        case: The failure and its run.
+        verdict: The review, which found the decisive step.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
 
     >>> from theorex_lab.evolution.outcomes import Outcome
     >>> outcome = Outcome(
@@ -223,7 +247,7 @@ def plot_failure(
     >>> plot_failure(
     ...     case, ReviewVerdict(0.5, "Try it first.", "rules", 0, "wrong_plan")
     ... ).get_title()
-    'main: deploy\\nfound: wrong_plan at step 0'
+    'main: deploy\nfound: wrong_plan at step 0'
     """
     ax = plot_timeline(case.steps, found=verdict.decisive_step, ax=ax)
     title = one_line(
@@ -322,8 +346,9 @@ def _rows(steps: Sequence[RunStep], marks: Sequence[int]) -> list[int]:
 def _draw_steps(
     ax: Axes, steps: Steps, rows: list[int], lanes: list[str], marks: Mapping[str, Mark]
 ) -> None:
-    """Each step in the column of its agent with the beginning of its text, and a ring
-    of its colour around each mark.
+    """Draw each step in the column of its agent with the beginning of its text.
+
+    Around each mark stands a ring of its colour.
     """
     readings = read_run(steps)
     columns = [lanes.index(steps[k].agent) for k in rows]

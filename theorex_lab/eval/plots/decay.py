@@ -1,5 +1,6 @@
-"""Pictures of a memory: pure functions that draw on the Axes given, or on a new figure,
-and return the Axes.
+"""Draw pictures of a memory.
+
+Pure functions draw on the Axes given, or on a new figure, and return the Axes.
 """
 
 from collections.abc import Sequence
@@ -38,12 +39,24 @@ def plot_forgetting_curves(
     longest_days: float = 60.0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Importance over days since the last mention, for one mention (solid) and ten
-    (dashed), over bands of the tiers.
+    """Draw importance over days since the last mention, over bands of the tiers.
 
-    Without links; all ten mentions count as made at once. Raises InvalidInput for no
-    law, for thresholds outside 0 <= mild <= active <= 1, or where `longest_days` is not
-    above 0.
+    A curve is solid for one mention and dashed for ten. Links do not count; all ten
+    mentions count as made at once.
+
+    Args:
+        laws: The decay laws, one or several.
+        active_threshold: The importance (0..1) from which an item is ACTIVE.
+        mild_threshold: The importance (0..1) from which it is MILD.
+        longest_days: The end of the axis, in days, above 0.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        InvalidInput: No law is given, the thresholds are outside 0 <= mild <= active <=
+            1, or `longest_days` is not above 0.
     """
     all_laws = [laws] if isinstance(laws, Law) else list(laws)
     if not all_laws or not longest_days > 0:
@@ -84,11 +97,11 @@ def plot_forgetting_curves(
 
 
 def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
-    """Concepts and their links, from `AxonView.graph()`: colour by tier, size by
-    importance, width by link strength.
+    """Draw concepts and their links, from `AxonView.graph()`.
 
-    Shows the 40 concepts of highest importance, and says how many are left out. The
-    layout follows from `seed` alone.
+    The colour says the tier, the size the importance, the width the strength of a link.
+    The 40 concepts of highest importance are drawn, and the picture says how many are
+    left out. The layout follows from `seed` alone.
     """
     ax = axes.new_axes(ax, width=10.0, height=7.5)
     ax.set_axis_off()
@@ -154,13 +167,20 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
 def plot_in_context(
     table: Any, *, tokens: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw what the context held of what was needed next, over time: a line for
-    `oracle` and for each law, best first.
+    """Draw what the context held of what was needed next, over time.
 
-    `table` (of `shares_in_context`) has the column at, then shares 0..1, a row an
-    event; a point is the mean of about as many events as every other. The legend has
-    each mean with its 95 % interval, for which whole days are drawn. `tokens` is named
-    in the title. Raises InvalidInput where at or oracle is missing.
+    There is a line for `oracle` and for each law, best first. A point is the mean of
+    about as many events as every other. The legend has each mean with its 95 %
+    interval, for which whole days are drawn.
+
+    Args:
+        table: That of `shares_in_context`: the column at, then shares 0..1, a row an
+            event.
+        tokens: The budget, which the title names.
+        ax: Where it is drawn; a new figure by default.
+
+    Raises:
+        InvalidInput: The column at or oracle is missing.
     """
     at, _ = axes.columns_of(table, "at", "oracle")
     ax = axes.new_axes(ax, width=9.0, height=5.0)
@@ -208,12 +228,17 @@ def plot_in_context(
 def plot_law_scores(
     table: Any, *, n_scored: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw mean reciprocal rank of each law with its 95 % bootstrap interval, best on
-    top, the chosen one as a diamond.
+    """Draw mean reciprocal rank of each law with its 95 % bootstrap interval.
 
-    `table` (a fit, or its frame) has the columns law, mrr, low, high (0..1) and chosen;
-    `n_scored`, the number of events, is named on the axis. Raises InvalidInput where a
-    column is missing.
+    The best is on top, the chosen one a diamond.
+
+    Args:
+        table: A fit, or its frame: columns law, mrr, low, high (0..1) and chosen.
+        n_scored: The number of events, which the axis names.
+        ax: Where it is drawn; a new figure by default.
+
+    Raises:
+        InvalidInput: A column is missing.
     """
     laws, mrr, low, high, chosen = axes.columns_of(
         table, "law", "mrr", "low", "high", "chosen"
@@ -258,8 +283,9 @@ def plot_law_scores(
 
 
 def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> None:
-    """Tiers as coloured bands named at the right edge, thresholds as lines with their
-    value.
+    """Draw tiers as coloured bands named at the right edge.
+
+    Thresholds are lines with their value.
     """
     bounds = (1.02, active_threshold, mild_threshold, 0.0)
     for name, (high, low) in zip(
@@ -288,8 +314,9 @@ def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> Non
 
 
 def _strongest(graph: Any) -> Any:
-    """Return the part of the graph that is drawn, its nodes and edges in an order that
-    does not hang on their insertion.
+    """Return the part of the graph that is drawn.
+
+    The order of its nodes and edges does not hang on their insertion.
     """
     strongest = sorted(
         graph.nodes.items(),
@@ -307,8 +334,10 @@ def _strongest(graph: Any) -> Any:
 
 
 def _layout(graph: Any, seed: int) -> Floats:
-    """Return positions in −1..1, shape (n, 2): a spring layout in which each node has a
-    height of its own, so that labels at its side cover no other label.
+    """Return positions in −1..1, shape (n, 2).
+
+    They are a spring layout in which each node has a height of its own, so that labels
+    at its side cover no other label.
     """
     n = len(graph)
     points = nx.spring_layout(

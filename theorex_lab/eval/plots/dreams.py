@@ -1,5 +1,6 @@
-"""Pictures of dreams: strategies as a graph, where a way no longer fits, and both as
-sliders change them.
+"""Draw dreams: strategies as a graph, and where a way no longer fits.
+
+Sliders change both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -159,10 +160,17 @@ def dreamt(
     drift: float = 0.3,
     embedder: Embedder | None = None,
 ) -> Dreamt:
-    """Return strategies, edges and a way: dream of traces in a home of its own, one a
-    night, then follow the first context's strategy.
+    """Return strategies, edges and a way, out of traces.
 
-    merge, drift: the settings mergeSimilarity and driftThreshold.
+    The traces are dreamt of in a home of its own, one a night; then the first context's
+    strategy is followed.
+
+    Args:
+        traces: The traces, by name.
+        contexts: What is met at each step of the way.
+        merge: The setting mergeSimilarity.
+        drift: The setting driftThreshold.
+        embedder: The one that compares; a lexical one by default.
     """
     designs = {"dreams": {"mergeSimilarity": merge, "driftThreshold": drift}}
     with Lab.temporary(embedder=embedder, designs=designs) as lab:

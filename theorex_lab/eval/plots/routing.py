@@ -26,13 +26,22 @@ Choices = Mapping[str, str | None]
 def plot_matrix(
     cells: Any, *, choices: Choices | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Success by query type and model as a heat map, with runs and the 95 % Wilson
-    interval in each cell.
+    """Draw success by query type and model as a heat map.
 
-    `cells` (a MatrixResult, or its frame) has the columns query_type, model, n,
-    success_rate, low, high and usable; cells without enough runs are grey and hatched.
-    `choices`: the model of each type whose cell is framed. Raises InvalidInput where a
-    column is missing.
+    Each cell has its runs and the 95 % Wilson interval. Cells without enough runs are
+    grey and hatched.
+
+    Args:
+        cells: A MatrixResult, or its frame: columns query_type, model, n, success_rate
+            (0..1), low, high and usable.
+        choices: The model of each type whose cell is framed.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        InvalidInput: A column is missing.
     """
     frame = axes.frame_of(
         cells, "query_type", "model", "n", "success_rate", "low", "high", "usable"
@@ -88,11 +97,19 @@ def plot_matrix(
 def plot_costs(
     scores: Sequence[Any], unit: str, dataset: str, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the mean score of ways to choose against their mean cost, with 95 %
-    intervals; what no other beats in both is joined.
+    """Draw the mean score of ways to choose against their mean cost.
 
-    `scores`: of `PolicyScore`. What nobody can be, the oracle and a cascade whose check
-    knows the truth, is left out of the line.
+    Each has its 95 % interval; what no other beats in both is joined. What nobody can
+    be, the oracle and a cascade whose check knows the truth, is left out of the line.
+
+    Args:
+        scores: A row a policy, as `score_costs` makes them.
+        unit: The unit of the costs.
+        dataset: The name of the set, for the title.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
     """
     ax = axes.new_axes(ax, width=8.5, height=4.8)
     if not scores:

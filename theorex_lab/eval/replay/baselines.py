@@ -1,8 +1,8 @@
-"""Which memories can be compared, by name: baselines so plain that a design must be
-worth more, designs, and one's own.
+"""Name the memories that can be compared.
 
-Each is driven through the four methods of a `theorex_lab.memory.contract.MemoryDesign`: observe,
-consolidate, inject, retrieve. Lists of files hold one path a line.
+They are baselines so plain that a design must be worth more, designs, and one's own.
+Each is driven through the four methods of an `eval.adapters.protocol.MemoryDesign`:
+observe, consolidate, inject, retrieve. Lists of files hold one path a line.
 """
 
 import heapq
@@ -57,8 +57,9 @@ def text_of(event: Event) -> str:
 
 
 class Baseline:
-    """Remembers every event as it is, and gives nothing; a subclass says in which order
-    its items are given.
+    """Remembers every event as it is, and gives nothing.
+
+    A subclass says in which order its items are given.
     """
 
     def __init__(self) -> None:
@@ -72,8 +73,12 @@ class Baseline:
         """Nothing happens at night."""
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        """Return what is worth giving at `now` (µs UTC), best first; `query` is '' at a
-        session's start.
+        """Return what is worth giving, best first.
+
+        Args:
+            now: The present, in µs UTC.
+            query: What is asked; '' at a session's start.
+            tokens: The budget, in tokens.
         """
         return ()
 
@@ -104,6 +109,7 @@ class LastPrompts(Baseline):
     """Gives what was asked last."""
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        """Return the prompts, the newest first."""
         return self.said("prompt")
 
 
@@ -120,6 +126,7 @@ class Files(Baseline):
         self.touched = defaultdict[str, list[Event]](list)
 
     def observe(self, events: Sequence[Event]) -> None:
+        """Take in which files the events touch."""
         super().observe(events)
         for event in events:
             for path, _ in paths_of(event):
@@ -127,6 +134,7 @@ class Files(Baseline):
                 self._ends.add(path)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        """Return the files, the one touched last first."""
         for path, events in sorted(
             self.touched.items(), key=lambda touched: -touched[1][-1].at
         ):
@@ -151,6 +159,7 @@ class LastSession(Baseline):
     """Gives the files and prompts of the session that spoke last."""
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        """Return what was said in the last session."""
         last = ""
         if self.events:
             last = max(self.events, key=lambda event: event.at).session
@@ -168,8 +177,9 @@ class LastSession(Baseline):
 
 
 class Bm25(Baseline):
-    """Gives the texts that share most with the query, by Okapi BM25 (k1 1.2, b .75); a
-    word counts once a text.
+    """Gives the texts that share most with the query, by Okapi BM25 (k1 1.2, b .75).
+
+    A word counts once a text.
     """
 
     def __init__(self) -> None:
@@ -180,6 +190,7 @@ class Bm25(Baseline):
         self._words = dict[str, frozenset[str]]()
 
     def observe(self, events: Sequence[Event]) -> None:
+        """Take in the texts of the events, and the words of each."""
         super().observe(events)
         for event in events:
             if text := one_line(text_of(event), PROMPT_CHARACTERS):
@@ -207,6 +218,7 @@ class Bm25(Baseline):
         return similarities
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        """Return the texts that share words with the query, best first."""
         if not query.strip():
             return ()
         request = query, len(self.events)
@@ -224,10 +236,10 @@ class Bm25(Baseline):
 
 
 class Shuffled(Baseline):
-    """Gives the newest files and texts of another log: how much of a score any memory
-    of some work would get.
+    """Gives the newest files and texts of another log.
 
-    What it gives rests on no event of the log that is asked about.
+    It shows how much of a score any memory of some work would get. What it gives rests
+    on no event of the log that is asked about.
     """
 
     def __init__(self, other: Sequence[Event] = ()) -> None:
@@ -241,6 +253,7 @@ class Shuffled(Baseline):
         self._taken += len(events)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        """Return the files and texts of the other log, the newest first."""
         files = Files(short=True)
         texts = items_within(
             self.said("prompt", "observation", "turn_ended"), tokens // 3, 0
@@ -251,8 +264,9 @@ class Shuffled(Baseline):
 
 
 class OracleLines(Baseline):
-    """Knows what will be needed, and gives the lines that were said which hold most of
-    it: what no memory can pass by much.
+    """Knows what will be needed, and gives the lines which hold most of it.
+
+    They are lines that were said. No memory can pass it by much.
     """
 
     def __init__(self) -> None:
@@ -264,6 +278,7 @@ class OracleLines(Baseline):
         self._target = target
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        """Return the lines that hold most of what will be needed."""
         if isinstance(self._target, Scene):
             spoken = (
                 Item(text_of(event), (event.id,))
@@ -352,12 +367,12 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
 
 
 class ReplayAdapter:
-    """Designs in a home of their own, on a clock that stands where the log does; a
-    `MemoryDesign`.
+    """Designs in a home of their own, on a clock that stands where the log does.
 
-    It remembers what it observes as a home does: the night is the steps of the designs,
-    what it injects are the lines of the context, what it retrieves are the finds of a
-    search. The home is in a temporary folder, which is gone when it is closed.
+    It is a `MemoryDesign`, and remembers what it observes as a home does: the night is
+    the steps of the designs, what it injects are the lines of the context, what it
+    retrieves are the finds of a search. The home is in a temporary folder, which is
+    gone when it is closed.
     """
 
     def __init__(self, designs: Sequence[Design], **given: Any) -> None:
@@ -383,8 +398,10 @@ class ReplayAdapter:
         self._shown.update(event.id for event in events)
 
     def consolidate(self, now: int) -> None:
-        """Run the steps of the designs for all agents, and embed what is queued; `now`
-        in µs UTC.
+        """Run the steps of the designs for all agents, and embed what is queued.
+
+        Args:
+            now: The present, in µs UTC.
         """
         self._clock.microseconds = now
         for design in self.lab.home.designs:
@@ -404,8 +421,12 @@ class ReplayAdapter:
         )
 
     def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
-        """Return what a search finds at `now` (µs UTC), best first, as far as `tokens`
-        reach.
+        """Return what a search finds, best first, as far as `tokens` reach.
+
+        Args:
+            query: What is searched for.
+            now: The present, in µs UTC.
+            tokens: The budget, in tokens.
         """
         self._clock.microseconds = now
         for design in self.lab.home.shown:
@@ -472,8 +493,9 @@ class ReplayAdapter:
 
 @dataclass(frozen=True)
 class ReplayAdapterMaker:
-    """Makes a fresh memory; can be sent to another process as long as what it makes it
-    of can.
+    """Makes a fresh memory.
+
+    It can be sent to another process as long as what it makes it of can.
     """
 
     memory: Memory

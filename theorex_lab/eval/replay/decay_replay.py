@@ -1,6 +1,6 @@
-"""Replay: what a memory under other settings would have kept, given back, forgotten and
-been asked for again.
+"""Replay what a memory under other settings would have done.
 
+The replay says what it would have kept, given back, forgotten and been asked for again.
 The events are read once, into columns. A replay scans at every point of a grid of times
 and fills a context there, in which all concepts are one agent's own words and no
 sentences stand. It graduates and prunes nothing.
@@ -50,8 +50,21 @@ def replay(
     every_days: float = 1.0,
     now: int | None = None,
 ) -> Replay:
-    """Return what a memory under these settings would have held, had it scanned every
-    `every_days` days.
+    """Return what a memory under these settings would have held.
+
+    Args:
+        recorded: The mentions.
+        settings: The settings of the memory.
+        every_days: The days from one scan to the next, above 0.
+        now: The end of the grid of scans, in µs UTC; the last mention by default. What
+            came after it is left out.
+
+    Returns:
+        A row a scan; `.summary()` has the figures.
+
+    Raises:
+        InvalidInput: Nothing was mentioned by then, `every_days` is not above 0 or
+            gives over 100,000 scans, or the settings get a law wrong.
 
     The grid of scans ends at `now` (µs; default: the last mention); what came after
     `now` is left out. Raises InvalidInput where nothing was mentioned by then, or for
@@ -81,8 +94,21 @@ def replay_all(
     every_days: float = 1.0,
     now: int | None = None,
 ) -> list[Replay]:
-    """`replay` under each of the settings; what does not hang on them is computed once
-    for all.
+    """Return the `replay` under each of the settings.
+
+    What does not hang on them is computed once for all.
+
+    Args:
+        recorded: The mentions.
+        settings: The settings of each memory.
+        every_days: The days from one scan to the next, above 0.
+        now: The end of the grid of scans, in µs UTC; the last mention by default.
+
+    Returns:
+        A replay a setting, in their order.
+
+    Raises:
+        InvalidInput: As `replay`.
     """
     times = _grid(recorded, every_days, now)
     policies = [_Policy(recorded, each) for each in settings]
@@ -123,8 +149,9 @@ def _grid(recorded: EventLog, every_days: float, now: int | None) -> Integers:
 
 
 class _Policy:
-    """One setting's memory while the steps pass: what sleeps, what the context shows,
-    what was asked for again.
+    """One setting's memory while the steps pass.
+
+    It knows what sleeps, what the context shows, and what was asked for again.
     """
 
     def __init__(self, recorded: EventLog, settings: Settings) -> None:
@@ -138,8 +165,9 @@ class _Policy:
         self.steps = list[list[int]]()  # as `_COLUMNS` has them
 
     def ask(self, known_items: Integers, mentioned: Integers) -> None:
-        """Known items are mentioned again since the last scan; all that is mentioned
-        wakes.
+        """Note that known items are mentioned again since the last scan.
+
+        All that is mentioned wakes.
         """
         self.asked = [
             len(known_items),
@@ -217,14 +245,13 @@ class _Policy:
 
 @dataclass(frozen=True, eq=False)
 class Replay(Rows[dict[str, Any]]):
-    """What a memory under `settings` would have done: a row a scan; `.summary()` has
-    the figures.
+    """What a memory under `settings` would have done: a row a scan.
 
-    A row holds at, at_days (since the first scan), the items by tier, context_items,
-    context_tokens (those charged against the budget: each line as of one of thirteen
-    days, headings included), and for the time since the scan before asked_again (known
-    items mentioned again), asked_asleep and asked_absent (those absent from the last
-    context).
+    `.summary()` has the figures. A row holds at, at_days (since the first scan), the
+    items by tier, context_items, context_tokens (those charged against the budget: each
+    line as of one of thirteen days, headings included), and for the time since the scan
+    before asked_again (known items mentioned again), asked_asleep and asked_absent
+    (those absent from the last context).
     """
 
     recorded: EventLog

@@ -1,8 +1,8 @@
-"""One memory lives through one log and is asked at every session's start and every
-probe: a trial.
+"""Let one memory live through one log: a trial.
 
-Every call has a deadline, and what comes back is checked. What a memory gives for a
-probe is scored without a judge: evidence, words of the answer, stale items, tokens.
+It is asked at every session's start and every probe. Every call has a deadline, and
+what comes back is checked. What a memory gives for a probe is scored without a judge:
+evidence, words of the answer, stale items, tokens.
 """
 
 from __future__ import annotations
@@ -48,8 +48,11 @@ Ask = Callable[[str, tuple[Any, ...], int], Sequence[Item]]
 
 
 class ScoredAnswer(NamedTuple):
-    """What a memory gave at one time, scored. unit: the session or probe.  mode: inject
-    or retrieve.
+    """What a memory gave at one time, scored.
+
+    Attributes:
+        unit: The session or probe.
+        mode: inject or retrieve.
     """
 
     unit: str
@@ -85,8 +88,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Plan:
-    """How memories are tried: budgets in tokens, days between nights, seconds that a
-    call may take (None: any), a seed.
+    """How memories are tried.
+
+    Attributes:
+        budgets: The budgets of a context, in tokens.
+        every_days: The days between nights.
+        timeout: The seconds that a call may take (None: any).
+        seed: Draws the sample of probes.
     """
 
     budgets: tuple[int, ...] = (150, 500, 2_000, 8_000)
@@ -98,8 +106,9 @@ class Plan:
 def try_out(
     log: EvalLog, name: str, make: Callable[[], MemoryDesign], plan: Plan
 ) -> Trial:
-    """Let a memory live through a log; what it does wrong is named in the trial and
-    counts as nothing given.
+    """Let a memory live through a log.
+
+    What it does wrong is named in the trial and counts as nothing given.
     """
     trial = Trial(log.name, name)
     try:
@@ -152,12 +161,12 @@ def text_of(items: Sequence[Item]) -> str:
 
 
 def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
-    """Return the scores of items for a probe; NaN where it asks for nothing of the
-    kind.
+    """Return the scores of items for a probe; NaN where it asks for nothing of the kind.
 
-    evidence_recall: share of the events that answer it which some item rests on.
-    answer_words: share of its words that stand in the text as whole words, whatever
-    their case.  stale: share of its stale events which some item rests on.
+    Returns:
+        evidence_recall: share of the events that answer it which some item rests on.
+        answer_words: share of its words that stand in the text as whole words, whatever
+        their case. stale: share of its stale events which some item rests on.
 
     >>> score_probe(
     ...     EvalQuery(0, "where?", frozenset({"a", "b"}), ("Rome",)),
@@ -181,8 +190,9 @@ def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
 
 
 class MemoryFailure(TheorexError):
-    """A memory raised, did not answer in time, or gave what cannot be right; the text
-    says which.
+    """A memory raised, did not answer in time, or gave what cannot be right.
+
+    The text says which.
     """
 
 
@@ -215,7 +225,8 @@ class GuardedMemory:
     def call(self, name: str, *arguments: Any) -> Any:
         """Return what the memory's method gives, None where it has none of that name.
 
-        Raises Failed.
+        Raises:
+            MemoryFailure: The call failed.
         """
         return self._call(
             name,
@@ -227,15 +238,20 @@ class GuardedMemory:
         )
 
     def items(self, name: str, *arguments: Any) -> Any:
-        """Return what `inject` or `retrieve` gives, read to its end, so that a
-        generator has the deadline too. Raises Failed.
+        """Return what `inject` or `retrieve` gives, read to its end.
+
+        So a generator has the deadline too.
+
+        Raises:
+            MemoryFailure: The call failed.
         """
         return self._call(name, lambda: _read(getattr(self.memory, name)(*arguments)))
 
     def close(self) -> None:
         """Close the memory, where it can be closed, and end its thread.
 
-        Raises Failed where closing fails.
+        Raises:
+            MemoryFailure: Closing fails.
         """
         try:
             if not self._lost:
@@ -285,10 +301,12 @@ def _read(items: Any) -> Any:
 
 
 def checked(items: Any, known_ids: Collection[str], tokens: int) -> Sequence[Item]:
-    """Return the items, if they may count: texts, resting on events that were shown,
-    within the budget.
+    """Return the items, if they may count.
 
-    Raises Failed saying what is wrong.
+    They are texts, resting on events that were shown, within the budget.
+
+    Raises:
+        MemoryFailure: They may not count; the message says what is wrong.
     """
     if not isinstance(items, list):
         raise MemoryFailure(
@@ -302,7 +320,11 @@ def checked(items: Any, known_ids: Collection[str], tokens: int) -> Sequence[Ite
 
 
 def _checked_item(answer: Any, known_ids: Collection[str]) -> Item:
-    """Return the item, if it may count. Raises MemoryFailure as `checked` does."""
+    """Return the item, if it may count.
+
+    Raises:
+        MemoryFailure: As `checked` does.
+    """
     _check_form(answer)
     item = Item(*answer)
     event_ids = answer[1] if len(answer) == 2 else ()
@@ -366,8 +388,9 @@ class _Course:
         return self.trial
 
     def _live(self, until: int, night: int) -> int:
-        """Observe what happened up to a time, with the nights between; returns the last
-        night.
+        """Observe what happened up to a time, with the nights between.
+
+        It returns the last night.
         """
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
         while night + step < until:
@@ -442,8 +465,9 @@ class _Course:
         return float(np.mean(are_answered))
 
     def _try(self, activity: str, call: Callable[[], Any]) -> Any:
-        """Return what a call gives, None where it failed: then the problem is noted,
-        and the memory gave nothing.
+        """Return what a call gives, None where it failed.
+
+        Then the problem is noted, and the memory gave nothing.
         """
         try:
             return call()

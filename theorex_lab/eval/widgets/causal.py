@@ -14,10 +14,18 @@ from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 
 
 def advice_explorer(sources: Mapping[str, Frame]) -> Any:
-    """Return a choice of half-lives, a switch for drift and how many genes there are,
-    over `draw_advice`; sources: attempts by name.
+    """Return controls over `draw_advice`.
 
-    Returns an ipywidgets VBox. Raises InvalidInput for no source.
+    They are a choice of half-lives, a switch for drift, and how many genes there are.
+
+    Args:
+        sources: Attempts by name.
+
+    Returns:
+        An ipywidgets VBox.
+
+    Raises:
+        InvalidInput: There is no source.
     """
     explorer = Explorer[Frame](
         {name: partial(pd.DataFrame.copy, table) for name, table in sources.items()},

@@ -1,5 +1,6 @@
-"""Sliders over drawings: each `*_explorer` is a thin wrapper over a pure `draw_*` of
-the same settings.
+"""Put sliders over drawings.
+
+Each `*_explorer` is a thin wrapper over a pure `draw_*` of the same settings.
 """
 
 import math
@@ -50,6 +51,9 @@ def count_tiers(
 ) -> dict[str, int]:
     """Return how many of the items these settings make ACTIVE, MILD and LESS.
 
+    Raises:
+        InvalidInput: As `draw_decay` does.
+
     Raises InvalidInput as `draw_decay` does.
 
     >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
@@ -69,11 +73,19 @@ def draw_decay(
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
 ) -> Figure:
-    """Draw the items on the forgetting curves of `product` under these settings, and
-    how many fall into each tier.
+    """Draw the items on the forgetting curves of `product` under these settings.
 
-    Raises InvalidInput for a half-life outside its range, or thresholds outside 0 <=
-    mild <= active <= 1.
+    The title says how many fall into each tier.
+
+    Args:
+        items: The items.
+        half_life_days: The half-life, in days.
+        active_threshold: The importance (0..1) from which an item is ACTIVE.
+        mild_threshold: The importance (0..1) from which it is MILD.
+
+    Raises:
+        InvalidInput: The half-life is outside its range, or the thresholds are outside
+            0 <= mild <= active <= 1.
 
     >>> [axes.get_title() for axes in draw_decay(Items.of([0.0, 14.0, 60.0])).axes]
     ['product, half-life 14 days: ACTIVE 1, MILD 1, LESS 1']
@@ -113,8 +125,9 @@ def draw_decay(
 
 
 def items_at_end(log: AccessLog) -> Items:
-    """Return the items of a log as they stood before its last event; none where nothing
-    happened.
+    """Return the items of a log as they stood before its last event.
+
+    There are none where nothing happened.
     """
     return (
         LogReplay(log).snapshots([log.n_events - 1]).items
@@ -124,13 +137,18 @@ def items_at_end(log: AccessLog) -> Items:
 
 
 def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLog]]:
-    """Return the logs at hand by name, each read when it is called: your repository,
-    recorded logs, the simulation.
+    """Return the logs at hand by name, each read when it is called.
 
-    The git history around the folder `repository` is there where it has at least 30
-    commits (the newest 5,000 are read), a recorded log where the folder that
-    THEOREX_DATA names holds it (of sessions, the files of each turn). Raises
-    InvalidInput where that is none.
+    They are your repository, recorded logs, and the simulation.
+
+    Args:
+        repository: A folder. The git history around it is there where it has at least
+            30 commits (the newest 5,000 are read). A recorded log is there where the
+            folder that THEOREX_DATA names holds it (of sessions, the files of each
+            turn).
+
+    Raises:
+        InvalidInput: What THEOREX_DATA names is no folder.
 
     >>> list(log_sources("/"))[-1]
     'simulation of a team of agents'
@@ -174,14 +192,22 @@ def _simulation() -> AccessLog:
 
 
 def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> Any:
-    """Return a choice of sources, sliders for the half-life (0.5 to 120 days) and both
-    thresholds, over `draw_decay`.
+    """Return controls over `draw_decay`.
 
-    `sources` gives items, or a log whose items at its end are taken, by name, as
-    `log_sources` does; the first is shown, any other is read when it is chosen, and why
-    one cannot be read stands in place of the counts. Returns an ipywidgets VBox that
-    works in JupyterLab and in Voila, by mouse and by keyboard. A threshold that is
-    moved past the other takes it along. Raises InvalidInput for no source.
+    They are a choice of sources, and sliders for the half-life (0.5 to 120 days) and
+    both thresholds. They work in JupyterLab and in Voila, by mouse and by keyboard. A
+    threshold that is moved past the other takes it along.
+
+    Args:
+        sources: By name what gives items, or a log whose items at its end are taken, as
+            `log_sources` does. The first is shown, any other is read when it is chosen;
+            why one cannot be read stands in place of the counts.
+
+    Returns:
+        An ipywidgets VBox.
+
+    Raises:
+        InvalidInput: There is no source.
     """
     explorer = Explorer(
         {name: partial(_items, read) for name, read in sources.items()},

@@ -11,8 +11,17 @@ from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 
 
 def dream_explorer(sources: Mapping[str, Traces], contexts: Sequence[str]) -> Any:
-    """Sliders for mergeSimilarity and driftThreshold over `draw_dream`; returns an
-    ipywidgets VBox. Raises InvalidInput for no source.
+    """Return sliders for mergeSimilarity and driftThreshold over `draw_dream`.
+
+    Args:
+        sources: Traces by name.
+        contexts: What is met at each step of the way.
+
+    Returns:
+        An ipywidgets VBox.
+
+    Raises:
+        InvalidInput: There is no source.
     """
     explorer: Explorer[Traces] = Explorer(
         {name: partial(dict, traces) for name, traces in sources.items()}, "traces"

@@ -1,5 +1,6 @@
-"""What every explorer of sources stands on: a choice of sources, a line of status, and
-the picture under it.
+"""Show sources: what every explorer stands on.
+
+It has a choice of sources, a line of status, and the picture under it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +19,14 @@ Redraw = Callable[..., None]
 
 
 class Explorer(Generic[T]):
-    """Sources by name, each read once when it is chosen, and what is shown of the
-    chosen one.
+    """Sources by name, each read once when it is chosen, and what is shown of one.
 
-    `gives` names what a source returns. Raises InvalidInput for no source.
+    Args:
+        sources: By name what reads a source.
+        gives: What a source returns, for the message.
+
+    Raises:
+        InvalidInput: There is no source.
     """
 
     def __init__(self, sources: Mapping[str, Callable[[], T]], gives: str) -> None:
@@ -35,8 +40,9 @@ class Explorer(Generic[T]):
         self.picture = widgets.Image(format="png")
 
     def show(self, drawn: Callable[[T], tuple[str, Figure]]) -> None:
-        """The line and the picture of the chosen source; the reason where it cannot be
-        drawn.
+        """Show the line and the picture of the chosen source.
+
+        The reason is shown where it cannot be drawn.
         """
         try:
             line, figure = drawn(self._read(self.source.value))
@@ -50,8 +56,12 @@ class Explorer(Generic[T]):
     def box(
         self, controls: Sequence[Any], redraw: Redraw, begin: Redraw | None = None
     ) -> Any:
-        """Return the VBox of all: controls call `redraw` with their change; `begin` (or
-        else `redraw`) is for a new source.
+        """Return the VBox of all.
+
+        Args:
+            controls: They call `redraw` with their change.
+            redraw: Draws again.
+            begin: It is called for a new source; `redraw` by default.
         """
         first = begin or redraw
         self.source.observe(first, names="value")
@@ -62,8 +72,14 @@ class Explorer(Generic[T]):
 
 
 def control(kind: str, description: str, **settings: Any) -> Any:
-    """Return a control of ipywidgets by the name of its class, with its description
-    before it; it acts when it is let go.
+    """Return a control of ipywidgets by the name of its class.
+
+    Its description stands before it; it acts when it is let go.
+
+    Args:
+        kind: The name of the class.
+        description: The description.
+        settings: What the class takes.
     """
     if kind.endswith("Slider"):
         settings["continuous_update"] = False
@@ -87,8 +103,9 @@ def to_png(figure: Figure, dpi: int = 80) -> bytes:
 
 
 def drawn(draw: Callable[..., Any], dpi: int = 110) -> bytes:
-    """Return what `draw(ax=…)` draws, as a small PNG file of 64 colours and 8 by 4.8
-    inches.
+    """Return what `draw(ax=…)` draws, as a small PNG file.
+
+    It has 64 colours and 8 by 4.8 inches.
     """
     from PIL import Image
 

@@ -15,11 +15,15 @@ HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 def draw_matrix(
     runs: ModelRuns, matrix_settings: MatrixSettings | None = None
 ) -> Figure:
-    """Draw the matrix under these settings (None: the home's own), with the cells
-    that they choose framed.
+    """Draw the matrix under these settings, with the cells that they choose framed.
 
-    Raises InvalidInput for a weight outside 0..1, fewer than 0 runs, or a half-life
-    that is not above 0.
+    Args:
+        runs: The runs.
+        matrix_settings: The settings (None: the home's own).
+
+    Raises:
+        InvalidInput: A weight is outside 0..1, the runs are fewer than 0, or a
+            half-life is not above 0.
     """
     cells = runs.matrix(matrix_settings)
     size = (
@@ -34,8 +38,9 @@ def draw_matrix(
 def describe_choices(
     runs: ModelRuns, matrix_settings: MatrixSettings | None = None
 ) -> str:
-    """Return what these settings choose for each type, and what they change against the
-    home's own, in one line.
+    """Return in one line what these settings choose for each type.
+
+    It also says what they change against the home's own.
     """
     before = runs.choices()
     after = runs.choices(matrix_settings)
@@ -51,13 +56,22 @@ def describe_choices(
 
 
 def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
-    """Return a choice of runs, sliders for the weight of success, the runs a cell needs
-    and the half-life, over `draw_matrix`.
+    """Return controls over `draw_matrix`.
 
-    `sources` gives runs by name, as `run_sources` does; the first is shown, any other
-    is read when it is chosen, and why one cannot be read stands in place of the
-    choices. The sliders begin at the runs' own settings. Returns an ipywidgets VBox
-    that works by mouse and by keyboard. Raises InvalidInput for no source.
+    They are a choice of runs, and sliders for the weight of success, the runs a cell
+    needs and the half-life. The sliders begin at the runs' own settings. They work by
+    mouse and by keyboard.
+
+    Args:
+        sources: Runs by name, as `run_sources` gives them. The first is shown, any
+            other is read when it is chosen; why one cannot be read stands in place of
+            the choices.
+
+    Returns:
+        An ipywidgets VBox.
+
+    Raises:
+        InvalidInput: There is no source.
     """
     explorer = Explorer(sources, "Runs")
     success = control(

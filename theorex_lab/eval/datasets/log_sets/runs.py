@@ -30,8 +30,9 @@ _STARTED = to_microseconds(
 
 
 def taubench_airline() -> Parts:
-    """tau-bench airline: 200 runs of an agent, trial by trial, an hour apart; the
-    person is played by a model.
+    """Return tau-bench airline: 200 runs of an agent, trial by trial, an hour apart.
+
+    A model plays the person.
     """
     yield part("taubench_airline", _taubench)
 
@@ -80,11 +81,10 @@ def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
 
 
 def reflexion_alfworld() -> Parts:
-    """Reflexion on ALFWorld: 134 tasks in 15 trials, a day apart; after a failure the
-    agent writes what it learnt.
+    """Return Reflexion on ALFWorld: 134 tasks in 15 trials, a day apart.
 
-    Before the next trial of a task that failed, its lessons are asked for. A task has
-    no text here but its number.
+    After a failure the agent writes what it learnt. Before the next trial of a task
+    that failed, its lessons are asked for. A task has no text here but its number.
     """
     yield part("reflexion_alfworld", _reflexion)
 
@@ -134,8 +134,9 @@ def _trial(
 
 
 def whoandwhen() -> Parts:
-    """Who&When: 126 failed runs of several agents, an hour apart; at the end each
-    question asks for the decisive step.
+    """Return Who&When: 126 failed runs of several agents, an hour apart.
+
+    At the end each question asks for the decisive step.
     """
     yield part("whoandwhen", _whoandwhen)
 
@@ -271,8 +272,9 @@ def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
 
 
 def git(path: Path) -> Parts:
-    """Return a git repository: each commit as an edit of its files, its subject as the
-    last message; a day is a session.
+    """Return a git repository: each commit as an edit of its files.
+
+    The subject of a commit is its last message; a day is a session.
     """
     yield part(
         f"git/{path.resolve().name}",

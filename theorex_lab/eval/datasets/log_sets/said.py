@@ -1,8 +1,9 @@
-"""What was said: long conversations with questions and the turns that answer them;
-statements that later ones correct.
+"""Read what was said: long conversations, and statements that change.
 
-Each turn is captured as it was said, as an observation of a person's. Questions are
-asked once all was said. What is asked of statements must find the one that holds now.
+The conversations come with questions and the turns that answer them; later statements
+correct earlier ones. Each turn is captured as it was said, as an observation of a
+person's. Questions are asked once all was said. What is asked of statements must find
+the one that holds now.
 """
 
 import re
@@ -46,8 +47,9 @@ Text = Annotated[
 
 
 def _numbered_sessions(fields: Any) -> Any:
-    """Return the members session_1, session_2, … of a conversation as one, each with
-    its time.
+    """Return the members session_1, session_2, … of a conversation as one.
+
+    Each comes with its time.
     """
     talk = fields.get("conversation") if isinstance(fields, dict) else None
     if not isinstance(talk, dict):
@@ -83,8 +85,10 @@ _NumberedTalk = Annotated[_Talk, BeforeValidator(_numbered_sessions)]
 
 
 def locomo(*, unanswerable: bool = False) -> Parts:
-    """LoCoMo: ten conversations of two people over months; questions about what was
-    never said are left out unless asked for.
+    """Return LoCoMo: ten conversations of two people over months.
+
+    Args:
+        unanswerable: Questions about what was never said are asked too.
     """
     talks: list[_Talk] = read_json(
         read_files(DATASETS["locomo"])["locomo10.json"], list[_NumberedTalk]
@@ -95,8 +99,9 @@ def locomo(*, unanswerable: bool = False) -> Parts:
 
 
 def moment(text: str) -> int:
-    """Return microseconds of a time as LoCoMo writes it, taken as UTC, whatever the
-    machine's locale.
+    """Return the microseconds of a time as LoCoMo writes it.
+
+    It is taken as UTC, whatever the machine's locale.
 
     >>> from theorex_lab.core.clock import to_iso
     >>> to_iso(moment("1:56 pm on 8 May, 2023"))
@@ -147,10 +152,11 @@ class _Meeting(BaseModel):
 
 
 def qmsum() -> Parts:
-    """QMSum: 35 real meetings; queries about a part of one, and the turns that people
-    marked. When is not known.
+    """Return QMSum: 35 real meetings.
 
-    The answers are summaries in words of their own, so that no words are asked for.
+    Queries ask about a part of one, for the turns that people marked. The time of a
+    meeting is not known. The answers are summaries in words of their own, so that no
+    words are asked for.
     """
     meetings = read_json_lines(read_files(DATASETS["qmsum"])["val.jsonl"], _Meeting)
     return [
@@ -189,8 +195,9 @@ class _Row(BaseModel):
 
 
 def fact_updates() -> Parts:
-    """Invented statements, a quarter of an hour apart: 1,000 and 8,000, with 150 and
-    1,200 questions at the end.
+    """Return invented statements, a quarter of an hour apart.
+
+    There are 1,000 and 8,000 of them, with 150 and 1,200 questions at the end.
     """
     for file, text in read_files(DATASETS["fact_updates"]).items():
         yield part(
@@ -243,13 +250,16 @@ class _Case(BaseModel):
 
 
 def precisionmembench(*, searched: bool = False) -> Parts:
-    """precisionMemBench: 35 beliefs of a person, and what must come back for each of
-    its cases and what must not.
+    """Return precisionMemBench: 35 beliefs of a person, and its cases.
 
-    Where a case lists all that is relevant, every other belief is stale but the pinned
-    ones, which may always stand there. searched: only what search must find counts as
-    wanted, not what stands in every context. The one case of a user without beliefs is
-    left out: nobody tells a memory here who asks.
+    A case says what must come back and what must not. Where it lists all that is
+    relevant, every other belief is stale but the pinned ones, which may always stand
+    there. The one case of a user without beliefs is left out: nobody tells a memory
+    here who asks.
+
+    Args:
+        searched: Only what search must find counts as wanted, not what stands in every
+            context.
     """
     files = read_files(DATASETS["precisionmembench"])
     beliefs = files["beliefs.seed.json"]
