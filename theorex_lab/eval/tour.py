@@ -89,7 +89,7 @@ class Tour(Rows[dict[str, Any]]):
 
     @property
     def concepts(self) -> int:
-        """Concepts in the memory."""
+        """Return the number of concepts in the memory."""
         return sum(self.tiers.values())
 
     @property
@@ -131,7 +131,7 @@ class Tour(Rows[dict[str, Any]]):
 
     @property
     def advice(self) -> str:
-        """Whether to adopt what was fitted, and why."""
+        """Return whether to adopt what was fitted, and why."""
         return (
             str(self.tuning.advice["why"])
             if self.tuning

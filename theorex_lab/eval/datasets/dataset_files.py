@@ -120,7 +120,11 @@ def _checked_content(path: Path, file: DataFile) -> FileContent:
 
 
 def _check(content: FileContent, file: DataFile) -> None:
-    """Raises InvalidInput where the content is not the file's."""
+    """Check that the content is the file's.
+
+    Raises:
+        InvalidInput: It is not.
+    """
     got = (
         _member_digest(content)
         if file.members
@@ -151,7 +155,8 @@ def _member_digest(archive: FileContent) -> str:
 def members_of(archive: FileContent) -> dict[str, FileContent]:
     """Return the files in a .tar, by name and in the order of their names.
 
-    Raises InvalidInput where the bytes are no such archive.
+    Raises:
+        InvalidInput: The bytes are no such archive.
     """
     members = {}
     try:
@@ -240,7 +245,8 @@ def refused(subject: str, got: object, allowed: str) -> InvalidInput:
 def read_json(content: FileContent, kind: type[T]) -> T:
     """Return the content as JSON of this type.
 
-    Raises InvalidInput naming the first value that is not as the type says.
+    Raises:
+        InvalidInput: A value is not as the type says; the first is named.
 
     >>> read_json(FileContent("a.json", b'{"reward": 1}'), dict[str, float])
     {'reward': 1.0}

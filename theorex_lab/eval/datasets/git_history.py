@@ -170,7 +170,10 @@ class _Lives:
         return before
 
     def _join(self, parent: str, files: dict[bytes, _File]) -> None:
-        """Where several commits come from one, a file that one of them keeps is kept."""
+        """Join the files of several commits that come from one.
+
+        A file that one of them keeps is kept.
+        """
         earlier = self._files_of.setdefault(parent, files)
         if earlier is files:
             return

@@ -97,18 +97,20 @@ def _simulated_sessions() -> Parts:
 
 
 def simulated_sessions_log(path: Path) -> EvalLog:
-    """Of a file of simulated coding sessions.
+    """Return the log of a file of simulated coding sessions.
 
-    Raises InvalidInput for another header, and for lines that are damaged.
+    Raises:
+        InvalidInput: The header is another, or lines are damaged.
     """
     read_header(path, of="coding sessions")
     return hook_form_log("simulated_sessions", path)
 
 
 def hook_form_log(name: str, path: Path) -> EvalLog:
-    """Of lines in a coding agent's hook form, with whole prompts.
+    """Return the log of lines in a coding agent's hook form, with whole prompts.
 
-    Raises InvalidInput where lines cannot be read.
+    Raises:
+        InvalidInput: Lines cannot be read.
     """
     captures = Captures(LATEST, name, trust_own=True)
     problems = list[str]()
@@ -129,7 +131,8 @@ def hook_form_log(name: str, path: Path) -> EvalLog:
 def transcripts(path: Path) -> Parts:
     """Return a log for each project; prompts are the user's word.
 
-    Raises InvalidInput where no transcript is found.
+    Raises:
+        InvalidInput: No transcript is found.
     """
     rows_by_project: dict[str, list[tuple[TimedCapture, Event | None]]] = defaultdict(
         list

@@ -129,7 +129,11 @@ class TauBench(NamedTuple):
 
 
 def taubench(content: FileContent, licence: str) -> TauBench:
-    """Of a list of runs. Raises InvalidInput also where a trial of a task comes twice."""
+    """Return the runs of a list.
+
+    Raises:
+        InvalidInput: The list is not as it should be, or a trial of a task comes twice.
+    """
     runs = read_json(content, tuple[TauRun, ...])
     shape = (
         1 + max((run.task for run in runs), default=-1),
@@ -197,7 +201,7 @@ class WhoAndWhen(NamedTuple):
 
 
 def whoandwhen(members: Mapping[str, FileContent], licence: str) -> WhoAndWhen:
-    """Of the files of an archive, a run each."""
+    """Return the files of an archive, a run each."""
     runs = [
         _failed_run(name.removesuffix(".json"), content)
         for name, content in members.items()
@@ -478,7 +482,8 @@ def routellm(
 def _answers(content: FileContent) -> pd.DataFrame:
     """Return whether both models were right, for each prompt.
 
-    Raises InvalidInput for what is no such table.
+    Raises:
+        InvalidInput: The file is no such table.
     """
     import pandas as pd
 

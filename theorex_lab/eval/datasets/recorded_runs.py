@@ -88,9 +88,10 @@ class LocalRuns(Rows[dict[str, Any]]):
 def load_runs(path: str | Path) -> LocalRuns:
     """Return the runs in such a file.
 
-    Raises InvalidInput for a file that cannot be read or holds something else, and for
-    damaged lines, each with its number and the reason; NewerVersion for a file of a
-    newer release.
+    Raises:
+        InvalidInput: The file cannot be read or holds something else, or lines are
+            damaged; each is named with its number and the reason.
+        NewerVersion: The file is of a newer release.
     """
     header, runs = sources.read_lines(path, TaskRun, _MARK, _FILE_VERSION)
     return LocalRuns(header, tuple(runs))
@@ -154,7 +155,7 @@ def load_local_runs() -> LocalRuns:
 
 
 def fetch_llmrouter() -> parsing.RouterScores:
-    """LLMRouter: scores of 9 models on 5,608 training and 500 test queries."""
+    """Return LLMRouter: scores of 9 models on 5,608 training and 500 test queries."""
     info = DATASETS["llmrouter"]
     return parsing.llmrouter(read_files(info), info.licence)
 

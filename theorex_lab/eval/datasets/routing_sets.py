@@ -105,14 +105,14 @@ class RoutingSet:
 
     @property
     def repeated(self) -> Ints:
-        """Rows of the training whose text is also a test query."""
+        """Return the rows of the training whose text is also a test query."""
         training_texts = {same_text(text) for text in self.test.queries.texts}
         met = [same_text(text) in training_texts for text in self.train.queries.texts]
         return np.flatnonzero(np.array(met, dtype=np.bool_))
 
     @property
     def train_without_repeats(self) -> TrainingScores:
-        """The training without the queries that are also in the test."""
+        """Return the training without the queries that are also in the test."""
         return self.train.take(
             np.setdiff1d(np.arange(len(self.train.scores)), self.repeated)
         )

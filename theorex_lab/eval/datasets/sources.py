@@ -59,9 +59,10 @@ class Activity:
 def load(path: str | Path) -> list[Activity]:
     """Return the activities of a simulation's file, in the order of time.
 
-    Raises InvalidInput for a file that cannot be read or is no simulation, and for the
-    damaged lines, each with its number and the reason; NewerVersion for a file of a
-    newer release.
+    Raises:
+        InvalidInput: The file cannot be read or is no simulation, or lines are damaged;
+            each is named with its number and the reason.
+        NewerVersion: The file is of a newer release.
     """
     _, activities = read_lines(path, Activity, _MARK, _FILE_VERSION)
     early = [
@@ -98,9 +99,6 @@ def packaged(name: str) -> Path:
     Raises:
         InvalidInput: The name is a path, or the file is in neither place.
 
-    Raises InvalidInput for a name that is a path, and for a file that is in neither
-    place.
-
     >>> packaged("simulated_team.jsonl.gz").name
     'simulated_team.jsonl.gz'
     """
@@ -125,6 +123,9 @@ def data_folder() -> Path | None:
 
     The environment variable THEOREX_DATA names it.
 
+    Returns:
+        The folder, which exists.
+
     Raises:
         InvalidInput: The variable is set to something that is no folder.
     """
@@ -146,8 +147,6 @@ def describe_source(path: str | Path) -> str:
 
     Raises:
         InvalidInput: There is nothing at `path`.
-
-    Raises InvalidInput where there is nothing at `path`.
 
     >>> describe_source(packaged("simulated_team.jsonl.gz"))[:48]
     'Data: a simulation of a small team of agents (si'
@@ -187,9 +186,10 @@ def read_lines(
 ) -> tuple[dict[str, Any], list[T]]:
     """Return the header, which holds `mark`, and the records of such a file.
 
-    Raises InvalidInput for a file that cannot be read or has another header, and for
-    the damaged lines, each with its number and the reason; NewerVersion for a file of a
-    newer release than `version`.
+    Raises:
+        InvalidInput: The file cannot be read or has another header, or lines are
+            damaged; each is named with its number and the reason.
+        NewerVersion: The file is of a newer release than `version`.
     """
     lines = _read(path)
     header = _header(path, lines[0], mark, version)

@@ -76,7 +76,8 @@ def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
 def from_git(path: str | Path) -> AccessLog:
     """Return the files that each commit of a git repository touched, named as at HEAD.
 
-    Raises InvalidInput as `git_commits` does.
+    Raises:
+        InvalidInput: As `git_commits`.
     """
     return log_of_commits(git_commits(path))
 
@@ -266,7 +267,11 @@ _READERS: dict[str, Callable[[str | Path], AccessLog]] = {
 
 
 def _format_of(path: Path) -> str:
-    """Return the format that a path stands for. Raises InvalidInput where it tells none."""
+    """Return the format that a path stands for.
+
+    Raises:
+        InvalidInput: The path tells none.
+    """
     if path.is_dir():
         is_repository = (path / ".git").exists()
         has_transcripts = any(path.rglob("*.jsonl"))
@@ -311,7 +316,7 @@ class Tuning(Rows[dict[str, Any]]):
 
     @property
     def law(self) -> Law:
-        """The fitted law."""
+        """Return the fitted law."""
         return make_law(self.fit.law, **self.fit.params)
 
     def _records(self) -> Sequence[dict[str, Any]]:

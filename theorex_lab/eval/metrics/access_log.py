@@ -130,16 +130,16 @@ class AccessLog:
 
     @property
     def n_events(self) -> int:
-        """Number of events."""
+        """Return the number of events."""
         return int(self.event[-1]) + 1 if len(self.event) else 0
 
     @property
     def starts(self) -> Integers:
-        """The first row of each event."""
+        """Return the first row of each event."""
         return np.searchsorted(self.event, np.arange(self.n_events))
 
     def days(self, events: Integers) -> Floats:
-        """When these events happened, in days since the log began."""
+        """Return when these events happened, in days since the log began."""
         return np.asarray(
             (self.time[self.starts[events]] - self.time[0]) / MICROSECONDS_PER_DAY
         )
@@ -224,7 +224,7 @@ class Snapshots:
 
     @property
     def touched(self) -> Integers:
-        """The rows that their event touched."""
+        """Return the rows that their event touched."""
         return np.flatnonzero(self.needed)
 
     def part(self, first: int, last: int) -> Snapshots:

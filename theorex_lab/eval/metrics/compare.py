@@ -220,22 +220,22 @@ class Comparison:
 
     @property
     def logs(self) -> list[str]:
-        """The names of the logs."""
+        """Return the names of the logs."""
         return list(dict.fromkeys(trial.log for trial in self.trials))
 
     @property
     def designs(self) -> list[str]:
-        """The names of the designs."""
+        """Return the names of the designs."""
         return list(dict.fromkeys(trial.design for trial in self.trials))
 
     @property
     def datasets(self) -> list[str]:
-        """The data sets that the logs are of: their names up to a slash."""
+        """Return the data sets that the logs are of: their names up to a slash."""
         return list(dict.fromkeys(log.partition("/")[0] for log in self.logs))
 
     @cached_property
     def _values(self) -> dict[Cell, dict[str, dict[str, float]]]:
-        """By cell, log and unit, what was scored; NaN left out."""
+        """Return what was scored, by cell, log and unit; NaN is left out."""
         values: dict[Cell, dict[str, dict[str, float]]] = {}
         for trial in self.trials:
             for answer in trial.given:
@@ -249,12 +249,12 @@ class Comparison:
 
     @property
     def cells(self) -> list[Cell]:
-        """What was scored, as (design, mode, budget, score)."""
+        """Return what was scored, as (design, mode, budget, score)."""
         return list(self._values)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """Columns log, design, mode, budget, score, value, low, high, n."""
+        """Return columns log, design, mode, budget, score, value, low, high, n."""
         rows: list[tuple[Any, ...]] = []
         for cell, logs in self._values.items():
             rows += [
@@ -451,7 +451,8 @@ class Comparison:
     def save(self, path: str | Path) -> None:
         """Write the comparison as one JSON file.
 
-        Raises StorageError where it cannot be written.
+        Raises:
+            StorageError: The file cannot be written.
         """
         with writing(path, "give another file"):
             write_atomically(Path(path), TypeAdapter(Comparison).dump_json(self))
@@ -460,7 +461,9 @@ class Comparison:
     def load(cls, path: str | Path) -> Comparison:
         """Return the comparison that `save` wrote, or gzip made of that.
 
-        Raises InvalidInput for a file that holds none, StorageError for none.
+        Raises:
+            InvalidInput: The file holds no comparison.
+            StorageError: There is no such file.
         """
         with told(f"cannot read {path}", "give the file of a comparison"):
             data = Path(path).read_bytes()

@@ -83,7 +83,7 @@ class CostScore(Rows[PolicyScore]):
         return self.policies
 
     def result(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the figures as values for JSON."""
         about = {
             name: getattr(self, name)
             for name in ("dataset", "n", "n_train", "cost_unit")
@@ -351,7 +351,8 @@ class ModelRuns:
     def matrix(self, matrix_settings: MatrixSettings | None = None) -> MatrixResult:
         """Return the confidence matrix under these settings (None: the home's own).
 
-        Raises InvalidInput as `matrix` does.
+        Raises:
+            InvalidInput: A setting is outside its range.
         """
         weight, min_samples, half_life_days, _ = matrix_settings or MatrixSettings.of(
             self.settings

@@ -187,7 +187,8 @@ _PREMISE_WAYS = ("premises", "most used", "text alone", "neighbours alone")
 def set_folder(name: str) -> Path:
     """Return the folder of a set in $THEOREX_DATA.
 
-    Raises InvalidInput where it is not there.
+    Raises:
+        InvalidInput: The folder is not there.
     """
     folder = data_folder()
     if name not in GRAPHS or folder is None or not (folder / name).is_dir():

@@ -171,8 +171,8 @@ Method = Callable[[LabelledMessage], Signal]
 def labelled_messages(language: str) -> list[LabelledMessage]:
     """Return the labelled messages with their texts: en, from the public sets, or ru.
 
-    Raises InvalidInput where a message is not the one that was labelled, and as
-    `load_logs` does.
+    Raises:
+        InvalidInput: A message is not the one that was labelled; or as `load_logs`.
     """
     name = f"signals_{language}.jsonl.gz"
     labels = read_lines(packaged(name), LabelledMessage, SIGNALS, 1)[1]

@@ -110,7 +110,7 @@ class Retrieval:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A row a method, a column a metric of METRICS."""
+        """Return a row a method, a column a metric of METRICS."""
         rows = {
             name: [self.value(name, metric) for metric in METRICS]
             for name in self.scores
@@ -142,8 +142,9 @@ class Retrieval:
 def retrieval_logs(dataset: str, path: str = "") -> list[EvalLog]:
     """Return the logs of a set: its texts, and every question that some of them answer.
 
-    Raises InvalidInput for an unknown set, and for a path: no set here is one of your
-    own.
+    Raises:
+        InvalidInput: The set is unknown, or a path is given: no set here is one of your
+            own.
     """
     if dataset not in SETS or path:
         got = f"got the data set {dataset!r}{f' at {path}' if path else ''}"
@@ -269,7 +270,7 @@ class KeptEmbedder:
         self._cache = VectorCache(folder, self.id, self.dimensions)
 
     def embed(self, texts: Sequence[str]) -> Any:
-        """See Embedder."""
+        """Return the vectors of the texts, as every Embedder does."""
         keys = [text_key(text) for text in texts]
         is_cached, matrix = self._cache.get(keys)
         missing = np.flatnonzero(~is_cached).tolist()

@@ -27,19 +27,19 @@ class ComparedMemories(Protocol):
 
     @property
     def cells(self) -> Sequence[tuple[str, str, int, str]]:
-        """What was scored: design, mode, budget, score."""
+        """Return what was scored: design, mode, budget, score."""
 
     @property
     def designs(self) -> Sequence[str]:
-        """The memories by name."""
+        """Return the memories by name."""
 
     @property
     def logs(self) -> Sequence[str]:
-        """The logs by name."""
+        """Return the logs by name."""
 
     @property
     def plan(self) -> Any:
-        """What was asked, among it the budgets."""
+        """Return what was asked, among it the budgets."""
 
     def value(self, design: str, mode: str, budget: int, score: str) -> Any:
         """Return a mean with its interval."""
@@ -50,15 +50,15 @@ class ReplayedSessions(Protocol):
 
     @property
     def frame(self) -> Any:
-        """A row a session."""
+        """Return a row a session."""
 
     @property
     def design(self) -> str:
-        """The memory by name."""
+        """Return the memory by name."""
 
     @property
     def tokens(self) -> int:
-        """The budget of a context."""
+        """Return the budget of a context."""
 
 
 def plot_comparison(

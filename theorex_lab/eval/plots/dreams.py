@@ -130,7 +130,7 @@ def _add_row(graph: nx.DiGraph, strategy: Strategy, row: int) -> None:
 
 
 def plot_way(way: Way, limit: float, *, ax: Axes | None = None) -> Axes:
-    """Contexts on a way by what they give, and the threshold of drift as a line."""
+    """Draw contexts on a way by what they give."""
     ax = axes.new_axes(ax, height=1.4 + 0.36 * max(len(way), 2))
     ax.barh(
         np.arange(len(way)),

@@ -70,7 +70,7 @@ class Baseline:
         self.events += events
 
     def consolidate(self, now: int) -> None:
-        """Nothing happens at night."""
+        """Do nothing: nothing happens at night."""
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         """Return what is worth giving, best first.
@@ -376,7 +376,10 @@ class ReplayAdapter:
     """
 
     def __init__(self, designs: Sequence[Design], **given: Any) -> None:
-        """`given`: settings and embedder. Raises as `Lab` does."""
+        """Make the home.
+
+        `given` holds settings and embedder. It raises as `Lab` does.
+        """
         self._clock = FixedClock(0)
         self._shown = set[str]()
         self._folder = tempfile.TemporaryDirectory(
@@ -392,7 +395,8 @@ class ReplayAdapter:
     def observe(self, events: Sequence[Event]) -> None:
         """Append what happened, in journal order.
 
-        Raises InvalidInput for an event that cannot be stored.
+        Raises:
+            InvalidInput: An event cannot be stored.
         """
         self.lab.journal.append(events, allow_future=True)
         self._shown.update(event.id for event in events)
@@ -505,7 +509,11 @@ class ReplayAdapterMaker:
     )  # settings and embedder of a design's home
 
     def __call__(self) -> MemoryDesign:
-        """Return a memory without events. Raises InvalidInput for an unknown name."""
+        """Return a memory without events.
+
+        Raises:
+            InvalidInput: The name is unknown.
+        """
         memory: Any = self.memory
         if isinstance(memory, str):
             memory = memory_named(memory, self.other)
@@ -518,7 +526,8 @@ class ReplayAdapterMaker:
 def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:
     """Return each memory under its name.
 
-    Raises InvalidInput for unknown names, and for two of one name.
+    Raises:
+        InvalidInput: A name is unknown, or two memories have one name.
     """
     given = (
         memories.items()
@@ -548,7 +557,8 @@ def memory_named(
 ) -> Design | Callable[[], MemoryDesign]:
     """Return the baseline, design or class `module:Name` of this name.
 
-    Raises InvalidInput where there is none.
+    Raises:
+        InvalidInput: There is none.
     """
     if name in BASELINES:
         return partial(Shuffled, other) if name == "shuffled" else BASELINES[name]

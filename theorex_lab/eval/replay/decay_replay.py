@@ -66,11 +66,6 @@ def replay(
         InvalidInput: Nothing was mentioned by then, `every_days` is not above 0 or
             gives over 100,000 scans, or the settings get a law wrong.
 
-    The grid of scans ends at `now` (µs; default: the last mention); what came after
-    `now` is left out. Raises InvalidInput where nothing was mentioned by then, or for
-    an `every_days` that is not above 0 or gives over 100,000 scans; and for a law that
-    the settings get wrong.
-
     >>> from theorex_lab.eval.metrics.access_log import AccessLog
     >>> day = 86_400_000_000
     >>> log = AccessLog.of(
@@ -266,7 +261,7 @@ class Replay(Rows[dict[str, Any]]):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The rows as a DataFrame, times as UTC timestamps."""
+        """Return the rows as a DataFrame, times as UTC timestamps."""
         table = pd.DataFrame(self.steps, columns=_COLUMNS)
         table.insert(0, "at", pd.to_datetime(self.times, unit="us", utc=True))
         table.insert(1, "at_days", (self.times - self.times[0]) / MICROSECONDS_PER_DAY)

@@ -131,7 +131,11 @@ class Memory:
 
 
 def last_mention(recorded: EventLog) -> int:
-    """Time of the last mention, µs. Raises InvalidInput where there is none."""
+    """Return the time of the last mention, in µs UTC.
+
+    Raises:
+        InvalidInput: There is none.
+    """
     if not len(recorded.time):
         raise InvalidInput(
             "got a recording without a mention; write something first, or take another"

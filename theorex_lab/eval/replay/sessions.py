@@ -156,7 +156,7 @@ class _Watched:
         self.consolidate = self._memory.consolidate
 
     def reveal(self, target: Scene | EvalQuery) -> None:
-        """Which session is asked about next; the memory itself is not told."""
+        """Note which session is asked about next; the memory itself is not told."""
         self._session = target.session if isinstance(target, Scene) else ""
 
     def inject(self, now: int, tokens: int) -> Sequence[Item]:

@@ -161,7 +161,7 @@ def text_of(items: Sequence[Item]) -> str:
 
 
 def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
-    """Return the scores of items for a probe; NaN where it asks for nothing of the kind.
+    """Return the scores of items for a probe; NaN where nothing of the kind is asked.
 
     Returns:
         evidence_recall: share of the events that answer it which some item rests on.
@@ -207,7 +207,11 @@ class GuardedMemory:
     def __init__(
         self, make: Callable[[], MemoryDesign], timeout: float | None = None
     ) -> None:
-        """Make the memory in that thread. Raises Failed where that fails."""
+        """Make the memory in that thread.
+
+        Raises:
+            MemoryFailure: Making it fails.
+        """
         self.seconds = dict[str, float]()
         self._timeout = timeout
         self.memory: Any = None

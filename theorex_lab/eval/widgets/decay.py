@@ -54,8 +54,6 @@ def count_tiers(
     Raises:
         InvalidInput: As `draw_decay` does.
 
-    Raises InvalidInput as `draw_decay` does.
-
     >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
     {'ACTIVE': 1, 'MILD': 1, 'LESS': 1}
     """

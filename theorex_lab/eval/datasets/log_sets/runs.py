@@ -152,7 +152,10 @@ def _whoandwhen(log: Recorder) -> None:
 
 
 def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
-    """A trace from its start to its failed end, with the steps between and the outcome."""
+    """Record a trace from its start to its failed end.
+
+    It has the steps between, and the outcome.
+    """
     session = f"run{run.id}"
     start = CallStart(
         f"whoandwhen-{run.id}",
