@@ -9,7 +9,7 @@ created later, that one is another file of the same name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -202,9 +202,8 @@ class _Lives:
         Where another file has it while this one lived, the label says when this one
         ended.
         """
-        position = {
-            commit.id: number for number, commit in enumerate(reversed(self._order))
-        }
+        oldest_first = reversed(self._order)
+        position = {commit.id: number for number, commit in enumerate(oldest_first)}
         first: dict[_File, int] = {}
         last: dict[_File, int] = {}
         for use in self._files:
@@ -215,16 +214,19 @@ class _Lives:
         by_path: dict[bytes, list[_File]] = {}
         for file in first:
             by_path.setdefault(file.path, []).append(file)
+
+        def overlap(file: _File, other: _File) -> bool:
+            """Return whether both files lived at one time."""
+            return last[file] >= first[other] and last[other] >= first[file]
+
         labels: dict[_File, str] = {}
         for path, files in by_path.items():
+            # The one at HEAD comes first, then those that began last.
             files.sort(key=lambda file: (file.deleted_in != "", -first[file]))
-            plain: list[_File] = []  # the one at HEAD is the first of them
+            plain: list[_File] = []
             for file in files:
                 labels[file] = _text(path)
-                if all(
-                    last[file] < first[other] or last[other] < first[file]
-                    for other in plain
-                ):
+                if not any(overlap(file, other) for other in plain):
                     plain.append(file)
                 elif file.deleted_in:
                     labels[file] = f"{_text(path)} (until {file.deleted_in[:12]})"
@@ -237,27 +239,34 @@ def _text(path: bytes) -> str:
 
 def _commit(commit: StoredCommit, lives: _Lives, names: str) -> Commit:
     """Return a commit with its files, named as at HEAD or as they were then."""
+    as_at_head = names == "head"
     files: list[tuple[str, str]] = []
-    moves: list[tuple[str, str]] = []
     removed_names: set[str] = set()
     changes = commit.changes[0] if commit.changes else []
     present_paths = {change.path for change in changes if change.status != "D"}
     for change in changes:
         is_gone = change.status == "D"
         file = lives.file(_Use(commit.id, change.path, is_gone))
-        name = lives.label(file) if names == "head" else _text(change.path)
+        name = lives.label(file) if as_at_head else _text(change.path)
         is_replaced = is_gone and change.path in present_paths
-        if names == "head" or not is_replaced:
+        if as_at_head or not is_replaced:
             files.append((change.status, name))
-        if change.status == "R":
-            moves.append((_text(change.old), _text(change.path)))
         if file.deleted_in:
             removed_names.add(name)
     return Commit(
-        commit.id,
-        commit.time or 0,
-        commit.subject,
-        files,
-        moves,
-        frozenset(removed_names),
+        sha=commit.id,
+        at=commit.time or 0,
+        subject=commit.subject,
+        files=files,
+        moves=_moves(changes),
+        gone=frozenset(removed_names),
     )
+
+
+def _moves(changes: Iterable[Change]) -> list[tuple[str, str]]:
+    """Return the old and the new path of each rename."""
+    moves = []
+    for change in changes:
+        if change.status == "R":
+            moves.append((_text(change.old), _text(change.path)))
+    return moves

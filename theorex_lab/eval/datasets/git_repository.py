@@ -188,18 +188,16 @@ class GitRepository:
         """Return the commits that `rev-list --parents` lists."""
         ids = [line.split() for line in lines]
         request = "".join(f"{commit_id}\n" for commit_id, *_ in ids).encode()
+        contents = self._objects(request)
         commits = []
-        for (commit_id, *parents), content in zip(
-            ids, self._objects(request), strict=True
-        ):
+        for (commit_id, *parents), content in zip(ids, contents, strict=True):
             commits.append(_parse_commit(commit_id, parents, content))
         _fill_times(commits)
         return commits
 
     def _objects(self, request: bytes) -> Iterator[bytes]:
-        for content in _batch(
-            self.run("cat-file", "--batch", "--buffer", stdin=request)
-        ):
+        output = self.run("cat-file", "--batch", "--buffer", stdin=request)
+        for content in _batch(output):
             if content is None:
                 raise _unreadable(self.path, b"a commit is missing")
             yield content
@@ -209,10 +207,11 @@ class GitRepository:
         commit_ids = list(commits)
         request = "".join(f"{commit}\n" for commit in commit_ids).encode()
         objects = self._objects(request)
-        return {
-            commit: content.partition(b"\n")[0].removeprefix(b"tree ").decode("ascii")
-            for commit, content in zip(commit_ids, objects, strict=True)
-        }
+        trees = {}
+        for commit, content in zip(commit_ids, objects, strict=True):
+            first_line = content.partition(b"\n")[0]
+            trees[commit] = first_line.removeprefix(b"tree ").decode("ascii")
+        return trees
 
     def differences(self, pairs: Sequence[tuple[str, str]]) -> list[list[Change]]:
         """Return what changes from the first tree of each pair to the second.
@@ -247,14 +246,15 @@ class GitRepository:
         if result.code != 0:
             raise _unreadable(self.path, result.errors)
         differences = _parse_differences(result.output, len(pairs))
-        made_again = [
-            pair for changes in differences for pair in _perhaps_made_again(changes)
-        ]
+        made_again: list[tuple[Change, Change]] = []
+        for changes in differences:
+            made_again += _perhaps_made_again(changes)
         renewed = self._renewed(made_again)
-        return [
-            _with_places_taken(_with_made_again(changes, renewed))
-            for changes in differences
-        ]
+        final = []
+        for changes in differences:
+            with_renames = _with_made_again(changes, renewed)
+            final.append(_with_places_taken(with_renames))
+        return final
 
     def _renewed(
         self, pairs: Sequence[tuple[Change, Change]]
@@ -263,26 +263,28 @@ class GitRepository:
 
         Each pair holds the content of a path before and after.
         """
-        contents = {
-            (before.content_before, before.content_after) for _, before in pairs
-        }
+        contents = set()
+        for _, modified in pairs:
+            contents.add((modified.content_before, modified.content_after))
         ordered = sorted(contents)
         request = b"".join(b"%s\n%s\n" % pair for pair in ordered)
         if not request:
             return set()
-        blobs = list(_batch(self.run("cat-file", "--batch", "--buffer", stdin=request)))
-        return {
-            pair
-            for number, pair in enumerate(ordered)
-            if _is_unlike(*blobs[2 * number : 2 * number + 2])
-        }
+        output = self.run("cat-file", "--batch", "--buffer", stdin=request)
+        blobs = list(_batch(output))
+        unlike = set()
+        for pair, before, after in zip(ordered, blobs[::2], blobs[1::2], strict=True):
+            if _is_unlike(before, after):
+                unlike.add(pair)
+        return unlike
 
     def empty_tree(self) -> str:
         """Return the id of the tree without files.
 
         It depends on how the repository hashes.
         """
-        return self.run("hash-object", "-t", "tree", "--stdin").decode("ascii").strip()
+        output = self.run("hash-object", "-t", "tree", "--stdin")
+        return output.decode("ascii").strip()
 
 
 def _run_git(
@@ -293,7 +295,9 @@ def _run_git(
     stdin: bytes = b"",
 ) -> ProgramResult:
     """Run git, the only place that does: with fixed variables and none of the user's."""
-    pairs = [(key, value) for key, values in settings.items() for value in values]
+    pairs: list[tuple[str, str]] = []
+    for key, values in settings.items():
+        pairs += [(key, value) for value in values]
     environment = {
         **plain_variables(),
         **_VARIABLES,
@@ -339,9 +343,8 @@ def _unreadable(path: str, errors: bytes) -> InvalidInput:
 
 def _has_git_folder(path: str) -> bool:
     path_on_disk = Path(os.path.realpath(path))
-    return any(
-        (folder / ".git").exists() for folder in (path_on_disk, *path_on_disk.parents)
-    )
+    folders = [path_on_disk, *path_on_disk.parents]
+    return any((folder / ".git").exists() for folder in folders)
 
 
 class Change(NamedTuple):
@@ -403,10 +406,9 @@ def _parse_commit(commit: str, parents: list[str], content: bytes) -> StoredComm
     head, _, message = content.partition(b"\n\n")
     fields: dict[bytes, list[bytes]] = {}
     for line in head.split(b"\n"):
+        # A line that goes on begins with a blank, and has no name.
         name, _, value = line.partition(b" ")
-        fields.setdefault(name, []).append(
-            value
-        )  # a line that goes on begins with a blank, and has no name
+        fields.setdefault(name, []).append(value)
     own_parents = fields.get(b"parent", [])
     encoding = fields.get(b"encoding", [b"utf-8"])[0].decode("ascii", "replace")
     return StoredCommit(
@@ -555,6 +557,24 @@ def _moved_files(changes: Sequence[Change]) -> dict[bytes, bytes]:
         for change in changes
         if change.status in "DM" and change.content_before.strip(b"0")
     }
+    source_of = _sources(changes, left)
+    _remove_copies(source_of, left)
+    uses_of_source = Counter(source_of.values())
+    return {
+        path: source
+        for path, source in source_of.items()
+        if uses_of_source[source] == 1
+    }
+
+
+def _sources(
+    changes: Sequence[Change],
+    left: Mapping[bytes, Change],
+) -> dict[bytes, bytes]:
+    """Return the path that each modified file has its content from.
+
+    It is one of the paths that were left, if just one of them had that content.
+    """
     by_content: dict[bytes, list[bytes]] = {}
     for change in left.values():
         by_content.setdefault(change.content_before, []).append(change.path)
@@ -564,13 +584,7 @@ def _moved_files(changes: Sequence[Change]) -> dict[bytes, bytes]:
         is_new_content = change.content_after != change.content_before
         if change.status == "M" and is_new_content and len(sources) == 1:
             source_of[change.path] = sources[0]
-    _remove_copies(source_of, left)
-    uses_of_source = Counter(source_of.values())
-    return {
-        path: source
-        for path, source in source_of.items()
-        if uses_of_source[source] == 1
-    }
+    return source_of
 
 
 def _remove_copies(source_of: dict[bytes, bytes], left: Mapping[bytes, Change]) -> None:
@@ -592,11 +606,7 @@ def _remove_copies(source_of: dict[bytes, bytes], left: Mapping[bytes, Change]) 
 
 def read_changes(repository: GitRepository, commits: Sequence[StoredCommit]) -> None:
     """Put into each commit how it differs from each of its parents."""
-    trees = {commit.id: commit.tree for commit in commits}
-    outside: set[str] = set()
-    for commit in commits:
-        outside.update(parent for parent in commit.parents if parent not in trees)
-    trees.update(repository.trees_of(sorted(outside)))
+    trees = _all_trees(repository, commits)
     empty = repository.empty_tree()
     # What a commit changed is unknown where its parents were cut off.
     readable = [commit for commit in commits if commit.parents or not commit.is_cut]
@@ -610,19 +620,33 @@ def read_changes(repository: GitRepository, commits: Sequence[StoredCommit]) -> 
         commit.changes = [next(differences) for _ in range(n_pairs)]
 
 
+def _all_trees(
+    repository: GitRepository,
+    commits: Sequence[StoredCommit],
+) -> dict[str, str]:
+    """Return the tree of each commit, and of those parents that are not among them."""
+    trees = {commit.id: commit.tree for commit in commits}
+    outside: set[str] = set()
+    for commit in commits:
+        outside.update(parent for parent in commit.parents if parent not in trees)
+    trees.update(repository.trees_of(sorted(outside)))
+    return trees
+
+
 def children_first(commits: Sequence[StoredCommit]) -> Iterator[StoredCommit]:
     """Yield every commit after all that come from it, whatever their clocks said."""
     by_id = {commit.id: commit for commit in commits}
+    parents_of: dict[str, list[str]] = {}
     n_waiting: Counter[str] = Counter()
     for commit in commits:
-        n_waiting.update(parent for parent in commit.parents if parent in by_id)
+        parents = [parent for parent in commit.parents if parent in by_id]
+        parents_of[commit.id] = parents
+        n_waiting.update(parents)
     ready = deque(commit for commit in commits if not n_waiting[commit.id])
     while ready:
         commit = ready.popleft()
         yield commit
-        for parent in commit.parents:
-            if parent not in by_id:
-                continue
+        for parent in parents_of[commit.id]:
             n_waiting[parent] -= 1
             if not n_waiting[parent]:
                 ready.append(by_id[parent])

@@ -163,7 +163,11 @@ def _line(row: TimedCapture, event: Event | None) -> SessionLine:
     paths = event.body.get("paths", {}) if event else {}
     session = session_of(row.said.session)
     return session_line(
-        row.at, session, row.said.hook, paths.get("read", ()), paths.get("edited", ())
+        row.at,
+        session,
+        row.said.hook,
+        reads=paths.get("read", ()),
+        edits=paths.get("edited", ()),
     )
 
 

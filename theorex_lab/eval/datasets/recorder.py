@@ -57,6 +57,7 @@ def session_line(
     at: int,
     session: str,
     hook: Given,
+    *,
     reads: Iterable[str] = (),
     edits: Iterable[str] = (),
 ) -> SessionLine:
@@ -70,19 +71,19 @@ def session_line(
         edits: The paths that it edits, from the project's root.
     """
     tool_input = hook.get("tool_input")
-    inputs = " ".join(
-        filter(
-            None,
-            map(
-                _text,
-                tool_input.values() if isinstance(tool_input, dict) else [tool_input],
-            ),
-        )
+    values = [tool_input]
+    if isinstance(tool_input, dict):
+        values = list(tool_input.values())
+    texts = [_text(value) for value in values]
+    return SessionLine(
+        at,
+        session,
+        prompt=_text(hook.get("prompt")),
+        message=_text(hook.get("last_assistant_message")),
+        inputs=" ".join(text for text in texts if text),
+        reads=tuple(reads),
+        edits=tuple(edits),
     )
-    prompt, message = (
-        _text(hook.get(name)) for name in ("prompt", "last_assistant_message")
-    )
-    return SessionLine(at, session, prompt, message, inputs, tuple(reads), tuple(edits))
 
 
 def _text(value: object) -> str:
@@ -96,7 +97,8 @@ class Recorder:
     """
 
     def __init__(self, name: str) -> None:
-        self.name, self.project = name, name.partition("/")[0]
+        self.name = name
+        self.project = name.partition("/")[0]
         self.events = list[Event]()
         self.probes = list[EvalQuery]()
         self.lines = list[SessionLine]()
@@ -107,15 +109,15 @@ class Recorder:
 
     def ids(self, keys: Iterable[object]) -> frozenset[str]:
         """Return the ids of the events of these keys that were captured."""
-        return frozenset(
-            {event.id for event in self.events} & {self.id(key) for key in keys}
-        )
+        captured_ids = {event.id for event in self.events}
+        return frozenset(captured_ids & {self.id(key) for key in keys})
 
     def probe(
         self,
         at: int,
         query: str,
         answers: Iterable[object],
+        *,
         words: tuple[str, ...] = (),
         stale: Iterable[object] = (),
     ) -> None:
@@ -174,8 +176,8 @@ class Recorder:
         at: int,
         tool: str,
         given: dict[str, Any],
-        response: str | None,
         *,
+        response: str | None,
         session: str,
         agent: str = "main",
         ok: bool = True,
@@ -266,7 +268,7 @@ class Recorder:
             reads: The paths that the tool reads, from the project's root.
             edits: The paths that it edits, from the project's root.
         """
-        self.lines.append(session_line(at, session, given, reads, edits))
+        self.lines.append(session_line(at, session, given, reads=reads, edits=edits))
         if name not in BODIES:
             return
         kind, body_of = BODIES[name]

@@ -65,27 +65,32 @@ def load(path: str | Path) -> list[Activity]:
         NewerVersion: The file is of a newer release.
     """
     _, activities = read_lines(path, Activity, _MARK, _FILE_VERSION)
-    early = [
-        number
-        for number, (before, after) in enumerate(pairwise(activities), start=3)
-        if after.at < before.at
-    ]
-    if early:
-        raise damaged(
-            path, [f"line {number}: earlier than the line before" for number in early]
-        )
+    wrong = []
+    for number, (before, after) in enumerate(pairwise(activities), start=3):
+        if after.at < before.at:
+            wrong.append(f"line {number}: earlier than the line before")
+    if wrong:
+        raise damaged(path, wrong)
     return activities
 
 
-def read_header(path: str | Path, **mark: str) -> dict[str, Any]:
+def read_header(path: str | Path, *, of: str | None = None) -> dict[str, Any]:
     """Return the header of a simulation's file.
 
-    It has simulation (True), seed, days, version, and `mark`.
+    It has simulation (True), seed, days, version, and `of` where that is given.
+
+    Args:
+        path: The file.
+        of: What the simulation must be of.
 
     Raises:
         InvalidInput: As `load` does.
     """
-    return _header(path, _read(path)[0], _MARK | mark, _FILE_VERSION)
+    mark: dict[str, Any] = dict(_MARK)
+    if of is not None:
+        mark["of"] = of
+    first_line = _read(path)[0]
+    return _header(path, first_line, mark, _FILE_VERSION)
 
 
 def packaged(name: str) -> Path:
@@ -208,11 +213,9 @@ def read_lines(
 
 def damaged(path: str | Path, wrong: list[str]) -> InvalidInput:
     """Return the error that names the first few damaged lines; the caller raises it."""
-    more = (
-        f"; and {len(wrong) - _SHOWN_DAMAGES} more"
-        if len(wrong) > _SHOWN_DAMAGES
-        else ""
-    )
+    more = ""
+    if len(wrong) > _SHOWN_DAMAGES:
+        more = f"; and {len(wrong) - _SHOWN_DAMAGES} more"
     first_problems = "; ".join(wrong[:_SHOWN_DAMAGES])
     return InvalidInput(
         f"{path} has {len(wrong)} damaged lines; restore it or make it again:"
@@ -222,12 +225,9 @@ def damaged(path: str | Path, wrong: list[str]) -> InvalidInput:
 
 def _read(path: str | Path) -> list[str]:
     try:
-        return (
-            gzip.decompress(Path(path).read_bytes())
-            .decode("utf-8")
-            .removesuffix("\n")
-            .split("\n")
-        )
+        content = gzip.decompress(Path(path).read_bytes())
+        text = content.decode("utf-8")
+        return text.removesuffix("\n").split("\n")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InvalidInput(
             f"{path} cannot be read as recorded lines: {error}; restore it or make it"

@@ -193,25 +193,40 @@ def _offers(
     """Return by method the acts that it offers for an attempt, the best first."""
     acts_by_gene = {other.gene: other.did for other in past.tried}
     successes = [other for other in reversed(past.tried) if other.success]
-    texts = [" ".join([*other.signals, *other.did]) for other in successes]
-    similarity = np.array(Bm25().rank(" ".join(attempt.signals), texts))
-    order = np.argsort(-similarity, kind="stable").tolist()
     n_tried = Counter(other.gene for other in past.tried)
     most_tried = sorted(acts_by_gene, key=lambda gene: -n_tried[gene])
-    allowed = acts_by_gene.keys() - advice.banned_gene_ids
+    of_signals = [other for other in successes if other.key == attempt.key]
     return {
-        ADVICE: [
-            acts_by_gene[gene]
-            for gene, score in advice.scores.items()
-            if score > 0 and gene in allowed
-        ],
-        "BM25 over earlier successes": [successes[index].did for index in order],
-        "last successes of the signals": [
-            other.did for other in successes if other.key == attempt.key
-        ],
+        ADVICE: _advised(acts_by_gene, advice),
+        "BM25 over earlier successes": _most_similar(attempt, successes),
+        "last successes of the signals": [other.did for other in of_signals],
         "last successes": [other.did for other in successes],
         "most frequent genes": [acts_by_gene[gene] for gene in most_tried],
     }
+
+
+def _advised(
+    acts_by_gene: Mapping[str, tuple[str, ...]],
+    advice: GeneAdvice,
+) -> list[tuple[str, ...]]:
+    """Return the acts of the genes that advice scores above 0 and does not ban."""
+    allowed = acts_by_gene.keys() - advice.banned_gene_ids
+    advised = []
+    for gene, score in advice.scores.items():
+        if score > 0 and gene in allowed:
+            advised.append(acts_by_gene[gene])
+    return advised
+
+
+def _most_similar(
+    attempt: ClosedAttempt,
+    successes: Sequence[ClosedAttempt],
+) -> list[tuple[str, ...]]:
+    """Return the acts of successes, those first whose words are most alike by BM25."""
+    texts = [" ".join([*other.signals, *other.did]) for other in successes]
+    similarity = np.array(Bm25().rank(" ".join(attempt.signals), texts))
+    order = np.argsort(-similarity, kind="stable").tolist()
+    return [successes[index].did for index in order]
 
 
 def named(acts: Iterable[str]) -> set[str]:

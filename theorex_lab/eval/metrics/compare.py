@@ -94,10 +94,10 @@ class ScoreDifference(NamedTuple):
 def compare(
     logs: Sequence[EvalLog],
     designs: Sequence[Memory] | Mapping[str, Memory],
+    *,
     budgets: Sequence[int] = (150, 500, 2_000, 8_000),
     every_days: float = 1.0,
     seed: int = 0,
-    *,
     timeout: float | None = None,
     executor: Executor | None = None,
     progress: bool | None = None,
@@ -129,25 +129,19 @@ def compare(
             raised before anything is run.
     """
     memories = names_of(designs)
-    plan = _plan(logs, budgets, every_days, seed, timeout)
-    jobs = [
-        (
-            log,
-            name,
-            ReplayAdapterMaker(
-                memory, _other(logs, number) if name == "shuffled" else ()
-            ),
-            plan,
-        )
-        for number, log in enumerate(logs)
-        for name, memory in memories.items()
-    ]
+    plan = _plan(budgets, every_days, seed, timeout)
+    _check_logs(logs)
+    jobs: list[tuple[EvalLog, str, ReplayAdapterMaker, Plan]] = []
+    for number, log in enumerate(logs):
+        for name, memory in memories.items():
+            other = _other(logs, number) if name == "shuffled" else ()
+            maker = ReplayAdapterMaker(memory, other)
+            jobs.append((log, name, maker, plan))
     run = map if executor is None else executor.map
-    trials = list[Trial]()
+    trials: list[Trial] = []
     with closing(bar(len(jobs), 0, progress, "trials", "compare")) as progress_bar:
-        for trial in run(
-            _tried, jobs
-        ):  # of an executor, what has not begun is cancelled where one fails
+        # Of an executor, what has not begun is cancelled where one fails.
+        for trial in run(_tried, jobs):
             trials.append(trial)
             progress_bar.update(1)
     return Comparison(tuple(trials), plan)
@@ -157,8 +151,16 @@ def _tried(job: tuple[EvalLog, str, ReplayAdapterMaker, Plan]) -> Trial:
     return try_out(*job)
 
 
+def _check_logs(logs: Sequence[EvalLog]) -> None:
+    """Raise InvalidInput unless there are logs, each once."""
+    names = [log.name for log in logs]
+    if not logs or len(set(names)) < len(names):
+        raise InvalidInput(
+            f"got the logs {', '.join(names) or 'none'}; allowed is one or more, each once"
+        )
+
+
 def _plan(
-    logs: Sequence[EvalLog],
     budgets: Sequence[int],
     every_days: float,
     seed: int,
@@ -177,11 +179,6 @@ def _plan(
     if not (every_days > 0 and math.isfinite(every_days)):
         raise InvalidInput(
             f"got every_days {every_days!r}; allowed is a number above 0"
-        )
-    names = [log.name for log in logs]
-    if not logs or len(set(names)) < len(names):
-        raise InvalidInput(
-            f"got the logs {', '.join(names) or 'none'}; allowed is one or more, each once"
         )
     return Plan(tuple(budgets), every_days, timeout, seed)
 
@@ -332,7 +329,13 @@ class Comparison:
         return self._interval([list(units.values()) for units in logs.values()])
 
     def difference(
-        self, design: str, baseline: str, mode: str, budget: int, score: str
+        self,
+        design: str,
+        baseline: str,
+        *,
+        mode: str,
+        budget: int,
+        score: str,
     ) -> ScoreDifference:
         """Return how much more `design` scored than `baseline`.
 
@@ -371,10 +374,18 @@ class Comparison:
             raise InvalidInput(
                 f"got the baseline {baseline!r}; allowed are {', '.join(self.designs)}"
             )
-        cells = [cell for cell in self._values if cell[0] != baseline]
-        rows = [
-            (*cell, *self.difference(cell[0], baseline, *cell[1:])) for cell in cells
-        ]
+        rows: list[tuple[Any, ...]] = []
+        for design, mode, budget, score in self._values:
+            if design == baseline:
+                continue
+            difference = self.difference(
+                design,
+                baseline,
+                mode=mode,
+                budget=budget,
+                score=score,
+            )
+            rows.append((design, mode, budget, score, *difference))
         return pd.DataFrame(
             rows,
             columns=[

@@ -19,7 +19,7 @@ Every method goes through the search that ships, in a home of its own.
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -172,7 +172,8 @@ def score_retrieval(
     *,
     embedder: Embedder | None = None,
     methods: Sequence[str] = tuple(METHODS),
-    **settings: Any,
+    search_floor: float | None = None,
+    search_weights: Mapping[str, float] | None = None,
 ) -> Retrieval:
     """Ask each log's questions, by each of these methods.
 
@@ -181,8 +182,11 @@ def score_retrieval(
         embedder: None is the one that is installed, its vectors kept in the user's
             cache. Where it is a lexical one, methods with vectors go by words.
         methods: Names of METHODS.
-        settings: Those in the place of the ones that ship, as `search_floor` or
-            `search_weights`.
+        search_floor: The setting of this name, in the place of the one that ships.
+        search_weights: The setting of this name, in the place of the one that ships.
+
+    Returns:
+        The scores of each method on every question, each 0..1 but the tokens.
 
     Raises:
         InvalidInput: No question has an answer among the texts.
@@ -191,7 +195,12 @@ def score_retrieval(
     rows: dict[str, list[list[float]]] = {name: [] for name in methods}
     n_questions = 0
     for log in logs:
-        with remembering(log, embedder_used, **settings) as lab:
+        with remembering(
+            log,
+            embedder_used,
+            search_floor=search_floor,
+            search_weights=search_weights,
+        ) as lab:
             for probe in log.probes:
                 if not probe.answers or not probe.query.strip():
                     continue
@@ -209,19 +218,41 @@ def score_retrieval(
 
 
 @contextmanager
-def remembering(log: EvalLog, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
+def remembering(
+    log: EvalLog,
+    embedder: Embedder,
+    *,
+    search_floor: float | None = None,
+    search_weights: Mapping[str, float] | None = None,
+) -> Iterator[Lab]:
     """Yield a lab in a folder of its own that remembers the log's texts.
 
     Their vectors are computed.
+
+    Args:
+        log: The texts.
+        embedder: Computes the vectors.
+        search_floor: The setting of this name, in the place of the one that ships.
+        search_weights: The setting of this name, in the place of the one that ships.
     """
-    clock = FixedClock(max((event.at for event in log.events), default=0) + 1)
-    options: dict[str, Any] = {
-        "clock": clock,
-        "settings": check_settings(settings),
-        "embedder": embedder,
-    }
+    settings: dict[str, Any] = {}
+    if search_floor is not None:
+        settings["search_floor"] = search_floor
+    if search_weights is not None:
+        settings["search_weights"] = dict(search_weights)
+    last = max((event.at for event in log.events), default=0)
     scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
-    with scratch as folder, Lab(folder, designs=[TEXTS], **options) as lab:
+    with ExitStack() as stack:
+        folder = stack.enter_context(scratch)
+        lab = stack.enter_context(
+            Lab(
+                folder,
+                designs=[TEXTS],
+                clock=FixedClock(last + 1),
+                settings=check_settings(settings),
+                embedder=embedder,
+            )
+        )
         lab.journal.append(log.events)
         if embedder.kind == "semantic":
             lab.searcher.vectors.embed_pending()

@@ -86,7 +86,14 @@ def finish_axes(
 
 
 def draw_interval(
-    ax: Axes, x: Any, y: Any, low: Any, high: Any, *, level: bool = False, **look: Any
+    ax: Axes,
+    x: Any,
+    y: Any,
+    *,
+    low: Any,
+    high: Any,
+    level: bool = False,
+    **look: Any,
 ) -> None:
     """Draw points and the bars of their intervals.
 

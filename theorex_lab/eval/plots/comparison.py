@@ -127,7 +127,15 @@ def _draw_designs(ax: Axes, compared: ComparedMemories, score: str, mode: str) -
             lows.append(mean.low)
             highs.append(mean.high)
         look = axes.look_of(number, markersize=5, linewidth=1.2)
-        axes.draw_interval(ax, tokens, values, lows, highs, label=design, **look)
+        axes.draw_interval(
+            ax,
+            tokens,
+            values,
+            low=lows,
+            high=highs,
+            label=design,
+            **look,
+        )
 
 
 def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes:

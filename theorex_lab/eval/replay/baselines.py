@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ import numpy as np
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.core.imports import import_string
+from theorex_lab.core.settings import Settings
 from theorex_lab.designs import installed
 from theorex_lab.eval.adapters.protocol import EvalQuery, MemoryDesign
 from theorex_lab.eval.metrics.sessions import (
@@ -35,6 +36,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.context import render
 from theorex_lab.memory.briefing.token_budget import items_within
 from theorex_lab.memory.contract import Design, Item
+from theorex_lab.search.embed import Embedder
 from theorex_lab.store.lab import Lab
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
@@ -375,10 +377,16 @@ class ReplayAdapter:
     gone when it is closed.
     """
 
-    def __init__(self, designs: Sequence[Design], **given: Any) -> None:
+    def __init__(
+        self,
+        designs: Sequence[Design],
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
         """Make the home.
 
-        `given` holds settings and embedder. It raises as `Lab` does.
+        It raises as `Lab` does.
         """
         self._clock = FixedClock(0)
         self._shown = set[str]()
@@ -389,7 +397,8 @@ class ReplayAdapter:
             Path(self._folder.name) / "home",
             clock=self._clock,
             designs=designs,
-            **given,
+            settings=settings,
+            embedder=embedder,
         )
 
     def observe(self, events: Sequence[Event]) -> None:
@@ -500,13 +509,18 @@ class ReplayAdapterMaker:
     """Makes a fresh memory.
 
     It can be sent to another process as long as what it makes it of can.
+
+    Attributes:
+        memory: What is made: a name, a design, or a function that makes it.
+        other: The events of another log, for `shuffled`.
+        settings: Those of a design's home.
+        embedder: That of a design's home.
     """
 
     memory: Memory
-    other: tuple[Event, ...] = ()  # the events of another log, for `shuffled`
-    given: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # settings and embedder of a design's home
+    other: tuple[Event, ...] = ()
+    settings: Settings | None = None
+    embedder: Embedder | None = None
 
     def __call__(self) -> MemoryDesign:
         """Return a memory without events.
@@ -518,7 +532,11 @@ class ReplayAdapterMaker:
         if isinstance(memory, str):
             memory = memory_named(memory, self.other)
         if isinstance(memory, Design):
-            return ReplayAdapter([memory], **self.given)
+            return ReplayAdapter(
+                [memory],
+                settings=self.settings,
+                embedder=self.embedder,
+            )
         made: MemoryDesign = memory()
         return made
 

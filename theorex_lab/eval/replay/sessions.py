@@ -123,7 +123,11 @@ class SessionReplay(Rows[ReplayedSession]):
         Recency is the files touched last; both are paired by session.
         """
         return self.compared.difference(
-            self.design, RECENT, INJECT, tokens or self.tokens, "file"
+            self.design,
+            RECENT,
+            mode=INJECT,
+            budget=tokens or self.tokens,
+            score="file",
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -229,13 +233,13 @@ def replay_sessions(
     n_contexts = len(memories) * len(chosen_sessions) * len(budgets)
     # A start asks nothing, so that no vector is compared; the quick embedder saves the
     # time of a model's.
-    options = {"settings": settings, "embedder": HashedNgramEmbedder()}
+    embedder = HashedNgramEmbedder()
     trials: dict[str, Trial] = {}
     contexts: dict[str, dict[str, str]] = {}
     with closing(bar(n_contexts, 0, progress, "sessions", "replay")) as progress_bar:
         advance = partial(progress_bar.update, 1)
         for name, memory in memories.items():
-            make = ReplayAdapterMaker(memory, given=options)
+            make = ReplayAdapterMaker(memory, settings=settings, embedder=embedder)
             trials[name], contexts[name] = _replayed(
                 log, name, make, chosen_sessions, plan, advance
             )

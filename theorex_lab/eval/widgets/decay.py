@@ -127,11 +127,9 @@ def items_at_end(log: AccessLog) -> Items:
 
     There are none where nothing happened.
     """
-    return (
-        LogReplay(log).snapshots([log.n_events - 1]).items
-        if log.n_events
-        else Items.of([])
-    )
+    if not log.n_events:
+        return Items.of([])
+    return LogReplay(log).snapshots([log.n_events - 1]).items
 
 
 def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLog]]:
@@ -154,39 +152,41 @@ def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLo
     sources: dict[str, Callable[[], AccessLog]] = {}
     where = Path(repository).resolve()
     if _has_history(where):
-        top = next(
-            (
-                folder
-                for folder in (where, *where.parents)
-                if (folder / ".git").exists()
-            ),
-            where,
-        )
-        sources[f"your repository: {top.name}"] = lambda: log_of_commits(
-            git_commits(where, limit=MAX_COMMITS)
-        )
+        top = _repository_of(where)
+        sources[f"your repository: {top.name}"] = partial(_history, where)
     folder = data_folder()
-    for recorded in RECORDED_LOGS if folder else ():
-        name, touches, _ = recorded.partition("/")
-        if folder and (folder / recorded).exists():
-            sources[f"recorded: {name}"] = partial(
-                load_log, folder / recorded if touches else name
-            )
+    if folder:
+        for recorded in RECORDED_LOGS:
+            if not (folder / recorded).exists():
+                continue
+            name, touches, _ = recorded.partition("/")
+            log_name = folder / recorded if touches else name
+            sources[f"recorded: {name}"] = partial(load_log, log_name)
     sources["simulation of a team of agents"] = _simulation
     return sources
 
 
+def _repository_of(folder: Path) -> Path:
+    """Return the nearest folder around this one that is a repository, else this one."""
+    for candidate in (folder, *folder.parents):
+        if (candidate / ".git").exists():
+            return candidate
+    return folder
+
+
+def _history(folder: Path) -> AccessLog:
+    """Return the newest commits of the repository around a folder."""
+    return log_of_commits(git_commits(folder, limit=MAX_COMMITS))
+
+
 def _simulation() -> AccessLog:
     """Return the files of the simulated commits."""
-    numbered = (
-        (str(number), activity)
-        for number, activity in enumerate(load_simulated_team())
-        if activity.files
-    )
-    return log_of_commits(
-        Commit(number, activity.at, activity.text, activity.files)
-        for number, activity in numbered
-    )
+    commits = []
+    for number, activity in enumerate(load_simulated_team()):
+        if activity.files:
+            commit = Commit(str(number), activity.at, activity.text, activity.files)
+            commits.append(commit)
+    return log_of_commits(commits)
 
 
 def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> Any:
@@ -230,19 +230,16 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
     )
 
     def drawn(items: Items) -> tuple[str, Figure]:
-        settings = half_life.value, active.value, mild.value
-        counts = ", ".join(
-            f"{name} {count}" for name, count in count_tiers(items, *settings).items()
-        )
-        return paragraph(
-            f"{counts} (half-life {half_life.value:.1f} days)"
-        ), draw_decay(items, *settings)
+        settings = (half_life.value, active.value, mild.value)
+        counts = count_tiers(items, *settings)
+        words = ", ".join(f"{name} {count}" for name, count in counts.items())
+        line = paragraph(f"{words} (half-life {half_life.value:.1f} days)")
+        return line, draw_decay(items, *settings)
 
     def redraw(change: Any = None) -> None:
         if mild.value > active.value:
-            (
-                mild if change.owner is active else active
-            ).value = change.new  # calls this function once more
+            other = mild if change.owner is active else active
+            other.value = change.new  # calls this function once more
             return
         explorer.show(drawn)
 
@@ -250,8 +247,11 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
 
 
 def _items(read: Callable[[], Items | AccessLog]) -> Items:
+    """Return the items that are read, or those of the log that is read."""
     items = read()
-    return items_at_end(items) if isinstance(items, AccessLog) else items
+    if isinstance(items, AccessLog):
+        return items_at_end(items)
+    return items
 
 
 def _has_history(folder: Path) -> bool:

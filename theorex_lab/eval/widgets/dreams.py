@@ -23,23 +23,34 @@ def dream_explorer(sources: Mapping[str, Traces], contexts: Sequence[str]) -> An
     Raises:
         InvalidInput: There is no source.
     """
-    explorer: Explorer[Traces] = Explorer(
-        {name: partial(dict, traces) for name, traces in sources.items()}, "traces"
-    )
+    readers = {name: partial(dict, traces) for name, traces in sources.items()}
+    explorer: Explorer[Traces] = Explorer(readers, "traces")
     merge = control(
-        "FloatSlider", "Merge from a cosine of", value=0.85, min=0.3, max=1.0, step=0.05
+        "FloatSlider",
+        "Merge from a cosine of",
+        value=0.85,
+        min=0.3,
+        max=1.0,
+        step=0.05,
     )
     drift = control(
-        "FloatSlider", "Drift below a cosine of", value=0.3, min=0.0, max=1.0, step=0.05
+        "FloatSlider",
+        "Drift below a cosine of",
+        value=0.3,
+        min=0.0,
+        max=1.0,
+        step=0.05,
     )
 
     def drawn(traces: Traces) -> tuple[str, Figure]:
         strategies, edges, way = dreamt(traces, contexts, merge.value, drift.value)
-        summary = (
-            f"{len(traces)} traces became {len(strategies)} strategies;"
-            f" {', '.join(path for _, path, _ in way)}"
-        )
-        return paragraph(summary), draw_dream(strategies, edges, way, drift.value)
+        paths = ", ".join(path for _, path, _ in way)
+        summary = f"{len(traces)} traces became {len(strategies)} strategies; {paths}"
+        figure = draw_dream(strategies, edges, way, drift.value)
+        return paragraph(summary), figure
+
+    def redraw(_: Any = None) -> None:
+        explorer.show(drawn)
 
     explorer.source.description = "Traces"
-    return explorer.box([merge, drift], lambda _=None: explorer.show(drawn))
+    return explorer.box([merge, drift], redraw)

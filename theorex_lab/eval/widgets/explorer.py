@@ -54,7 +54,10 @@ class Explorer(Generic[T]):
         self.picture.value = to_png(figure)
 
     def box(
-        self, controls: Sequence[Any], redraw: Redraw, begin: Redraw | None = None
+        self,
+        controls: Sequence[Any],
+        redraw: Redraw,
+        begin: Redraw | None = None,
     ) -> Any:
         """Return the VBox of all.
 
@@ -83,11 +86,13 @@ def control(kind: str, description: str, **settings: Any) -> Any:
     """
     if kind.endswith("Slider"):
         settings["continuous_update"] = False
-    look = {
-        "style": {"description_width": "13em"},
-        "layout": widgets.Layout(width="38em"),
-    }
-    return getattr(widgets, kind)(description=description, **look, **settings)
+    widget_class = getattr(widgets, kind)
+    return widget_class(
+        description=description,
+        style={"description_width": "13em"},
+        layout=widgets.Layout(width="38em"),
+        **settings,
+    )
 
 
 def paragraph(text: str) -> str:

@@ -133,7 +133,7 @@ def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
         is_answerable = question.category != _ADVERSARIAL
         if log.ids(evidence) and (unanswerable or is_answerable):
             answer_words = informative(question.answer, question.question)
-            log.probe(last, question.question, evidence, answer_words)
+            log.probe(last, question.question, evidence, words=answer_words)
 
 
 class _Spoken(BaseModel):
@@ -221,8 +221,8 @@ def _facts(log: Recorder, text: FileContent) -> None:
                 last,
                 question.question,
                 question.evidence,
-                tuple(question.answers),
-                question.stale,
+                words=tuple(question.answers),
+                stale=question.stale,
             )
 
 
@@ -273,26 +273,37 @@ def _beliefs(
     """Record the beliefs, and ask its cases of them."""
     all_beliefs = read_json(beliefs, list[_Belief])
     for number, belief in enumerate(all_beliefs):
-        names = ", ".join([belief.canonical_name, *belief.aliases])
-        text = f"{names}: {belief.content} {belief.why_it_matters}"
-        agent = "main" if belief.user_id == "test-user" else belief.user_id
-        at = to_microseconds(belief.created_at) + number
-        log.wrote(belief.id, at, text, agent=agent)
+        _write_belief(log, number, belief)
     last = max(event.at for event in log.events) + 1
     unpinned_ids = {belief.id for belief in all_beliefs if not belief.pinned}
     for case in read_json(cases, list[_Case]):
         if case.user:
             continue
-        answers: set[str] = set()
-        stale: set[str] = set()
-        for expected in _expected_parts(case, searched):
-            answers.update(expected.must)
-            answers.update(expected.only or ())
-            stale.update(expected.never)
+        answers, stale = _expected_ids(case, searched)
         relevant = case.expect.get("relevantBeliefs")
         if relevant and relevant.only is not None:
             stale |= unpinned_ids
-        log.probe(last, case.query, answers, (), stale - answers)
+        log.probe(last, case.query, answers, stale=stale - answers)
+
+
+def _write_belief(log: Recorder, number: int, belief: _Belief) -> None:
+    """Record a belief under its names; of equal times the number decides."""
+    names = ", ".join([belief.canonical_name, *belief.aliases])
+    text = f"{names}: {belief.content} {belief.why_it_matters}"
+    agent = "main" if belief.user_id == "test-user" else belief.user_id
+    at = to_microseconds(belief.created_at) + number
+    log.wrote(belief.id, at, text, agent=agent)
+
+
+def _expected_ids(case: _Case, searched: bool) -> tuple[set[str], set[str]]:
+    """Return the ids that a case wants, and those that it must not get."""
+    answers: set[str] = set()
+    stale: set[str] = set()
+    for expected in _expected_parts(case, searched):
+        answers.update(expected.must)
+        answers.update(expected.only or ())
+        stale.update(expected.never)
+    return answers, stale
 
 
 def _expected_parts(case: _Case, searched: bool) -> list[_Returned]:
