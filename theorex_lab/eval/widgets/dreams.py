@@ -1,6 +1,6 @@
 """The controls over dreams: strategies and a way through them, as sliders change them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,8 +23,10 @@ def dream_explorer(sources: Mapping[str, Traces], contexts: Sequence[str]) -> An
     Raises:
         InvalidInput: There is no source.
     """
-    readers = {name: partial(dict, traces) for name, traces in sources.items()}
-    explorer: Explorer[Traces] = Explorer(readers, "traces")
+    readers: dict[str, Callable[[], Traces]] = {}
+    for name, traces in sources.items():
+        readers[name] = partial(dict, traces)
+    explorer = Explorer(readers, "traces")
     merge = control(
         "FloatSlider",
         "Merge from a cosine of",

@@ -117,7 +117,7 @@ def drawn(draw: Callable[..., Any], dpi: int = 110) -> bytes:
     figure = Figure(figsize=(8, 4.8), layout="constrained")
     file = BytesIO()
     draw(ax=figure.add_subplot())
-    Image.open(BytesIO(to_png(figure, dpi))).convert("RGB").quantize(64).save(
-        file, "PNG", optimize=True
-    )
+    picture = Image.open(BytesIO(to_png(figure, dpi)))
+    small = picture.convert("RGB").quantize(64)
+    small.save(file, "PNG", optimize=True)
     return file.getvalue()

@@ -26,11 +26,11 @@ def draw_matrix(
             half-life is not above 0.
     """
     cells = runs.matrix(matrix_settings)
-    size = (
-        2.4 + 1.7 * max(len({cell.model for cell in cells}), 2),
-        2.2 + 0.58 * max(len(runs.choices()), 2),
-    )
-    figure = Figure(figsize=size, layout="constrained")
+    n_models = len({cell.model for cell in cells})
+    n_types = len(runs.choices())
+    width = 2.4 + 1.7 * max(n_models, 2)
+    height = 2.2 + 0.58 * max(n_types, 2)
+    figure = Figure(figsize=(width, height), layout="constrained")
     plot_matrix(cells, choices=runs.choices(matrix_settings), ax=figure.add_subplot())
     return figure
 
@@ -44,15 +44,17 @@ def describe_choices(
     """
     before = runs.choices()
     after = runs.choices(matrix_settings)
-    names = {
-        kind: (before[kind] or HEURISTIC, model or HEURISTIC)
-        for kind, model in after.items()
-    }
-    flipped = "; ".join(
-        f"{kind}: {was} → {now}" for kind, (was, now) in names.items() if was != now
-    )
-    chosen_now = "; ".join(f"{kind}: {now}" for kind, (_, now) in names.items())
-    return f"chosen: {chosen_now or 'nothing'}. Flipped: {flipped or 'nothing'}."
+    chosen: list[str] = []
+    flipped: list[str] = []
+    for kind, model in after.items():
+        name = model or HEURISTIC
+        former_name = before[kind] or HEURISTIC
+        chosen.append(f"{kind}: {name}")
+        if name != former_name:
+            flipped.append(f"{kind}: {former_name} → {name}")
+    chosen_words = "; ".join(chosen) or "nothing"
+    flipped_words = "; ".join(flipped) or "nothing"
+    return f"chosen: {chosen_words}. Flipped: {flipped_words}."
 
 
 def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
@@ -75,20 +77,29 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
     """
     explorer = Explorer(sources, "Runs")
     success = control(
-        "FloatSlider", "Weight of success (rest: speed)", min=0.0, max=1.0, step=0.05
+        "FloatSlider",
+        "Weight of success (rest: speed)",
+        min=0.0,
+        max=1.0,
+        step=0.05,
     )
     samples = control("IntSlider", "Runs a cell needs", min=0, max=200)
     half_life = control(
-        "FloatSlider", "Half-life (days; 0: never)", min=0.0, max=365.0, step=0.5
+        "FloatSlider",
+        "Half-life (days; 0: never)",
+        min=0.0,
+        max=365.0,
+        step=0.5,
     )
 
     def drawn(runs: ModelRuns) -> tuple[str, Figure]:
         matrix_settings = MatrixSettings(
-            success.value, samples.value, half_life.value or None
+            success.value,
+            samples.value,
+            half_life.value or None,
         )
-        return paragraph(describe_choices(runs, matrix_settings)), draw_matrix(
-            runs, matrix_settings
-        )
+        line = paragraph(describe_choices(runs, matrix_settings))
+        return line, draw_matrix(runs, matrix_settings)
 
     def take_up(runs: ModelRuns) -> tuple[str, Figure]:
         home_settings = MatrixSettings.of(runs.settings)
@@ -97,8 +108,10 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
         half_life.value = home_settings.half_life_days or 0.0
         return drawn(runs)
 
-    return explorer.box(
-        [success, samples, half_life],
-        lambda _: explorer.show(drawn),
-        lambda _=None: explorer.show(take_up),
-    )
+    def redraw(_: Any) -> None:
+        explorer.show(drawn)
+
+    def begin(_: Any = None) -> None:
+        explorer.show(take_up)
+
+    return explorer.box([success, samples, half_life], redraw, begin)
