@@ -108,10 +108,9 @@ class EvidenceBefore:
 
         Where that was never tried, it is the rate of all.
         """
-        successes, n = (
-            self._counts[names] if names in self._counts else self._counts[()]
-        )
-        return (successes + 1) / (n + 2)
+        key = names if names in self._counts else ()
+        n_successes, n_attempts = self._counts[key]
+        return (n_successes + 1) / (n_attempts + 2)
 
 
 def walk(
@@ -141,12 +140,24 @@ def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
     rows = list[Row]()
     for attempt, past in walk(tried):
         base = past.rate()
-        record = records(
-            past.table, attempt.signals, [attempt.gene], ships, attempt.at
-        )[attempt.gene]
+        by_gene = records(
+            past.table,
+            attempt.signals,
+            [attempt.gene],
+            ships,
+            attempt.at,
+        )
+        record = by_gene[attempt.gene]
         expectation = record.best or record.prior
-        genes = [*dict.fromkeys([*(other.gene for other in past.tried), attempt.gene])]
-        advice = advice_from(past.table, attempt.signals, genes, ships, attempt.at)
+        genes = dict.fromkeys(other.gene for other in past.tried)
+        genes[attempt.gene] = None
+        advice = advice_from(
+            past.table,
+            attempt.signals,
+            list(genes),
+            ships,
+            attempt.at,
+        )
         expected = {
             ADVICE: expectation or base,
             BASE: base,
@@ -181,9 +192,11 @@ def _offered(
         return {}
     shares = {}
     for method, acts in _offers(attempt, past, advice).items():
-        first = islice(filter(named, dict.fromkeys(acts)), OFFERED)
+        with_names = filter(named, dict.fromkeys(acts))
+        first = islice(with_names, OFFERED)
         offered_names = named(chain(*first))
-        shares[method] = len(helpful_names & offered_names) / len(helpful_names)
+        n_hits = len(helpful_names & offered_names)
+        shares[method] = n_hits / len(helpful_names)
     return shares
 
 
@@ -249,7 +262,12 @@ def named(acts: Iterable[str]) -> set[str]:
     names = set[str]()
     for act in set(acts) - {AGAIN, WITHOUT}:
         kind, _, rest = act.partition(" ")
-        names.update({"edit": rest.split(", "), "run": programs(rest)}.get(kind, [act]))
+        if kind == "edit":
+            names.update(rest.split(", "))
+        elif kind == "run":
+            names.update(programs(rest))
+        else:
+            names.add(act)
     return names
 
 
@@ -340,33 +358,34 @@ class _Figures:
 
         It is NaN where a row says nothing.
         """
-        methods = dict.fromkeys(method for row in self.rows for method in row[name])
-        return {
-            method: np.array([row[name].get(method, math.nan) for row in self.rows])
-            for method in methods
-        }
+        methods: dict[str, None] = {}
+        for row in self.rows:
+            methods.update(dict.fromkeys(row[name]))
+        columns: dict[str, Floats] = {}
+        for method in methods:
+            values = [row[name].get(method, math.nan) for row in self.rows]
+            columns[method] = np.array(values)
+        return columns
 
     def add(self, part: str, method: str, score: str, values: Floats) -> MethodScore:
         """Return the mean of values, one a row; NaN where a row does not count."""
         is_known = np.isfinite(values)
         groups = self._groups[is_known].tolist()
-        interval = (
-            bootstrap_means(values[is_known], seed=self._seed, groups=groups)[0]
-            if is_known.any()
-            else _UNKNOWN
+        interval = _UNKNOWN
+        if is_known.any():
+            known_values = values[is_known]
+            (interval,) = bootstrap_means(known_values, seed=self._seed, groups=groups)
+        figure = MethodScore(
+            part,
+            method,
+            score,
+            value=interval.mean,
+            low=interval.low,
+            high=interval.high,
+            n=len(groups),
         )
-        self.made.append(
-            MethodScore(
-                part,
-                method,
-                score,
-                interval.mean,
-                interval.low,
-                interval.high,
-                len(groups),
-            )
-        )
-        return self.made[-1]
+        self.made.append(figure)
+        return figure
 
     def compare(
         self, part: str, score: str, columns: Mapping[str, Floats], sign: int
@@ -441,26 +460,28 @@ def _auc(values: Floats, success: Floats) -> Floats:
 
     That is the share of pairs of a success and a failure that values tell right.
     """
-    yes = success > 0
-    right = np.greater.outer(values[yes], values[~yes]) + 0.5 * np.equal.outer(
-        values[yes], values[~yes]
-    )
+    is_success = success > 0
+    of_successes = values[is_success]
+    of_failures = values[~is_success]
+    is_higher = np.greater.outer(of_successes, of_failures)
+    is_equal = np.equal.outer(of_successes, of_failures)
+    right = is_higher + 0.5 * is_equal
     won = np.full(len(values), np.nan)
+    won[is_success] = right.mean(1)
     lost = np.full(len(values), np.nan)
-    won[yes], lost[~yes] = right.mean(1), right.mean(0)
+    lost[~is_success] = right.mean(0)
     return _contrast(won, lost, 1.0) - float(right.mean())
 
 
 def _score(figures: _Figures) -> list[str]:
+    """Score what was expected of attempts: the Brier score, and the AUC."""
     part = "expected success of what was tried"
     success = np.array([row["success"] for row in figures.rows], float)
     expected = figures.columns("expected")
-    comparison = figures.compare(
-        part,
-        "brier",
-        {name: (value - success) ** 2 for name, value in expected.items()},
-        -1,
-    )
+    squares = {}
+    for method, values in expected.items():
+        squares[method] = (values - success) ** 2
+    comparison = figures.compare(part, "brier", squares, -1)
     for method, values in expected.items():
         figures.add(part, method, "auc", _auc(values, success))
     share_with_evidence = np.mean([row["told"] for row in figures.rows])
@@ -488,16 +509,16 @@ def _score_bans(figures: _Figures) -> list[str]:
         recall = np.where(success == 0, is_banned, np.nan)
         figures.add("bans", method, "precision", precision)
         figures.add("bans", method, "recall", recall)
-    preferred = [row["preferred"] for row in figures.rows]
-    genes = [row["gene"] for row in figures.rows]
-    has_preference = np.array([gene is not None for gene in preferred])
-    is_preferred = np.array(
-        [choice == gene for choice, gene in zip(preferred, genes, strict=True)]
-    )
+    has_preference = np.array([row["preferred"] is not None for row in figures.rows])
+    is_preferred = np.array([row["preferred"] == row["gene"] for row in figures.rows])
     ours = np.where(is_preferred, success, np.nan)
     theirs = np.where(~is_preferred & has_preference, success, np.nan)
     comparison = figures.versus(
-        "by observation", "what was done as it preferred", ours, "the rest", theirs
+        "by observation",
+        "what was done as it preferred",
+        ours,
+        "the rest",
+        theirs,
     )
     n_banned = int(banned[ADVICE].sum())
     bans = "nothing that was tried"
@@ -510,11 +531,12 @@ def _score_bans(figures: _Figures) -> list[str]:
 
 
 def _score_offers(figures: _Figures) -> list[str]:
-    if not (columns := figures.columns("offered")):
+    """Score how much of what then helped is among what is offered."""
+    columns = figures.columns("offered")
+    if not columns:
         return ["Nothing that helped names a file or a command."]
-    comparison = figures.compare(
-        "what then helped, among what is offered", "share", columns, 1
-    )
+    part = "what then helped, among what is offered"
+    comparison = figures.compare(part, "share", columns, 1)
     return [
         f"Of what then helped, the {OFFERED} genes that it offers first name a share of"
         f" {comparison}."
@@ -548,9 +570,9 @@ def lab_of(log: EvalLog) -> Lab:
 def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
     """Return the attempts of a home that were closed."""
     events = {event.id: event for event in lab.journal.tail(0)}
-    acts_by_gene = {
-        gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()
-    }
+    acts_by_gene = {}
+    for gene in lab.causal.genes():
+        acts_by_gene[gene["id"]] = tuple(gene.get("strategy", ()))
     attempts = []
     for event in events.values():
         if event.kind != "attempt_closed":
@@ -596,14 +618,18 @@ def score_advice(
         InvalidInput: The log has no attempt that was closed, or the data set is
             unknown, as `load_logs` says.
     """
-    log = load_logs(dataset)[0] if isinstance(dataset, str) else dataset
-    # Of a run of tau-bench the task, which every trial repeats.
-    group = (
-        (lambda event: event.session.partition("-")[2])
-        if log.name == "taubench_airline"
-        else attrgetter("session")
-    )
+    log = dataset
+    if isinstance(log, str):
+        log = load_logs(log)[0]
+    group: Callable[[Event], str] = attrgetter("session")
+    if log.name == "taubench_airline":
+        group = _task_of
     return _score_log(log.name, captured(log, group), seed)
+
+
+def _task_of(event: Event) -> str:
+    """Return the task of a run of tau-bench, which every trial repeats."""
+    return event.session.partition("-")[2]
 
 
 def _score_log(name: str, tried: Sequence[ClosedAttempt], seed: int) -> AdviceScore:

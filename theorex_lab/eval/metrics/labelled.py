@@ -10,7 +10,7 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -157,12 +157,13 @@ class LabelledMessage:
         The patterns were chosen on make. They were not on report: the English ones were
         drawn and labelled when the patterns were final.
         """
-        odd = hashlib.sha256(self.talk.encode()).digest()[4] % 2
-        return (
-            "report"
-            if (odd and self.drawn == "written") or self.drawn.startswith("fresh")
-            else "make"
-        )
+        digest = hashlib.sha256(self.talk.encode()).digest()
+        is_odd = digest[4] % 2 == 1
+        if self.drawn.startswith("fresh"):
+            return "report"
+        if is_odd and self.drawn == "written":
+            return "report"
+        return "make"
 
 
 Method = Callable[[LabelledMessage], Signal]
@@ -175,19 +176,19 @@ def labelled_messages(language: str) -> list[LabelledMessage]:
         InvalidInput: A message is not the one that was labelled; or as `load_logs`.
     """
     name = f"signals_{language}.jsonl.gz"
-    labels = read_lines(packaged(name), LabelledMessage, SIGNALS, 1)[1]
-    sets = sorted({label.talk.partition("/")[0] for label in labels if not label.text})
-    bodies = {
-        event.id: event.body
-        for dataset in sets
-        for log in load_logs(dataset)
-        for event in log.events
-    }
+    _, labels = read_lines(packaged(name), LabelledMessage, SIGNALS, 1)
+    sets = {label.talk.partition("/")[0] for label in labels if not label.text}
+    bodies: dict[str, Mapping[str, Any]] = {}
+    for dataset in sorted(sets):
+        for log in load_logs(dataset):
+            bodies.update((event.id, event.body) for event in log.events)
     messages = []
     for label in labels:
         body = bodies.get(label.id, {"text": label.text})
-        text = str(body.get("text") or body.get("message", ""))[label.offset :]
-        if hashlib.sha256(text.encode()).hexdigest()[:HASH_CHARACTERS] != label.sha256:
+        whole_text = str(body.get("text") or body.get("message", ""))
+        text = whole_text[label.offset :]
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if digest[:HASH_CHARACTERS] != label.sha256:
             raise InvalidInput(
                 f"got another message at {label.talk}, event {label.id}; restore {name} or the sets"
             )
@@ -216,20 +217,20 @@ def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
     """
     if dataset not in SETS:
         raise InvalidInput(f"got data set {dataset!r}; allowed are {', '.join(SETS)}")
-    messages = [
-        message for language in SETS[dataset] for message in labelled_messages(language)
-    ]
-    report, make = (
-        _scored([labelled for labelled in messages if labelled.half == half], seed)
-        for half in ("report", "make")
-    )
+    by_half: dict[str, list[LabelledMessage]] = {"report": [], "make": []}
+    for language in SETS[dataset]:
+        for message in labelled_messages(language):
+            by_half[message.half].append(message)
+    report = _scored(by_half["report"], seed)
+    make = _scored(by_half["make"], seed)
     return {"dataset": dataset, **report, "make": make}
 
 
 def _scored(messages: Sequence[LabelledMessage], seed: int) -> dict[str, Any]:
-    figures = {
-        method: _figures(messages, signal, seed) for method, signal in METHODS.items()
-    }
+    """Return the figures of every method on these messages."""
+    figures = {}
+    for name, method in METHODS.items():
+        figures[name] = _figures(messages, method, seed)
     return {
         "n": len(messages),
         "metrics": figures.pop("this project"),
@@ -240,43 +241,44 @@ def _scored(messages: Sequence[LabelledMessage], seed: int) -> dict[str, Any]:
 def _figures(
     messages: Sequence[LabelledMessage], method: Method, seed: int
 ) -> dict[str, dict[str, float]]:
-    counts = np.array(
-        [_counted(message, method(message)) for message in messages], float
-    )
-    _, member = np.unique([message.talk for message in messages], return_inverse=True)
-    n_talks = int(member.max()) + 1
-    talks = np.zeros((n_talks, *counts.shape[1:]))
-    np.add.at(talks, member, counts)
-    draws = (
-        np.random.default_rng(seed)
-        .multinomial(n_talks, np.full(n_talks, 1 / n_talks), size=BOOTSTRAPS)
-        .astype(np.float64)
-    )
-    bounds = np.quantile(_shares(np.tensordot(draws, talks, 1)), [0.025, 0.975], axis=0)
-    shares = (
-        np.stack([_shares(counts.sum(0)), *bounds], -1).reshape(len(ROWS), -1).tolist()
-    )
-    names = [share + end for share in SHARES for end in ("", "_low", "_high")]
-    n_labelled = counts.sum(0)[: len(HIGH), 2].astype(int).tolist()
-    rows = zip(
-        ROWS,
-        [*n_labelled, len(messages), sum(n_labelled), sum(n_labelled)],
-        shares,
-        strict=True,
-    )
-    return {
-        row: {"labelled": labelled, **dict(zip(names, figures, strict=True))}
-        for row, labelled, figures in rows
-    }
+    """Return the figures of a method by row of ROWS, with intervals over talks."""
+    counted = [_counted(message, method(message)) for message in messages]
+    counts = np.array(counted, float)
+    sums = counts.sum(0)
+    talk_names = [message.talk for message in messages]
+    _, talk_of_message = np.unique(talk_names, return_inverse=True)
+    n_talks = int(talk_of_message.max()) + 1
+    sums_by_talk = np.zeros((n_talks, *counts.shape[1:]))
+    np.add.at(sums_by_talk, talk_of_message, counts)
+    # In each draw, how often each talk is drawn.
+    generator = np.random.default_rng(seed)
+    chances = np.full(n_talks, 1 / n_talks)
+    draws = generator.multinomial(n_talks, chances, size=BOOTSTRAPS)
+    drawn_sums = np.tensordot(draws.astype(np.float64), sums_by_talk, 1)
+    bounds = np.quantile(_shares(drawn_sums), [0.025, 0.975], axis=0)
+    with_bounds = np.stack([_shares(sums), *bounds], -1)
+    shares = with_bounds.reshape(len(ROWS), -1).tolist()
+    names: list[str] = []
+    for share in SHARES:
+        names += [share, f"{share}_low", f"{share}_high"]
+    n_labelled = sums[: len(HIGH), 2].astype(int).tolist()
+    n_all = sum(n_labelled)
+    n_by_row = [*n_labelled, len(messages), n_all, n_all]
+    figures: dict[str, dict[str, float]] = {}
+    for row, n, values in zip(ROWS, n_by_row, shares, strict=True):
+        figures[row] = {"labelled": n, **dict(zip(names, values, strict=True))}
+    return figures
 
 
 def _counted(message: LabelledMessage, signal: Signal) -> list[list[bool]]:
     """Return whether each category, and the signal, is hit, found and labelled."""
-    pairs = [(name in signal.categories, name in message.categories) for name in HIGH]
-    return [
-        *([a and b, a, b] for a, b in pairs),
-        [signal.signal == message.signal, True, True],
-    ]
+    counted = []
+    for name in HIGH:
+        is_found = name in signal.categories
+        is_labelled = name in message.categories
+        counted.append([is_found and is_labelled, is_found, is_labelled])
+    counted.append([signal.signal == message.signal, True, True])
+    return counted
 
 
 def _shares(sums: Floats) -> Floats:
@@ -288,19 +290,18 @@ def _shares(sums: Floats) -> Floats:
     Returns:
         Shape (…, ROWS, 3).
     """
-    sums = np.concatenate([sums, sums[..., : len(HIGH), :].sum(-2, keepdims=True)], -2)
-    hits, n_found, labelled = np.moveaxis(sums, -1, 0)
-    shares = np.stack(
-        [
-            hits / np.maximum(totals, 1)
-            for totals in (n_found, labelled, (n_found + labelled) / 2)
-        ],
-        -1,
-    )
-    is_labelled = labelled[..., : len(HIGH), None] > 0
-    macro = (shares[..., : len(HIGH), :] * is_labelled).sum(
-        -2, keepdims=True
-    ) / np.maximum(is_labelled.sum(-2, keepdims=True), 1)
+    n_categories = len(HIGH)
+    micro = sums[..., :n_categories, :].sum(-2, keepdims=True)
+    hits, n_found, labelled = np.moveaxis(np.concatenate([sums, micro], -2), -1, 0)
+    precision = hits / np.maximum(n_found, 1)
+    recall = hits / np.maximum(labelled, 1)
+    f1 = hits / np.maximum((n_found + labelled) / 2, 1)
+    shares = np.stack([precision, recall, f1], -1)
+    # The mean over the categories that are labelled at all.
+    is_labelled = labelled[..., :n_categories, None] > 0
+    totals = (shares[..., :n_categories, :] * is_labelled).sum(-2, keepdims=True)
+    n_labelled = is_labelled.sum(-2, keepdims=True)
+    macro = totals / np.maximum(n_labelled, 1)
     return np.concatenate([shares, macro], -2)
 
 
@@ -310,20 +311,19 @@ def _by_words(form: str) -> Method:
     Args:
         form: A regular expression with a gap for the words.
     """
-    patterns = {
-        name: re.compile(form.format("|".join(words)), re.IGNORECASE)
-        for name, words in _WORDS.items()
-    }
+    patterns = {}
+    for name, words in _WORDS.items():
+        pattern = form.format("|".join(words))
+        patterns[name] = re.compile(pattern, re.IGNORECASE)
 
     def signal(message: LabelledMessage) -> Signal:
-        categories = tuple(
-            name for name, pattern in patterns.items() if pattern.search(message.text)
-        )
-        return Signal(
-            "none" if not categories else "low" if categories == ("low",) else "high",
-            categories,
-            1.0,
-        )
+        names = [name for name in patterns if patterns[name].search(message.text)]
+        level = "high"
+        if not names:
+            level = "none"
+        elif names == ["low"]:
+            level = "low"
+        return Signal(level, tuple(names), 1.0)
 
     return signal
 
@@ -366,12 +366,10 @@ class Pairs(NamedTuple):
 
     def by(self, compare: Compare) -> Floats:
         """Return what a comparison says of each pair."""
-        return np.array(
-            [
-                compare(*pair, near)
-                for pair, near in zip(self.texts, self.cosines, strict=True)
-            ]
-        )
+        values = []
+        for (first, second), cosine in zip(self.texts, self.cosines, strict=True):
+            values.append(compare(first, second, cosine))
+        return np.array(values)
 
 
 def sentence_pairs(dataset: str) -> Pairs:
@@ -380,28 +378,25 @@ def sentence_pairs(dataset: str) -> Pairs:
     Raises:
         InvalidInput: As `read_files`.
     """
-    rows = [
-        row
-        for file in read_files(DATASETS[dataset]).values()
-        for row in _judged(dataset, file.data.decode())
-    ]
-    texts = [row[:2] for row in rows]
-    in_making_half = [
-        hashlib.sha256("\n".join(pair).encode()).digest()[0] % 2 == 0 for pair in texts
-    ]
+    rows: list[tuple[str, str, float]] = []
+    for file in read_files(DATASETS[dataset]).values():
+        rows += _judged(dataset, file.data.decode())
+    texts = [(first, second) for first, second, _ in rows]
+    judgements = [float(judgement) for *_, judgement in rows]
     embedder = kept_embedder()
-    first, second = (embedder.embed(list(side)) for side in zip(*texts, strict=True))
-    cosines = (
-        (first * second).sum(axis=1).tolist()
-        if embedder.kind == "semantic"
-        else [None] * len(texts)
-    )
-    return Pairs(
-        texts,
-        np.array([float(row[2]) for row in rows]),
-        cosines,
-        np.array(in_making_half),
-    )
+    first_vectors = embedder.embed([first for first, _ in texts])
+    second_vectors = embedder.embed([second for _, second in texts])
+    cosines: list[float | None] = [None] * len(texts)
+    if embedder.kind == "semantic":
+        cosines = (first_vectors * second_vectors).sum(axis=1).tolist()
+    in_making_half = [_is_in_making_half(pair) for pair in texts]
+    return Pairs(texts, np.array(judgements), cosines, np.array(in_making_half))
+
+
+def _is_in_making_half(pair: tuple[str, str]) -> bool:
+    """Return whether a pair is of the half that made the rules, by its hash."""
+    digest = hashlib.sha256("\n".join(pair).encode()).digest()
+    return digest[0] % 2 == 0
 
 
 def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
@@ -423,11 +418,9 @@ def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
 
 def pearson(scores: Floats, judgements: Floats) -> float:
     """Return Pearson's correlation; 0 where either is the same for all pairs."""
-    return (
-        float(np.corrcoef(scores, judgements)[0, 1])
-        if np.ptp(scores) and np.ptp(judgements)
-        else 0.0
-    )
+    if not np.ptp(scores) or not np.ptp(judgements):
+        return 0.0
+    return float(np.corrcoef(scores, judgements)[0, 1])
 
 
 def auc(scores: Floats, judgements: Floats) -> float:
@@ -443,22 +436,23 @@ def auc(scores: Floats, judgements: Floats) -> float:
     negatives = np.sort(scores[judgements <= 0])
     if not len(positives) or not len(negatives):
         return 0.5
-    return float(
-        (
-            np.searchsorted(negatives, positives, "left")
-            + np.searchsorted(negatives, positives, "right")
-        ).mean()
-        / 2
-        / len(negatives)
-    )
+    n_below = np.searchsorted(negatives, positives, "left")
+    n_not_above = np.searchsorted(negatives, positives, "right")
+    # Half of what is equal counts.
+    twice_won = (n_below + n_not_above).mean()
+    return float(twice_won / 2 / len(negatives))
 
 
 def _overlap(first: str, second: str, longer_than: int = 0) -> float:
-    left, right = (
-        {word for word in _WORD.findall(text.lower()) if len(word) > longer_than}
-        for text in (first, second)
-    )
-    return len(left & right) / max(1, len(left | right))
+    """Return the Jaccard overlap of two texts' words of more than so many letters."""
+    first_words = _words_longer_than(first, longer_than)
+    second_words = _words_longer_than(second, longer_than)
+    n_common = len(first_words & second_words)
+    return n_common / max(1, len(first_words | second_words))
+
+
+def _words_longer_than(text: str, n_letters: int) -> set[str]:
+    return {word for word in _WORD.findall(text.lower()) if len(word) > n_letters}
 
 
 _TRIVIAL: dict[str, Compare] = {
@@ -556,24 +550,23 @@ def _score(
     shipped = {prefix: cut for prefix, (cut, _) in cuts.items()}
     for method, compare in (methods | _TRIVIAL).items():
         scores = pairs.by(compare)
-        scores = (
-            scores
-            if pearson(scores[pairs.made], pairs.told[pairs.made]) >= 0
-            else -scores
-        )
-        fitted = {
-            prefix: threshold(pairs, scores, least)
-            for prefix, (_, least) in cuts.items()
-        }
-        figures[method] = _pair_figures(
-            pairs, scores, measure, shipped if method == _OURS else fitted, seed
-        )
-    result = {
+        # More or less may say the same; the half that made the rules tells which.
+        if pearson(scores[pairs.made], pairs.told[pairs.made]) < 0:
+            scores = -scores
+        method_cuts = {}
+        for prefix, (shipped_cut, least_precision) in cuts.items():
+            cut = shipped_cut
+            if method != _OURS:
+                cut = threshold(pairs, scores, least_precision)
+            method_cuts[prefix] = cut
+        figures[method] = _pair_figures(pairs, scores, measure, method_cuts, seed)
+    return {
         "dataset": dataset,
         "n": int((~pairs.made).sum()),
         "metrics": figures.pop(_OURS),
+        "baselines": figures,
+        "thresholds": shipped,
     }
-    return {**result, "baselines": figures, "thresholds": shipped}
 
 
 def threshold(pairs: Pairs, scores: Floats, least_precision: float = 0.0) -> float:
@@ -587,15 +580,15 @@ def threshold(pairs: Pairs, scores: Floats, least_precision: float = 0.0) -> flo
     order = np.argsort(-values, kind="stable")
     hits = np.cumsum(same[order])
     n_called = np.arange(1, len(order) + 1)
-    values_of_cut = (
-        n_called * (hits >= least_precision * n_called)
-        if least_precision
-        else hits / (n_called + same.sum())
-    )
-    is_last_of_equals = np.append(np.diff(values[order]) < 0, True)
-    return float(
-        values[order][np.argmax(np.where(is_last_of_equals, values_of_cut, -1.0))]
-    )
+    if least_precision:
+        is_precise = hits >= least_precision * n_called
+        worth = n_called * is_precise
+    else:
+        worth = hits / (n_called + same.sum())
+    ordered = values[order]
+    is_last_of_equals = np.append(np.diff(ordered) < 0, True)
+    best = np.argmax(np.where(is_last_of_equals, worth, -1.0))
+    return float(ordered[best])
 
 
 def _pair_figures(
@@ -604,20 +597,21 @@ def _pair_figures(
     """Return figures of the half that is reported."""
     values = scores[~pairs.made]
     judgements = pairs.told[~pairs.made]
-    draws = np.random.default_rng(seed).integers(
-        0, len(judgements), (BOOTSTRAPS, len(judgements))
-    )
-    low, high = np.quantile(
-        [measure(values[rows], judgements[rows]) for rows in draws], [0.025, 0.975]
-    ).tolist()
-    figures = Interval(measure(values, judgements), low, high).named(measure.__name__)
+    n_pairs = len(judgements)
+    generator = np.random.default_rng(seed)
+    draws = generator.integers(0, n_pairs, (BOOTSTRAPS, n_pairs))
+    drawn = [measure(values[rows], judgements[rows]) for rows in draws]
+    low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
+    interval = Interval(measure(values, judgements), low, high)
+    figures = interval.named(measure.__name__)
     for prefix, cut in cuts.items():
         called = values >= cut
         same = judgements >= _SAME
-        figures |= bootstrap_mean(
-            same[called] if called.any() else [False], seed
-        ).named(f"{prefix}precision")
-        figures |= bootstrap_mean(called[same], seed).named(f"{prefix}recall")
+        are_right = same[called] if called.any() else [False]
+        precision = bootstrap_mean(are_right, seed)
+        figures.update(precision.named(f"{prefix}precision"))
+        recall = bootstrap_mean(called[same], seed)
+        figures.update(recall.named(f"{prefix}recall"))
     return figures
 
 
@@ -653,17 +647,9 @@ def score_fact_updates(
         "search that ships": [],
     }
     for log in load_logs(name):
-        hidden = replaced(log)
-        with remembering(log, embedder_used) as lab:
-            for probe in log.probes:
-                if not probe.answers:
-                    continue
-                lexical_ids = found_by(lab, probe.query, "lexical").events
-                shipped_ids = found_by(lab, probe.query, "default").events
-                current_ids = [id for id in shipped_ids if id not in hidden]
-                rows["superseding"].append(_scores(probe, current_ids))
-                rows["words alone"].append(_scores(probe, lexical_ids))
-                rows["search that ships"].append(_scores(probe, shipped_ids))
+        for probe, ids_by_method in _searched(log, embedder_used):
+            for method, result_ids in ids_by_method.items():
+                rows[method].append(_scores(probe, result_ids))
     n = len(rows["superseding"])
     if not n:
         raise InvalidInput(
@@ -679,12 +665,40 @@ def score_fact_updates(
     }
 
 
+def _searched(
+    log: EvalLog,
+    embedder: Embedder,
+) -> Iterator[tuple[EvalQuery, dict[str, Sequence[str]]]]:
+    """Yield each question that has an answer, with the ids that each method finds."""
+    hidden_ids = replaced(log)
+    with remembering(log, embedder) as lab:
+        for probe in log.probes:
+            if not probe.answers:
+                continue
+            lexical_ids = found_by(lab, probe.query, "lexical").events
+            shipped_ids = found_by(lab, probe.query, "default").events
+            current_ids = [id for id in shipped_ids if id not in hidden_ids]
+            yield (
+                probe,
+                {
+                    "superseding": current_ids,
+                    "words alone": lexical_ids,
+                    "search that ships": shipped_ids,
+                },
+            )
+
+
 def _scores(probe: EvalQuery, result_ids: Sequence[str]) -> list[float]:
     """Return the METRICS of what a search found for one question."""
     first = set(result_ids[:1])
     in_ten = probe.answers.issubset(result_ids[:10])
     many_in_ten = in_ten if len(probe.answers) > 1 else np.nan
-    return [bool(first & probe.answers), bool(first & probe.stale), in_ten, many_in_ten]
+    return [
+        bool(first & probe.answers),
+        bool(first & probe.stale),
+        in_ten,
+        many_in_ten,
+    ]
 
 
 def _pair_shares(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]:

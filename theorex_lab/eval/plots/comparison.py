@@ -84,14 +84,8 @@ def plot_comparison(
         InvalidInput: The mode is unknown, or no design has the score.
     """
     ax = axes.new_axes(ax, width=9.0)
-    score_names = {name for _, of_mode, _, name in compared.cells if of_mode == mode}
-    score = score or next((name for name in _FIRST if name in score_names), "")
-    if score not in score_names:
-        if score or mode not in ("inject", "retrieve"):
-            allowed = ", ".join(sorted(score_names)) or "inject, retrieve"
-            raise InvalidInput(
-                f"got the score {score!r} in mode {mode!r}; allowed are {allowed}"
-            )
+    score = _chosen_score(compared, score, mode)
+    if not score:
         return axes.say(
             ax,
             "nothing was scored: the logs hold neither probes nor more than five"
@@ -175,6 +169,27 @@ def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes
         ylim=(-0.03, 1.05),
         title=f"What {replayed.tokens} tokens at a session's start would have named",
     )
+
+
+def _chosen_score(compared: ComparedMemories, score: str, mode: str) -> str:
+    """Return the score to draw: the wanted one, else the first that was scored.
+
+    It is '' where nothing was scored.
+
+    Raises:
+        InvalidInput: The mode is unknown, or no design has the wanted score.
+    """
+    score_names = {name for _, of_mode, _, name in compared.cells if of_mode == mode}
+    if not score:
+        score = next((name for name in _FIRST if name in score_names), "")
+    if score in score_names:
+        return score
+    if score or mode not in ("inject", "retrieve"):
+        allowed = ", ".join(sorted(score_names)) or "inject, retrieve"
+        raise InvalidInput(
+            f"got the score {score!r} in mode {mode!r}; allowed are {allowed}"
+        )
+    return ""
 
 
 def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
@@ -297,18 +312,14 @@ def plot_timeline(
     if not steps:
         return axes.say(ax, "No steps yet: no run was recorded")
     rows = _rows(steps, marks)
-    lanes = list(dict.fromkeys(steps[k].agent for k in rows))
+    lanes = list(dict.fromkeys(steps[row].agent for row in rows))
     _draw_steps(ax, steps, rows, lanes, {FOUND_COLOUR: found, LABEL_COLOUR: labelled})
-    names = [one_line(lane, _NAME_CHARACTERS) for lane in lanes]
-    ax.set_xticks(
-        range(len(lanes)), names, rotation=20, ha="left", fontsize=8, parse_math=False
-    )
-    ax.xaxis.tick_top()
-    ax.tick_params(axis="x", length=0)
-    ax.set_yticks(range(len(rows)), [str(steps[k].index) for k in rows], fontsize=8)
-    ax.set(xlim=(-0.5, len(lanes) - 0.5 + _TEXT_LANES), ylim=(len(rows) - 0.5, -0.7))
+    _name_lanes(ax, lanes)
+    numbers = [str(steps[row].index) for row in rows]
+    ax.set_yticks(range(len(rows)), numbers, fontsize=8)
+    ax.set_ylim(len(rows) - 0.5, -0.7)
     n_hidden = len(steps) - len(rows)
-    ax.set_ylabel("Step" if not n_hidden else f"Step ({n_hidden} are not drawn)")
+    ax.set_ylabel(f"Step ({n_hidden} are not drawn)" if n_hidden else "Step")
     keys = _timeline_keys(found, labelled)
     ax.legend(
         handles=keys,
@@ -320,6 +331,21 @@ def plot_timeline(
     )
     title = "The run, and the step that decided its failure" if marks else "The run"
     return axes.finish_axes(ax, hidden=("top", "right", "bottom"), title=title)
+
+
+def _name_lanes(ax: Axes, lanes: Sequence[str]) -> None:
+    """Name the columns of agents above them, and leave room for the texts."""
+    ax.set_xticks(
+        range(len(lanes)),
+        [one_line(lane, _NAME_CHARACTERS) for lane in lanes],
+        rotation=20,
+        ha="left",
+        fontsize=8,
+        parse_math=False,
+    )
+    ax.xaxis.tick_top()
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlim(-0.5, len(lanes) - 0.5 + _TEXT_LANES)
 
 
 def _timeline_keys(found: Mark, labelled: Mark) -> list[Any]:

@@ -45,15 +45,18 @@ _EDIT_WEIGHT = 2.0  # what was edited stands before what was read
 _MOST_LINES = 3_000  # that the oracle chooses from
 _SPOKEN = ("prompt", "turn_ended")
 _MOST_HITS = 100
+# The members of an event's body that hold its text, by its kind.
+_TEXT_MEMBERS = {
+    "tool_used": ("command", "input"),
+    "turn_ended": ("message",),
+}
 Memory = str | Design | Callable[[], MemoryDesign]
 
 
 def text_of(event: Event) -> str:
     """Return what a capture says in words, '' where it says nothing."""
     body = event.body
-    members = {"tool_used": ("command", "input"), "turn_ended": ("message",)}.get(
-        event.kind, ("text", "decision")
-    )
+    members = _TEXT_MEMBERS.get(event.kind, ("text", "decision"))
     text = next((body[name] for name in members if body.get(name)), "")
     return text if isinstance(text, str) else ""
 
@@ -137,13 +140,16 @@ class Files(Baseline):
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         """Return the files, the one touched last first."""
-        for path, events in sorted(
-            self.touched.items(), key=lambda touched: -touched[1][-1].at
-        ):
-            ids = dict.fromkeys(event.id for event in events)
-            yield Item(
-                shortest_end(path, self._ends) if self.short else path, tuple(ids)
-            )
+
+        def minus_last_touch(path: str) -> int:
+            return -self.touched[path][-1].at
+
+        for path in sorted(self.touched, key=minus_last_touch):
+            ids = dict.fromkeys(event.id for event in self.touched[path])
+            name = path
+            if self.short:
+                name = shortest_end(path, self._ends)
+            yield Item(name, tuple(ids))
 
 
 def paths_of(event: Event) -> list[tuple[str, float]]:
@@ -151,10 +157,9 @@ def paths_of(event: Event) -> list[tuple[str, float]]:
     paths = event.body.get("paths") if event.kind == "tool_used" else None
     if not isinstance(paths, dict):
         return []
-    return [
-        *((path, 1.0) for path in paths["read"]),
-        *((path, _EDIT_WEIGHT) for path in paths["edited"]),
-    ]
+    weighted = [(path, 1.0) for path in paths["read"]]
+    weighted += [(path, _EDIT_WEIGHT) for path in paths["edited"]]
+    return weighted
 
 
 class LastSession(Baseline):
@@ -195,7 +200,8 @@ class Bm25(Baseline):
         """Take in the texts of the events, and the words of each."""
         super().observe(events)
         for event in events:
-            if text := one_line(text_of(event), PROMPT_CHARACTERS):
+            text = one_line(text_of(event), PROMPT_CHARACTERS)
+            if text:
                 self.texts.pop(text, None)
                 self.texts[text] = Item(text, (event.id,))
 
@@ -223,18 +229,17 @@ class Bm25(Baseline):
         """Return the texts that share words with the query, best first."""
         if not query.strip():
             return ()
-        request = query, len(self.events)
-        if self._ranked[0] != request:
-            newest = list(self.texts.values())[::-1]
-            similarity = np.asarray(
-                self.rank(query, [item.text for item in newest]), float
-            )
-            order = np.argsort(-similarity, kind="stable")
-            self._ranked = (
-                request,
-                [newest[row] for row in order if similarity[row] > 0],
-            )
-        return self._ranked[1]
+        request = (query, len(self.events))
+        former_request, former_items = self._ranked
+        if request == former_request:
+            return former_items
+        newest = list(self.texts.values())[::-1]
+        texts = [item.text for item in newest]
+        similarity = np.asarray(self.rank(query, texts), float)
+        order = np.argsort(-similarity, kind="stable")
+        items = [newest[row] for row in order if similarity[row] > 0]
+        self._ranked = (request, items)
+        return items
 
 
 class Shuffled(Baseline):
@@ -256,12 +261,13 @@ class Shuffled(Baseline):
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         """Return the files and texts of the other log, the newest first."""
+        tokens_of_texts = tokens // 3
+        said = self.said("prompt", "observation", "turn_ended")
+        texts = items_within(said, tokens_of_texts, 0)
         files = Files(short=True)
-        texts = items_within(
-            self.said("prompt", "observation", "turn_ended"), tokens // 3, 0
-        )
         files.observe(self.events)
-        paths = items_within(files.items(now, "", tokens), tokens - tokens // 3, 0)
+        newest_files = files.items(now, "", tokens)
+        paths = items_within(newest_files, tokens - tokens_of_texts, 0)
         return [Item(item.text) for item in [*paths, *texts]]
 
 
@@ -282,18 +288,18 @@ class OracleLines(Baseline):
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         """Return the lines that hold most of what will be needed."""
         if isinstance(self._target, Scene):
-            spoken = (
-                Item(text_of(event), (event.id,))
-                for event in reversed(self.events)
-                if event.kind in _SPOKEN
-            )
-            return _best_lines(self._target, spoken, after_prompt=bool(query))
-        answers = self._target.answers if self._target else frozenset()
-        return (
-            Item(text_of(event), (event.id,))
-            for event in self.events
-            if event.id in answers
-        )
+            spoken = [event for event in reversed(self.events) if event.kind in _SPOKEN]
+            items = (_item_of(event) for event in spoken)
+            return _best_lines(self._target, items, after_prompt=bool(query))
+        if self._target is None:
+            return ()
+        answers = self._target.answers
+        return (_item_of(event) for event in self.events if event.id in answers)
+
+
+def _item_of(event: Event) -> Item:
+    """Return the text of an event, resting on it."""
+    return Item(text_of(event), (event.id,))
 
 
 class _Line(NamedTuple):
@@ -314,9 +320,11 @@ def _best_lines(
 
     def loss(line: _Line) -> float:
         weight = math.fsum(weights_left.get(need, 0.0) for need in line.needs)
-        return -weight / (len(line.item.text.encode()) + 1)
+        n_bytes = len(line.item.text.encode()) + 1
+        return -weight / n_bytes
 
-    lines = _lines(scene, spoken, scene.terms_wanted(after_prompt=after_prompt))
+    wanted = scene.terms_wanted(after_prompt=after_prompt)
+    lines = _lines(scene, spoken, wanted)
     scored_lines = ((loss(line), number, line) for number, line in enumerate(lines))
     pool = heapq.nsmallest(_MOST_LINES, scored_lines)
     while pool:
@@ -347,12 +355,14 @@ def _lines(
     scene: Scene, spoken: Iterable[Item], terms: Mapping[str, float]
 ) -> list[_Line]:
     """Return the needed files, and the sentences that hold two terms or more, each once."""
-    lines = {path: _Line(Item(path), frozenset([path])) for path in sorted(scene.files)}
+    lines: dict[str, _Line] = {}
+    for path in sorted(scene.files):
+        lines[path] = _Line(Item(path), frozenset([path]))
     for item in spoken:
         for sentence in sentences(item.text):
-            held = frozenset(word for word in words(sentence) if word in terms)
-            if len(held) > 1:
-                lines.setdefault(sentence, _Line(Item(sentence, item.events), held))
+            held_terms = frozenset(word for word in words(sentence) if word in terms)
+            if len(held_terms) > 1 and sentence not in lines:
+                lines[sentence] = _Line(Item(sentence, item.events), held_terms)
     return list(lines.values())
 
 
@@ -426,12 +436,14 @@ class ReplayAdapter:
     def inject(self, now: int, tokens: int) -> list[Item]:
         """Return the lines of the context at `now` (µs UTC) within `tokens`."""
         self._clock.microseconds = now
-        return self._given(
-            render(
-                self.lab.home, now, more=[WHAT_FAILED], tokens=tokens, query=""
-            ).parts,
-            tokens,
+        context = render(
+            self.lab.home,
+            now,
+            more=[WHAT_FAILED],
+            tokens=tokens,
+            query="",
         )
+        return self._given(context.parts, tokens)
 
     def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
         """Return what a search finds, best first, as far as `tokens` reach.
@@ -444,17 +456,19 @@ class ReplayAdapter:
         self._clock.microseconds = now
         for design in self.lab.home.shown:
             if design.retrieve is not None:
-                return self._given(
-                    design.retrieve(
-                        self.lab.home, self.lab.searcher, query, now, tokens
-                    ),
+                answers = design.retrieve(
+                    self.lab.home,
+                    self.lab.searcher,
+                    query,
+                    now,
                     tokens,
                 )
+                return self._given(answers, tokens)
         hits = self.lab.search(query, limit=_MOST_HITS)
-        return self._given(
-            ((hit.text, [event]) for hit, event in zip(hits, hits.events, strict=True)),
-            tokens,
-        )
+        texts = []
+        for hit, event_id in zip(hits, hits.events, strict=True):
+            texts.append((hit.text, [event_id]))
+        return self._given(texts, tokens)
 
     def _given(
         self, texts: Iterable[tuple[str, Iterable[str]]], tokens: int
@@ -494,9 +508,8 @@ class ReplayAdapter:
 
     def size(self) -> int:
         """Return bytes of the home."""
-        return sum(
-            file.stat().st_size for file in self.lab.folder.rglob("*") if file.is_file()
-        )
+        files = [file for file in self.lab.folder.rglob("*") if file.is_file()]
+        return sum(file.stat().st_size for file in files)
 
     def close(self) -> None:
         """Close the home and remove it."""
@@ -547,13 +560,12 @@ def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Mem
     Raises:
         InvalidInput: A name is unknown, or two memories have one name.
     """
-    given = (
-        memories.items()
-        if isinstance(memories, Mapping)
-        else ((_name_of(memory), memory) for memory in memories)
-    )
+    if isinstance(memories, Mapping):
+        pairs = list(memories.items())
+    else:
+        pairs = [(_name_of(memory), memory) for memory in memories]
     named: dict[str, Memory] = {}
-    for name, memory in given:
+    for name, memory in pairs:
         if name in named:
             raise InvalidInput(f"got {name} twice; allowed is each memory once")
         if isinstance(memory, str):
@@ -563,11 +575,11 @@ def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Mem
 
 
 def _name_of(memory: Memory) -> str:
-    return (
-        memory
-        if isinstance(memory, str)
-        else str(getattr(memory, "name", getattr(memory, "__name__", memory)))
-    )
+    """Return the name of a memory: its `name`, or that of its class or function."""
+    if isinstance(memory, str):
+        return memory
+    function_name = getattr(memory, "__name__", memory)
+    return str(getattr(memory, "name", function_name))
 
 
 def memory_named(
@@ -578,8 +590,10 @@ def memory_named(
     Raises:
         InvalidInput: There is none.
     """
+    if name == "shuffled":
+        return partial(Shuffled, other)
     if name in BASELINES:
-        return partial(Shuffled, other) if name == "shuffled" else BASELINES[name]
+        return BASELINES[name]
     designs = {design.name: design for design in installed()}
     if name not in designs and ":" not in name:
         allowed = ", ".join([*designs, *BASELINES])
