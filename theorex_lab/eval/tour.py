@@ -181,7 +181,11 @@ class Tour(Rows[dict[str, Any]]):
             "context_tokens": self.context.tokens,
         }
         figure = _figure(self.replayed, self.unit) if self.replayed else None
-        return {**result, "figure": figure, "seconds": round(self.seconds, 2)}
+        return {
+            **result,
+            "figure": figure,
+            "seconds": round(self.seconds, 2),
+        }
 
     def __repr__(self) -> str:
         return f"Tour({self.source}: {self.concepts} concepts, {self.tuning!r})"
@@ -220,7 +224,12 @@ def history_of(repository: Path | None = None) -> TourHistory:
         return _of_sessions(
             f"simulation, since {why}. {simulation}", load_logs(SIMULATION)[0]
         )
-    _, make_log = part(name, record_commits, commits, lambda commit: commit.sha[:12])
+    _, make_log = part(
+        name,
+        record_commits,
+        commits,
+        lambda commit: commit.sha[:12],
+    )
     first, last = (to_iso(commit.at)[:10] for commit in (commits[0], commits[-1]))
     source = f"git history of {name}: {len(commits)} commits, {first} to {last}"
     return TourHistory(source, log_of_commits(commits), make_log(), "commit")
@@ -326,7 +335,11 @@ def _tuned(log: AccessLog, seed: int) -> tuple[Tuning | None, str]:
         return None, str(error)
 
 
-def _remembered(lab: Lab, notes: Lab, log: EvalLog) -> dict[str, int]:
+def _remembered(
+    lab: Lab,
+    notes: Lab,
+    log: EvalLog,
+) -> dict[str, int]:
     """Let `lab` take in what happened, and `notes` what was said, as notes.
 
     It returns how many concepts of it each tier has. Concepts are drawn from notes
@@ -426,7 +439,11 @@ def _points(gain: ScoreDifference) -> str:
     return f"{100 * gain.value:+.0f} {interval}: {gain.verdict}"
 
 
-def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
+def _percent(
+    replayed: SessionReplay,
+    name: str,
+    tokens: int,
+) -> str:
     value, low, high, _ = replayed.values(tokens)[name]
     return f"{value:.0%}" + (
         f" ({100 * low:.0f} to {100 * high:.0f})" if high > low else ""

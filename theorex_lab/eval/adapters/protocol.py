@@ -97,7 +97,12 @@ class MemoryDesign(Protocol):
             tokens: The budget, in tokens.
         """
 
-    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
+    def retrieve(
+        self,
+        query: str,
+        now: int,
+        tokens: int,
+    ) -> Sequence[Item]:
         """Return what a question or a first prompt gets within a budget, best first.
 
         Args:

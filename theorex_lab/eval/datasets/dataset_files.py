@@ -174,7 +174,11 @@ def members_of(archive: FileContent) -> dict[str, FileContent]:
     return dict(sorted(members.items()))
 
 
-def _downloaded(info: DatasetInfo, file: DataFile, cached: Path) -> FileContent:
+def _downloaded(
+    info: DatasetInfo,
+    file: DataFile,
+    cached: Path,
+) -> FileContent:
     """Return a file that is downloaded, checked, and then kept.
 
     A file that is not the right one never enters the cache.
@@ -228,7 +232,11 @@ def _packed(members: Mapping[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def refused(subject: str, got: object, allowed: str) -> InvalidInput:
+def refused(
+    subject: str,
+    got: object,
+    allowed: str,
+) -> InvalidInput:
     """Return the error for something at `place`; the caller raises it.
 
     >>> refused("a.json: item 3", 7, "allowed is a text")
@@ -268,7 +276,11 @@ def read_json_lines(content: FileContent, kind: type[T]) -> list[T]:
     ]
 
 
-def _checked(subject: str, validate: Callable[[Any], T], value: object) -> T:
+def _checked(
+    subject: str,
+    validate: Callable[[Any], T],
+    value: object,
+) -> T:
     try:
         return validate(value)
     except ValidationError as error:

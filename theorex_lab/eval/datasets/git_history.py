@@ -237,7 +237,11 @@ def _text(path: bytes) -> str:
     return kept_path(path.decode("utf-8", "surrogateescape"))
 
 
-def _commit(commit: StoredCommit, lives: _Lives, names: str) -> Commit:
+def _commit(
+    commit: StoredCommit,
+    lives: _Lives,
+    names: str,
+) -> Commit:
     """Return a commit with its files, named as at HEAD or as they were then."""
     as_at_head = names == "head"
     files: list[tuple[str, str]] = []

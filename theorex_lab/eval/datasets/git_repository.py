@@ -402,7 +402,11 @@ def _batch(output: bytes) -> Iterator[bytes | None]:
         offset = end + size + 2
 
 
-def _parse_commit(commit: str, parents: list[str], content: bytes) -> StoredCommit:
+def _parse_commit(
+    commit: str,
+    parents: list[str],
+    content: bytes,
+) -> StoredCommit:
     head, _, message = content.partition(b"\n\n")
     fields: dict[bytes, list[bytes]] = {}
     for line in head.split(b"\n"):
@@ -475,7 +479,15 @@ def _parse_differences(output: bytes, count: int) -> list[list[Change]]:
         first = next_field()
         status = letter[:1].decode("ascii")
         path = next_field() if status == "R" else first
-        differences[-1].append(Change(status, path, first, before, after))
+        differences[-1].append(
+            Change(
+                status,
+                path,
+                first,
+                before,
+                after,
+            )
+        )
     assert len(differences) == count
     return differences
 

@@ -94,7 +94,13 @@ def _actions(messages: Any) -> tuple[Action, ...]:
                 for later in turns[number:]
                 if later.tool_call_id == call.id
             )
-            actions.append(Action(call.name, call.arguments, next(answers, None)))
+            actions.append(
+                Action(
+                    call.name,
+                    call.arguments,
+                    next(answers, None),
+                )
+            )
     return tuple(actions)
 
 

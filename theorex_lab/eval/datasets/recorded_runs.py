@@ -280,7 +280,13 @@ def local_failures(lab: Lab, *, every: int = 4) -> list[FailureCase]:
             row.query_type,
             row.model,
         )
-        end = CallEnd(row.task_id, start.at, True, row.model, response=row.response)
+        end = CallEnd(
+            row.task_id,
+            start.at,
+            True,
+            row.model,
+            response=row.response,
+        )
         lab.journal.append([start.event(), end.event(start)])
         lab.outcomes.record_of_trace(
             row.task_id, "the check of the task refused this answer", success=False

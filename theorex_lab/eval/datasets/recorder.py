@@ -131,7 +131,13 @@ class Recorder:
             stale: The keys of the events that answer it no longer.
         """
         self.probes.append(
-            EvalQuery(at, query, self.ids(answers), words, self.ids(stale))
+            EvalQuery(
+                at,
+                query,
+                self.ids(answers),
+                words,
+                self.ids(stale),
+            )
         )
 
     def wrote(
@@ -153,7 +159,14 @@ class Recorder:
                 )
                 self._add(key, new_observation(entry, _SETTINGS, at)[0])
 
-    def asked(self, key: object, at: int, text: str, *, session: str) -> None:
+    def asked(
+        self,
+        key: object,
+        at: int,
+        text: str,
+        *,
+        session: str,
+    ) -> None:
         """Record that a person asked something of an agent."""
         self.hook("UserPromptSubmit", key, at, {"prompt": text}, session=session)
 
@@ -268,7 +281,15 @@ class Recorder:
             reads: The paths that the tool reads, from the project's root.
             edits: The paths that it edits, from the project's root.
         """
-        self.lines.append(session_line(at, session, given, reads=reads, edits=edits))
+        self.lines.append(
+            session_line(
+                at,
+                session,
+                given,
+                reads=reads,
+                edits=edits,
+            )
+        )
         if name not in BODIES:
             return
         kind, body_of = BODIES[name]
@@ -283,7 +304,16 @@ class Recorder:
             body["paths"] = {
                 use: list(filter(is_project_path, paths)) for use, paths in uses.items()
             }
-        self._add(key, new_event(kind, body, agent=agent, session=session, at=at))
+        self._add(
+            key,
+            new_event(
+                kind,
+                body,
+                agent=agent,
+                session=session,
+                at=at,
+            ),
+        )
 
     def _add(self, key: object, event: Event) -> None:
         self.events.append(event._replace(id=self.id(key)))

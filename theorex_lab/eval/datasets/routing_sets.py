@@ -201,7 +201,12 @@ def _routellm(name: str, seed: int) -> RoutingSet:
     )
 
 
-def _training(queries: Any, text: str, task: str, scores: Floats) -> TrainingScores:
+def _training(
+    queries: Any,
+    text: str,
+    task: str,
+    scores: Floats,
+) -> TrainingScores:
     return TrainingScores(
         Queries(queries[text].tolist(), queries[task].tolist()), scores
     )

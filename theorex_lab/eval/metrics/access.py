@@ -359,7 +359,11 @@ class Tuning(Rows[dict[str, Any]]):
         return f"Tuning({self.fit!r})"
 
 
-def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
+def tune(
+    log: AccessLog,
+    seed: int = 0,
+    laws: Sequence[Law] = (),
+) -> Tuning:
     """Fit a decay law to an access log, and thresholds to it.
 
     The law is fitted as `metrics.fitting.fit` does, the thresholds as
@@ -438,7 +442,12 @@ def _advice_on_concepts(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, 
         " used again by"
     )
     remark = f", with {compared[name]['mean_context_tokens']:.0f} tokens in context"
-    return _advice(compared[name]["config"], claim, compared[name], remark)
+    return _advice(
+        compared[name]["config"],
+        claim,
+        compared[name],
+        remark,
+    )
 
 
 def _advice(
@@ -496,7 +505,12 @@ def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float
         for mild in _THRESHOLDS
     ]
     settings = [Settings(), *(check_settings({**law, **pair}) for pair in pairs)]
-    runs = replay_all(recorded, settings, every_days=_every_days(log, until), now=until)
+    runs = replay_all(
+        recorded,
+        settings,
+        every_days=_every_days(log, until),
+        now=until,
+    )
     default, *rows = (run.summary() for run in runs)
     affordable = [
         (row[LOSS], number)
@@ -559,7 +573,11 @@ def held_back(
         zip(configs, bootstrap_means(gains_by_scan.T, seed=seed), strict=True)
     ):
         figures = {column: float(values[number]) for column, values in columns.items()}
-        rows[name] = {"config": configs[name], **figures, **asdict(gain)}
+        rows[name] = {
+            "config": configs[name],
+            **figures,
+            **asdict(gain),
+        }
     return rows
 
 

@@ -283,7 +283,12 @@ def _questions(
     return np.array(events, dtype=np.int64), np.array(sizes, dtype=np.int64)
 
 
-def _thin(events: Integers, sizes: Integers, most: int, most_rows: int) -> Integers:
+def _thin(
+    events: Integers,
+    sizes: Integers,
+    most: int,
+    most_rows: int,
+) -> Integers:
     """Return at most `most` events, spread evenly, with the last one.
 
     They are fewer where they hold over `most_rows` items.
@@ -294,7 +299,11 @@ def _thin(events: Integers, sizes: Integers, most: int, most_rows: int) -> Integ
         within_rows = int(most_rows / mean_size)
         n_events = max(1, min(n_events, within_rows))
     # From the last one back, so that it is among them.
-    positions = np.linspace(len(events) - 1, 0, n_events).round()
+    positions = np.linspace(
+        len(events) - 1,
+        0,
+        n_events,
+    ).round()
     return events[positions.astype(np.int64)[::-1]]
 
 
@@ -508,11 +517,19 @@ def shares_in_context(
     shares = np.array(counts) / n_touched[:, None]
     table = pd.DataFrame(shares, columns=["oracle", *laws])
     times = log.time[log.starts[events]]
-    table.insert(0, "at", pd.to_datetime(times, unit="us", utc=True))
+    table.insert(
+        0,
+        "at",
+        pd.to_datetime(times, unit="us", utc=True),
+    )
     return table
 
 
-def _n_in_context(before: Snapshots, laws: Mapping[str, Law], tokens: int) -> list[int]:
+def _n_in_context(
+    before: Snapshots,
+    laws: Mapping[str, Law],
+    tokens: int,
+) -> list[int]:
     """Return how many touched items the oracle's context holds, then that of each law."""
     rows = before.touched
     items = before.items

@@ -367,7 +367,13 @@ class _Figures:
             columns[method] = np.array(values)
         return columns
 
-    def add(self, part: str, method: str, score: str, values: Floats) -> MethodScore:
+    def add(
+        self,
+        part: str,
+        method: str,
+        score: str,
+        values: Floats,
+    ) -> MethodScore:
         """Return the mean of values, one a row; NaN where a row does not count."""
         is_known = np.isfinite(values)
         groups = self._groups[is_known].tolist()
@@ -418,7 +424,12 @@ class _Figures:
         """Say how much more often one column succeeded than the other, in words."""
         first = self.add(part, name, "success", ours)
         second = self.add(part, other_name, "success", theirs)
-        more = self.add(part, name, "difference", _contrast(ours, theirs, -1.0))
+        more = self.add(
+            part,
+            name,
+            "difference",
+            _contrast(ours, theirs, -1.0),
+        )
         than = "no more often than"
         if min(first.n, second.n) >= _FEW:
             if more.low > 0:
@@ -440,7 +451,11 @@ def _than(gain: MethodScore) -> str:
     return "no better than"
 
 
-def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
+def _contrast(
+    ours: Floats,
+    theirs: Floats,
+    sign: float,
+) -> Floats:
     """Return a column whose mean is that of one column plus `sign` times the other's.
 
     Each value is what its row moves that mean by, to first order.
@@ -450,7 +465,11 @@ def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
         is_known = np.isfinite(values)
         mean = values[is_known].mean() if is_known.any() else math.nan
         n_known = max(1, is_known.sum())
-        deviation = np.where(is_known, (values - mean) * len(values) / n_known, 0.0)
+        deviation = np.where(
+            is_known,
+            (values - mean) * len(values) / n_known,
+            0.0,
+        )
         column += times * (mean + deviation)
     return column
 
@@ -632,12 +651,20 @@ def _task_of(event: Event) -> str:
     return event.session.partition("-")[2]
 
 
-def _score_log(name: str, tried: Sequence[ClosedAttempt], seed: int) -> AdviceScore:
+def _score_log(
+    name: str,
+    tried: Sequence[ClosedAttempt],
+    seed: int,
+) -> AdviceScore:
     if not tried:
         raise InvalidInput(
             f"got {name}, in which no call that failed was made again; give a log of"
             " work with tools"
         )
     figures = _Figures(foretell(tried), seed)
-    words = [*_score(figures), *_score_bans(figures), *_score_offers(figures)]
+    words = [
+        *_score(figures),
+        *_score_bans(figures),
+        *_score_offers(figures),
+    ]
     return AdviceScore(name, figures.made, figures.rows, " ".join(words))

@@ -320,7 +320,13 @@ class Comparison:
             self.plan,
         )
 
-    def value(self, design: str, mode: str, budget: int, score: str) -> MeanInterval:
+    def value(
+        self,
+        design: str,
+        mode: str,
+        budget: int,
+        score: str,
+    ) -> MeanInterval:
         """Return a design's score over all logs; `mode` is inject or retrieve.
 
         NaN where nothing of the kind was asked.
@@ -359,7 +365,17 @@ class Comparison:
         ]
         value, low, high, n = self._interval(pairs)
         return ScoreDifference(
-            value, low, high, n, _verdict(low, high, score) if n >= _FEW_PAIRS else OPEN
+            value,
+            low,
+            high,
+            n,
+            _verdict(
+                low,
+                high,
+                score,
+            )
+            if n >= _FEW_PAIRS
+            else OPEN,
         )
 
     def paired(self, baseline: str) -> pd.DataFrame:
@@ -430,8 +446,17 @@ class Comparison:
             by_mode = designs[design].setdefault(
                 str(budget), {name: {} for name in (INJECT, RETRIEVE)}
             )
-            value, low, high, _ = self.value(design, mode, budget, score)
-            by_mode[mode][score] = {"value": value, "low": low, "high": high}
+            value, low, high, _ = self.value(
+                design,
+                mode,
+                budget,
+                score,
+            )
+            by_mode[mode][score] = {
+                "value": value,
+                "low": low,
+                "high": high,
+            }
         trials = [
             {**trial.to_dict(), "given": len(trial.given)} for trial in self.trials
         ]
@@ -499,7 +524,11 @@ class Comparison:
         if len(values) >= _FEW_LOGS:
             sums = np.array([log.sum() for log in values])
             counts = np.array([len(log) for log in values])
-            draws = rng.integers(0, len(values), (RESAMPLES, len(values)))
+            draws = rng.integers(
+                0,
+                len(values),
+                (RESAMPLES, len(values)),
+            )
             means = sums[draws].sum(1) / counts[draws].sum(1)
         else:
             means = (
@@ -523,7 +552,11 @@ def _number_or_none(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _verdict(low: float, high: float, score: str) -> str:
+def _verdict(
+    low: float,
+    high: float,
+    score: str,
+) -> str:
     """Return what the interval of a difference says of which is better."""
     is_distinct = low > 0 or high < 0
     if score in NEITHER or not is_distinct:

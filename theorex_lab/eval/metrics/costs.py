@@ -150,7 +150,11 @@ def score_costs(
         | cascades(dataset, cells, seed=seed)
         | scored.bounds_of(dataset)
     )
-    rows = scored.policy_scores(values, test.scores.max(axis=1), seed)
+    rows = scored.policy_scores(
+        values,
+        test.scores.max(axis=1),
+        seed,
+    )
     return CostScore(
         dataset.name, len(test.scores), len(training.scores), dataset.cost_unit, rows
     )
@@ -184,7 +188,13 @@ def cells_of(training: TrainingScores, dataset: RoutingSet) -> Cells:
             dataset.models, row, dataset.costs.tolist(), strict=True
         ):
             for key in (task, ANY_TASK):
-                table.add(QUERY_TYPE_PREFIX + key, name, success, at=0, cost=cost)
+                table.add(
+                    QUERY_TYPE_PREFIX + key,
+                    name,
+                    success,
+                    at=0,
+                    cost=cost,
+                )
     cells: Cells = {}
     for cell in matrix(table.cells(), min_samples=0):
         cells.setdefault(cell.query_type, []).append(cell)
@@ -197,7 +207,12 @@ def _by_task(models: Mapping[str, str], dataset: RoutingSet) -> Ints:
     return np.array([dataset.models.index(name) for name in names], np.int64)
 
 
-def thompson(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> Ints:
+def thompson(
+    dataset: RoutingSet,
+    cells: Cells,
+    *,
+    seed: int = 0,
+) -> Ints:
     """Return the model for each test query, one after the other.
 
     It is chosen by one draw a model from the Beta distribution of its cell.
@@ -220,7 +235,12 @@ def thompson(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> Ints:
     return choices
 
 
-def cascades(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> dict[str, Paid]:
+def cascades(
+    dataset: RoutingSet,
+    cells: Cells,
+    *,
+    seed: int = 0,
+) -> dict[str, Paid]:
     """Return what cascades bring and cost.
 
     They work with a check that knows the truth, with a noisy one, and by expected
@@ -261,7 +281,11 @@ def cascades(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> dict[str, P
     return paid | scored.taken(dataset, {"cascade, expected success": choices})
 
 
-def _pair(cells: list[Cell], false_pass: float, false_alarm: float) -> tuple[str, str]:
+def _pair(
+    cells: list[Cell],
+    false_pass: float,
+    false_alarm: float,
+) -> tuple[str, str]:
     """Return whom a cascade asks first and then.
 
     It is the best model for both where no cascade pays.

@@ -223,7 +223,11 @@ def _found(run: FailedRun) -> Guess:
     return finding.step, finding.agent
 
 
-def _first(run: FailedRun, sign: re.Pattern[str], before: int = 0) -> Guess:
+def _first(
+    run: FailedRun,
+    sign: re.Pattern[str],
+    before: int = 0,
+) -> Guess:
     """Return the step so many before the first with the sign.
 
     It is the opening where nothing goes before, or no step has it.

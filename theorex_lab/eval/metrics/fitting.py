@@ -35,7 +35,12 @@ from theorex_lab.memory.rows import Rows
 Order = Law | Callable[[Snapshots], Floats]
 
 # Of equal ones the first, which forgets least.
-FILE_POWERS = {"power_0.25": 0.25, "power": 0.5, "power_0.75": 0.75, "power_1": 1.0}
+FILE_POWERS = {
+    "power_0.25": 0.25,
+    "power": 0.5,
+    "power_0.75": 0.75,
+    "power_1": 1.0,
+}
 PRESENT = next(
     name for name, power in FILE_POWERS.items() if power == SessionSettings().age_power
 )
@@ -104,7 +109,13 @@ class Fit(Rows[dict[str, Any]]):
         records: list[dict[str, Any]] = []
         for law, law_score in best_first:
             is_chosen = law == self.chosen
-            records.append({"law": law, **asdict(law_score), "chosen": is_chosen})
+            records.append(
+                {
+                    "law": law,
+                    **asdict(law_score),
+                    "chosen": is_chosen,
+                }
+            )
         return records
 
     def __repr__(self) -> str:
@@ -119,7 +130,11 @@ class Fit(Rows[dict[str, Any]]):
         )
 
 
-def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
+def fit(
+    log: AccessLog,
+    seed: int = 0,
+    laws: Sequence[Law] = (),
+) -> Fit:
     """Choose the law that ranks a log's next accesses best; score every law.
 
     Candidates are compared on the later two thirds of the training events. Scores are
@@ -254,7 +269,13 @@ def _ranks(
         raise InvalidInput("got no events to score; allowed is one or more")
     # Shape (laws, 2, events), turned into (2, events, laws).
     stacked = np.concatenate(scores, axis=2)
-    ranks, recalls = np.ascontiguousarray(stacked.transpose(1, 2, 0))
+    ranks, recalls = np.ascontiguousarray(
+        stacked.transpose(
+            1,
+            2,
+            0,
+        )
+    )
     return ranks, recalls
 
 
@@ -266,7 +287,12 @@ def _law_scores(
     mean_recalls = recalls.mean(axis=0).tolist()
     scores = {}
     for name, mrr, recall in zip(laws, intervals, mean_recalls, strict=True):
-        scores[name] = LawScore(mrr.mean, mrr.low, mrr.high, recall)
+        scores[name] = LawScore(
+            mrr.mean,
+            mrr.low,
+            mrr.high,
+            recall,
+        )
     return scores
 
 
@@ -340,7 +366,11 @@ def _beyond_noise(gain: Floats) -> bool:
     return bool(gain.mean() > GAIN_IN_STANDARD_ERRORS * standard_error)
 
 
-def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
+def _with_logistic(
+    law: Order,
+    before: Snapshots,
+    horizon_days: float,
+) -> Law:
     """Return the law with fitted logistic constants.
 
     By them, importance is the chance of use within the horizon. Without both outcomes
@@ -368,9 +398,21 @@ def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
         ridge=1.0,
         intercept_ridge=1.0,
     )
-    slope = float(np.clip(weights[0] / spread, 1e-3, 100.0))
+    slope = float(
+        np.clip(
+            weights[0] / spread,
+            1e-3,
+            100.0,
+        )
+    )
     bound = law.parameters["logistic_midpoint"].high
-    midpoint = float(np.clip(raw.mean() - intercept / slope, -bound, bound))
+    midpoint = float(
+        np.clip(
+            raw.mean() - intercept / slope,
+            -bound,
+            bound,
+        )
+    )
     params = {
         **law.params,
         "logistic_midpoint": midpoint,

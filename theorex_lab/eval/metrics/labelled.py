@@ -33,7 +33,11 @@ from theorex_lab.text.spoken import Speaker
 
 HASH_CHARACTERS = 12
 SIGNALS = {"labels": "signals"}
-SETS = {"signals": ("en", "ru"), "signals_en": ("en",), "signals_ru": ("ru",)}
+SETS = {
+    "signals": ("en", "ru"),
+    "signals_en": ("en",),
+    "signals_ru": ("ru",),
+}
 ROWS = (*HIGH, "signal", "micro", "macro")
 SHARES = ("precision", "recall", "f1")
 # The words that the document names for each category of signals, and those of its
@@ -255,7 +259,11 @@ def _figures(
     chances = np.full(n_talks, 1 / n_talks)
     draws = generator.multinomial(n_talks, chances, size=BOOTSTRAPS)
     drawn_sums = np.tensordot(draws.astype(np.float64), sums_by_talk, 1)
-    bounds = np.quantile(_shares(drawn_sums), [0.025, 0.975], axis=0)
+    bounds = np.quantile(
+        _shares(drawn_sums),
+        [0.025, 0.975],
+        axis=0,
+    )
     with_bounds = np.stack([_shares(sums), *bounds], -1)
     shares = with_bounds.reshape(len(ROWS), -1).tolist()
     names: list[str] = []
@@ -292,7 +300,11 @@ def _shares(sums: Floats) -> Floats:
     """
     n_categories = len(HIGH)
     micro = sums[..., :n_categories, :].sum(-2, keepdims=True)
-    hits, n_found, labelled = np.moveaxis(np.concatenate([sums, micro], -2), -1, 0)
+    hits, n_found, labelled = np.moveaxis(
+        np.concatenate([sums, micro], -2),
+        -1,
+        0,
+    )
     precision = hits / np.maximum(n_found, 1)
     recall = hits / np.maximum(labelled, 1)
     f1 = hits / np.maximum((n_found + labelled) / 2, 1)
@@ -390,7 +402,12 @@ def sentence_pairs(dataset: str) -> Pairs:
     if embedder.kind == "semantic":
         cosines = (first_vectors * second_vectors).sum(axis=1).tolist()
     in_making_half = [_is_in_making_half(pair) for pair in texts]
-    return Pairs(texts, np.array(judgements), cosines, np.array(in_making_half))
+    return Pairs(
+        texts,
+        np.array(judgements),
+        cosines,
+        np.array(in_making_half),
+    )
 
 
 def _is_in_making_half(pair: tuple[str, str]) -> bool:
@@ -408,7 +425,11 @@ def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
             for first, second, judgement in csv.reader(lines)
         )
     if dataset == "sick":
-        rows = csv.reader(lines[1:], "excel-tab", quoting=csv.QUOTE_NONE)
+        rows = csv.reader(
+            lines[1:],
+            "excel-tab",
+            quoting=csv.QUOTE_NONE,
+        )
         return ((row[1], row[2], row[4] == "CONTRADICTION") for row in rows)
     return (
         (row["evidence"], row["claim"], row["gold_label"] == "REFUTES")
@@ -443,7 +464,11 @@ def auc(scores: Floats, judgements: Floats) -> float:
     return float(twice_won / 2 / len(negatives))
 
 
-def _overlap(first: str, second: str, longer_than: int = 0) -> float:
+def _overlap(
+    first: str,
+    second: str,
+    longer_than: int = 0,
+) -> float:
     """Return the Jaccard overlap of two texts' words of more than so many letters."""
     first_words = _words_longer_than(first, longer_than)
     second_words = _words_longer_than(second, longer_than)
@@ -569,7 +594,11 @@ def _score(
     }
 
 
-def threshold(pairs: Pairs, scores: Floats, least_precision: float = 0.0) -> float:
+def threshold(
+    pairs: Pairs,
+    scores: Floats,
+    least_precision: float = 0.0,
+) -> float:
     """Return the lowest threshold with so much precision.
 
     It is chosen on the half that made the rules. Where no precision is asked, it is

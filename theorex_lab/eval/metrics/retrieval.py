@@ -164,7 +164,14 @@ def known_figures(dataset: str) -> dict[str, Any]:
     figures: dict[str, dict[str, Any]] = json.loads(
         _FIGURES.read_text(encoding="utf-8")
     )
-    return figures.get(dataset, {"baselines": {}, "published": {}, "source": ""})
+    return figures.get(
+        dataset,
+        {
+            "baselines": {},
+            "published": {},
+            "source": "",
+        },
+    )
 
 
 def score_retrieval(
@@ -259,7 +266,11 @@ def remembering(
         yield lab
 
 
-def found_by(lab: Lab, query: str, method: str = "default") -> Hits:
+def found_by(
+    lab: Lab,
+    query: str,
+    method: str = "default",
+) -> Hits:
     """Return what a method of METHODS finds."""
     weights, with_vectors = METHODS[method]
     ships = lab.settings

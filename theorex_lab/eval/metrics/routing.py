@@ -231,7 +231,11 @@ def score_routing(
     )
 
 
-def _choices_of(name: str, choose: Chooser, dataset: RoutingSet) -> Ints:
+def _choices_of(
+    name: str,
+    choose: Chooser,
+    dataset: RoutingSet,
+) -> Ints:
     """Return the model that a policy of one's own chooses for each test query.
 
     A model is a column of the scores.
@@ -389,6 +393,12 @@ def calls_of(
         attempts = tuple(
             Attempt(name, success, cost=cost) for name, success, cost in results
         )
-        end = CallEnd(start.trace_id, _AT, any(successes), models[0], attempts=attempts)
+        end = CallEnd(
+            start.trace_id,
+            _AT,
+            any(successes),
+            models[0],
+            attempts=attempts,
+        )
         calls.append((start.event(), end.event(start)))
     return calls

@@ -258,7 +258,8 @@ class Scene:
 
 def _quoted_ends(text: str) -> set[str]:
     """Return what a text names in quotes, or alone on a line, that is no plain word."""
-    ends = {line.strip() for line in text.splitlines()}
+    ends: set[str | None] = set()
+    ends.update(line.strip() for line in text.splitlines())
     for token in _QUOTED.findall(text):
         ends.add(read_shown_path(token))
     return {end for end in ends if end and not _TOKEN.fullmatch(end)}

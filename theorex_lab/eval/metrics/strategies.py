@@ -218,7 +218,11 @@ def _fold(
     return _Fold(learnt, queries)
 
 
-def _score_folds(folds: Sequence[_Fold], embedder: Embedder, seed: int) -> Result:
+def _score_folds(
+    folds: Sequence[_Fold],
+    embedder: Embedder,
+    seed: int,
+) -> Result:
     rows: dict[str, list[list[float]]] = defaultdict(list)
     tasks: list[int] = []
     for fold in folds:
@@ -318,7 +322,11 @@ def beside_peers(
         figures[method] = {}
         for name, interval in zip([*names, "gain"], intervals, strict=True):
             figures[method].update(interval.named(name))
-    return {"n": len(ours), "metrics": figures.pop(STRATEGIES), "baselines": figures}
+    return {
+        "n": len(ours),
+        "metrics": figures.pop(STRATEGIES),
+        "baselines": figures,
+    }
 
 
 def score_coding(
@@ -396,7 +404,12 @@ def _texts_by_method(
     return tokens, texts
 
 
-def _named(scene: Scene, commands: set[str], text: str, tokens: int) -> list[float]:
+def _named(
+    scene: Scene,
+    commands: set[str],
+    text: str,
+    tokens: int,
+) -> list[float]:
     """Return the shares of files and commands that a text names, and its cost.
 
     It is [file, command, per_100, tokens]. What is beyond the tokens is not read.
@@ -628,7 +641,11 @@ def _tasks_of_constraints(memory: ReplayAdapter) -> dict[str, int]:
     return task_of
 
 
-def _alike(gold: Mapping[int, set[str]], task: int, other_task: int) -> bool:
+def _alike(
+    gold: Mapping[int, set[str]],
+    task: int,
+    other_task: int,
+) -> bool:
     """Return whether two tasks are the same, or share most of their actions."""
     if task == other_task:
         return True
@@ -638,7 +655,11 @@ def _alike(gold: Mapping[int, set[str]], task: int, other_task: int) -> bool:
     return n_common > 0 and n_common >= _ALIKE * len(names | other_names)
 
 
-def _reach(rows: Any, is_shown: Any, seed: int) -> dict[str, float]:
+def _reach(
+    rows: Any,
+    is_shown: Any,
+    seed: int,
+) -> dict[str, float]:
     """Return the figures of `score_constraints` with their intervals.
 
     Args:

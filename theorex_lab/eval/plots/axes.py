@@ -41,7 +41,12 @@ LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
 
 
-def new_axes(ax: Axes | None, *, width: float = 8.0, height: float = 4.5) -> Axes:
+def new_axes(
+    ax: Axes | None,
+    *,
+    width: float = 8.0,
+    height: float = 4.5,
+) -> Axes:
     """Return `ax`, or the Axes of a new figure of this size in inches."""
     return (
         plt.subplots(figsize=(width, height), layout="constrained")[1]
@@ -67,7 +72,11 @@ def look_of(number: int, **more: Any) -> dict[str, Any]:
 
     What else is given is added.
     """
-    return {"color": colour_of(number), "marker": SHAPES[number % len(SHAPES)], **more}
+    return {
+        "color": colour_of(number),
+        "marker": SHAPES[number % len(SHAPES)],
+        **more,
+    }
 
 
 def finish_axes(
@@ -148,7 +157,12 @@ def note(
     across, upright = (
         ("center", "bottom") if above else ("right" if points < 0 else "left", "center")
     )
-    settings = {"fontsize": 9, "va": upright, "ha": across, **look}
+    settings = {
+        "fontsize": 9,
+        "va": upright,
+        "ha": across,
+        **look,
+    }
     ax.annotate(
         text,
         at,
@@ -163,7 +177,12 @@ def note(
 
 def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
     """Name rows 0, 1, … from top to bottom, each with its name before."""
-    ax.set_yticks(range(len(names)), list(names), parse_math=False, **look)
+    ax.set_yticks(
+        range(len(names)),
+        list(names),
+        parse_math=False,
+        **look,
+    )
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
 
 
@@ -191,7 +210,11 @@ def heat_map(
         colours: As for `Axes.imshow`.
     """
     picture = ax.imshow(values, aspect="auto", **colours)
-    ax.set_xticks(range(len(columns)), list(columns), parse_math=False)
+    ax.set_xticks(
+        range(len(columns)),
+        list(columns),
+        parse_math=False,
+    )
     name_rows(ax, rows)
     # The light that a colour gives, as ITU-R BT.601 weighs it; what is blank is light.
     light = picture.to_rgba(np.ma.masked_invalid(values)) @ (0.299, 0.587, 0.114, 0.0)
@@ -214,7 +237,13 @@ def heat_map(
 
 def key(label: str, marker: str = "", **look: Any) -> Line2D:
     """Return a mark of a legend; without `ls` no line."""
-    return Line2D([], [], marker=marker, **{"ls": "", "ms": 9, **look}, label=label)
+    return Line2D(
+        [],
+        [],
+        marker=marker,
+        **{"ls": "", "ms": 9, **look},
+        label=label,
+    )
 
 
 def legend_below(

@@ -85,7 +85,12 @@ def _most(column: Frame, most: int) -> list[Any]:
     return [value for value, _ in counted.most_common(most)]
 
 
-def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axes:
+def plot_chain(
+    attempts: Frame,
+    *,
+    most: int = 8,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw what failed, what was then done, and what came of it.
 
     An arrow is the wider the more often it went so.
@@ -102,7 +107,11 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
         list(_COLOURS),
     )
     attempts_drawn = attempts_drawn[attempts_drawn["where"].isin(columns[0])]
-    ax = axes.new_axes(ax, width=11, height=1.2 + 0.5 * max(map(len, columns)))
+    ax = axes.new_axes(
+        ax,
+        width=11,
+        height=1.2 + 0.5 * max(map(len, columns)),
+    )
     rows = zip(
         attempts_drawn["where"],
         attempts_drawn.did,
@@ -136,7 +145,12 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
         alpha=0.7,
     )
     for (x, name), position in places.items():
-        clear = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
+        clear = {
+            "fc": "white",
+            "ec": "none",
+            "alpha": 0.7,
+            "pad": 0,
+        }
         axes.note(
             ax,
             _short(name, 46),
@@ -154,7 +168,12 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
     )
 
 
-def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> Axes:
+def plot_success(
+    attempts: Frame,
+    *,
+    most: int = 14,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the success of each deed after each error, with its 95 % interval.
 
     Beside it stands what is left of it by the log's end.
@@ -170,10 +189,20 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
         .agg(last=("at", "max"), **aggregations)
         .loc[pairs]
     )
-    ax = axes.new_axes(ax, width=10, height=1.6 + 0.34 * max(len(pairs), 2))
+    ax = axes.new_axes(
+        ax,
+        width=10,
+        height=1.6 + 0.34 * max(len(pairs), 2),
+    )
     places = np.arange(len(pairs))
     look = [axes.key("success, 95 % interval", **axes.look_of(0))]
-    look.append(axes.key("expected, aged", "D", color=axes.colour_of(5)))
+    look.append(
+        axes.key(
+            "expected, aged",
+            "D",
+            color=axes.colour_of(5),
+        )
+    )
     low, high = wilson(rows.hits, rows.n)
     axes.draw_interval(
         ax,
@@ -223,7 +252,12 @@ def evidence_of(attempts: Frame) -> EvidenceTable:
     return table
 
 
-def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axes:
+def plot_bans(
+    attempts: Frame,
+    *,
+    most: int = 10,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw errors by deeds: what advice prefers, and what it bans.
 
     The cells also say what was tried after such errors, and what is unknown there.
@@ -248,7 +282,11 @@ def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axe
             cells[row, column] = max(
                 (number + 1 for number, holds in enumerate(states) if holds), default=0
             )
-    ax = axes.new_axes(ax, width=10, height=2.8 + 0.34 * len(keys))
+    ax = axes.new_axes(
+        ax,
+        width=10,
+        height=2.8 + 0.34 * len(keys),
+    )
     rows = [_short(first["where"][key], 52) for key in keys]
     columns = [_short(acts_by_gene[gene], 30) for gene in genes]
     look: dict[str, Any] = {

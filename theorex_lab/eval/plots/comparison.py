@@ -41,7 +41,13 @@ class ComparedMemories(Protocol):
     def plan(self) -> Any:
         """Return what was asked, among it the budgets."""
 
-    def value(self, design: str, mode: str, budget: int, score: str) -> Any:
+    def value(
+        self,
+        design: str,
+        mode: str,
+        budget: int,
+        score: str,
+    ) -> Any:
         """Return a mean with its interval."""
 
 
@@ -107,7 +113,12 @@ def plot_comparison(
     )
 
 
-def _draw_designs(ax: Axes, compared: ComparedMemories, score: str, mode: str) -> None:
+def _draw_designs(
+    ax: Axes,
+    compared: ComparedMemories,
+    score: str,
+    mode: str,
+) -> None:
     """Draw a line for each design, with 95 % intervals, a point a budget."""
     for number, design in enumerate(compared.designs):
         tokens = []
@@ -154,7 +165,13 @@ def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes
         {"share": replayed.design, "recent_files": "recent files"}.items()
     ):
         look = axes.look_of(line)
-        ax.scatter(number, rows[column], s=14, alpha=0.4, **look)
+        ax.scatter(
+            number,
+            rows[column],
+            s=14,
+            alpha=0.4,
+            **look,
+        )
         ax.plot(
             number,
             rows[column].expanding().mean(),
@@ -171,7 +188,11 @@ def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes
     )
 
 
-def _chosen_score(compared: ComparedMemories, score: str, mode: str) -> str:
+def _chosen_score(
+    compared: ComparedMemories,
+    score: str,
+    mode: str,
+) -> str:
     """Return the score to draw: the wanted one, else the first that was scored.
 
     It is '' where nothing was scored.
@@ -215,7 +236,12 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     for number, (method, row) in enumerate(table.iterrows()):
         recalls = [row[f"recall@{depth}"] for depth in depths]
         look = axes.look_of(number)
-        ax.plot(depths, recalls, label=str(method).replace("_", ", "), **look)
+        ax.plot(
+            depths,
+            recalls,
+            label=str(method).replace("_", ", "),
+            **look,
+        )
         intervals = bootstrap_means(scores[method]) if method in scores else ()
         for depth, interval in zip(depths, intervals, strict=False):
             ax.vlines(
@@ -308,7 +334,11 @@ def plot_timeline(
             " name one of its own"
         )
     n_rows = max(min(len(steps), TIMELINE_STEPS), 3)
-    ax = axes.new_axes(ax, width=10.5, height=1.7 + 0.27 * n_rows)
+    ax = axes.new_axes(
+        ax,
+        width=10.5,
+        height=1.7 + 0.27 * n_rows,
+    )
     if not steps:
         return axes.say(ax, "No steps yet: no run was recorded")
     rows = _rows(steps, marks)
@@ -359,7 +389,16 @@ def _timeline_keys(found: Mark, labelled: Mark) -> list[Any]:
     for name, mark, colour in rings:
         if mark is not None:
             label = f"decisive, {name}"
-            keys.append(axes.key(label, "o", mfc="none", mec=colour, mew=2, ms=11))
+            keys.append(
+                axes.key(
+                    label,
+                    "o",
+                    mfc="none",
+                    mec=colour,
+                    mew=2,
+                    ms=11,
+                )
+            )
     return keys
 
 
@@ -386,7 +425,14 @@ def _draw_steps(
     """
     readings = read_run(steps)
     columns = [lanes.index(steps[k].agent) for k in rows]
-    ax.plot(columns, range(len(rows)), "-", color="#D0D0D0", linewidth=1, zorder=1)
+    ax.plot(
+        columns,
+        range(len(rows)),
+        "-",
+        color="#D0D0D0",
+        linewidth=1,
+        zorder=1,
+    )
     for row, (k, column) in enumerate(zip(rows, columns, strict=True)):
         reading = readings[k]
         marker = "X" if reading.failed else "s" if reading.is_result else "o"

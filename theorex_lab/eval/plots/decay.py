@@ -78,14 +78,25 @@ def plot_forgetting_curves(
             law.importance(law.raw(Items.of(ages, count=mentions)))
             for mentions in (1, 10)
         )
-        ax.plot(ages, once, "-", color=colour, linewidth=width, label=law.name)
+        ax.plot(
+            ages,
+            once,
+            "-",
+            color=colour,
+            linewidth=width,
+            label=law.name,
+        )
         ax.plot(ages, often, "--", color=colour, linewidth=width)
     _draw_bands(ax, active_threshold, mild_threshold)
     mentions = [
         axes.key("1 mention", ls="-", color="#444444"),
         axes.key("10 mentions", ls="--", color="#444444"),
     ]
-    axes.legend_below(ax, [*ax.get_legend_handles_labels()[0], *mentions], columns=4)
+    axes.legend_below(
+        ax,
+        [*ax.get_legend_handles_labels()[0], *mentions],
+        columns=4,
+    )
     ax.set(
         xlim=(0, longest_days),
         ylim=(0, 1.02),
@@ -96,7 +107,12 @@ def plot_forgetting_curves(
     return ax
 
 
-def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
+def plot_graph(
+    graph: Any,
+    *,
+    seed: int = 0,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw concepts and their links, from `AxonView.graph()`.
 
     The colour says the tier, the size the importance, the width the strength of a link.
@@ -115,7 +131,11 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
             f"The {len(drawn_graph)} concepts of highest importance ({left_out:,} more"
             " are not drawn)"
         )
-    ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08), title=title)
+    ax.set(
+        xlim=(-1.15, 1.15),
+        ylim=(-1.08, 1.08),
+        title=title,
+    )
     at = dict(zip(drawn_graph, _layout(drawn_graph, seed), strict=True))
     for first, second, strength in drawn_graph.edges(data="strength", default=0.1):
         ends = np.array([at[first], at[second]])
@@ -159,7 +179,16 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
         if name in tiers_drawn
     ]
     axes.legend_below(
-        ax, [*keys, axes.key("link (by strength)", ls="-", color="#7F7F7F")], columns=6
+        ax,
+        [
+            *keys,
+            axes.key(
+                "link (by strength)",
+                ls="-",
+                color="#7F7F7F",
+            ),
+        ],
+        columns=6,
     )
     return ax
 
@@ -207,7 +236,12 @@ def plot_in_context(
             f"{name}: {means[name].mean:.2f} [{means[name].low:.2f},"
             f" {means[name].high:.2f}]"
         )
-        ax.plot(points["at"], points[name], label=label, **look)
+        ax.plot(
+            points["at"],
+            points[name],
+            label=label,
+            **look,
+        )
     ax.fill_between(
         points["at"],
         points["oracle"],
@@ -243,7 +277,11 @@ def plot_law_scores(
     laws, mrr, low, high, chosen = axes.columns_of(
         table, "law", "mrr", "low", "high", "chosen"
     )
-    ax = axes.new_axes(ax, width=7.5, height=1.4 + 0.34 * len(laws))
+    ax = axes.new_axes(
+        ax,
+        width=7.5,
+        height=1.4 + 0.34 * len(laws),
+    )
     order = np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()
     for height, row in enumerate(order):
         colour, marker = (
@@ -282,7 +320,11 @@ def plot_law_scores(
     return axes.finish_axes(ax, title=title)
 
 
-def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> None:
+def _draw_bands(
+    ax: Axes,
+    active_threshold: float,
+    mild_threshold: float,
+) -> None:
     """Draw tiers as coloured bands named at the right edge.
 
     Thresholds are lines with their value.

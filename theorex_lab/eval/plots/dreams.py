@@ -61,7 +61,11 @@ def plot_strategies(
         ax: Where it is drawn; a new figure by default.
     """
     newest = [*strategies][-_MOST_ROWS:]
-    ax = axes.new_axes(ax, width=9.0, height=1.4 + 0.36 * max(len(newest), 2))
+    ax = axes.new_axes(
+        ax,
+        width=9.0,
+        height=1.4 + 0.36 * max(len(newest), 2),
+    )
     graph = nx.DiGraph()
     for row, strategy in enumerate(newest):
         _add_row(graph, strategy, row)
@@ -96,7 +100,11 @@ def plot_strategies(
         f"{strategy.goal} (v{strategy.version}, {strategy.confidence:.0%})"
         for strategy in newest
     ]
-    axes.name_rows(ax, [one_line(label, _WORDS) for label in labels], fontsize=8)
+    axes.name_rows(
+        ax,
+        [one_line(label, _WORDS) for label in labels],
+        fontsize=8,
+    )
     ax.tick_params(left=False, labelleft=True)
     keys = [axes.key(kind, "o", color=colour) for kind, colour in _KINDS.items()]
     link_key = axes.key("leads to", ls="-", color="#CC79A7")
@@ -108,7 +116,11 @@ def plot_strategies(
     )
 
 
-def _add_row(graph: nx.DiGraph, strategy: Strategy, row: int) -> None:
+def _add_row(
+    graph: nx.DiGraph,
+    strategy: Strategy,
+    row: int,
+) -> None:
     """Add the nodes of a strategy to a graph: its goal, its steps, and what stands above.
 
     Each node has the attributes `at` (its position) and `kind` (of _KINDS).
@@ -118,7 +130,11 @@ def _add_row(graph: nx.DiGraph, strategy: Strategy, row: int) -> None:
     for number, step in enumerate(strategy.steps[:_MOST_STEPS]):
         node = f"{strategy.id}.{number}"
         kind = "step seen again" if step.seen > 1 else "step"
-        graph.add_node(node, at=(number + 1, row), kind=kind)
+        graph.add_node(
+            node,
+            at=(number + 1, row),
+            kind=kind,
+        )
         path.append(node)
     nx.add_path(graph, path)
     above = [(branch.after + 1.5, "done instead") for branch in strategy.branches]
@@ -126,10 +142,19 @@ def _add_row(graph: nx.DiGraph, strategy: Strategy, row: int) -> None:
         above.append((0.5, "not to be done"))
     for number, (after, kind) in enumerate(above):
         column = min(after, len(path))
-        graph.add_node((strategy.id, number), at=(column, row - 0.3), kind=kind)
+        graph.add_node(
+            (strategy.id, number),
+            at=(column, row - 0.3),
+            kind=kind,
+        )
 
 
-def plot_way(way: Way, limit: float, *, ax: Axes | None = None) -> Axes:
+def plot_way(
+    way: Way,
+    limit: float,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw contexts on a way by what they give."""
     ax = axes.new_axes(ax, height=1.4 + 0.36 * max(len(way), 2))
     ax.barh(
@@ -139,7 +164,11 @@ def plot_way(way: Way, limit: float, *, ax: Axes | None = None) -> Axes:
         height=0.6,
     )
     ax.axvline(limit, color="black", ls="--")
-    axes.name_rows(ax, [one_line(words, _WORDS) for words, *_ in way], fontsize=8)
+    axes.name_rows(
+        ax,
+        [one_line(words, _WORDS) for words, *_ in way],
+        fontsize=8,
+    )
     keys = [
         axes.key(path.replace("_", " "), "s", color=colour)
         for path, colour in _PATHS.items()

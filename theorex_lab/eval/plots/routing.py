@@ -16,7 +16,11 @@ _UNUSABLE: dict[str, Any] = {
     "edgecolor": "#DDDDDD",
     "hatch": "///",
 }
-_CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": "#D55E00", "linewidth": 3}
+_CHOSEN: dict[str, Any] = {
+    "fill": False,
+    "edgecolor": "#D55E00",
+    "linewidth": 3,
+}
 _BOUNDS = ("oracle", "cascade, perfect check")
 _WIDE = 50  # times the lowest cost, from which costs stand on a logarithmic scale
 
@@ -58,7 +62,11 @@ def plot_matrix(
     if frame.empty:
         return axes.say(ax, "No runs yet: dispatch some tasks first")
     rates = np.full((len(kinds), n_models), np.nan)
-    texts = np.full((len(kinds), n_models), "", dtype=object)
+    texts = np.full(
+        (len(kinds), n_models),
+        "",
+        dtype=object,
+    )
     for cell in frame.itertuples():
         row = kinds.index(cell.query_type)
         column = models.index(cell.model)
@@ -107,16 +115,40 @@ def _cell_text(cell: Any) -> str:
     return f"{rate}\nn {n}, {100 * cell.low:.0f}–{cell.high:.0%}"
 
 
-def _hatch(ax: Axes, row: int, column: int) -> None:
+def _hatch(
+    ax: Axes,
+    row: int,
+    column: int,
+) -> None:
     """Hatch a cell whose runs are too few."""
     corner = (column - 0.5, row - 0.5)
-    ax.add_patch(Rectangle(corner, 1, 1, linewidth=0, **_UNUSABLE))
+    ax.add_patch(
+        Rectangle(
+            corner,
+            1,
+            1,
+            linewidth=0,
+            **_UNUSABLE,
+        )
+    )
 
 
-def _frame(ax: Axes, row: int, column: int) -> None:
+def _frame(
+    ax: Axes,
+    row: int,
+    column: int,
+) -> None:
     """Frame a cell that is chosen."""
     corner = (column - 0.46, row - 0.44)
-    ax.add_patch(Rectangle(corner, 0.92, 0.88, zorder=3, **_CHOSEN))
+    ax.add_patch(
+        Rectangle(
+            corner,
+            0.92,
+            0.88,
+            zorder=3,
+            **_CHOSEN,
+        )
+    )
 
 
 def plot_costs(
@@ -166,7 +198,11 @@ def plot_costs(
     is_wide = 0 < min(costs) < max(costs) / _WIDE
     ax.set_xscale("log" if is_wide else "linear")
     axes.legend_beside(ax)
-    ax.set(xlabel=f"Mean cost\n({unit})", ylabel="Mean score (0 to 1)", ylim=(0, 1))
+    ax.set(
+        xlabel=f"Mean cost\n({unit})",
+        ylabel="Mean score (0 to 1)",
+        ylim=(0, 1),
+    )
     return axes.finish_axes(
         ax,
         title=f"What a better answer costs on {dataset} (bars: 95 % intervals)",

@@ -77,7 +77,12 @@ class Baseline:
     def consolidate(self, now: int) -> None:
         """Do nothing: nothing happens at night."""
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
         """Return what is worth giving, best first.
 
         Args:
@@ -91,7 +96,12 @@ class Baseline:
         """Return the first items within the budget."""
         return self.retrieve("", now, tokens)
 
-    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
+    def retrieve(
+        self,
+        query: str,
+        now: int,
+        tokens: int,
+    ) -> Sequence[Item]:
         """Return the first items for the query within the budget."""
         return items_within(self.items(now, query, tokens), tokens, 0)
 
@@ -113,7 +123,12 @@ class Baseline:
 class LastPrompts(Baseline):
     """Gives what was asked last."""
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
         """Return the prompts, the newest first."""
         return self.said("prompt")
 
@@ -138,7 +153,12 @@ class Files(Baseline):
                 self.touched[path].append(event)
                 self._ends.add(path)
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
         """Return the files, the one touched last first."""
 
         def minus_last_touch(path: str) -> int:
@@ -165,7 +185,12 @@ def paths_of(event: Event) -> list[tuple[str, float]]:
 class LastSession(Baseline):
     """Gives the files and prompts of the session that spoke last."""
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
         """Return what was said in the last session."""
         last = ""
         if self.events:
@@ -225,7 +250,12 @@ class Bm25(Baseline):
             similarities.append(shared * 2.2 / length)
         return similarities
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
         """Return the texts that share words with the query, best first."""
         if not query.strip():
             return ()
@@ -259,7 +289,12 @@ class Shuffled(Baseline):
         self.events += self._other[self._taken : self._taken + len(events)]
         self._taken += len(events)
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
         """Return the files and texts of the other log, the newest first."""
         tokens_of_texts = tokens // 3
         said = self.said("prompt", "observation", "turn_ended")
@@ -285,7 +320,12 @@ class OracleLines(Baseline):
         """Tell it what it will be scored on next."""
         self._target = target
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
         """Return the lines that hold most of what will be needed."""
         if isinstance(self._target, Scene):
             spoken = [event for event in reversed(self.events) if event.kind in _SPOKEN]
@@ -445,7 +485,12 @@ class ReplayAdapter:
         )
         return self._given(context.parts, tokens)
 
-    def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
+    def retrieve(
+        self,
+        query: str,
+        now: int,
+        tokens: int,
+    ) -> list[Item]:
         """Return what a search finds, best first, as far as `tokens` reach.
 
         Args:

@@ -122,7 +122,11 @@ def replay_all(
     ]
 
 
-def _grid(recorded: EventLog, every_days: float, now: int | None) -> Integers:
+def _grid(
+    recorded: EventLog,
+    every_days: float,
+    now: int | None,
+) -> Integers:
     """Return times of the scans: backwards from the last to the first mention."""
     end = last_mention(recorded) if now is None else now
     first = int(recorded.time[0]) if len(recorded.time) else end + 1
@@ -140,7 +144,12 @@ def _grid(recorded: EventLog, every_days: float, now: int | None) -> Integers:
             f" {MAX_STEPS:,} scans"
         )
     step = round(every_days * MICROSECONDS_PER_DAY)
-    return end - step * np.arange((end - first) // step, -1, -1, dtype=np.int64)
+    return end - step * np.arange(
+        (end - first) // step,
+        -1,
+        -1,
+        dtype=np.int64,
+    )
 
 
 class _Policy:
@@ -197,7 +206,12 @@ class _Policy:
         self.shown[:] = False
         self.shown[items] = True
         self.steps.append(
-            [*tier_counts, len(items), settings.context_tokens - room.left, *self.asked]
+            [
+                *tier_counts,
+                len(items),
+                settings.context_tokens - room.left,
+                *self.asked,
+            ]
         )
 
     def _in_context(
@@ -263,8 +277,16 @@ class Replay(Rows[dict[str, Any]]):
     def frame(self) -> pd.DataFrame:
         """Return the rows as a DataFrame, times as UTC timestamps."""
         table = pd.DataFrame(self.steps, columns=_COLUMNS)
-        table.insert(0, "at", pd.to_datetime(self.times, unit="us", utc=True))
-        table.insert(1, "at_days", (self.times - self.times[0]) / MICROSECONDS_PER_DAY)
+        table.insert(
+            0,
+            "at",
+            pd.to_datetime(self.times, unit="us", utc=True),
+        )
+        table.insert(
+            1,
+            "at_days",
+            (self.times - self.times[0]) / MICROSECONDS_PER_DAY,
+        )
         return table
 
     def summary(self) -> dict[str, float]:

@@ -90,7 +90,16 @@ class Memory:
 
     def new(self, now: int) -> slice:
         """Return the mentions up to `now` (µs) that were not taken in yet."""
-        return slice(self._seen, int(np.searchsorted(self.recorded.time, now, "right")))
+        return slice(
+            self._seen,
+            int(
+                np.searchsorted(
+                    self.recorded.time,
+                    now,
+                    "right",
+                )
+            ),
+        )
 
     def take_in(self, now: int, half_lives: tuple[float, ...] = ()) -> None:
         """Count all up to `now`, for links that fade by these half-lives (days)."""
@@ -122,7 +131,11 @@ class Memory:
         if half_life not in self._linked:
             present, strength = links.present(self.now, half_life)
             ends = links.first[present], links.second[present]
-            strongest, mean = link_columns(len(self.counts.count), *ends, strength)
+            strongest, mean = link_columns(
+                len(self.counts.count),
+                *ends,
+                strength,
+            )
             self._linked[half_life] = {
                 "link_strength": strongest[self.rows],
                 "mean_link_strength": mean[self.rows],

@@ -173,7 +173,12 @@ class _Watched:
         self._done()
         return items
 
-    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:  # noqa: ARG002 - only starts are replayed
+    def retrieve(
+        self,
+        query: str,
+        now: int,
+        tokens: int,
+    ) -> Sequence[Item]:  # noqa: ARG002 - only starts are replayed
         return []
 
     def close(self) -> None:
@@ -263,7 +268,12 @@ def _replayed(
         InvalidInput: The memory failed.
     """
     contexts = {scene.session: "" for scene in chosen_sessions}
-    trial = try_out(log, name, lambda: _Watched(make, contexts, advance), plan)
+    trial = try_out(
+        log,
+        name,
+        lambda: _Watched(make, contexts, advance),
+        plan,
+    )
     if trial.problems:
         raise InvalidInput(
             f"the memory {name} failed on {log.name}: {next(iter(trial.problems))};"

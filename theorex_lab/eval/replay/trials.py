@@ -131,7 +131,11 @@ def try_out(
     return _Course(log, memory, plan, trial).run()
 
 
-def _nothing(_mode: str, _arguments: tuple[Any, ...], _budget: int) -> list[Item]:
+def _nothing(
+    _mode: str,
+    _arguments: tuple[Any, ...],
+    _budget: int,
+) -> list[Item]:
     """Return no items, as a memory does that could not be opened."""
     return []
 
@@ -146,7 +150,12 @@ def _targets(log: EvalLog) -> list[tuple[int, Target]]:
     return targets
 
 
-def _answers(target: Target, at: int, plan: Plan, ask: Ask) -> Iterator[ScoredAnswer]:
+def _answers(
+    target: Target,
+    at: int,
+    plan: Plan,
+    ask: Ask,
+) -> Iterator[ScoredAnswer]:
     """Yield what is given within each budget, scored."""
     if isinstance(target, Scene):
         unit = target.session
@@ -322,7 +331,11 @@ def _read(items: Any) -> Any:
     return items
 
 
-def checked(items: Any, known_ids: Collection[str], tokens: int) -> Sequence[Item]:
+def checked(
+    items: Any,
+    known_ids: Collection[str],
+    tokens: int,
+) -> Sequence[Item]:
     """Return the items, if they may count.
 
     They are texts, resting on events that were shown, within the budget.
@@ -451,7 +464,11 @@ class _Course:
         """Return what the memory gives, none where the answer may not count."""
 
         def call() -> Sequence[Item]:
-            return checked(self.memory.items(mode, *arguments), self.known, budget)
+            return checked(
+                self.memory.items(mode, *arguments),
+                self.known,
+                budget,
+            )
 
         return self._try(mode, call) or []
 

@@ -32,7 +32,12 @@ def advice_explorer(sources: Mapping[str, Frame]) -> Any:
         readers[name] = partial(pd.DataFrame.copy, table)
     explorer = Explorer[Frame](readers, "attempts")
     lives = {
-        "options": [("7", 7.0), ("30", 30.0), ("45", 45.0), ("never ages", math.inf)],
+        "options": [
+            ("7", 7.0),
+            ("30", 30.0),
+            ("45", 45.0),
+            ("never ages", math.inf),
+        ],
         "value": 30.0,
     }
     half_life = control("SelectionSlider", "Half-life (days)", **lives)

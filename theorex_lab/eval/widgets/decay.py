@@ -58,7 +58,11 @@ def count_tiers(
     {'ACTIVE': 1, 'MILD': 1, 'LESS': 1}
     """
     law = make_law("product", half_life_days=half_life_days)
-    codes = tiers(law.importance(law.raw(items)), active_threshold, mild_threshold)
+    codes = tiers(
+        law.importance(law.raw(items)),
+        active_threshold,
+        mild_threshold,
+    )
     return {
         tier.name: int(np.count_nonzero(codes == tier))
         for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS)
@@ -101,7 +105,11 @@ def draw_decay(
     )
     # Each item as a dot at its age and importance; of many, evenly chosen ones.
     rows_drawn = np.unique(
-        np.linspace(0, len(items) - 1, min(len(items), _MOST_DOTS)).astype(np.intp)
+        np.linspace(
+            0,
+            len(items) - 1,
+            min(len(items), _MOST_DOTS),
+        ).astype(np.intp)
     )
     codes = tiers(importance[rows_drawn], active_threshold, mild_threshold)
     for tier in Tier:
@@ -184,7 +192,12 @@ def _simulation() -> AccessLog:
     commits = []
     for number, activity in enumerate(load_simulated_team()):
         if activity.files:
-            commit = Commit(str(number), activity.at, activity.text, activity.files)
+            commit = Commit(
+                str(number),
+                activity.at,
+                activity.text,
+                activity.files,
+            )
             commits.append(commit)
     return log_of_commits(commits)
 
@@ -221,7 +234,11 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
     half_life = control(
         "FloatLogSlider", "Half-life (days)", readout_format=".1f", **days
     )
-    shares: dict[str, Any] = {"min": 0.0, "max": 1.0, "step": 0.01}
+    shares: dict[str, Any] = {
+        "min": 0.0,
+        "max": 1.0,
+        "step": 0.01,
+    }
     active = control(
         "FloatSlider", "ACTIVE from importance", value=ACTIVE_THRESHOLD, **shares
     )

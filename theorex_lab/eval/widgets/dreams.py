@@ -45,7 +45,12 @@ def dream_explorer(sources: Mapping[str, Traces], contexts: Sequence[str]) -> An
     )
 
     def drawn(traces: Traces) -> tuple[str, Figure]:
-        strategies, edges, way = dreamt(traces, contexts, merge.value, drift.value)
+        strategies, edges, way = dreamt(
+            traces,
+            contexts,
+            merge.value,
+            drift.value,
+        )
         paths = ", ".join(path for _, path, _ in way)
         summary = f"{len(traces)} traces became {len(strategies)} strategies; {paths}"
         figure = draw_dream(strategies, edges, way, drift.value)

@@ -71,7 +71,14 @@ class Explorer(Generic[T]):
         for control in controls:
             control.observe(redraw, names="value")
         first()
-        return widgets.VBox([self.source, *controls, self.status, self.picture])
+        return widgets.VBox(
+            [
+                self.source,
+                *controls,
+                self.status,
+                self.picture,
+            ]
+        )
 
 
 def control(kind: str, description: str, **settings: Any) -> Any:
@@ -103,7 +110,12 @@ def paragraph(text: str) -> str:
 def to_png(figure: Figure, dpi: int = 80) -> bytes:
     """Return the figure as a PNG file; it needs no window and leaves nothing open."""
     file = BytesIO()
-    figure.savefig(file, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
+    figure.savefig(
+        file,
+        format="png",
+        dpi=dpi,
+        pil_kwargs={"compress_level": 1},
+    )
     return file.getvalue()
 
 

@@ -31,7 +31,11 @@ def draw_matrix(
     width = 2.4 + 1.7 * max(n_models, 2)
     height = 2.2 + 0.58 * max(n_types, 2)
     figure = Figure(figsize=(width, height), layout="constrained")
-    plot_matrix(cells, choices=runs.choices(matrix_settings), ax=figure.add_subplot())
+    plot_matrix(
+        cells,
+        choices=runs.choices(matrix_settings),
+        ax=figure.add_subplot(),
+    )
     return figure
 
 

@@ -47,7 +47,11 @@ def _taubench(log: Recorder) -> None:
         _tau_run(log, run, _STARTED + number * _HOUR)
 
 
-def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
+def _tau_run(
+    log: Recorder,
+    run: TauRun,
+    at: int,
+) -> None:
     session = f"trial{run.trial}-task{run.task}"
     actions = iter(run.actions)
     for number, message in enumerate(run.messages):
@@ -151,7 +155,11 @@ def _whoandwhen(log: Recorder) -> None:
         )
 
 
-def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
+def _failed_run(
+    log: Recorder,
+    run: FailedRun,
+    at: int,
+) -> None:
     """Record a trace from its start to its failed end.
 
     It has the steps between, and the outcome.
@@ -224,7 +232,11 @@ def _simulated_team(log: Recorder) -> None:
     _ask_changed_facts(log, activities)
 
 
-def _ask_for_fixes(log: Recorder, failure: Activity, fixes: Mapping[int, bool]) -> None:
+def _ask_for_fixes(
+    log: Recorder,
+    failure: Activity,
+    fixes: Mapping[int, bool],
+) -> None:
     """Ask, right before a failure, for the fixes of its cause that held.
 
     Nothing is asked where none held; those that did not are stale.
@@ -232,10 +244,19 @@ def _ask_for_fixes(log: Recorder, failure: Activity, fixes: Mapping[int, bool]) 
     held = [key for key, success in fixes.items() if success]
     failed = [key for key, success in fixes.items() if not success]
     if held:
-        log.probe(failure.at - 1, failure.text, held, stale=failed)
+        log.probe(
+            failure.at - 1,
+            failure.text,
+            held,
+            stale=failed,
+        )
 
 
-def _activity(log: Recorder, number: int, activity: Activity) -> None:
+def _activity(
+    log: Recorder,
+    number: int,
+    activity: Activity,
+) -> None:
     at = activity.at
     text = activity.text
     agent = activity.agent
@@ -252,7 +273,13 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
             agent=agent,
             session=session,
         )
-        log.answered(f"{number}:message", at + 1, text, agent=agent, session=session)
+        log.answered(
+            f"{number}:message",
+            at + 1,
+            text,
+            agent=agent,
+            session=session,
+        )
     elif activity.kind == "tool":
         ok = activity.success is not False
         log.used(

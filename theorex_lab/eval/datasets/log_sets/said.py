@@ -118,13 +118,22 @@ def moment(text: str) -> int:
     )
 
 
-def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
+def _talk(
+    log: Recorder,
+    talk: _Talk,
+    unanswerable: bool = False,
+) -> None:
     """Record a conversation, and ask its questions at the end."""
     for number, (began, turns) in enumerate(talk.sessions, start=1):
         for position, turn in enumerate(turns):
             at = moment(began) + position * SECOND
             text = f"{turn.speaker}: {turn.text}"
-            log.wrote(turn.dia_id, at, text, session=f"s{number}")
+            log.wrote(
+                turn.dia_id,
+                at,
+                text,
+                session=f"s{number}",
+            )
     last = max(event.at for event in log.events) + 1
     for question in talk.qa:
         evidence: list[str] = []
@@ -169,7 +178,12 @@ def _meeting(log: Recorder, meeting: _Meeting) -> None:
     """Record a meeting, and ask its queries a day later."""
     for number, turn in enumerate(meeting.meeting_transcripts):
         at = UNDATED + number * 5 * SECOND
-        log.wrote(number, at, f"{turn.speaker}: {turn.content}", session="meeting")
+        log.wrote(
+            number,
+            at,
+            f"{turn.speaker}: {turn.content}",
+            session="meeting",
+        )
     for query in meeting.specific_query_list:
         turns: list[int] = []
         for first, last in query.relevant_text_span:
@@ -212,7 +226,11 @@ def _facts(log: Recorder, text: FileContent) -> None:
     rows = read_json_lines(text, _Row)
     facts = [row.fact for row in rows if row.fact]
     for fact in facts:
-        log.wrote(fact.n, UNDATED + fact.n * _EVERY, fact.text)
+        log.wrote(
+            fact.n,
+            UNDATED + fact.n * _EVERY,
+            fact.text,
+        )
     last = UNDATED + (len(facts) + 1) * _EVERY
     for row in rows:
         question = row.probe
@@ -286,7 +304,11 @@ def _beliefs(
         log.probe(last, case.query, answers, stale=stale - answers)
 
 
-def _write_belief(log: Recorder, number: int, belief: _Belief) -> None:
+def _write_belief(
+    log: Recorder,
+    number: int,
+    belief: _Belief,
+) -> None:
     """Record a belief under its names; of equal times the number decides."""
     names = ", ".join([belief.canonical_name, *belief.aliases])
     text = f"{names}: {belief.content} {belief.why_it_matters}"
