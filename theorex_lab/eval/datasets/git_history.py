@@ -219,10 +219,14 @@ class _Lives:
             """Return whether both files lived at one time."""
             return last[file] >= first[other] and last[other] >= first[file]
 
+        def begins_later(file: _File) -> tuple[bool, int]:
+            is_deleted = file.deleted_in != ""
+            return is_deleted, -first[file]
+
         labels: dict[_File, str] = {}
         for path, files in by_path.items():
             # The one at HEAD comes first, then those that began last.
-            files.sort(key=lambda file: (file.deleted_in != "", -first[file]))
+            files.sort(key=begins_later)
             plain: list[_File] = []
             for file in files:
                 labels[file] = _text(path)
@@ -246,7 +250,7 @@ def _commit(
     as_at_head = names == "head"
     files: list[tuple[str, str]] = []
     removed_names: set[str] = set()
-    changes = commit.changes[0] if commit.changes else []
+    changes = next(iter(commit.changes), [])
     present_paths = {change.path for change in changes if change.status != "D"}
     for change in changes:
         is_gone = change.status == "D"

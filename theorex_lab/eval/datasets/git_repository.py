@@ -18,6 +18,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -626,10 +627,12 @@ def read_changes(repository: GitRepository, commits: Sequence[StoredCommit]) -> 
     for commit in readable:
         before = [trees[parent] for parent in commit.parents] or [empty]
         pairs += [(tree, commit.tree) for tree in before]
-    differences = iter(repository.differences(pairs) if pairs else [])
+    if not pairs:
+        return
+    differences = iter(repository.differences(pairs))
     for commit in readable:
         n_pairs = max(len(commit.parents), 1)
-        commit.changes = [next(differences) for _ in range(n_pairs)]
+        commit.changes = list(islice(differences, n_pairs))
 
 
 def _all_trees(

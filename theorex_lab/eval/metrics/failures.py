@@ -110,7 +110,8 @@ class FixEffect(Rows[dict[str, Any]]):
         }
 
     def __repr__(self) -> str:
-        spread = bootstrap_mean(self.with_fixes[-1] - self.without[-1], self.seed)
+        gains = self.with_fixes[-1] - self.without[-1]
+        spread = bootstrap_mean(gains, self.seed)
         pairs = self.with_fixes.shape[1]
         return (
             f"FixEffect(by trial {len(self)}: {spread} more solved with fixes; {pairs}"

@@ -4,10 +4,11 @@ The scores say whether what fits is among it, and what does not is not, by each 
 rank them.
 """
 
+import math
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,10 +70,9 @@ def score_injection(name: str, seed: int = 0) -> dict[str, Any]:
     if name not in SETS:
         raise InvalidInput(f"got the data set {name!r}; allowed are {', '.join(SETS)}")
     insights, cases = _beliefs() if name == "precisionmembench" else _reflections()
-    rows = {
-        way: _scored(insights, cases, settings, vectors, seed)
-        for way, (settings, vectors) in WAYS.items()
-    }
+    rows = {}
+    for way, (settings, vectors) in WAYS.items():
+        rows[way] = _scored(insights, cases, settings, vectors, seed)
     metrics = rows.pop("search")
     published = known_figures(name)["published"]
     return {
@@ -92,12 +92,11 @@ def _beliefs() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
     ((_, make),) = precisionmembench()
     log = make()
     texts = {event.id: event.body["text"] for event in log.events}
-    cases = [
-        InjectionCase(probe.query, probe.answers, probe.stale)
-        for probe in log.probes
-        if probe.query.strip()
-    ]
-    return [*texts.items()], cases
+    cases = []
+    for probe in log.probes:
+        if probe.query.strip():
+            cases.append(InjectionCase(probe.query, probe.answers, probe.stale))
+    return list(texts.items()), cases
 
 
 def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
@@ -109,16 +108,17 @@ def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
     reflexion = recorded_runs.fetch_reflexion_alfworld()
     by_task: dict[int, list[tuple[str, str]]] = defaultdict(list)
     for number, written in enumerate(reflexion.reflections):
-        by_task[written.environment].append(
-            (f"reflection {number}", written.text.strip())
-        )
-    texts = [pair for reflections in by_task.values() for pair in reflections]
-    cases = [
-        InjectionCase(text, frozenset(name for name, _ in reflections if name != title))
-        for reflections in by_task.values()
-        if len(reflections) > 1
-        for title, text in reflections
-    ]
+        title = f"reflection {number}"
+        by_task[written.environment].append((title, written.text.strip()))
+    texts: list[tuple[str, str]] = []
+    cases: list[InjectionCase] = []
+    for reflections in by_task.values():
+        texts += reflections
+        if len(reflections) < 2:
+            continue
+        titles = frozenset(title for title, _ in reflections)
+        for title, text in reflections:
+            cases.append(InjectionCase(text, titles - {title}))
     return texts, cases
 
 
@@ -151,31 +151,41 @@ def _scored(
     vectors: bool,
     seed: int,
 ) -> dict[str, float]:
+    """Return recall, precision and clean of one way, with their intervals."""
+    embedder: Embedder = HashedNgramEmbedder()
+    if vectors:
+        embedder = kept_embedder()
     rows = []
-    with taught(
-        insights, kept_embedder() if vectors else HashedNgramEmbedder(), settings
-    ) as lab:
+    with taught(insights, embedder, settings) as lab:
         for case in cases:
-            titles = [
-                insight.title
-                for insight, _ in distinct(ranked(lab.home, case.query))
-                if insight.content != case.query
-            ][:_K]
-            right = sum(title in case.right for title in titles)
-            wrong = sum(title in case.wrong for title in titles)
-            rows.append(
-                (
-                    right / len(case.right) if case.right else np.nan,
-                    right / len(titles) if titles else float(not case.right),
-                    float(not wrong),
-                )
-            )
+            titles = []
+            for insight, _ in distinct(ranked(lab.home, case.query)):
+                if insight.content != case.query:
+                    titles.append(insight.title)
+            rows.append(_case_scores(case, titles[:_K]))
+    names = ("recall", "precision", "clean")
     figures: dict[str, float] = {}
-    for name, column in zip(
-        ("recall", "precision", "clean"), np.array(rows).T, strict=True
-    ):
-        figures |= bootstrap_mean(column[~np.isnan(column)], seed).named(name)
+    for name, column in zip(names, np.array(rows).T, strict=True):
+        values = column[~np.isnan(column)]
+        interval = bootstrap_mean(values, seed)
+        figures.update(interval.named(name))
     return figures
+
+
+def _case_scores(
+    case: InjectionCase,
+    titles: Sequence[str],
+) -> tuple[float, float, float]:
+    """Return recall (NaN where nothing fits), precision and clean of what is given."""
+    n_right = sum(title in case.right for title in titles)
+    n_wrong = sum(title in case.wrong for title in titles)
+    recall = math.nan
+    if case.right:
+        recall = n_right / len(case.right)
+    precision = float(not case.right)
+    if titles:
+        precision = n_right / len(titles)
+    return recall, precision, float(not n_wrong)
 
 
 GRAPHS = ("equational_theories", "metamath_ql", "pfr_blueprint")
@@ -213,14 +223,15 @@ def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
         return premise_recall(folder, seed)
     if name == "equational_theories":
         closure = closure_of_theories(folder)
-        counts: dict[str, Any] = {
-            part: getattr(closure, part)
-            for part in ("nodes", "edges", "pairs", "seconds")
-        }
         return {
             "dataset": name,
             "n": closure.nodes,
-            "metrics": counts,
+            "metrics": {
+                "nodes": closure.nodes,
+                "edges": closure.edges,
+                "pairs": closure.pairs,
+                "seconds": closure.seconds,
+            },
             "baselines": {"published": {"pairs": 8_178_279}},
         }
     read = read_theorems(folder)

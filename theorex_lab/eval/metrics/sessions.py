@@ -71,8 +71,12 @@ def sentences(text: str) -> tuple[str, ...]:
 
 def ends_of(path: str) -> list[str]:
     """Return a path and its ends after a /, the longest first."""
-    parts = path.split("/")
-    return ["/".join(parts[start:]) for start in range(len(parts))]
+    ends = [path]
+    rest = path
+    while "/" in rest:
+        rest = rest.partition("/")[2]
+        ends.append(rest)
+    return ends
 
 
 class PathEnds:
@@ -225,12 +229,17 @@ class Scene:
         named = self.named(text)
         context_words = words(_ESCAPED_WORD.sub(r"\1", text))
         wanted = self.terms_wanted(after_prompt=after_prompt)
+        n_named_files = len(named & self.files)
+        n_named_edits = len(named & self.edits)
         shares = {
-            "file": share(len(named & self.files), len(self.files)),
-            "edit": share(len(named & self.edits), len(self.edits)),
+            "file": share(n_named_files, len(self.files)),
+            "edit": share(n_named_edits, len(self.edits)),
             "term": _held(wanted, context_words),
         }
-        asked_for = [value for value in shares.values() if not math.isnan(value)]
+        asked_for = []
+        for value in shares.values():
+            if not math.isnan(value):
+                asked_for.append(value)
         repeats: list[float] = []
         for common in self.repeats:
             is_held = _held(common, context_words) >= _HELD_IDF
@@ -281,9 +290,10 @@ def _held(weights: Mapping[str, float], context_words: frozenset[str]) -> float:
     """Return the share of the weights whose words a context holds."""
     # Exact sums: words stand in the order of their hashes, which differs from process
     # to process.
-    held = [weight for word, weight in weights.items() if word in context_words]
+    held_words = weights.keys() & context_words
+    held = math.fsum(weights[word] for word in held_words)
     total = math.fsum(weights.values())
-    return share(math.fsum(held), total)
+    return share(held, total)
 
 
 @lru_cache(2)
@@ -383,8 +393,9 @@ class _Past:
                 terms = {word for word in words(sentence) if word in idf}
                 best = self._most_similar(terms, idf)
                 common_idf = math.fsum(best.values())
-                enough = _SHARED_IDF * math.fsum(idf[word] for word in terms)
-                if len(best) >= _SHARED_TERMS and common_idf >= enough:
+                own_idf = math.fsum(idf[word] for word in terms)
+                is_enough = common_idf >= _SHARED_IDF * own_idf
+                if is_enough and len(best) >= _SHARED_TERMS:
                     yield best
 
     def _most_similar(

@@ -68,8 +68,11 @@ def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
     True
     """
     name, values = call_of(action)
-    name = name or action.split(maxsplit=1)[0].partition("(")[0]
-    return name, frozenset((key, value) for (key, _), value in values.items())
+    if not name:
+        first_word = action.split(maxsplit=1)[0]
+        name = first_word.partition("(")[0]
+    arguments = frozenset((key, value) for (key, _), value in values.items())
+    return name, arguments
 
 
 def score_actions(predicted: Sequence[str], gold: Sequence[str]) -> list[float]:
@@ -149,8 +152,8 @@ def first_messages(*trials: int) -> list[tuple[TauRun, str]]:
     for run in fetch_taubench_airline().runs:
         if trials and run.trial not in trials:
             continue
-        of_user = (message.text for message in run.messages if message.role == "user")
-        messages.append((run, next(of_user)))
+        of_user = [message for message in run.messages if message.role == "user"]
+        messages.append((run, of_user[0].text))
     return messages
 
 
@@ -178,7 +181,10 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[R
     embedder_used = embedder or kept_embedder()
     runs = first_messages()
     successes = _successful_runs(log, runs)
-    earlier_trials = [events for run, events in successes if run.trial < TRIALS - 1]
+    earlier_trials = []
+    for run, events in successes:
+        if run.trial < TRIALS - 1:
+            earlier_trials.append(events)
     folds_by_part = {
         "other tasks": [_fold(successes, runs, fold) for fold in range(FOLDS)],
         "the same tasks in trial 3 (a repeat)": [
@@ -213,8 +219,14 @@ def _fold(
     fold: int,
 ) -> _Fold:
     """Return the runs of a fold's tasks as queries, and those of all other tasks."""
-    learnt = [events for run, events in successes if run.task % FOLDS != fold]
-    queries = [(run, query) for run, query in runs if run.task % FOLDS == fold]
+    learnt = []
+    for run, events in successes:
+        if run.task % FOLDS != fold:
+            learnt.append(events)
+    queries = []
+    for run, query in runs:
+        if run.task % FOLDS == fold:
+            queries.append((run, query))
     return _Fold(learnt, queries)
 
 
@@ -287,8 +299,12 @@ def _frequent(trajectories: Sequence[Trajectory]) -> list[str]:
             forms[name][action] += 1
         n_runs.update(names)
     least = _OFTEN * len(trajectories)
-    frequent_names = [name for name, n in n_runs.most_common() if n >= least]
-    return [forms[name].most_common(1)[0][0] for name in frequent_names]
+    frequent_actions = []
+    for name, n in n_runs.most_common():
+        if n >= least:
+            ((action, _),) = forms[name].most_common(1)
+            frequent_actions.append(action)
+    return frequent_actions
 
 
 def beside_peers(
@@ -316,7 +332,8 @@ def beside_peers(
     figures: dict[str, dict[str, float]] = {}
     for method, score_rows in rows.items():
         values = np.array(score_rows, float)
-        gain = (ours - values)[:, :first].mean(1, keepdims=True)
+        differences = ours - values
+        gain = differences[:, :first].mean(1, keepdims=True)
         columns = np.hstack([values, gain])
         intervals = bootstrap_means(columns, seed=seed, groups=groups)
         figures[method] = {}
@@ -494,7 +511,8 @@ def _cycle_rows(
     parts = np.array_split(np.arange(len(log.events)), cycles)
     for cycle, part in enumerate(parts, start=1):
         memory.observe([log.events[number] for number in part])
-        memory.consolidate(log.events[part[-1]].at + LATE)
+        last_event = log.events[part[-1]]
+        memory.consolidate(last_event.at + LATE)
         strategies = {
             strategy.id: strategy for strategy in dreams.strategies(active=None)
         }
@@ -637,7 +655,8 @@ def _tasks_of_constraints(memory: ReplayAdapter) -> dict[str, int]:
     task_of = {}
     for strategy in memory.lab.dreams.strategies():
         for constraint in strategy.constraints:
-            task_of[constraint.id] = int(_TASK.findall(constraint.trajectory)[0])
+            first_number, *_ = _TASK.findall(constraint.trajectory)
+            task_of[constraint.id] = int(first_number)
     return task_of
 
 
@@ -652,7 +671,8 @@ def _alike(
     names = gold.get(task, set())
     other_names = gold[other_task]
     n_common = len(names & other_names)
-    return n_common > 0 and n_common >= _ALIKE * len(names | other_names)
+    n_all = len(names | other_names)
+    return n_common > 0 and n_common >= _ALIKE * n_all
 
 
 def _reach(

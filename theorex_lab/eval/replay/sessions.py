@@ -167,18 +167,12 @@ class _Watched:
         if self._session not in self._given:
             return []
         items = list(self._memory.inject(now, tokens))
-        self._given[self._session] = self._given[self._session] or text_of(
-            items
-        )  # of the first budget
+        if not self._given[self._session]:  # of the first budget
+            self._given[self._session] = text_of(items)
         self._done()
         return items
 
-    def retrieve(
-        self,
-        query: str,
-        now: int,
-        tokens: int,
-    ) -> Sequence[Item]:  # noqa: ARG002 - only starts are replayed
+    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:  # noqa: ARG002 - only starts are replayed
         return []
 
     def close(self) -> None:
