@@ -249,24 +249,27 @@ def transcripts_of(path: Path) -> TourHistory:
             " agents' sessions"
         )
     logs = load_logs(f"transcripts:{path}")
-    n, log = max(
-        ((len({line.session for line in log.lines}), log) for log in logs),
-        key=lambda sized: sized[0],
-    )
-    times = sorted(line.at for line in log.lines)
-    first, last = (to_iso(at)[:10] for at in (times[0], times[-1]))
-    more = f"; the largest of {len(logs)} projects" if len(logs) > 1 else ""
-    return _of_sessions(f"{n} sessions of {log.name}, {first} to {last}{more}", log)
+    log = max(logs, key=_n_sessions)
+    first_day = to_iso(min(line.at for line in log.lines))[:10]
+    last_day = to_iso(max(line.at for line in log.lines))[:10]
+    source = f"{_n_sessions(log)} sessions of {log.name}, {first_day} to {last_day}"
+    if len(logs) > 1:
+        source += f"; the largest of {len(logs)} projects"
+    return _of_sessions(source, log)
+
+
+def _n_sessions(log: EvalLog) -> int:
+    """Return how many sessions a log has."""
+    return len({line.session for line in log.lines})
 
 
 def _of_sessions(source: str, log: EvalLog) -> TourHistory:
     """Return a history of sessions; each session is an event of the access log."""
-    touched = (
-        (line.at, file, line.session, False)
-        for line in log.lines
-        for file in (*line.reads, *line.edits)
-    )
-    return TourHistory(source, AccessLog.of(touched, of_files=True), log)
+    accesses: list[tuple[int, str, object, bool]] = []
+    for line in log.lines:
+        for file in (*line.reads, *line.edits):
+            accesses.append((line.at, file, line.session, False))
+    return TourHistory(source, AccessLog.of(accesses, of_files=True), log)
 
 
 def run_tour(

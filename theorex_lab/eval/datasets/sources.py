@@ -25,32 +25,45 @@ DATA_VARIABLE = "THEOREX_DATA"
 _MARK = {"simulation": True}
 _FILE_VERSION = 1
 _PACKAGE = Path(__file__).resolve().parents[2]
-_FOLDERS = (_PACKAGE.parent / "datasets", _PACKAGE / "_share" / "datasets")
+_FOLDERS = (
+    _PACKAGE.parent / "datasets",
+    _PACKAGE / "_share" / "datasets",
+)
 _SHOWN_DAMAGES = 5
 T = TypeVar("T")
 _Text = Annotated[str, Field(min_length=1)]
+_Time = Annotated[int, Field(ge=EARLIEST, le=LATEST)]
+_Agent = Annotated[str, AfterValidator(check_agent)]
+_Session = Annotated[str, AfterValidator(check_session)]
+_Status = Annotated[str, Field(pattern="^[AMD]$")]
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
     """One thing that an agent did.
 
-    at: microseconds UTC.  agent, session: who, and in which sitting.  kind: one of
-    KINDS.  text: what was done or noted. files: (status A, M or D; path) of a commit, 1
-    to 20, a rename being a D and an A; empty for the other kinds. success: of a tool
-    call (also a failed one), a failure (False) or a fix (False: it did not hold); else
-    None. topic: what the work was on.  tags: `trace_fix` on a fix; `cause:<name>`
-    shared by a failure and its fixes.
+    Attributes:
+        at: When it was, in µs UTC.
+        agent: Who did it.
+        session: In which sitting.
+        kind: One of KINDS.
+        text: What was done or noted.
+        files: (status A, M or D; path) of a commit, 1 to 20, a rename being a D and an
+            A; empty for the other kinds.
+        success: Of a tool call (also a failed one), a failure (False) or a fix (False:
+            it did not hold); else None.
+        topic: What the work was on.
+        tags: `trace_fix` on a fix; `cause:<name>` shared by a failure and its fixes.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
-    at: Annotated[int, Field(ge=EARLIEST, le=LATEST)]
-    agent: Annotated[str, AfterValidator(check_agent)]
-    session: Annotated[str, AfterValidator(check_session)]
+    at: _Time
+    agent: _Agent
+    session: _Session
     kind: SourceKind
     text: _Text
-    files: tuple[tuple[Annotated[str, Field(pattern="^[AMD]$")], _Text], ...]
+    files: tuple[tuple[_Status, _Text], ...]
     success: bool | None
     topic: _Text
     tags: tuple[str, ...]
@@ -120,7 +133,8 @@ def packaged(name: str) -> Path:
     for folder in _FOLDERS:
         if (folder / name).is_file():
             return folder / name
-    raise InvalidInput(f"{got}; it is neither in {_FOLDERS[0]} nor in {_FOLDERS[1]}")
+    in_repository, in_package = _FOLDERS
+    raise InvalidInput(f"{got}; it is neither in {in_repository} nor in {in_package}")
 
 
 def data_folder() -> Path | None:
@@ -134,7 +148,8 @@ def data_folder() -> Path | None:
     Raises:
         InvalidInput: The variable is set to something that is no folder.
     """
-    if not (value := os.environ.get(DATA_VARIABLE, "")):
+    value = os.environ.get(DATA_VARIABLE, "")
+    if not value:
         return None
     folder = Path(value).expanduser()
     if not folder.is_dir():
@@ -162,16 +177,20 @@ def describe_source(path: str | Path) -> str:
             f"got the data {source}, which does not exist; give a file or a folder that"
             " does"
         )
-    if header := _simulation_header(source):
-        which = f"{source.name}, seed {header.get('seed')}, {header.get('days')} days"
+    header = _simulation_header(source)
+    if header:
+        subject = header.get("of", "a small team of agents")
+        seed = header.get("seed")
+        days = header.get("days")
         return (
-            f"Data: a simulation of {header.get('of', 'a small team of agents')}"
-            f" ({which}), not recorded work."
+            f"Data: a simulation of {subject}"
+            f" ({source.name}, seed {seed}, {days} days), not recorded work."
         )
-    if source.resolve().parent in _FOLDERS:
+    resolved = source.resolve()
+    if resolved.parent in _FOLDERS:
         return f"Data: {source.name}, recorded and packaged by the project."
     folder = data_folder()
-    if folder and source.resolve().is_relative_to(folder.resolve()):
+    if folder and resolved.is_relative_to(folder.resolve()):
         return f"Data: your own, {source} in the folder that {DATA_VARIABLE} names."
     return f"Data: {source}, chosen by you."
 
@@ -187,7 +206,10 @@ def _simulation_header(path: Path) -> dict[str, Any] | None:
 
 
 def read_lines(
-    path: str | Path, record: type[T], mark: dict[str, Any], version: int
+    path: str | Path,
+    record: type[T],
+    mark: dict[str, Any],
+    version: int,
 ) -> tuple[dict[str, Any], list[T]]:
     """Return the header, which holds `mark`, and the records of such a file.
 
@@ -236,8 +258,17 @@ def _read(path: str | Path) -> list[str]:
 
 
 def _header(
-    path: str | Path, line: str, mark: dict[str, Any], version: int
+    path: str | Path,
+    line: str,
+    mark: dict[str, Any],
+    version: int,
 ) -> dict[str, Any]:
+    """Return the header in a line.
+
+    Raises:
+        InvalidInput: It is no header with this mark and a version.
+        NewerVersion: Its version is above this one.
+    """
     try:
         header = json.loads(line)
     except (ValueError, RecursionError):
@@ -260,5 +291,7 @@ def _header(
 
 
 def _told(error: ValidationError) -> str:
+    """Return in words where the first error is, and what it is."""
     first = error.errors(include_url=False)[0]
-    return ": ".join(map(str, [*first["loc"], first["msg"]]))
+    parts = [*first["loc"], first["msg"]]
+    return ": ".join(str(part) for part in parts)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.core.clock import (
     EARLIEST,
@@ -31,7 +32,7 @@ from theorex_lab.eval.metrics.fitting import FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.eval.replay.decay_replay import replay_all
 from theorex_lab.eval.replay.event_log import EventLog
 from theorex_lab.files.formats.flat_files import each_noted, parse_object
-from theorex_lab.memory.decay import Law, make_law
+from theorex_lab.memory.decay import Floats, Law, make_law
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
@@ -65,12 +66,14 @@ def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
 
     Its files are the items, under the names that the commits have for them.
     """
-    rows = (
-        (commit.at, path, commit.sha, status == "D")
-        for commit in commits
-        for status, path in commit.files
-    )
-    return AccessLog.of(rows, of_files=True)
+    return AccessLog.of(_accesses(commits), of_files=True)
+
+
+def _accesses(commits: Iterable[Commit]) -> Iterator[Access]:
+    """Yield a row for each file of each commit."""
+    for commit in commits:
+        for status, path in commit.files:
+            yield commit.at, path, commit.sha, status == "D"
 
 
 def from_git(path: str | Path) -> AccessLog:
@@ -434,9 +437,11 @@ def _advice_on_files(fitted: Fit) -> dict[str, Any]:
 
 
 def _advice_on_concepts(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    name = min(
-        compared, key=lambda each: compared[each]["earlier"]
-    )  # of equal ones the first, the more generous
+    """Return whether to adopt what was best before, and why.
+
+    Of equal ones it is the first, the more generous.
+    """
+    name = min(compared, key=lambda each: compared[each]["earlier"])
     claim = (
         f"{_SAID[name]}, best on the events before, lowers the share absent of what is"
         " used again by"
@@ -504,20 +509,23 @@ def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float
         {"activeThreshold": min(1.0, _ACTIVE_OF_MILD * mild), "mildThreshold": mild}
         for mild in _THRESHOLDS
     ]
-    settings = [Settings(), *(check_settings({**law, **pair}) for pair in pairs)]
+    settings = [Settings()]
+    settings += [check_settings({**law, **pair}) for pair in pairs]
     runs = replay_all(
         recorded,
         settings,
         every_days=_every_days(log, until),
         now=until,
     )
-    default, *rows = (run.summary() for run in runs)
-    affordable = [
-        (row[LOSS], number)
-        for number, row in enumerate(rows)
-        if row[COST] <= default[COST]
-    ]
-    return pairs[min(affordable)[1]] if affordable else {}
+    default, *rows = [run.summary() for run in runs]
+    affordable = []
+    for number, row in enumerate(rows):
+        if row[COST] <= default[COST]:
+            affordable.append((row[LOSS], number))
+    if not affordable:
+        return {}
+    _, best = min(affordable)
+    return pairs[best]
 
 
 def held_back(
@@ -556,22 +564,26 @@ def held_back(
     n_asked = steps[..., 6]
     n_absent = steps[..., 8]
     tokens = steps[..., 5]
-    gains_by_scan = (n_absent[[*configs].index("default")] - n_absent)[
-        :, is_later
-    ] / max(float(n_asked[0, is_later].mean()), 1e-9)
-    rates = [
-        n_absent[:, part].sum(axis=1) / np.maximum(n_asked[:, part].sum(axis=1), 1)
-        for part in (is_later, ~is_later)
-    ]
+    of_default = n_absent[list(configs).index("default")]
+    fewer_absent = (of_default - n_absent)[:, is_later]
+    mean_asked = float(n_asked[0, is_later].mean())
+    gains_by_scan = fewer_absent / max(mean_asked, 1e-9)
+    gains = bootstrap_means(gains_by_scan.T, seed=seed)
+
+    def absent_rates(is_counted: NDArray[np.bool_]) -> Floats:
+        """Return the share absent of what was asked for in some scans, by setting."""
+        n_missing = n_absent[:, is_counted].sum(axis=1)
+        n_all = n_asked[:, is_counted].sum(axis=1)
+        rates: Floats = n_missing / np.maximum(n_all, 1)
+        return rates
+
     columns = {
         COST: tokens[:, is_later].mean(axis=1),
-        LOSS: rates[0],
-        "earlier": rates[1],
+        LOSS: absent_rates(is_later),
+        "earlier": absent_rates(~is_later),
     }
     rows = {}
-    for number, (name, gain) in enumerate(
-        zip(configs, bootstrap_means(gains_by_scan.T, seed=seed), strict=True)
-    ):
+    for number, (name, gain) in enumerate(zip(configs, gains, strict=True)):
         figures = {column: float(values[number]) for column, values in columns.items()}
         rows[name] = {
             "config": configs[name],
@@ -582,4 +594,6 @@ def held_back(
 
 
 def _every_days(log: AccessLog, until: int) -> float:
-    return max(1.0, (until - int(log.time[0])) / MICROSECONDS_PER_DAY / _SCANS)
+    """Return the days from one scan to the next, 1 or more, for so many scans."""
+    days = (until - int(log.time[0])) / MICROSECONDS_PER_DAY
+    return max(1.0, days / _SCANS)

@@ -9,7 +9,7 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,7 +69,10 @@ def score_injection(name: str, seed: int = 0) -> dict[str, Any]:
     """
     if name not in SETS:
         raise InvalidInput(f"got the data set {name!r}; allowed are {', '.join(SETS)}")
-    insights, cases = _beliefs() if name == "precisionmembench" else _reflections()
+    if name == "precisionmembench":
+        insights, cases = _beliefs()
+    else:
+        insights, cases = _reflections()
     rows = {}
     for way, (settings, vectors) in WAYS.items():
         rows[way] = _scored(insights, cases, settings, vectors, seed)
@@ -124,21 +127,35 @@ def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
 
 @contextmanager
 def taught(
-    insights: Iterable[tuple[str, str]], embedder: Embedder, settings: Mapping[str, Any]
+    insights: Iterable[tuple[str, str]],
+    embedder: Embedder,
+    settings: Mapping[str, Any],
 ) -> Iterator[Lab]:
     """Yield a lab in a folder of its own with these insights: title and content."""
     clock = FixedClock(0)
     lab_settings = check_settings({"designs": {"research": dict(settings)}})
-    options: dict[str, Any] = {
-        "settings": lab_settings,
-        "embedder": embedder,
-        "clock": clock,
-    }
-    scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
-    with scratch as folder, Lab(folder, designs=[DESIGN], **options) as lab:
+    scratch = tempfile.TemporaryDirectory(
+        prefix="theorex-",
+        ignore_cleanup_errors=True,
+    )
+    with ExitStack() as stack:
+        folder = stack.enter_context(scratch)
+        lab = Lab(
+            folder,
+            designs=[DESIGN],
+            settings=lab_settings,
+            embedder=embedder,
+            clock=clock,
+        )
+        stack.enter_context(lab)
         for title, content in insights:
             clock.advance(seconds=1)
-            lab.research.add_insight("domain_knowledge", title, content, confidence=1.0)
+            lab.research.add_insight(
+                "domain_knowledge",
+                title,
+                content,
+                confidence=1.0,
+            )
         if embedder.kind == "semantic":
             lab.searcher.vectors.embed_pending()
         yield lab
@@ -259,8 +276,11 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
     texts alone, what neighbours use alone.
     """
     read = read_theorems(folder)
-    number_of = {name: number for number, (name, *_) in enumerate(read.nodes)}
-    premises_of: dict[str, list[int]] = {name: [] for name in number_of}
+    number_of: dict[str, int] = {}
+    premises_of: dict[str, list[int]] = {}
+    for number, (name, *_) in enumerate(read.nodes):
+        number_of[name] = number
+        premises_of[name] = []
     for start, end, _ in read.links:
         premises_of[start].append(number_of[end])
     index = PremiseIndex()
@@ -276,9 +296,12 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
     half = len(hits["premises"]) // 2
     rows = {}
     for way, recalls in hits.items():
-        overall = bootstrap_mean(np.array(recalls), seed).named("recall@10")
-        later = bootstrap_mean(np.array(recalls[half:]), seed).named("second_half")
-        rows[way] = {**overall, **later}
+        overall = bootstrap_mean(np.array(recalls), seed)
+        later = bootstrap_mean(np.array(recalls[half:]), seed)
+        rows[way] = {
+            **overall.named("recall@10"),
+            **later.named("second_half"),
+        }
     metrics = rows.pop("premises")
     return {
         "dataset": "metamath_ql",
@@ -303,5 +326,6 @@ def _suggestions(
 
 def _ten_highest(values: Any) -> list[int]:
     """Return the positions of the ten highest values; of equal ones the first."""
-    order: list[int] = np.argsort(-values, kind="stable")[:_PREMISES].tolist()
-    return order
+    order = np.argsort(-values, kind="stable")
+    highest: list[int] = order[:_PREMISES].tolist()
+    return highest

@@ -187,6 +187,7 @@ def dreamt(
     contexts: Sequence[str],
     merge: float = 0.85,
     drift: float = 0.3,
+    *,
     embedder: Embedder | None = None,
 ) -> Dreamt:
     """Return strategies, edges and a way, out of traces.
