@@ -193,12 +193,11 @@ def _other(logs: Sequence[EvalLog], number: int) -> tuple[Any, ...]:
         return tuple(logs[(number + 1) % len(logs)].events)
     from theorex_lab.eval.datasets.logs import load_logs
 
-    return tuple(
-        event
-        for log in load_logs("simulated_team")
-        if log.name != logs[0].name
-        for event in log.events
-    )
+    events: list[Any] = []
+    for log in load_logs("simulated_team"):
+        if log.name != logs[0].name:
+            events += log.events
+    return tuple(events)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,14 +298,14 @@ class Comparison:
         nights without events. There is a row a design, its mean over the logs, and a
         column a number of nights, 0 first.
         """
-        rows = [
-            {
-                "design": trial.design,
-                **{int(nights): share for nights, share in trial.survivors.items()},
-            }
-            for trial in self.trials
-        ]
-        return pd.DataFrame(rows).groupby("design", sort=False).mean()
+        rows: list[dict[str | int, Any]] = []
+        for trial in self.trials:
+            row: dict[str | int, Any] = {"design": trial.design}
+            for nights, share in trial.survivors.items():
+                row[int(nights)] = share
+            rows.append(row)
+        by_design = pd.DataFrame(rows).groupby("design", sort=False)
+        return by_design.mean()
 
     def of(self, dataset: str) -> Comparison:
         """Return what was compared on the logs of one data set.

@@ -249,36 +249,48 @@ def cascades(
     noise = np.random.default_rng(seed).random(len(dataset.test.scores))
     paid = {}
     for name, (false_pass, false_alarm) in CHECKS.items():
-        pairs = {
-            task: _pair(task_cells, false_pass, false_alarm)
-            for task, task_cells in cells.items()
-        }
-        first, second = (
-            _by_task({task: pair[index] for task, pair in pairs.items()}, dataset)
-            for index in (0, 1)
-        )
-        (score, cost), (strong, extra_cost) = scored.taken(
-            dataset, {"first": first, "then": second}
-        ).values()
+        first_models: dict[str, str] = {}
+        second_models: dict[str, str] = {}
+        for task, task_cells in cells.items():
+            first_model, second_model = _pair(task_cells, false_pass, false_alarm)
+            first_models[task] = first_model
+            second_models[task] = second_model
+        first = _by_task(first_models, dataset)
+        second = _by_task(second_models, dataset)
+        taken = scored.taken(dataset, {"first": first, "then": second})
+        score, cost = taken["first"]
+        strong, extra_cost = taken["then"]
+        # The check refuses a wrong answer unless it passes it falsely.
         is_right = score >= SUCCESS_FROM
-        is_escalated = (first != second) & (
-            noise < np.where(is_right, false_alarm, 1.0 - false_pass)
-        )
+        chance_of_refusal = np.where(is_right, false_alarm, 1.0 - false_pass)
+        is_escalated = (first != second) & (noise < chance_of_refusal)
         paid[f"cascade, {name}"] = (
             np.where(is_escalated, strong, score),
             np.where(is_escalated, cost + extra_cost, cost),
         )
-    overall = {cell.model: cell.success_rate for cell in cells[ANY_TASK]}
-    weak, best = _pair(cells[ANY_TASK], 0.0, 0.0)
-    rates = {
-        task: {cell.model: cell.success_rate for cell in task_cells}[weak]
-        for task, task_cells in cells.items()
-    }
-    choices = _by_task(
-        {task: best if rate < overall[best] else weak for task, rate in rates.items()},
-        dataset,
-    )
+    choices = _by_expected_success(dataset, cells)
     return paid | scored.taken(dataset, {"cascade, expected success": choices})
+
+
+def _by_expected_success(dataset: RoutingSet, cells: Cells) -> Ints:
+    """Return the model for each test query of a cascade without a check.
+
+    It is the strong one where the cheap one's success on such tasks is below that of
+    the strong one on all tasks.
+    """
+    weak, best = _pair(cells[ANY_TASK], 0.0, 0.0)
+    needed_rate = _success_rate(cells[ANY_TASK], best)
+    models = {}
+    for task, task_cells in cells.items():
+        is_below = _success_rate(task_cells, weak) < needed_rate
+        models[task] = best if is_below else weak
+    return _by_task(models, dataset)
+
+
+def _success_rate(cells: list[Cell], model: str) -> float:
+    """Return the share of successes of a model."""
+    rates = {cell.model: cell.success_rate for cell in cells}
+    return rates[model]
 
 
 def _pair(

@@ -118,21 +118,24 @@ def plot_chain(
         np.where(attempts_drawn.success, *_COLOURS),
         strict=True,
     )
-    edges = Counter(
-        edge
-        for where, act, end in rows
-        for edge in (((0, where), (1, act)), ((1, act), (2, end)))
-    )
+    edges: Counter[tuple[tuple[int, str], tuple[int, str]]] = Counter()
+    for where, act, end in rows:
+        edges[(0, where), (1, act)] += 1
+        edges[(1, act), (2, end)] += 1
     graph = nx.DiGraph([*edges])
-    names = [(x, name) for x, column in enumerate(columns) for name in column]
-    places = {
-        (x, name): (x, -(columns[x].index(name) + 0.5) / len(columns[x]))
-        for x, name in names
-    }
+    places: dict[tuple[int, str], tuple[int, float]] = {}
+    for x, column in enumerate(columns):
+        for row, name in enumerate(column):
+            places[x, name] = (x, -(row + 0.5) / len(column))
     colours = [_COLOURS.get(end[1], "#999999") for _, end in graph.edges]
     widths = [0.6 + 0.5 * edges[edge] for edge in graph.edges]
     nx.draw_networkx_nodes(
-        graph, places, list(places), ax=ax, node_size=40, node_color="#444444"
+        graph,
+        places,
+        list(places),
+        ax=ax,
+        node_size=40,
+        node_color="#444444",
     )
     nx.draw_networkx_edges(
         graph,
