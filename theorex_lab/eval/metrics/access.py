@@ -352,7 +352,7 @@ class Tuning(Rows[dict[str, Any]]):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the MRR of each law with its 95 % interval, best on top.
 
-        It is drawn by `plots.decay.plot_law_scores`.
+        It is drawn by `eval.plots.decay.plot_law_scores`.
         """
         from theorex_lab.eval.plots.decay import plot_law_scores
 
@@ -369,7 +369,7 @@ def tune(
 ) -> Tuning:
     """Fit a decay law to an access log, and thresholds to it.
 
-    The law is fitted as `metrics.fitting.fit` does, the thresholds as
+    The law is fitted as `eval.metrics.fitting.fit` does, the thresholds as
     `fitted_thresholds` does.
 
     Settings are advised only where the held-back events say, with the whole 95 %

@@ -120,7 +120,7 @@ def score_costs(
     Args:
         dataset: llmrouter, routellm, local_runs (whose cost is latency), or a set.
         level: The chance of error at which a model counts as worse (see
-            `routing.evidence.not_worse`).
+            `memory.evidence.not_worse`).
         seed: Draws samples, errors of the check and the bootstrap.
 
     Returns:

@@ -57,7 +57,7 @@ def plot_strategies(
 
     Args:
         strategies: The strategies, the newest last.
-        edges: The links, as `strategies.all_edges` gives them.
+        edges: The links, as `designs.dreams.strategies.all_edges` gives them.
         ax: Where it is drawn; a new figure by default.
     """
     newest = [*strategies][-_MOST_ROWS:]

@@ -193,7 +193,7 @@ def replay_sessions(
 ) -> SessionReplay:
     """Replay a log of sessions; return what a memory gives at each start beside the needs.
 
-    A session is scored from the sixth on, as `metrics.sessions` says.
+    A session is scored from the sixth on, as `eval.metrics.sessions` says.
 
     Args:
         log: The sessions.
