@@ -121,7 +121,7 @@ def _add_row(
     strategy: Strategy,
     row: int,
 ) -> None:
-    """Add the nodes of a strategy to a graph: its goal, its steps, and what stands above.
+    """Add the nodes of a strategy to a graph: goal, steps, and what stands above.
 
     Each node has the attributes `at` (its position) and `kind` (of _KINDS).
     """

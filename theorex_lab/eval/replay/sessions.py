@@ -191,7 +191,7 @@ def replay_sessions(
     seed: int = 0,
     progress: bool | None = None,
 ) -> SessionReplay:
-    """Replay a log of sessions; return what a memory gives at each start beside the needs.
+    """Return what a memory gives at each start of a session, beside what is needed.
 
     A session is scored from the sixth on, as `eval.metrics.sessions` says.
 
