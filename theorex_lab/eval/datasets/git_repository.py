@@ -295,7 +295,7 @@ def _run_git(
     variables: Mapping[str, str] | None = None,
     stdin: bytes = b"",
 ) -> ProgramResult:
-    """Run git, the only place that does: with fixed variables and none of the user's."""
+    """Run git, with fixed variables and none of the user's; nothing else runs it."""
     pairs: list[tuple[str, str]] = []
     for key, values in settings.items():
         pairs += [(key, value) for value in values]

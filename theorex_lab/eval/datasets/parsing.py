@@ -315,7 +315,7 @@ def _trials_by_kind(
 
 
 def _successes(trials: Mapping[int, Sequence[_TaskTrial]]) -> NDArray[np.bool_]:
-    """Return whether each trial solved each environment, shape (n_trials, n_environments)."""
+    """Return what each trial solved, shape (n_trials, n_environments)."""
     rows = []
     for number in range(len(trials)):
         rows.append([task.is_success for task in trials[number]])

@@ -406,7 +406,7 @@ class LogReplay:
         }
 
     def _stacked(self, parts: Sequence[dict[str, NDArray[Any]]]) -> Snapshots:
-        """Return the columns of several snapshots as one; they are taken out of `parts`.
+        """Return the columns of several snapshots as one, taken out of `parts`.
 
         Without parts the columns are those of no item.
         """
@@ -530,7 +530,7 @@ def _n_in_context(
     laws: Mapping[str, Law],
     tokens: int,
 ) -> list[int]:
-    """Return how many touched items the oracle's context holds, then that of each law."""
+    """Return how many touched items the context of the oracle and each law holds."""
     rows = before.touched
     items = before.items
     # The oracle holds the cheapest lines of what is needed.

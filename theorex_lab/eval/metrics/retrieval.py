@@ -118,7 +118,7 @@ class Retrieval:
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(METRICS))
 
     def result(self) -> dict[str, Any]:
-        """Return by method recall_at and hit_at (depth → share), ndcg_at_10, tokens, precision.
+        """Return recall_at, hit_at (depth → share), ndcg_at_10, tokens and precision.
 
         Tokens are those of the ten texts together.
         """

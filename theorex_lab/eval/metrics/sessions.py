@@ -254,7 +254,7 @@ class Scene:
         }
 
     def _waste(self, text: str) -> float:
-        """Return the share of a text's words, by length, that the session never uses."""
+        """Return the share of a text's words, by length, that a session never uses."""
         n_letters = 0
         n_useful = 0
         for word in _WORD.findall(text):

@@ -352,7 +352,7 @@ class _Line(NamedTuple):
 def _best_lines(
     scene: Scene, spoken: Iterable[Item], *, after_prompt: bool
 ) -> Iterator[Item]:
-    """Yield paths and sentences, always the one that holds most of what is still needed.
+    """Yield paths and sentences, always the one that holds most of what is needed.
 
     What a line holds counts by its length: a short line stands before a long one.
     """
@@ -394,7 +394,7 @@ def _weights(scene: Scene, *, after_prompt: bool) -> dict[str, float]:
 def _lines(
     scene: Scene, spoken: Iterable[Item], terms: Mapping[str, float]
 ) -> list[_Line]:
-    """Return the needed files, and the sentences that hold two terms or more, each once."""
+    """Return the needed files and the sentences of two terms or more, each once."""
     lines: dict[str, _Line] = {}
     for path in sorted(scene.files):
         lines[path] = _Line(Item(path), frozenset([path]))

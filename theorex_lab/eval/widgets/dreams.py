@@ -1,4 +1,4 @@
-"""The controls over dreams: strategies and a way through them, as sliders change them."""
+"""The controls over dreams: strategies and a way, as sliders change them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

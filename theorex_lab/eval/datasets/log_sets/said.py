@@ -329,7 +329,7 @@ def _expected_ids(case: _Case, searched: bool) -> tuple[set[str], set[str]]:
 
 
 def _expected_parts(case: _Case, searched: bool) -> list[_Returned]:
-    """Return the parts of a context that count: with `searched` what search must find."""
+    """Return the parts of a context that count, with `searched` those of a search."""
     if not searched:
         return list(case.expect.values())
     relevant = case.expect.get("relevantBeliefs")
