@@ -234,14 +234,15 @@ def test_a_stale_answer_is_worse_and_few_pairs_say_nothing() -> None:
     compared = compare(
         [asked_log()], {"bad": Misses, "nothing": "nothing"}, budgets=(500,)
     )
-    assert (
-        compared.difference("bad", "nothing", "retrieve", 500, "stale").verdict
-        == "worse"
+    stale = compared.difference(
+        "bad", "nothing", mode="retrieve", budget=500, score="stale"
     )
+    assert stale.verdict == "worse"
     few = compare(
         [asked_log(n=3)], {"good": Remembers, "nothing": "nothing"}, budgets=(500,)
     )
-    assert few.difference("good", "nothing", *RETRIEVED) == (
+    mode, budget, score = RETRIEVED
+    assert few.difference("good", "nothing", mode=mode, budget=budget, score=score) == (
         1.0,
         1.0,
         1.0,

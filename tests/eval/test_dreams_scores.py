@@ -100,7 +100,7 @@ def test_gains_are_paired_and_intervals_drawn_by_group() -> None:
         "strategies": [[1.0, 0.5, 9.0], [0.0, 0.5, 9.0]],
         "peer": [[0.5, 0.5, 9.0], [0.0, 0.0, 9.0]],
     }
-    found = beside_peers(rows, ["name", "order", "tokens"], ["a", "b"], 0, 2)
+    found = beside_peers(rows, ["name", "order", "tokens"], ["a", "b"], seed=0, first=2)
     assert (found["n"], found["metrics"]["name"], found["metrics"]["gain"]) == (
         2,
         0.5,

@@ -45,7 +45,7 @@ def test_the_figures_are_those_of_a_comparison() -> None:
         for name, found in replayed.values(tokens).items():
             assert found == compared.value(name, "inject", tokens, "file")
     assert replayed.gain() == compared.difference(
-        "sessions", "recent_files", "inject", 150, "file"
+        "sessions", "recent_files", mode="inject", budget=150, score="file"
     )
 
 

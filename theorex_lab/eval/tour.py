@@ -1,5 +1,6 @@
-"""The tour: a history is remembered session by session; what the next session would be
-given, and what that was worth.
+"""Give the tour: a history is remembered session by session.
+
+It shows what the next session would be given, and what that was worth.
 """
 
 import base64
@@ -47,10 +48,11 @@ _MOST_LETTERS = 2_000  # of a note
 
 
 class TourHistory(NamedTuple):
-    """What a tour starts from: where it came from, which items each event touched, and
-    the sessions that are lived again.
+    """What a tour starts from.
 
-    unit: what a session of it is, session or commit.
+    Attributes:
+        source: Where it came from.
+        unit: What a session of it is, session or commit.
     """
 
     source: str
@@ -61,11 +63,15 @@ class TourHistory(NamedTuple):
 
 @dataclass(frozen=True)
 class Tour(Rows[dict[str, Any]]):
-    """What a tour found: a row a law with its scores, best first; none where the
-    history is too short to fit one.
+    """What a tour found.
 
-    unfit: why no law was fitted, '' where one was.  replayed: None where the history
-    has five sessions or fewer.
+    There is a row a law with its scores, best first; none where the history is too
+    short to fit one.
+
+    Attributes:
+        unfit: Why no law was fitted, '' where one was.
+        replayed: The replayed sessions; None where the history has five sessions or
+            fewer.
     """
 
     source: str
@@ -83,13 +89,15 @@ class Tour(Rows[dict[str, Any]]):
 
     @property
     def concepts(self) -> int:
-        """Concepts in the memory."""
+        """Return the number of concepts in the memory."""
         return sum(self.tiers.values())
 
     @property
     def html(self) -> str:
-        """A page that stands alone, without scripts or links to anything outside; every
-        text from the history is escaped.
+        """Return a page that stands alone.
+
+        It has no scripts and no links to anything outside; every text from the history
+        is escaped.
         """
         sources = (
             (escape(caption), f"data:image/png;base64,{data}")
@@ -123,7 +131,7 @@ class Tour(Rows[dict[str, Any]]):
 
     @property
     def advice(self) -> str:
-        """Whether to adopt what was fitted, and why."""
+        """Return whether to adopt what was fitted, and why."""
         return (
             str(self.tuning.advice["why"])
             if self.tuning
@@ -132,8 +140,10 @@ class Tour(Rows[dict[str, Any]]):
 
     @property
     def worth(self) -> str:
-        """The closing figure in words: what the context would have named of what was
-        needed, beside recency and nothing.
+        """Return the closing figure in words.
+
+        It says what the context would have named of what was needed, beside recency and
+        nothing.
         """
         if self.replayed is None:
             return (
@@ -146,8 +156,10 @@ class Tour(Rows[dict[str, Any]]):
         return self.tuning[:] if self.tuning else ()
 
     def result(self) -> dict[str, Any]:
-        """source, law, params, scores, advice, concepts, tiers, context_tokens, figure,
-        seconds, …; for JSON.
+        """Return the figures as values for JSON.
+
+        They are source, law, params, scores, advice, concepts, tiers, context_tokens,
+        figure, seconds, and others.
         """
         default_law = {
             "law": self.settings["decayLaw"],
@@ -169,21 +181,28 @@ class Tour(Rows[dict[str, Any]]):
             "context_tokens": self.context.tokens,
         }
         figure = _figure(self.replayed, self.unit) if self.replayed else None
-        return {**result, "figure": figure, "seconds": round(self.seconds, 2)}
+        return {
+            **result,
+            "figure": figure,
+            "seconds": round(self.seconds, 2),
+        }
 
     def __repr__(self) -> str:
         return f"Tour({self.source}: {self.concepts} concepts, {self.tuning!r})"
 
 
 def history_of(repository: Path | None = None) -> TourHistory:
-    """Return the history of a git repository, or the packaged simulation where it has
-    fewer than 30 commits.
+    """Return the history of a git repository, or the packaged simulation.
 
-    Without a repository it is that of the current folder, and the simulation where that
-    lies in none. `source` says which, and why. Files are named as at HEAD throughout,
-    in what a memory is told and in what is asked of it; of those that are gone there,
-    nothing is told or asked. Raises InvalidInput for a repository that has no commit or
-    cannot be read, and for a folder that lies in none or does not exist.
+    The simulation is taken where the repository has fewer than 30 commits. Without a
+    repository it is that of the current folder, and the simulation where that lies in
+    none. `source` says which, and why. Files are named as at HEAD throughout, in what a
+    memory is told and in what is asked of it; of those that are gone there, nothing is
+    told or asked.
+
+    Raises:
+        InvalidInput: The repository has no commit or cannot be read, or the folder lies
+            in none or does not exist.
     """
     folder = repository or Path()
     if not folder.is_dir():
@@ -205,17 +224,24 @@ def history_of(repository: Path | None = None) -> TourHistory:
         return _of_sessions(
             f"simulation, since {why}. {simulation}", load_logs(SIMULATION)[0]
         )
-    _, make_log = part(name, record_commits, commits, lambda commit: commit.sha[:12])
+    _, make_log = part(
+        name,
+        record_commits,
+        commits,
+        lambda commit: commit.sha[:12],
+    )
     first, last = (to_iso(commit.at)[:10] for commit in (commits[0], commits[-1]))
     source = f"git history of {name}: {len(commits)} commits, {first} to {last}"
     return TourHistory(source, log_of_commits(commits), make_log(), "commit")
 
 
 def transcripts_of(path: Path) -> TourHistory:
-    """Return the sessions of coding agents in a file or folder; of several projects the
-    one with the most sessions.
+    """Return the sessions of coding agents in a file or folder.
 
-    Raises InvalidInput as `load_logs` does.
+    Of several projects it is the one with the most sessions.
+
+    Raises:
+        InvalidInput: As `load_logs` does.
     """
     if not path.exists():
         raise InvalidInput(
@@ -223,24 +249,27 @@ def transcripts_of(path: Path) -> TourHistory:
             " agents' sessions"
         )
     logs = load_logs(f"transcripts:{path}")
-    n, log = max(
-        ((len({line.session for line in log.lines}), log) for log in logs),
-        key=lambda sized: sized[0],
-    )
-    times = sorted(line.at for line in log.lines)
-    first, last = (to_iso(at)[:10] for at in (times[0], times[-1]))
-    more = f"; the largest of {len(logs)} projects" if len(logs) > 1 else ""
-    return _of_sessions(f"{n} sessions of {log.name}, {first} to {last}{more}", log)
+    log = max(logs, key=_n_sessions)
+    first_day = to_iso(min(line.at for line in log.lines))[:10]
+    last_day = to_iso(max(line.at for line in log.lines))[:10]
+    source = f"{_n_sessions(log)} sessions of {log.name}, {first_day} to {last_day}"
+    if len(logs) > 1:
+        source += f"; the largest of {len(logs)} projects"
+    return _of_sessions(source, log)
+
+
+def _n_sessions(log: EvalLog) -> int:
+    """Return how many sessions a log has."""
+    return len({line.session for line in log.lines})
 
 
 def _of_sessions(source: str, log: EvalLog) -> TourHistory:
     """Return a history of sessions; each session is an event of the access log."""
-    touched = (
-        (line.at, file, line.session, False)
-        for line in log.lines
-        for file in (*line.reads, *line.edits)
-    )
-    return TourHistory(source, AccessLog.of(touched, of_files=True), log)
+    accesses: list[tuple[int, str, object, bool]] = []
+    for line in log.lines:
+        for file in (*line.reads, *line.edits):
+            accesses.append((line.at, file, line.session, False))
+    return TourHistory(source, AccessLog.of(accesses, of_files=True), log)
 
 
 def run_tour(
@@ -251,15 +280,18 @@ def run_tour(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Tour:
-    """Remember the history of a repository, or of `transcripts`, and show what the next
-    session would be given.
+    """Remember a history, and show what the next session would be given.
 
-    Without either it is that of the current folder, as `history_of` says.
+    A law is fitted too, and adopted where `tune` advises it. The memory lives in a
+    temporary home; the user's own is not touched.
 
-    A law is fitted too, and adopted where `tune` advises it. The memory's present is
-    the history's last moment, or `now` (µs). It lives in a temporary home; the user's
-    own is not touched. `seed` draws the bootstrap; `progress` shows a bar (None: in a
-    terminal or notebook).
+    Args:
+        repository: The git repository; without it and `transcripts` that of the current
+            folder, as `history_of` says.
+        transcripts: Sessions of coding agents, in the place of a repository.
+        now: The memory's present, in µs UTC; the history's last moment by default.
+        seed: Draws the bootstrap.
+        progress: Whether there is a bar (None: in a terminal or notebook).
     """
     started = time.perf_counter()
     history = (
@@ -306,12 +338,15 @@ def _tuned(log: AccessLog, seed: int) -> tuple[Tuning | None, str]:
         return None, str(error)
 
 
-def _remembered(lab: Lab, notes: Lab, log: EvalLog) -> dict[str, int]:
-    """Let `lab` take in what happened, and `notes` what was said, as notes; returns how
-    many concepts of it each tier has.
+def _remembered(
+    lab: Lab,
+    notes: Lab,
+    log: EvalLog,
+) -> dict[str, int]:
+    """Let `lab` take in what happened, and `notes` what was said, as notes.
 
-    Concepts are drawn from notes alone, and notes would stand in the context beside the
-    captures that say the same.
+    It returns how many concepts of it each tier has. Concepts are drawn from notes
+    alone, and notes would stand in the context beside the captures that say the same.
     """
     lab.journal.append(log.events, allow_future=True)
     for step in (step for design in lab.home.shown for step in design.steps):
@@ -407,7 +442,11 @@ def _points(gain: ScoreDifference) -> str:
     return f"{100 * gain.value:+.0f} {interval}: {gain.verdict}"
 
 
-def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
+def _percent(
+    replayed: SessionReplay,
+    name: str,
+    tokens: int,
+) -> str:
     value, low, high, _ = replayed.values(tokens)[name]
     return f"{value:.0%}" + (
         f" ({100 * low:.0f} to {100 * high:.0f})" if high > low else ""
@@ -415,8 +454,10 @@ def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:
 
 
 def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
-    """Return the closing figure for JSON: by budget and memory the share with its
-    interval, and the difference to recency.
+    """Return the closing figure for JSON.
+
+    By budget and memory it has the share with its interval, and the difference to
+    recency.
     """
     by_budget = {}
     for tokens in replayed.compared.plan.budgets:

@@ -340,9 +340,9 @@ def compare(
         compared = run(
             eval_logs,
             designs,
-            _numbers(budgets),
-            every_days,
-            seed,
+            budgets=_numbers(budgets),
+            every_days=every_days,
+            seed=seed,
             timeout=timeout,
             executor=pool,
         )
@@ -393,11 +393,17 @@ def _scores(compared: Comparison, against: str) -> str:
         (cell for cell in compared.cells if cell[3] in _SHOWN),
         key=lambda cell: cell[1:],
     ):
-        verdict = (
-            ""
-            if cell[0] == against
-            else compared.difference(cell[0], against, *cell[1:]).verdict
-        )
+        design, mode, budget, score = cell
+        verdict = ""
+        if design != against:
+            difference = compared.difference(
+                design,
+                against,
+                mode=mode,
+                budget=budget,
+                score=score,
+            )
+            verdict = difference.verdict
         tokens = compared.value(*cell[:3], "tokens").value
         rows.append(
             (

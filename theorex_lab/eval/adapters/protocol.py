@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 
 class EvalQuery(NamedTuple):
-    """A question at a time (µs UTC): the ids of the events that answer it, and words
-    that must be readable.
+    """A question at a time, and what a right answer rests on.
 
-    stale: ids of events that must not come back, since later ones correct them or they
-    answer something else.
+    Attributes:
+        at: When it is asked, in µs UTC.
+        query: The text of the question.
+        answers: The ids of the events that answer it.
+        words: Words that must be readable in the answer.
+        stale: The ids of events that must not come back, since later ones correct them
+            or they answer something else.
     """
 
     at: int
@@ -28,10 +32,18 @@ class EvalQuery(NamedTuple):
 
 
 class SessionLine(NamedTuple):
-    """What a coding session says at a time (µs UTC), in full: a prompt, the last
-    message of a turn, or a tool call.
+    """What a coding session says at a time, in full.
 
-    inputs: the texts in a tool's input.  reads, edits: paths from the project's root.
+    It is a prompt, the last message of a turn, or a tool call.
+
+    Attributes:
+        at: When it was said, in µs UTC.
+        session: The id of the session.
+        prompt: The text of a prompt; '' for any other line.
+        message: The last message of a turn; '' for any other line.
+        inputs: The texts in a tool's input.
+        reads: The paths that the tool reads, from the project's root.
+        edits: The paths that it edits, from the project's root.
     """
 
     at: int
@@ -47,8 +59,12 @@ class SessionLine(NamedTuple):
 class EvalLog:
     """Recorded events in journal order, and what is asked of whoever lived them.
 
-    name: of its data set, `set/part` for a part of one.  lines: of coding sessions,
-    what a score of contexts is read from; events hold previews.
+    Attributes:
+        name: The name of its data set, `set/part` for a part of one.
+        events: The events; they hold previews of long texts.
+        probes: The questions that are asked.
+        lines: The full lines of coding sessions, which a score of contexts is read
+            from.
     """
 
     name: str
@@ -58,18 +74,39 @@ class EvalLog:
 
 
 class MemoryDesign(Protocol):
-    """Anything that remembers, so that it can be compared: a design, a baseline, an
-    adapter to another system.
+    """Anything that remembers, so that it can be compared.
+
+    It is a design, a baseline, or an adapter to another system. Times are in µs UTC.
     """
 
     def observe(self, events: Sequence[Event]) -> None:
         """Take in what a hook, a dispatch or a person appended, in journal order."""
 
     def consolidate(self, now: int) -> None:
-        """The night; repeating it changes nothing. `now` in µs UTC."""
+        """Run the nightly maintenance; repeating it changes nothing.
+
+        Args:
+            now: The present, in µs UTC.
+        """
 
     def inject(self, now: int, tokens: int) -> Sequence[Item]:
-        """Return what a session starts with, unasked, within a budget."""
+        """Return what a session starts with, unasked, within a budget.
 
-    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
-        """Return what a question or a first prompt gets within a budget, best first."""
+        Args:
+            now: When the session starts, in µs UTC.
+            tokens: The budget, in tokens.
+        """
+
+    def retrieve(
+        self,
+        query: str,
+        now: int,
+        tokens: int,
+    ) -> Sequence[Item]:
+        """Return what a question or a first prompt gets within a budget, best first.
+
+        Args:
+            query: The text of the question.
+            now: When it is asked, in µs UTC.
+            tokens: The budget, in tokens.
+        """

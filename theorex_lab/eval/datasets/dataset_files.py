@@ -1,5 +1,6 @@
-"""The files of the public data sets: where they are found, checked and downloaded, and
-their JSON read into types.
+"""Find, check and download the files of the public data sets.
+
+Their JSON is read into types here too.
 
 A file is taken from `$THEOREX_DATA/<set>/`, else from the user's cache, which is laid
 out alike, else it is downloaded from its repository at the pinned commit. Its sha256 is
@@ -31,8 +32,9 @@ T = TypeVar("T")
 
 
 class FileContent(NamedTuple):
-    """The uncompressed bytes of a file, and its place for messages: a path, or an
-    archive's path and a member.
+    """The uncompressed bytes of a file, and its place for messages.
+
+    The place is a path, or an archive's path and a member.
     """
 
     place: str
@@ -40,8 +42,9 @@ class FileContent(NamedTuple):
 
 
 class LicenceNotice(UserWarning):
-    """A set's licence does not allow commercial use; given once a process for each such
-    set.
+    """A set's licence does not allow commercial use.
+
+    It is given once a process for each such set.
     """
 
 
@@ -49,8 +52,9 @@ _noticed: set[str] = set()
 
 
 def cache_folder() -> Path:
-    """Return the user's cache of downloaded sets, laid out like the folder that
-    THEOREX_DATA names.
+    """Return the user's cache of downloaded sets.
+
+    It is laid out like the folder that THEOREX_DATA names.
     """
     import pooch  # type: ignore[import-untyped]
 
@@ -58,13 +62,15 @@ def cache_folder() -> Path:
 
 
 def read_files(info: DatasetInfo) -> dict[str, FileContent]:
-    """Return every file of a set by its name, checked; what is in neither folder is
-    downloaded into the cache.
+    """Return every file of a set by its name, checked.
 
-    Raises InvalidInput where a file in the user's own folder, or one just downloaded,
-    has another sha256 than the set's, or cannot be unpacked; StorageError where a file
-    is nowhere and cannot be downloaded or kept. Warns once with LicenceNotice of a set
-    that is not for commercial use.
+    What is in neither folder is downloaded into the cache. A set that is not for
+    commercial use is warned of once, with LicenceNotice.
+
+    Raises:
+        InvalidInput: A file in the user's own folder, or one just downloaded, has
+            another sha256 than the set's, or cannot be unpacked.
+        StorageError: A file is nowhere and cannot be downloaded or kept.
     """
     if "non-commercial" in info.licence and info.name not in _noticed:
         _noticed.add(info.name)
@@ -114,7 +120,11 @@ def _checked_content(path: Path, file: DataFile) -> FileContent:
 
 
 def _check(content: FileContent, file: DataFile) -> None:
-    """Raises InvalidInput where the content is not the file's."""
+    """Check that the content is the file's.
+
+    Raises:
+        InvalidInput: It is not.
+    """
     got = (
         _member_digest(content)
         if file.members
@@ -145,7 +155,8 @@ def _member_digest(archive: FileContent) -> str:
 def members_of(archive: FileContent) -> dict[str, FileContent]:
     """Return the files in a .tar, by name and in the order of their names.
 
-    Raises InvalidInput where the bytes are no such archive.
+    Raises:
+        InvalidInput: The bytes are no such archive.
     """
     members = {}
     try:
@@ -163,9 +174,14 @@ def members_of(archive: FileContent) -> dict[str, FileContent]:
     return dict(sorted(members.items()))
 
 
-def _downloaded(info: DatasetInfo, file: DataFile, cached: Path) -> FileContent:
-    """Downloads, checks, then keeps: a file that is not the right one never enters the
-    cache.
+def _downloaded(
+    info: DatasetInfo,
+    file: DataFile,
+    cached: Path,
+) -> FileContent:
+    """Return a file that is downloaded, checked, and then kept.
+
+    A file that is not the right one never enters the cache.
     """
     ways = (
         f"set {DATA_VARIABLE} to a folder that holds {info.name}/{file.name} (or"
@@ -216,7 +232,11 @@ def _packed(members: Mapping[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def refused(subject: str, got: object, allowed: str) -> InvalidInput:
+def refused(
+    subject: str,
+    got: object,
+    allowed: str,
+) -> InvalidInput:
     """Return the error for something at `place`; the caller raises it.
 
     >>> refused("a.json: item 3", 7, "allowed is a text")
@@ -233,7 +253,8 @@ def refused(subject: str, got: object, allowed: str) -> InvalidInput:
 def read_json(content: FileContent, kind: type[T]) -> T:
     """Return the content as JSON of this type.
 
-    Raises InvalidInput naming the first value that is not as the type says.
+    Raises:
+        InvalidInput: A value is not as the type says; the first is named.
 
     >>> read_json(FileContent("a.json", b'{"reward": 1}'), dict[str, float])
     {'reward': 1.0}
@@ -255,7 +276,11 @@ def read_json_lines(content: FileContent, kind: type[T]) -> list[T]:
     ]
 
 
-def _checked(subject: str, validate: Callable[[Any], T], value: object) -> T:
+def _checked(
+    subject: str,
+    validate: Callable[[Any], T],
+    value: object,
+) -> T:
     try:
         return validate(value)
     except ValidationError as error:

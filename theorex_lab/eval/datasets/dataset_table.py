@@ -1,5 +1,6 @@
-"""The table of the public data sets: their repositories, files and licences, and what a
-complete set holds.
+"""List the public data sets: their repositories, files and licences.
+
+The table also says what a complete set holds.
 """
 
 from collections.abc import Mapping
@@ -163,7 +164,12 @@ TAUBENCH_AIRLINE = DatasetInfo(
             sha256="e9e6c0297660c537f83d4fd9c476ce7a9a86ecd2784874b7bfc13be598e37bfa",
         ),
     ),
-    counts={"runs": 200, "tasks": 50, "trials": 4, "successes": 84},
+    counts={
+        "runs": 200,
+        "tasks": 50,
+        "trials": 4,
+        "successes": 84,
+    },
 )
 
 WHOANDWHEN = DatasetInfo(
@@ -195,7 +201,12 @@ REFLEXION_ALFWORLD = DatasetInfo(
             members=_ALFWORLD_MEMBERS,
         ),
     ),
-    counts={"environments": 134, "trials": 15, "base_trials": 7, "reflections": 200},
+    counts={
+        "environments": 134,
+        "trials": 15,
+        "base_trials": 7,
+        "reflections": 200,
+    },
 )
 
 LOCOMO = DatasetInfo(

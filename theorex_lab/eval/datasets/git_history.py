@@ -9,7 +9,7 @@ created later, that one is another file of the same name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -27,11 +27,15 @@ __all__ = ["Commit", "NoRepository", "git_commits"]
 
 
 class Commit(NamedTuple):
-    """A commit: its sha, its committer time in microseconds UTC, its subject, its
-    (status, path) pairs.
+    """A commit of a git repository.
 
-    moves: what was renamed in it, as (old path, new path) of that moment.  gone: of the
-    paths in `files`, those whose file is not there any more at HEAD.
+    Attributes:
+        sha: Its id.
+        at: Its committer time, in µs UTC.
+        subject: The first paragraph of its message, as one line.
+        files: Its (status, path) pairs.
+        moves: What was renamed in it, as (old path, new path) of that moment.
+        gone: Of the paths in `files`, those whose file is not there any more at HEAD.
     """
 
     sha: str
@@ -48,23 +52,24 @@ def git_commits(
     *,
     names: Literal["head", "then"] = "head",
 ) -> list[Commit]:
-    """Return the commits of the repository's current branch, oldest first, merges left
-    out; the last `limit` of them.
+    """Return the last commits of the repository's current branch, oldest first.
 
-    Statuses are git's letters: A added, M modified, D deleted, R renamed, T another
-    type. A path whose bytes are no UTF-8 is in the form in which events keep it. A time
-    that is none, or outside of the years 1 to 9999, is that of the commits before. Of
-    the oldest commits of a shallow clone it is not known what they touched; they have
-    no files.
+    Merges are left out. Statuses are git's letters: A added, M modified, D deleted, R
+    renamed, T another type. A path whose bytes are no UTF-8 is in the form in which
+    events keep it. A time that is none, or outside of the years 1 to 9999, is that of
+    the commits before. What the oldest commits of a shallow clone touched is not known;
+    they have no files.
 
     Args:
-        path: A folder in the repository, of any depth. limit: How many commits, the
-        newest; all by default. names: Files are named as at HEAD, or as they were
-        called in the commit ("then").
+        path: A folder in the repository, of any depth.
+        limit: How many commits, the newest; all by default.
+        names: Files are named as at HEAD, or as they were called in the commit
+            ("then").
 
     Raises:
-        NoRepository: The folder lies in no repository. InvalidInput: git is not
-        installed, or cannot read the repository; or that has no commit.
+        NoRepository: The folder lies in no repository.
+        InvalidInput: Git is not installed, or cannot read the repository; or that has
+            no commit.
     """
     repository = GitRepository.at(path)
     newest_first = repository.read_commits(limit)
@@ -79,8 +84,9 @@ def git_commits(
 
 
 class _File(NamedTuple):
-    """A file through all its names: the last of them, and the commit that deleted it
-    ('' where HEAD has it).
+    """A file through all its names.
+
+    It holds the last of them, and the commit that deleted it ('' where HEAD has it).
     """
 
     path: bytes
@@ -88,8 +94,10 @@ class _File(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """A path that a commit changed; deleted: what is meant is the file that is gone,
-    not one that took its place.
+    """A path that a commit changed.
+
+    Attributes:
+        deleted: What is meant is the file that is gone, not one that took its place.
     """
 
     commit: str
@@ -98,8 +106,9 @@ class _Use(NamedTuple):
 
 
 class _Lives:
-    """Every file followed back from HEAD, through the commits that renamed, replaced or
-    deleted it.
+    """Every file followed back from HEAD.
+
+    It is followed through the commits that renamed, replaced or deleted it.
     """
 
     def __init__(self, commits: Sequence[StoredCommit]) -> None:
@@ -137,8 +146,9 @@ class _Lives:
     def _before(
         self, commit: StoredCommit, changes: Sequence[Change], files: dict[bytes, _File]
     ) -> dict[bytes, _File]:
-        """Return the files of the tree before some changes, by those of the commit's
-        own tree.
+        """Return the files of the tree before some changes.
+
+        They follow from the files of the commit's own tree.
         """
         before = files if len(commit.parents) == 1 else dict(files)
         left: dict[bytes, _File] = {}
@@ -160,7 +170,10 @@ class _Lives:
         return before
 
     def _join(self, parent: str, files: dict[bytes, _File]) -> None:
-        """Where several commits come from one, a file that one of them keeps is kept."""
+        """Join the files of several commits that come from one.
+
+        A file that one of them keeps is kept.
+        """
         earlier = self._files_of.setdefault(parent, files)
         if earlier is files:
             return
@@ -184,12 +197,13 @@ class _Lives:
             self._same[other] = file
 
     def _make_labels(self) -> dict[_File, str]:
-        """Return a file's last path; where another file has it while this one lived, it
-        is told when this one ended.
+        """Return a file's last path.
+
+        Where another file has it while this one lived, the label says when this one
+        ended.
         """
-        position = {
-            commit.id: number for number, commit in enumerate(reversed(self._order))
-        }
+        oldest_first = reversed(self._order)
+        position = {commit.id: number for number, commit in enumerate(oldest_first)}
         first: dict[_File, int] = {}
         last: dict[_File, int] = {}
         for use in self._files:
@@ -200,16 +214,23 @@ class _Lives:
         by_path: dict[bytes, list[_File]] = {}
         for file in first:
             by_path.setdefault(file.path, []).append(file)
+
+        def overlap(file: _File, other: _File) -> bool:
+            """Return whether both files lived at one time."""
+            return last[file] >= first[other] and last[other] >= first[file]
+
+        def begins_later(file: _File) -> tuple[bool, int]:
+            is_deleted = file.deleted_in != ""
+            return is_deleted, -first[file]
+
         labels: dict[_File, str] = {}
         for path, files in by_path.items():
-            files.sort(key=lambda file: (file.deleted_in != "", -first[file]))
-            plain: list[_File] = []  # the one at HEAD is the first of them
+            # The one at HEAD comes first, then those that began last.
+            files.sort(key=begins_later)
+            plain: list[_File] = []
             for file in files:
                 labels[file] = _text(path)
-                if all(
-                    last[file] < first[other] or last[other] < first[file]
-                    for other in plain
-                ):
+                if not any(overlap(file, other) for other in plain):
                     plain.append(file)
                 elif file.deleted_in:
                     labels[file] = f"{_text(path)} (until {file.deleted_in[:12]})"
@@ -220,29 +241,40 @@ def _text(path: bytes) -> str:
     return kept_path(path.decode("utf-8", "surrogateescape"))
 
 
-def _commit(commit: StoredCommit, lives: _Lives, names: str) -> Commit:
+def _commit(
+    commit: StoredCommit,
+    lives: _Lives,
+    names: str,
+) -> Commit:
     """Return a commit with its files, named as at HEAD or as they were then."""
+    as_at_head = names == "head"
     files: list[tuple[str, str]] = []
-    moves: list[tuple[str, str]] = []
     removed_names: set[str] = set()
-    changes = commit.changes[0] if commit.changes else []
+    changes = next(iter(commit.changes), [])
     present_paths = {change.path for change in changes if change.status != "D"}
     for change in changes:
         is_gone = change.status == "D"
         file = lives.file(_Use(commit.id, change.path, is_gone))
-        name = lives.label(file) if names == "head" else _text(change.path)
+        name = lives.label(file) if as_at_head else _text(change.path)
         is_replaced = is_gone and change.path in present_paths
-        if names == "head" or not is_replaced:
+        if as_at_head or not is_replaced:
             files.append((change.status, name))
-        if change.status == "R":
-            moves.append((_text(change.old), _text(change.path)))
         if file.deleted_in:
             removed_names.add(name)
     return Commit(
-        commit.id,
-        commit.time or 0,
-        commit.subject,
-        files,
-        moves,
-        frozenset(removed_names),
+        sha=commit.id,
+        at=commit.time or 0,
+        subject=commit.subject,
+        files=files,
+        moves=_moves(changes),
+        gone=frozenset(removed_names),
     )
+
+
+def _moves(changes: Iterable[Change]) -> list[tuple[str, str]]:
+    """Return the old and the new path of each rename."""
+    moves = []
+    for change in changes:
+        if change.status == "R":
+            moves.append((_text(change.old), _text(change.path)))
+    return moves

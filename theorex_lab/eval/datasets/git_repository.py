@@ -1,15 +1,15 @@
-"""A git repository, read so that neither the user's settings nor the repository's steer
-what is read.
+"""Read a git repository so that nobody's settings steer what is read.
 
-Only plumbing commands are run (`rev-parse`, `rev-list`, `cat-file`, `diff-tree`,
-`hash-object`), with fixed options and variables: no configuration but the repository's
-own is read, and of that nothing is run. No program is started for the repository
-(hooks, filters, text conversions, pagers, monitors, transports), replaced objects and
-grafts are not followed, and nothing is fetched.
+Neither the user's settings nor the repository's count. Only plumbing commands are run
+(`rev-parse`, `rev-list`, `cat-file`, `diff-tree`, `hash-object`), with fixed options
+and variables: no configuration but the repository's own is read, and nothing of that is
+run. No program is started for the repository (hooks, filters, text conversions, pagers,
+monitors, transports), replaced objects and grafts are not followed, and nothing is
+fetched.
 
-What is a rename is told by git, for half of the content and more. Beside that it is one
-where a file took another's place with its content unchanged, and where its content went
-on under a new path while an unlike file has its old one. A copy is no rename.
+Git tells what is a rename, for half of the content and more. Besides, it is one where a
+file took another's place with its content unchanged, and where its content went on
+under a new path while an unlike file has its old one. A copy is no rename.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,8 +76,11 @@ class NoRepository(InvalidInput):
 class GitRepository:
     """A repository, and the one way in which git is run on it.
 
-    path: as it was named.  folder: where its objects are.  program: git.  settings:
-    those that hold besides the repository's own.
+    Attributes:
+        path: The path as the caller named it.
+        folder: Where its objects are.
+        program: The path of git.
+        settings: The settings that hold besides the repository's own.
     """
 
     path: str
@@ -88,7 +92,8 @@ class GitRepository:
     def at(cls, path: str | Path) -> GitRepository:
         """Return the repository around a folder.
 
-        Raises InvalidInput as `git_commits` does.
+        Raises:
+            InvalidInput: As `git_commits` does.
         """
         program = find_program("git")
         if program is None:
@@ -116,7 +121,11 @@ class GitRepository:
         return cls(name, folder, program, settings)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Return what a plumbing command prints. Raises InvalidInput where it fails."""
+        """Return what a plumbing command prints.
+
+        Raises:
+            InvalidInput: The command fails.
+        """
         result = self.attempt(*arguments, stdin=stdin)
         if result.code != 0:
             raise _unreadable(self.path, result.errors)
@@ -152,7 +161,11 @@ class GitRepository:
             most = 2 * most + 1
 
     def _head(self) -> str:
-        """Return the id of the commit at HEAD. Raises InvalidInput where there is none."""
+        """Return the id of the commit at HEAD.
+
+        Raises:
+            InvalidInput: There is none.
+        """
         head = self.attempt(
             "rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"
         )
@@ -176,18 +189,16 @@ class GitRepository:
         """Return the commits that `rev-list --parents` lists."""
         ids = [line.split() for line in lines]
         request = "".join(f"{commit_id}\n" for commit_id, *_ in ids).encode()
+        contents = self._objects(request)
         commits = []
-        for (commit_id, *parents), content in zip(
-            ids, self._objects(request), strict=True
-        ):
+        for (commit_id, *parents), content in zip(ids, contents, strict=True):
             commits.append(_parse_commit(commit_id, parents, content))
         _fill_times(commits)
         return commits
 
     def _objects(self, request: bytes) -> Iterator[bytes]:
-        for content in _batch(
-            self.run("cat-file", "--batch", "--buffer", stdin=request)
-        ):
+        output = self.run("cat-file", "--batch", "--buffer", stdin=request)
+        for content in _batch(output):
             if content is None:
                 raise _unreadable(self.path, b"a commit is missing")
             yield content
@@ -197,14 +208,25 @@ class GitRepository:
         commit_ids = list(commits)
         request = "".join(f"{commit}\n" for commit in commit_ids).encode()
         objects = self._objects(request)
-        return {
-            commit: content.partition(b"\n")[0].removeprefix(b"tree ").decode("ascii")
-            for commit, content in zip(commit_ids, objects, strict=True)
-        }
+        trees = {}
+        for commit, content in zip(commit_ids, objects, strict=True):
+            first_line = content.partition(b"\n")[0]
+            trees[commit] = first_line.removeprefix(b"tree ").decode("ascii")
+        return trees
 
     def differences(self, pairs: Sequence[tuple[str, str]]) -> list[list[Change]]:
-        """Return what is changed from the first tree of each pair to the second,
-        renames among it.
+        """Return what changes from the first tree of each pair to the second.
+
+        Renames are among the changes.
+
+        Args:
+            pairs: The ids of two trees or commits each.
+
+        Returns:
+            The changes of each pair, in the order of the pairs.
+
+        Raises:
+            InvalidInput: Git cannot compare them.
         """
         request = "".join(f"{before} {after}\n" for before, after in pairs).encode()
         options = [
@@ -225,40 +247,45 @@ class GitRepository:
         if result.code != 0:
             raise _unreadable(self.path, result.errors)
         differences = _parse_differences(result.output, len(pairs))
-        made_again = [
-            pair for changes in differences for pair in _perhaps_made_again(changes)
-        ]
+        made_again: list[tuple[Change, Change]] = []
+        for changes in differences:
+            made_again += _perhaps_made_again(changes)
         renewed = self._renewed(made_again)
-        return [
-            _with_places_taken(_with_made_again(changes, renewed))
-            for changes in differences
-        ]
+        final = []
+        for changes in differences:
+            with_renames = _with_made_again(changes, renewed)
+            final.append(_with_places_taken(with_renames))
+        return final
 
     def _renewed(
         self, pairs: Sequence[tuple[Change, Change]]
     ) -> set[tuple[bytes, bytes]]:
-        """Of these paths' contents before and after, those that have less than half of
-        their lines in common.
+        """Return those pairs of contents that share less than half of their lines.
+
+        Each pair holds the content of a path before and after.
         """
-        contents = {
-            (before.content_before, before.content_after) for _, before in pairs
-        }
+        contents = set()
+        for _, modified in pairs:
+            contents.add((modified.content_before, modified.content_after))
         ordered = sorted(contents)
         request = b"".join(b"%s\n%s\n" % pair for pair in ordered)
         if not request:
             return set()
-        blobs = list(_batch(self.run("cat-file", "--batch", "--buffer", stdin=request)))
-        return {
-            pair
-            for number, pair in enumerate(ordered)
-            if _is_unlike(*blobs[2 * number : 2 * number + 2])
-        }
+        output = self.run("cat-file", "--batch", "--buffer", stdin=request)
+        blobs = list(_batch(output))
+        unlike = set()
+        for pair, before, after in zip(ordered, blobs[::2], blobs[1::2], strict=True):
+            if _is_unlike(before, after):
+                unlike.add(pair)
+        return unlike
 
     def empty_tree(self) -> str:
-        """Return the id of the tree without files, which depends on how the repository
-        hashes.
+        """Return the id of the tree without files.
+
+        It depends on how the repository hashes.
         """
-        return self.run("hash-object", "-t", "tree", "--stdin").decode("ascii").strip()
+        output = self.run("hash-object", "-t", "tree", "--stdin")
+        return output.decode("ascii").strip()
 
 
 def _run_git(
@@ -268,8 +295,10 @@ def _run_git(
     variables: Mapping[str, str] | None = None,
     stdin: bytes = b"",
 ) -> ProgramResult:
-    """Run git, the only place that does: with fixed variables and none of the user's."""
-    pairs = [(key, value) for key, values in settings.items() for value in values]
+    """Run git, with fixed variables and none of the user's; nothing else runs it."""
+    pairs: list[tuple[str, str]] = []
+    for key, values in settings.items():
+        pairs += [(key, value) for value in values]
     environment = {
         **plain_variables(),
         **_VARIABLES,
@@ -285,8 +314,9 @@ def _run_git(
 
 
 def _allowed_folders(program: str) -> list[str]:
-    """Return the folders of others that the user's and the machine's configuration
-    allow git to read (`safe.directory`).
+    """Return the folders of others that git may read (`safe.directory`).
+
+    The user's and the machine's configuration list them.
     """
     variables = plain_variables()
     for name in ("HOME", "XDG_CONFIG_HOME", "USERPROFILE"):
@@ -314,14 +344,19 @@ def _unreadable(path: str, errors: bytes) -> InvalidInput:
 
 def _has_git_folder(path: str) -> bool:
     path_on_disk = Path(os.path.realpath(path))
-    return any(
-        (folder / ".git").exists() for folder in (path_on_disk, *path_on_disk.parents)
-    )
+    folders = [path_on_disk, *path_on_disk.parents]
+    return any((folder / ".git").exists() for folder in folders)
 
 
 class Change(NamedTuple):
-    """A path that differs between two trees: git's letter, the ids of its content, and
-    its old name where it was renamed.
+    """A path that differs between two trees.
+
+    Attributes:
+        status: Git's letter.
+        path: The path, in bytes.
+        old: The old name where it was renamed.
+        content_before: The id of its content before.
+        content_after: The id of its content after.
     """
 
     status: str
@@ -335,8 +370,10 @@ class Change(NamedTuple):
 class StoredCommit:
     """A commit as git holds it.
 
-    parents: those that are there.  is_cut: it has parents that are not, in a shallow
-    clone.  changes: by parent what differs; a commit without parents has one such list.
+    Attributes:
+        parents: Those that are in the repository.
+        is_cut: It has parents that are not, in a shallow clone.
+        changes: What differs, by parent; a commit without parents has one such list.
     """
 
     id: str
@@ -350,8 +387,9 @@ class StoredCommit:
 
 
 def _batch(output: bytes) -> Iterator[bytes | None]:
-    """Yield the contents of objects, as `cat-file --batch` prints them; None for one
-    that is not there.
+    """Yield the contents of objects, as `cat-file --batch` prints them.
+
+    It yields None for an object that the repository has not.
     """
     offset = 0
     while offset < len(output):
@@ -365,14 +403,17 @@ def _batch(output: bytes) -> Iterator[bytes | None]:
         offset = end + size + 2
 
 
-def _parse_commit(commit: str, parents: list[str], content: bytes) -> StoredCommit:
+def _parse_commit(
+    commit: str,
+    parents: list[str],
+    content: bytes,
+) -> StoredCommit:
     head, _, message = content.partition(b"\n\n")
     fields: dict[bytes, list[bytes]] = {}
     for line in head.split(b"\n"):
+        # A line that goes on begins with a blank, and has no name.
         name, _, value = line.partition(b" ")
-        fields.setdefault(name, []).append(
-            value
-        )  # a line that goes on begins with a blank, and has no name
+        fields.setdefault(name, []).append(value)
     own_parents = fields.get(b"parent", [])
     encoding = fields.get(b"encoding", [b"utf-8"])[0].decode("ascii", "replace")
     return StoredCommit(
@@ -387,7 +428,10 @@ def _parse_commit(commit: str, parents: list[str], content: bytes) -> StoredComm
 
 
 def _time(committer: bytes) -> int | None:
-    """Microseconds; None where there is no time that a calendar holds."""
+    """Return the time of a committer line, in µs UTC.
+
+    It is None where there is no time that a calendar holds.
+    """
     words = committer.rpartition(b">")[2].split()
     try:
         at = int(words[0]) * MICROSECONDS_PER_SECOND
@@ -436,14 +480,23 @@ def _parse_differences(output: bytes, count: int) -> list[list[Change]]:
         first = next_field()
         status = letter[:1].decode("ascii")
         path = next_field() if status == "R" else first
-        differences[-1].append(Change(status, path, first, before, after))
+        differences[-1].append(
+            Change(
+                status,
+                path,
+                first,
+                before,
+                after,
+            )
+        )
     assert len(differences) == count
     return differences
 
 
 def _perhaps_made_again(changes: Sequence[Change]) -> list[tuple[Change, Change]]:
-    """Pairs of an added path and a modified one whose content it has: a copy, or a
-    rename and another file in its place.
+    """Yield pairs of an added path and a modified one whose content it has.
+
+    It is a copy, or a rename and another file in its place.
     """
     modified: dict[bytes, list[Change]] = {}
     for change in changes:
@@ -463,8 +516,9 @@ def _perhaps_made_again(changes: Sequence[Change]) -> list[tuple[Change, Change]
 def _with_made_again(
     changes: list[Change], renewed: set[tuple[bytes, bytes]]
 ) -> list[Change]:
-    """Return the changes, with a rename where a file's content went on under a new
-    path, and an unlike file has the old one.
+    """Return the changes, with a rename where a content went on under a new path.
+
+    It is one where an unlike file has the old path.
     """
     for new, before in _perhaps_made_again(changes):
         if (before.content_before, before.content_after) in renewed:
@@ -516,6 +570,24 @@ def _moved_files(changes: Sequence[Change]) -> dict[bytes, bytes]:
         for change in changes
         if change.status in "DM" and change.content_before.strip(b"0")
     }
+    source_of = _sources(changes, left)
+    _remove_copies(source_of, left)
+    uses_of_source = Counter(source_of.values())
+    return {
+        path: source
+        for path, source in source_of.items()
+        if uses_of_source[source] == 1
+    }
+
+
+def _sources(
+    changes: Sequence[Change],
+    left: Mapping[bytes, Change],
+) -> dict[bytes, bytes]:
+    """Return the path that each modified file has its content from.
+
+    It is one of the paths that were left, if just one of them had that content.
+    """
     by_content: dict[bytes, list[bytes]] = {}
     for change in left.values():
         by_content.setdefault(change.content_before, []).append(change.path)
@@ -525,13 +597,7 @@ def _moved_files(changes: Sequence[Change]) -> dict[bytes, bytes]:
         is_new_content = change.content_after != change.content_before
         if change.status == "M" and is_new_content and len(sources) == 1:
             source_of[change.path] = sources[0]
-    _remove_copies(source_of, left)
-    uses_of_source = Counter(source_of.values())
-    return {
-        path: source
-        for path, source in source_of.items()
-        if uses_of_source[source] == 1
-    }
+    return source_of
 
 
 def _remove_copies(source_of: dict[bytes, bytes], left: Mapping[bytes, Change]) -> None:
@@ -553,11 +619,7 @@ def _remove_copies(source_of: dict[bytes, bytes], left: Mapping[bytes, Change]) 
 
 def read_changes(repository: GitRepository, commits: Sequence[StoredCommit]) -> None:
     """Put into each commit how it differs from each of its parents."""
-    trees = {commit.id: commit.tree for commit in commits}
-    outside: set[str] = set()
-    for commit in commits:
-        outside.update(parent for parent in commit.parents if parent not in trees)
-    trees.update(repository.trees_of(sorted(outside)))
+    trees = _all_trees(repository, commits)
     empty = repository.empty_tree()
     # What a commit changed is unknown where its parents were cut off.
     readable = [commit for commit in commits if commit.parents or not commit.is_cut]
@@ -565,25 +627,41 @@ def read_changes(repository: GitRepository, commits: Sequence[StoredCommit]) -> 
     for commit in readable:
         before = [trees[parent] for parent in commit.parents] or [empty]
         pairs += [(tree, commit.tree) for tree in before]
-    differences = iter(repository.differences(pairs) if pairs else [])
+    if not pairs:
+        return
+    differences = iter(repository.differences(pairs))
     for commit in readable:
         n_pairs = max(len(commit.parents), 1)
-        commit.changes = [next(differences) for _ in range(n_pairs)]
+        commit.changes = list(islice(differences, n_pairs))
+
+
+def _all_trees(
+    repository: GitRepository,
+    commits: Sequence[StoredCommit],
+) -> dict[str, str]:
+    """Return the tree of each commit, and of those parents that are not among them."""
+    trees = {commit.id: commit.tree for commit in commits}
+    outside: set[str] = set()
+    for commit in commits:
+        outside.update(parent for parent in commit.parents if parent not in trees)
+    trees.update(repository.trees_of(sorted(outside)))
+    return trees
 
 
 def children_first(commits: Sequence[StoredCommit]) -> Iterator[StoredCommit]:
     """Yield every commit after all that come from it, whatever their clocks said."""
     by_id = {commit.id: commit for commit in commits}
+    parents_of: dict[str, list[str]] = {}
     n_waiting: Counter[str] = Counter()
     for commit in commits:
-        n_waiting.update(parent for parent in commit.parents if parent in by_id)
+        parents = [parent for parent in commit.parents if parent in by_id]
+        parents_of[commit.id] = parents
+        n_waiting.update(parents)
     ready = deque(commit for commit in commits if not n_waiting[commit.id])
     while ready:
         commit = ready.popleft()
         yield commit
-        for parent in commit.parents:
-            if parent not in by_id:
-                continue
+        for parent in parents_of[commit.id]:
             n_waiting[parent] -= 1
             if not n_waiting[parent]:
                 ready.append(by_id[parent])

@@ -1,5 +1,6 @@
-"""Recorded logs by the name of their data set: the events that a memory lives through,
-as they would have been captured live.
+"""Read recorded logs by the name of their data set.
+
+They hold the events that a memory lives through, as they would have been captured live.
 """
 
 from collections import defaultdict
@@ -40,11 +41,20 @@ from theorex_lab.journal.event import Event
 
 
 def load_logs(name: str) -> list[EvalLog]:
-    """Return the logs of a data set, each `set/part` where it has several, or one of
-    these parts alone; of a git repository, or of transcripts of coding agents (one log
-    a project), by their path, or as `git:PATH`, `transcripts:PATH`.
+    """Return the logs of a data set, each `set/part` where it has several.
 
-    Raises InvalidInput for an unknown name, and what the reader of the set raises.
+    Args:
+        name: A data set, or one part of it alone; the path of a git repository; or that
+            of transcripts of coding agents, which give one log a project. A path may
+            also be written as `git:PATH` or `transcripts:PATH`.
+
+    Returns:
+        The logs, their events in the order of time. Each has its questions (`probes`)
+        or its sessions' lines, where the set has such.
+
+    Raises:
+        InvalidInput: The name is unknown, or the data is not as it should be; whatever
+            else the reader of the set raises.
     """
     parts, log_name = _parts(name)
     makers = dict(parts)
@@ -54,8 +64,9 @@ def load_logs(name: str) -> list[EvalLog]:
 
 
 def _parts(name: str) -> tuple[Parts, str]:
-    """Return what makes the logs that a name may stand for, and which of them is wanted
-    ('' is all).
+    """Return what makes the logs that a name may stand for, and the wanted part.
+
+    The part is '' for all of them.
     """
     prefix, colon, path = name.partition(":")
     if colon and prefix in GIVEN:
@@ -90,18 +101,20 @@ def _simulated_sessions() -> Parts:
 
 
 def simulated_sessions_log(path: Path) -> EvalLog:
-    """Of a file of simulated coding sessions.
+    """Return the log of a file of simulated coding sessions.
 
-    Raises InvalidInput for another header, and for lines that are damaged.
+    Raises:
+        InvalidInput: The header is another, or lines are damaged.
     """
     read_header(path, of="coding sessions")
     return hook_form_log("simulated_sessions", path)
 
 
 def hook_form_log(name: str, path: Path) -> EvalLog:
-    """Of lines in a coding agent's hook form, with whole prompts.
+    """Return the log of lines in a coding agent's hook form, with whole prompts.
 
-    Raises InvalidInput where lines cannot be read.
+    Raises:
+        InvalidInput: Lines cannot be read.
     """
     captures = Captures(LATEST, name, trust_own=True)
     problems = list[str]()
@@ -122,7 +135,8 @@ def hook_form_log(name: str, path: Path) -> EvalLog:
 def transcripts(path: Path) -> Parts:
     """Return a log for each project; prompts are the user's word.
 
-    Raises InvalidInput where no transcript is found.
+    Raises:
+        InvalidInput: No transcript is found.
     """
     rows_by_project: dict[str, list[tuple[TimedCapture, Event | None]]] = defaultdict(
         list
@@ -139,8 +153,9 @@ def transcripts(path: Path) -> Parts:
 
 
 def log_of(name: str, rows: list[tuple[TimedCapture, Event | None]]) -> EvalLog:
-    """Return what transcripts told of one project, with the captures of it, in order of
-    time.
+    """Return the log of what transcripts told of one project.
+
+    It has the captures of that project, in order of time.
     """
     rows.sort(key=lambda row: row[0].at)
     return EvalLog(
@@ -152,7 +167,11 @@ def _line(row: TimedCapture, event: Event | None) -> SessionLine:
     paths = event.body.get("paths", {}) if event else {}
     session = session_of(row.said.session)
     return session_line(
-        row.at, session, row.said.hook, paths.get("read", ()), paths.get("edited", ())
+        row.at,
+        session,
+        row.said.hook,
+        reads=paths.get("read", ()),
+        edits=paths.get("edited", ()),
     )
 
 

@@ -1,6 +1,8 @@
-"""Readers of public sets: runs of agents (tau-bench airline, Who&When, Reflexion on
-ALFWorld), whose fields say where in the JSON they stand; scores, prices and times of
-language models (LLMRouter, RouteLLM).
+"""Read public sets into types.
+
+The sets are runs of agents (tau-bench airline, Who&When, Reflexion on ALFWorld), whose
+fields say where in the JSON they stand, and scores, prices and times of language models
+(LLMRouter, RouteLLM).
 """
 
 from __future__ import annotations
@@ -42,8 +44,10 @@ _TRIAL = re.compile(r"(base|reflexion)_run_logs/env_results_trial_(\d{1,3})\.jso
 
 @dataclass(frozen=True)
 class Action:
-    """A tool's name and its arguments; result: what the tool gave back, None for an
-    action of the gold list.
+    """A tool's name and its arguments.
+
+    Attributes:
+        result: What the tool gave back; None for an action of the gold list.
     """
 
     name: str
@@ -90,14 +94,24 @@ def _actions(messages: Any) -> tuple[Action, ...]:
                 for later in turns[number:]
                 if later.tool_call_id == call.id
             )
-            actions.append(Action(call.name, call.arguments, next(answers, None)))
+            actions.append(
+                Action(
+                    call.name,
+                    call.arguments,
+                    next(answers, None),
+                )
+            )
     return tuple(actions)
 
 
 @dataclass(frozen=True)
 class TauRun:
-    """One trial of a task. reward: 0 or 1.  actions: taken, in order.  gold_actions:
-    what would have been right.
+    """One trial of a task.
+
+    Attributes:
+        reward: 0 or 1.
+        actions: The actions that the agent took, in order.
+        gold_actions: What would have been right.
     """
 
     task: Annotated[int, Field(alias="task_id", ge=0, lt=100_000)]
@@ -121,7 +135,11 @@ class TauBench(NamedTuple):
 
 
 def taubench(content: FileContent, licence: str) -> TauBench:
-    """Of a list of runs. Raises InvalidInput also where a trial of a task comes twice."""
+    """Return the runs of a list.
+
+    Raises:
+        InvalidInput: The list is not as it should be, or a trial of a task comes twice.
+    """
     runs = read_json(content, tuple[TauRun, ...])
     shape = (
         1 + max((run.task for run in runs), default=-1),
@@ -141,8 +159,12 @@ def taubench(content: FileContent, licence: str) -> TauBench:
 
 @dataclass(frozen=True, slots=True)
 class LabelledStep:
-    """agent: who spoke; without a name the role, which may tell to whom: `Orchestrator
-    (-> WebSurfer)`. role: as the framework saw it, user or assistant in most.
+    """A step of a failed run.
+
+    Attributes:
+        agent: Who spoke; without a name the role, which may tell to whom: `Orchestrator
+            (-> WebSurfer)`.
+        role: The role as the framework saw it, user or assistant in most.
     """
 
     agent: Annotated[_AgentName, Field(validation_alias=AliasChoices("name", "role"))]
@@ -185,7 +207,7 @@ class WhoAndWhen(NamedTuple):
 
 
 def whoandwhen(members: Mapping[str, FileContent], licence: str) -> WhoAndWhen:
-    """Of the files of an archive, a run each."""
+    """Return the files of an archive, a run each."""
     runs = [
         _failed_run(name.removesuffix(".json"), content)
         for name, content in members.items()
@@ -207,8 +229,11 @@ def _failed_run(name: str, content: FileContent) -> FailedRun:
 
 
 class Reflection(NamedTuple):
-    """A written lesson. environment: position.  after_trial: the failed trial it was
-    written after, from 0.
+    """A written lesson.
+
+    Attributes:
+        environment: The position of the environment.
+        after_trial: The failed trial that it was written after, from 0.
     """
 
     environment: int
@@ -217,10 +242,12 @@ class Reflection(NamedTuple):
 
 
 class Reflexion(NamedTuple):
-    """success: shape (n_trials, n_environments), with reflections; base_success: alike,
-    without passing them on.
+    """The trials of Reflexion on ALFWorld, with reflections and without.
 
-    reflections: of the first, in order of trial and environment.
+    Attributes:
+        success: Shape (n_trials, n_environments), with reflections.
+        base_success: The same shape, without passing them on.
+        reflections: Those of the first, in order of trial and environment.
     """
 
     environments: tuple[str, ...]
@@ -288,7 +315,7 @@ def _trials_by_kind(
 
 
 def _successes(trials: Mapping[int, Sequence[_TaskTrial]]) -> NDArray[np.bool_]:
-    """Return whether each trial solved each environment, shape (n_trials, n_environments)."""
+    """Return what each trial solved, shape (n_trials, n_environments)."""
     rows = []
     for number in range(len(trials)):
         rows.append([task.is_success for task in trials[number]])
@@ -325,8 +352,11 @@ Files = Mapping[str, FileContent]
 
 
 class ScoredQueries(NamedTuple):
-    """queries: columns query, task, metric.  scores: shape (n_queries, n_models), 0 to
-    1.
+    """Queries, and the score of each model on them.
+
+    Attributes:
+        queries: Columns query, task, metric.
+        scores: Shape (n_queries, n_models), 0 to 1.
     """
 
     queries: pd.DataFrame
@@ -334,8 +364,12 @@ class ScoredQueries(NamedTuple):
 
 
 class RouterScores(NamedTuple):
-    """models: names, the columns of the scores.  prices: a row a model, in this order;
-    columns model, size, input_usd_per_million_tokens, output_usd_per_million_tokens.
+    """The scores and prices of models on a set of queries.
+
+    Attributes:
+        models: Names, the columns of the scores.
+        prices: A row a model, in this order; columns model, size,
+            input_usd_per_million_tokens, output_usd_per_million_tokens.
     """
 
     models: tuple[str, ...]
@@ -367,8 +401,9 @@ class _Priced(BaseModel):
 
 
 def llmrouter(files: Mapping[str, FileContent], licence: str) -> RouterScores:
-    """Of scores and queries, which are joined by their text; a query listed under two
-    tasks counts for the first.
+    """Return scores joined with their queries by the text.
+
+    A query listed under two tasks counts for the first.
     """
     import pandas as pd
 
@@ -428,8 +463,10 @@ def _joined(
 def routellm(
     files: Mapping[str, FileContent], subjects: Mapping[str, FileContent]
 ) -> pd.DataFrame:
-    """Of the files and of MMLU's members: columns benchmark (mmlu or gsm8k), subject,
-    prompt, weak_correct, strong_correct.
+    """Return whether both models answered, from the files and MMLU's members.
+
+    The columns are benchmark (mmlu or gsm8k), subject, prompt, weak_correct and
+    strong_correct.
     """
     import pandas as pd
 
@@ -451,7 +488,8 @@ def routellm(
 def _answers(content: FileContent) -> pd.DataFrame:
     """Return whether both models were right, for each prompt.
 
-    Raises InvalidInput for what is no such table.
+    Raises:
+        InvalidInput: The file is no such table.
     """
     import pandas as pd
 

@@ -1,5 +1,6 @@
-"""Data to try memories on: `load_*` for what comes with the project, `fetch_*` for
-public sets.
+"""Load data to try memories on.
+
+`load_*` reads what comes with the project, `fetch_*` public sets.
 
 A `fetch_*` looks into `$THEOREX_DATA/<set>/`, then into the user's cache, and otherwise
 downloads from the repository where the set was published, at a pinned commit; the
@@ -87,9 +88,10 @@ class LocalRuns(Rows[dict[str, Any]]):
 def load_runs(path: str | Path) -> LocalRuns:
     """Return the runs in such a file.
 
-    Raises InvalidInput for a file that cannot be read or holds something else, and for
-    damaged lines, each with its number and the reason; NewerVersion for a file of a
-    newer release.
+    Raises:
+        InvalidInput: The file cannot be read or holds something else, or lines are
+            damaged; each is named with its number and the reason.
+        NewerVersion: The file is of a newer release.
     """
     header, runs = sources.read_lines(path, TaskRun, _MARK, _FILE_VERSION)
     return LocalRuns(header, tuple(runs))
@@ -109,8 +111,9 @@ def prompts() -> dict[str, str]:
 
 
 def machine(packages: Iterable[str]) -> dict[str, Any]:
-    """Return what times depend on: cores, system, Python and `packages`; neither host
-    nor path.
+    """Return what times depend on: cores, system, Python and `packages`.
+
+    Neither the host's name nor a path is among it.
 
     >>> sorted(machine(["numpy"]))
     ['cores', 'packages', 'python', 'system']
@@ -125,8 +128,9 @@ def machine(packages: Iterable[str]) -> dict[str, Any]:
 
 
 def load_simulated_team() -> list[sources.Activity]:
-    """Return the packaged simulation of a small team of agents, in the order of time;
-    not recorded work.
+    """Return the packaged simulation of a small team of agents.
+
+    It is in the order of time, and no recorded work.
 
     >>> load_simulated_team()[0].agent in {
     ...     activity.agent for activity in load_simulated_team()
@@ -137,8 +141,12 @@ def load_simulated_team() -> list[sources.Activity]:
 
 
 def load_local_runs() -> LocalRuns:
-    """Return the packaged runs of the project's own tasks by a small offline model, in
-    two configurations, and by rules.
+    """Return the packaged runs of the project's own tasks by small models.
+
+    A small offline model made them in two configurations, and rules did.
+
+    Returns:
+        The recording: `.frame` has a row a run, with model, task, success and latency.
 
     >>> sorted(load_local_runs().frame["model"].unique())
     ['rules', 'smollm2-135m greedy', 'smollm2-135m sampled']
@@ -147,16 +155,18 @@ def load_local_runs() -> LocalRuns:
 
 
 def fetch_llmrouter() -> parsing.RouterScores:
-    """LLMRouter: scores of 9 models on 5,608 training and 500 test queries."""
+    """Return LLMRouter: scores of 9 models on 5,608 training and 500 test queries."""
     info = DATASETS["llmrouter"]
     return parsing.llmrouter(read_files(info), info.licence)
 
 
 def fetch_routellm() -> pd.DataFrame:
-    """RouteLLM: whether a weak and a strong model answered 14,042 questions of MMLU and
-    1,319 of GSM8K rightly.
+    """Return whether a weak and a strong model answered questions rightly.
 
-    Columns benchmark, subject, prompt, weak_correct, strong_correct.
+    RouteLLM asked both 14,042 questions of MMLU and 1,319 of GSM8K.
+
+    Returns:
+        Columns benchmark, subject, prompt, weak_correct, strong_correct.
     """
     info = DATASETS["routellm"]
     files = read_files(info)
@@ -166,16 +176,19 @@ def fetch_routellm() -> pd.DataFrame:
 
 
 def fetch_taubench_airline() -> parsing.TauBench:
-    """tau-bench airline: 4 trials of each of 50 tasks by gpt-4o, with every action and
-    its reward.
+    """Return tau-bench airline: 4 trials of each of 50 tasks by gpt-4o.
+
+    Each has every action and its reward.
     """
     info = DATASETS["taubench_airline"]
     return parsing.taubench(read_files(info)["gpt-4o-airline.json"], info.licence)
 
 
 def fetch_whoandwhen() -> parsing.WhoAndWhen:
-    """Who&When, the algorithm-generated part: 126 failed multi-agent runs with guilty
-    agent, step and reason.
+    """Return the algorithm-generated part of Who&When: 126 failed runs.
+
+    Several agents took part in each; the guilty agent, the step and the reason are
+    labelled.
     """
     info = DATASETS["whoandwhen"]
     return parsing.whoandwhen(
@@ -184,11 +197,14 @@ def fetch_whoandwhen() -> parsing.WhoAndWhen:
 
 
 def load_failed_runs(path: str | Path) -> tuple[parsing.FailedRun, ...]:
-    """Return runs in the format of Who&When, its hand-crafted half among others: a JSON
-    file, or those of a folder, in order.
+    """Return runs in the format of Who&When, its hand-crafted half among others.
 
-    Raises InvalidInput where there is no such file, or one is not as it should be,
-    naming it.
+    Args:
+        path: A JSON file, or a folder of them, which are read in order.
+
+    Raises:
+        InvalidInput: There is no such file, or one is not as it should be; the message
+            names it.
     """
     place = Path(path)
     files = (
@@ -209,8 +225,9 @@ def load_failed_runs(path: str | Path) -> tuple[parsing.FailedRun, ...]:
 
 
 def fetch_reflexion_alfworld() -> parsing.Reflexion:
-    """Reflexion on ALFWorld: 134 tasks in 15 trials with written reflections, and in 7
-    without.
+    """Return Reflexion on ALFWorld: 134 tasks in 15 trials with reflections.
+
+    Another 7 trials are without.
     """
     info = DATASETS["reflexion_alfworld"]
     return parsing.reflexion(
@@ -219,8 +236,9 @@ def fetch_reflexion_alfworld() -> parsing.Reflexion:
 
 
 def failed_cases(lab: Lab, *, agent: str | None = None) -> list[FailureCase]:
-    """Return the failures of an agent, or of all, reviewed or not, oldest first; one
-    whose run was erased is without it.
+    """Return the failures of an agent, or of all, reviewed or not, oldest first.
+
+    A failure whose run was erased is without it.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -240,10 +258,13 @@ def failed_cases(lab: Lab, *, agent: str | None = None) -> list[FailureCase]:
 
 
 def local_failures(lab: Lab, *, every: int = 4) -> list[FailureCase]:
-    """Return a small model's answers that the packaged recording holds and its checks
-    refused; they are recorded in `lab`.
+    """Return the answers of a small model that the checks refused.
 
-    every: one of so many of them, in the recording's order.
+    The packaged recording holds them; they are recorded in `lab`.
+
+    Args:
+        lab: Where the failures are recorded.
+        every: One of so many of them is taken, in the recording's order.
     """
     failed = [
         run
@@ -259,7 +280,13 @@ def local_failures(lab: Lab, *, every: int = 4) -> list[FailureCase]:
             row.query_type,
             row.model,
         )
-        end = CallEnd(row.task_id, start.at, True, row.model, response=row.response)
+        end = CallEnd(
+            row.task_id,
+            start.at,
+            True,
+            row.model,
+            response=row.response,
+        )
         lab.journal.append([start.event(), end.event(start)])
         lab.outcomes.record_of_trace(
             row.task_id, "the check of the task refused this answer", success=False

@@ -36,8 +36,9 @@ _SETTINGS = Settings()
 
 
 def informative(answer: str, question: str = "") -> tuple[str, ...]:
-    """Return the words of an answer that tell something: of four letters, or with a
-    digit, which the question does not say.
+    """Return the words of an answer that tell something.
+
+    They have four letters or a digit, and the question does not say them.
 
     >>> informative("on 7 May 2023, in the Blue Mill", "Which mill?")
     ('2023', 'Blue')
@@ -56,24 +57,33 @@ def session_line(
     at: int,
     session: str,
     hook: Given,
+    *,
     reads: Iterable[str] = (),
     edits: Iterable[str] = (),
 ) -> SessionLine:
-    """Return what a hook was given, as a line of a session."""
+    """Return what a hook was given, as a line of a session.
+
+    Args:
+        at: When it was given, in µs UTC.
+        session: The id of the session.
+        hook: The payload of the hook.
+        reads: The paths that the tool reads, from the project's root.
+        edits: The paths that it edits, from the project's root.
+    """
     tool_input = hook.get("tool_input")
-    inputs = " ".join(
-        filter(
-            None,
-            map(
-                _text,
-                tool_input.values() if isinstance(tool_input, dict) else [tool_input],
-            ),
-        )
+    values = [tool_input]
+    if isinstance(tool_input, dict):
+        values = list(tool_input.values())
+    texts = [_text(value) for value in values]
+    return SessionLine(
+        at,
+        session,
+        prompt=_text(hook.get("prompt")),
+        message=_text(hook.get("last_assistant_message")),
+        inputs=" ".join(text for text in texts if text),
+        reads=tuple(reads),
+        edits=tuple(edits),
     )
-    prompt, message = (
-        _text(hook.get(name)) for name in ("prompt", "last_assistant_message")
-    )
-    return SessionLine(at, session, prompt, message, inputs, tuple(reads), tuple(edits))
 
 
 def _text(value: object) -> str:
@@ -87,7 +97,8 @@ class Recorder:
     """
 
     def __init__(self, name: str) -> None:
-        self.name, self.project = name, name.partition("/")[0]
+        self.name = name
+        self.project = name.partition("/")[0]
         self.events = list[Event]()
         self.probes = list[EvalQuery]()
         self.lines = list[SessionLine]()
@@ -98,23 +109,35 @@ class Recorder:
 
     def ids(self, keys: Iterable[object]) -> frozenset[str]:
         """Return the ids of the events of these keys that were captured."""
-        return frozenset(
-            {event.id for event in self.events} & {self.id(key) for key in keys}
-        )
+        captured_ids = {event.id for event in self.events}
+        return frozenset(captured_ids & {self.id(key) for key in keys})
 
     def probe(
         self,
         at: int,
         query: str,
         answers: Iterable[object],
+        *,
         words: tuple[str, ...] = (),
         stale: Iterable[object] = (),
     ) -> None:
-        """Something is asked that the events of the keys `answers` answer, and those of
-        `stale` no longer.
+        """Record a question, and the keys of the events that answer it.
+
+        Args:
+            at: When it is asked, in µs UTC.
+            query: Its text.
+            answers: The keys of the events that answer it.
+            words: Words that the answer must hold.
+            stale: The keys of the events that answer it no longer.
         """
         self.probes.append(
-            EvalQuery(at, query, self.ids(answers), words, self.ids(stale))
+            EvalQuery(
+                at,
+                query,
+                self.ids(answers),
+                words,
+                self.ids(stale),
+            )
         )
 
     def wrote(
@@ -128,7 +151,7 @@ class Recorder:
         session: str = "",
         kind: str = DEFAULT_TYPE,
     ) -> None:
-        """A text was written into the memory; nothing where it is blank."""
+        """Record that a text was written into the memory; nothing where it is blank."""
         if text.strip():
             with door():
                 entry = ObservationEntry(
@@ -136,14 +159,21 @@ class Recorder:
                 )
                 self._add(key, new_observation(entry, _SETTINGS, at)[0])
 
-    def asked(self, key: object, at: int, text: str, *, session: str) -> None:
-        """A person asked something of an agent."""
+    def asked(
+        self,
+        key: object,
+        at: int,
+        text: str,
+        *,
+        session: str,
+    ) -> None:
+        """Record that a person asked something of an agent."""
         self.hook("UserPromptSubmit", key, at, {"prompt": text}, session=session)
 
     def answered(
         self, key: object, at: int, text: str, *, agent: str = "main", session: str
     ) -> None:
-        """An agent ended its turn with a message."""
+        """Record that an agent ended its turn with a message."""
         self.hook(
             "Stop",
             key,
@@ -159,15 +189,25 @@ class Recorder:
         at: int,
         tool: str,
         given: dict[str, Any],
-        response: str | None,
         *,
+        response: str | None,
         session: str,
         agent: str = "main",
         ok: bool = True,
         edits: Iterable[str] = (),
     ) -> None:
-        """An agent used a tool, which did its work or failed; edits: paths from the
-        project's root that it wrote to.
+        """Record that an agent used a tool, which did its work or failed.
+
+        Args:
+            key: Names the event within the log.
+            at: When it was, in µs UTC.
+            tool: The name of the tool.
+            given: The input of the tool.
+            response: What the tool gave back, or its error.
+            session: The id of the session.
+            agent: Who used it.
+            ok: Whether the tool did its work.
+            edits: The paths that it wrote to, from the project's root.
         """
         payload = {
             "tool_name": tool,
@@ -189,7 +229,7 @@ class Recorder:
         success: bool,
         session: str,
     ) -> None:
-        """How a run ended, as its surroundings judged it."""
+        """Record how a run ended, as its surroundings judged it."""
         by: dict[str, Any] = {
             "agent": "main",
             "session": session,
@@ -229,10 +269,27 @@ class Recorder:
         reads: tuple[str, ...] = (),
         edits: tuple[str, ...] = (),
     ) -> None:
-        """What a coding agent's hook of this name was given; reads, edits: paths from
-        the project's root.
+        """Record what a coding agent's hook of this name was given.
+
+        Args:
+            name: The name of the hook.
+            key: Names the event within the log.
+            at: When it was, in µs UTC.
+            given: The payload of the hook.
+            agent: Whose hook it is.
+            session: The id of the session.
+            reads: The paths that the tool reads, from the project's root.
+            edits: The paths that it edits, from the project's root.
         """
-        self.lines.append(session_line(at, session, given, reads, edits))
+        self.lines.append(
+            session_line(
+                at,
+                session,
+                given,
+                reads=reads,
+                edits=edits,
+            )
+        )
         if name not in BODIES:
             return
         kind, body_of = BODIES[name]
@@ -247,7 +304,16 @@ class Recorder:
             body["paths"] = {
                 use: list(filter(is_project_path, paths)) for use, paths in uses.items()
             }
-        self._add(key, new_event(kind, body, agent=agent, session=session, at=at))
+        self._add(
+            key,
+            new_event(
+                kind,
+                body,
+                agent=agent,
+                session=session,
+                at=at,
+            ),
+        )
 
     def _add(self, key: object, event: Event) -> None:
         self.events.append(event._replace(id=self.id(key)))
@@ -256,8 +322,12 @@ class Recorder:
 def part(
     name: str, fill: Callable[..., None], *arguments: Any
 ) -> tuple[str, Callable[[], EvalLog]]:
-    """Return the name of a log, and what makes it: `fill` records into it what is
-    given.
+    """Return the name of a log, and what makes it.
+
+    Args:
+        name: The name of the log.
+        fill: Records into the log; called with it and `arguments`.
+        arguments: What `fill` is given besides.
     """
 
     def make() -> EvalLog:

@@ -1,5 +1,6 @@
-"""Public sets on which routing is scored, in one form: training and test queries,
-models, costs.
+"""Read public sets on which routing is scored, in one form.
+
+The form is training and test queries, models, and costs.
 """
 
 from __future__ import annotations
@@ -80,10 +81,16 @@ class TrainingScores:
 class RoutingSet:
     """Queries with the scores of every model on them, split for training and test.
 
-    models  names, the columns of the scores
-    costs   of a query to each model, (models,), in `cost_unit`
-    sizes   (models,): the order of the models by price, then by parameters
-    published  figures that others had on the same set
+    Attributes:
+        name: The name of the set.
+        models: The names of the models, the columns of the scores.
+        costs: What a query costs with each model, shape (models,), in `cost_unit`.
+        cost_unit: The unit of the costs.
+        sizes: Shape (models,): the order of the models by price, then by parameters.
+        train: The queries and scores to learn from.
+        test: Those to be scored on.
+        published: Figures that others had on the same set.
+        licence: The licence of the set.
     """
 
     name: str
@@ -98,25 +105,33 @@ class RoutingSet:
 
     @property
     def repeated(self) -> Ints:
-        """Rows of the training whose text is also a test query."""
+        """Return the rows of the training whose text is also a test query."""
         training_texts = {same_text(text) for text in self.test.queries.texts}
         met = [same_text(text) in training_texts for text in self.train.queries.texts]
         return np.flatnonzero(np.array(met, dtype=np.bool_))
 
     @property
     def train_without_repeats(self) -> TrainingScores:
-        """The training without the queries that are also in the test."""
+        """Return the training without the queries that are also in the test."""
         return self.train.take(
             np.setdiff1d(np.arange(len(self.train.scores)), self.repeated)
         )
 
 
 def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
-    """Return a set by its name, one of ROUTING_SETS; `routellm` is both of its
-    benchmarks.
+    """Return a set by its name, one of ROUTING_SETS.
 
-    `seed` splits routellm in halves. Raises InvalidInput for another name, and as the
-    set's `fetch_*` does.
+    Args:
+        name: The set; `routellm` is both of its benchmarks.
+        seed: Splits routellm in halves.
+
+    Returns:
+        The queries of training and test, with the scores (0 to 1) and costs of every
+        model.
+
+    Raises:
+        InvalidInput: The name is another, or a file is not the published one.
+        StorageError: A file is nowhere and cannot be downloaded.
     """
     if name not in ROUTING_SETS:
         raise InvalidInput(
@@ -126,10 +141,11 @@ def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
 
 
 def same_text(text: str) -> str:
-    """Return the form in which two texts are compared: case and white space do not
-    count.
+    r"""Return the form in which two texts are compared.
 
-    >>> same_text(" Who  is\\nshe? ")
+    Case and white space do not count.
+
+    >>> same_text(" Who  is\nshe? ")
     'who is she?'
     """
     return " ".join(text.casefold().split())
@@ -185,7 +201,12 @@ def _routellm(name: str, seed: int) -> RoutingSet:
     )
 
 
-def _training(queries: Any, text: str, task: str, scores: Floats) -> TrainingScores:
+def _training(
+    queries: Any,
+    text: str,
+    task: str,
+    scores: Floats,
+) -> TrainingScores:
     return TrainingScores(
         Queries(queries[text].tolist(), queries[task].tolist()), scores
     )

@@ -1,5 +1,7 @@
-"""Recorded files: gzipped JSON Lines, a header and then records of one type; a
-simulation's; and where data is found.
+"""Read recorded files, and find where data is.
+
+Recorded files are gzipped JSON Lines, a header and then records of one type; a
+simulation's are alike.
 """
 
 import gzip
@@ -23,32 +25,45 @@ DATA_VARIABLE = "THEOREX_DATA"
 _MARK = {"simulation": True}
 _FILE_VERSION = 1
 _PACKAGE = Path(__file__).resolve().parents[2]
-_FOLDERS = (_PACKAGE.parent / "datasets", _PACKAGE / "_share" / "datasets")
+_FOLDERS = (
+    _PACKAGE.parent / "datasets",
+    _PACKAGE / "_share" / "datasets",
+)
 _SHOWN_DAMAGES = 5
 T = TypeVar("T")
 _Text = Annotated[str, Field(min_length=1)]
+_Time = Annotated[int, Field(ge=EARLIEST, le=LATEST)]
+_Agent = Annotated[str, AfterValidator(check_agent)]
+_Session = Annotated[str, AfterValidator(check_session)]
+_Status = Annotated[str, Field(pattern="^[AMD]$")]
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
     """One thing that an agent did.
 
-    at: microseconds UTC.  agent, session: who, and in which sitting.  kind: one of
-    KINDS.  text: what was done or noted. files: (status A, M or D; path) of a commit, 1
-    to 20, a rename being a D and an A; empty for the other kinds. success: of a tool
-    call (also a failed one), a failure (False) or a fix (False: it did not hold); else
-    None. topic: what the work was on.  tags: `trace_fix` on a fix; `cause:<name>`
-    shared by a failure and its fixes.
+    Attributes:
+        at: When it was, in µs UTC.
+        agent: Who did it.
+        session: In which sitting.
+        kind: One of KINDS.
+        text: What was done or noted.
+        files: (status A, M or D; path) of a commit, 1 to 20, a rename being a D and an
+            A; empty for the other kinds.
+        success: Of a tool call (also a failed one), a failure (False) or a fix (False:
+            it did not hold); else None.
+        topic: What the work was on.
+        tags: `trace_fix` on a fix; `cause:<name>` shared by a failure and its fixes.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
-    at: Annotated[int, Field(ge=EARLIEST, le=LATEST)]
-    agent: Annotated[str, AfterValidator(check_agent)]
-    session: Annotated[str, AfterValidator(check_session)]
+    at: _Time
+    agent: _Agent
+    session: _Session
     kind: SourceKind
     text: _Text
-    files: tuple[tuple[Annotated[str, Field(pattern="^[AMD]$")], _Text], ...]
+    files: tuple[tuple[_Status, _Text], ...]
     success: bool | None
     topic: _Text
     tags: tuple[str, ...]
@@ -57,36 +72,50 @@ class Activity:
 def load(path: str | Path) -> list[Activity]:
     """Return the activities of a simulation's file, in the order of time.
 
-    Raises InvalidInput for a file that cannot be read or is no simulation, and for the
-    damaged lines, each with its number and the reason; NewerVersion for a file of a
-    newer release.
+    Raises:
+        InvalidInput: The file cannot be read or is no simulation, or lines are damaged;
+            each is named with its number and the reason.
+        NewerVersion: The file is of a newer release.
     """
     _, activities = read_lines(path, Activity, _MARK, _FILE_VERSION)
-    early = [
-        number
-        for number, (before, after) in enumerate(pairwise(activities), start=3)
-        if after.at < before.at
-    ]
-    if early:
-        raise damaged(
-            path, [f"line {number}: earlier than the line before" for number in early]
-        )
+    wrong = []
+    for number, (before, after) in enumerate(pairwise(activities), start=3):
+        if after.at < before.at:
+            wrong.append(f"line {number}: earlier than the line before")
+    if wrong:
+        raise damaged(path, wrong)
     return activities
 
 
-def read_header(path: str | Path, **mark: str) -> dict[str, Any]:
-    """Return the header of a simulation's file: simulation (True), seed, days, version,
-    and `mark`. Raises as `load` does.
+def read_header(path: str | Path, *, of: str | None = None) -> dict[str, Any]:
+    """Return the header of a simulation's file.
+
+    It has simulation (True), seed, days, version, and `of` where that is given.
+
+    Args:
+        path: The file.
+        of: What the simulation must be of.
+
+    Raises:
+        InvalidInput: As `load` does.
     """
-    return _header(path, _read(path)[0], _MARK | mark, _FILE_VERSION)
+    mark: dict[str, Any] = dict(_MARK)
+    if of is not None:
+        mark["of"] = of
+    first_line = _read(path)[0]
+    return _header(path, first_line, mark, _FILE_VERSION)
 
 
 def packaged(name: str) -> Path:
-    """Return the path of a recorded file that comes with the project: in the
-    repository's datasets/, or in the package.
+    """Return the path of a recorded file that comes with the project.
 
-    Raises InvalidInput for a name that is a path, and for a file that is in neither
-    place.
+    It lies in the repository's datasets/, or in the package.
+
+    Args:
+        name: The name of the file, without a folder.
+
+    Raises:
+        InvalidInput: The name is a path, or the file is in neither place.
 
     >>> packaged("simulated_team.jsonl.gz").name
     'simulated_team.jsonl.gz'
@@ -104,16 +133,23 @@ def packaged(name: str) -> Path:
     for folder in _FOLDERS:
         if (folder / name).is_file():
             return folder / name
-    raise InvalidInput(f"{got}; it is neither in {_FOLDERS[0]} nor in {_FOLDERS[1]}")
+    in_repository, in_package = _FOLDERS
+    raise InvalidInput(f"{got}; it is neither in {in_repository} nor in {in_package}")
 
 
 def data_folder() -> Path | None:
-    """Return the user's own data folder, named by the environment variable
-    THEOREX_DATA; None where that is not set.
+    """Return the user's own data folder; None where it is not set.
 
-    Raises InvalidInput where it is set to something that is no folder.
+    The environment variable THEOREX_DATA names it.
+
+    Returns:
+        The folder, which exists.
+
+    Raises:
+        InvalidInput: The variable is set to something that is no folder.
     """
-    if not (value := os.environ.get(DATA_VARIABLE, "")):
+    value = os.environ.get(DATA_VARIABLE, "")
+    if not value:
         return None
     folder = Path(value).expanduser()
     if not folder.is_dir():
@@ -125,10 +161,12 @@ def data_folder() -> Path | None:
 
 
 def describe_source(path: str | Path) -> str:
-    """Return one sentence that names the data at `path`: a simulation (so its header
-    says), packaged, or the user's own.
+    """Return one sentence that names the data at `path`.
 
-    Raises InvalidInput where there is nothing at `path`.
+    It is a simulation (so its header says), packaged, or the user's own.
+
+    Raises:
+        InvalidInput: There is nothing at `path`.
 
     >>> describe_source(packaged("simulated_team.jsonl.gz"))[:48]
     'Data: a simulation of a small team of agents (si'
@@ -139,24 +177,26 @@ def describe_source(path: str | Path) -> str:
             f"got the data {source}, which does not exist; give a file or a folder that"
             " does"
         )
-    if header := _simulation_header(source):
-        which = f"{source.name}, seed {header.get('seed')}, {header.get('days')} days"
+    header = _simulation_header(source)
+    if header:
+        subject = header.get("of", "a small team of agents")
+        seed = header.get("seed")
+        days = header.get("days")
         return (
-            f"Data: a simulation of {header.get('of', 'a small team of agents')}"
-            f" ({which}), not recorded work."
+            f"Data: a simulation of {subject}"
+            f" ({source.name}, seed {seed}, {days} days), not recorded work."
         )
-    if source.resolve().parent in _FOLDERS:
+    resolved = source.resolve()
+    if resolved.parent in _FOLDERS:
         return f"Data: {source.name}, recorded and packaged by the project."
     folder = data_folder()
-    if folder and source.resolve().is_relative_to(folder.resolve()):
+    if folder and resolved.is_relative_to(folder.resolve()):
         return f"Data: your own, {source} in the folder that {DATA_VARIABLE} names."
     return f"Data: {source}, chosen by you."
 
 
 def _simulation_header(path: Path) -> dict[str, Any] | None:
-    """Return the header where the file begins as a simulation's; None for anything
-    else.
-    """
+    """Return the header where the file begins as a simulation's, else None."""
     if not path.is_file() or not path.name.endswith(".jsonl.gz"):
         return None
     try:
@@ -166,13 +206,17 @@ def _simulation_header(path: Path) -> dict[str, Any] | None:
 
 
 def read_lines(
-    path: str | Path, record: type[T], mark: dict[str, Any], version: int
+    path: str | Path,
+    record: type[T],
+    mark: dict[str, Any],
+    version: int,
 ) -> tuple[dict[str, Any], list[T]]:
     """Return the header, which holds `mark`, and the records of such a file.
 
-    Raises InvalidInput for a file that cannot be read or has another header, and for
-    the damaged lines, each with its number and the reason; NewerVersion for a file of a
-    newer release than `version`.
+    Raises:
+        InvalidInput: The file cannot be read or has another header, or lines are
+            damaged; each is named with its number and the reason.
+        NewerVersion: The file is of a newer release than `version`.
     """
     lines = _read(path)
     header = _header(path, lines[0], mark, version)
@@ -191,11 +235,9 @@ def read_lines(
 
 def damaged(path: str | Path, wrong: list[str]) -> InvalidInput:
     """Return the error that names the first few damaged lines; the caller raises it."""
-    more = (
-        f"; and {len(wrong) - _SHOWN_DAMAGES} more"
-        if len(wrong) > _SHOWN_DAMAGES
-        else ""
-    )
+    more = ""
+    if len(wrong) > _SHOWN_DAMAGES:
+        more = f"; and {len(wrong) - _SHOWN_DAMAGES} more"
     first_problems = "; ".join(wrong[:_SHOWN_DAMAGES])
     return InvalidInput(
         f"{path} has {len(wrong)} damaged lines; restore it or make it again:"
@@ -205,12 +247,9 @@ def damaged(path: str | Path, wrong: list[str]) -> InvalidInput:
 
 def _read(path: str | Path) -> list[str]:
     try:
-        return (
-            gzip.decompress(Path(path).read_bytes())
-            .decode("utf-8")
-            .removesuffix("\n")
-            .split("\n")
-        )
+        content = gzip.decompress(Path(path).read_bytes())
+        text = content.decode("utf-8")
+        return text.removesuffix("\n").split("\n")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InvalidInput(
             f"{path} cannot be read as recorded lines: {error}; restore it or make it"
@@ -219,8 +258,17 @@ def _read(path: str | Path) -> list[str]:
 
 
 def _header(
-    path: str | Path, line: str, mark: dict[str, Any], version: int
+    path: str | Path,
+    line: str,
+    mark: dict[str, Any],
+    version: int,
 ) -> dict[str, Any]:
+    """Return the header in a line.
+
+    Raises:
+        InvalidInput: It is no header with this mark and a version.
+        NewerVersion: Its version is above this one.
+    """
     try:
         header = json.loads(line)
     except (ValueError, RecursionError):
@@ -243,5 +291,7 @@ def _header(
 
 
 def _told(error: ValidationError) -> str:
+    """Return in words where the first error is, and what it is."""
     first = error.errors(include_url=False)[0]
-    return ": ".join(map(str, [*first["loc"], first["msg"]]))
+    parts = [*first["loc"], first["msg"]]
+    return ": ".join(str(part) for part in parts)

@@ -1,5 +1,4 @@
-"""Access logs from git, files and the journal, and the fit of a decay law to one of
-them.
+"""Read access logs from git, files and the journal, and fit a decay law to one.
 
 A log says which items were used when; `tune` finds the law that foretells such a log
 best, and thresholds to it by what keeping costs in tokens and what forgetting costs in
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.core.clock import (
     EARLIEST,
@@ -32,7 +32,7 @@ from theorex_lab.eval.metrics.fitting import FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.eval.replay.decay_replay import replay_all
 from theorex_lab.eval.replay.event_log import EventLog
 from theorex_lab.files.formats.flat_files import each_noted, parse_object
-from theorex_lab.memory.decay import Law, make_law
+from theorex_lab.memory.decay import Floats, Law, make_law
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
@@ -62,31 +62,39 @@ Access = tuple[
 
 
 def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
-    """Return the access log of commits: an event each, its files the items, under the
-    names that the commits have for them.
+    """Return the access log of commits: an event each.
+
+    Its files are the items, under the names that the commits have for them.
     """
-    rows = (
-        (commit.at, path, commit.sha, status == "D")
-        for commit in commits
-        for status, path in commit.files
-    )
-    return AccessLog.of(rows, of_files=True)
+    return AccessLog.of(_accesses(commits), of_files=True)
+
+
+def _accesses(commits: Iterable[Commit]) -> Iterator[Access]:
+    """Yield a row for each file of each commit."""
+    for commit in commits:
+        for status, path in commit.files:
+            yield commit.at, path, commit.sha, status == "D"
 
 
 def from_git(path: str | Path) -> AccessLog:
     """Return the files that each commit of a git repository touched, named as at HEAD.
 
-    Raises InvalidInput as `git_commits` does.
+    Raises:
+        InvalidInput: As `git_commits`.
     """
     return log_of_commits(git_commits(path))
 
 
 def from_git_touches(file: str | Path) -> AccessLog:
-    """From the output of `git log --name-status --format='%x01%H %ct'`, plain or
-    gzipped.
+    """Return the access log of a saved `git log`.
 
-    Raises InvalidInput for a file that cannot be read, and naming the first few lines
-    that cannot.
+    Args:
+        file: The output of `git log --name-status --format='%x01%H %ct'`, plain or
+            gzipped.
+
+    Raises:
+        InvalidInput: The file cannot be read; or some lines cannot, the first few of
+            which are named.
     """
     return _log(_read_lines(file), _touches(), file, of_files=True)
 
@@ -114,11 +122,13 @@ def _touches() -> Callable[[str], Access | None]:
 
 
 def from_jsonl(file: str | Path) -> AccessLog:
-    """From one JSON object a line: time, item and, if there are, event and deleted;
-    plain or gzipped.
+    """Return the access log of a JSON Lines file, plain or gzipped.
 
-    `time` is ISO 8601 with an offset, or unix seconds. Rows of one `event` happened
-    together. Raises InvalidInput naming the first few bad rows.
+    Each line is an object of time, item and, if it has them, event and deleted. `time`
+    is ISO 8601 with an offset, or unix seconds. Rows of one `event` happened together.
+
+    Raises:
+        InvalidInput: Rows are bad; the first few are named.
     """
     return _log(_read_lines(file), _json_row, file)
 
@@ -260,7 +270,11 @@ _READERS: dict[str, Callable[[str | Path], AccessLog]] = {
 
 
 def _format_of(path: Path) -> str:
-    """Return the format that a path stands for. Raises InvalidInput where it tells none."""
+    """Return the format that a path stands for.
+
+    Raises:
+        InvalidInput: The path tells none.
+    """
     if path.is_dir():
         is_repository = (path / ".git").exists()
         has_transcripts = any(path.rglob("*.jsonl"))
@@ -287,12 +301,15 @@ def _format_of(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Tuning(Rows[dict[str, Any]]):
-    """The law that fits a log, as settings to adopt, the rows of its `Fit` and a
-    picture.
+    """The law that fits a log, as settings to adopt.
 
-    thresholds: activeThreshold and mildThreshold that fit the law; none where the
-    default ones stay.  advice: what to adopt, as `tune` says.  held_back: see
-    `costs.held_back`.
+    It has the rows of its `Fit`, and a picture.
+
+    Attributes:
+        thresholds: The activeThreshold and mildThreshold that fit the law; none where
+            the default ones stay.
+        advice: What to adopt, as `tune` says.
+        held_back: See `held_back`.
     """
 
     fit: Fit
@@ -302,15 +319,17 @@ class Tuning(Rows[dict[str, Any]]):
 
     @property
     def law(self) -> Law:
-        """The fitted law."""
+        """Return the fitted law."""
         return make_law(self.fit.law, **self.fit.params)
 
     def _records(self) -> Sequence[dict[str, Any]]:
         return self.fit[:]
 
     def config_lines(self) -> dict[str, Any]:
-        """Return the settings to adopt: decayLaw, decayParams, halfLifeDays where the
-        product law was chosen, and thresholds.
+        """Return the settings to adopt.
+
+        They are decayLaw, decayParams, halfLifeDays where the product law was chosen,
+        and thresholds.
         """
         params = dict(self.fit.params)
         lines: dict[str, Any] = {"decayLaw": self.fit.law, "decayParams": params}
@@ -319,8 +338,10 @@ class Tuning(Rows[dict[str, Any]]):
         return {**lines, **self.thresholds}
 
     def result(self) -> dict[str, Any]:
-        """chosen, law, params, scores, n_train, n_scored, horizon_days, advice,
-        held_back; for JSON.
+        """Return the figures as values for JSON.
+
+        They are chosen, law, params, scores, n_train, n_scored, horizon_days, advice
+        and held_back.
         """
         return {
             **asdict(self.fit),
@@ -329,8 +350,9 @@ class Tuning(Rows[dict[str, Any]]):
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """MRR of each law with its 95 % interval, best on top; see
-        `plots.plot_law_scores`.
+        """Draw the MRR of each law with its 95 % interval, best on top.
+
+        It is drawn by `eval.plots.decay.plot_law_scores`.
         """
         from theorex_lab.eval.plots.decay import plot_law_scores
 
@@ -340,20 +362,32 @@ class Tuning(Rows[dict[str, Any]]):
         return f"Tuning({self.fit!r})"
 
 
-def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
-    """Fit a decay law to an access log (see `scores.fitting.fit`), and thresholds to it
-    (see `costs.fitted_thresholds`).
+def tune(
+    log: AccessLog,
+    seed: int = 0,
+    laws: Sequence[Law] = (),
+) -> Tuning:
+    """Fit a decay law to an access log, and thresholds to it.
 
-    `seed` draws the bootstrap intervals; `laws` of one's own are scored beside the
-    others.
+    The law is fitted as `eval.metrics.fitting.fit` does, the thresholds as
+    `fitted_thresholds` does.
 
-    `advice` is {adopt, config, why, gain, low, high}: settings are advised only where
-    the held-back events say, with the whole 95 % interval, that they are better, and
-    the history is at least 14 days and 60 events long. Of a log of files it is the
-    sessions' `agePower`, gain in MRR; else the law and thresholds of concepts, gain in
-    what was absent.
+    Settings are advised only where the held-back events say, with the whole 95 %
+    interval, that they are better, and the history is at least 14 days and 60 events
+    long. For a log of files the advice is the sessions' `agePower`, its gain in MRR;
+    else it is the law and thresholds of concepts, its gain in what was absent.
 
-    Raises InvalidInput for a log that asks fewer than six questions.
+    Args:
+        log: The accesses.
+        seed: Draws the bootstrap intervals.
+        laws: Laws of one's own, which are scored beside the others.
+
+    Returns:
+        The fitted law and its scores; `advice` is {adopt, config, why, gain, low,
+        high}.
+
+    Raises:
+        InvalidInput: The log asks fewer than six questions.
     """
     tuning = Tuning(fit(log, seed=seed, laws=laws))
     thresholds = fitted_thresholds(log, tuning.config_lines())
@@ -403,15 +437,22 @@ def _advice_on_files(fitted: Fit) -> dict[str, Any]:
 
 
 def _advice_on_concepts(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    name = min(
-        compared, key=lambda each: compared[each]["earlier"]
-    )  # of equal ones the first, the more generous
+    """Return whether to adopt what was best before, and why.
+
+    Of equal ones it is the first, the more generous.
+    """
+    name = min(compared, key=lambda each: compared[each]["earlier"])
     claim = (
         f"{_SAID[name]}, best on the events before, lowers the share absent of what is"
         " used again by"
     )
     remark = f", with {compared[name]['mean_context_tokens']:.0f} tokens in context"
-    return _advice(compared[name]["config"], claim, compared[name], remark)
+    return _advice(
+        compared[name]["config"],
+        claim,
+        compared[name],
+        remark,
+    )
 
 
 def _advice(
@@ -450,12 +491,16 @@ _SAID = {
 
 
 def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float]:
-    """activeThreshold and mildThreshold for a fitted law (the settings that name it),
-    since laws differ in their scale.
+    """Return activeThreshold and mildThreshold for a fitted law.
 
-    The threshold that forgets least at no higher cost than the default settings', on
-    the events before those that a fit is scored on; ACTIVE begins at twice MILD, as by
-    default. Empty where none costs so little.
+    Laws differ in their scale. The thresholds are those that forget least at no higher
+    cost than the default settings', on the events before those that a fit is scored on;
+    ACTIVE begins at twice MILD, as by default. The result is empty where none costs so
+    little.
+
+    Args:
+        log: The accesses.
+        law: The settings that name the law.
     """
     recorded = EventLog.of(log)
     scored_from = split(log)[1][0]
@@ -464,27 +509,38 @@ def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float
         {"activeThreshold": min(1.0, _ACTIVE_OF_MILD * mild), "mildThreshold": mild}
         for mild in _THRESHOLDS
     ]
-    settings = [Settings(), *(check_settings({**law, **pair}) for pair in pairs)]
-    runs = replay_all(recorded, settings, every_days=_every_days(log, until), now=until)
-    default, *rows = (run.summary() for run in runs)
-    affordable = [
-        (row[LOSS], number)
-        for number, row in enumerate(rows)
-        if row[COST] <= default[COST]
-    ]
-    return pairs[min(affordable)[1]] if affordable else {}
+    settings = [Settings()]
+    settings += [check_settings({**law, **pair}) for pair in pairs]
+    runs = replay_all(
+        recorded,
+        settings,
+        every_days=_every_days(log, until),
+        now=until,
+    )
+    default, *rows = [run.summary() for run in runs]
+    affordable = []
+    for number, row in enumerate(rows):
+        if row[COST] <= default[COST]:
+            affordable.append((row[LOSS], number))
+    if not affordable:
+        return {}
+    _, best = min(affordable)
+    return pairs[best]
 
 
 def held_back(
     log: AccessLog, fitted: Mapping[str, Any], seed: int = 0
 ) -> dict[str, dict[str, Any]]:
-    """Default and fitted settings, each also without thresholds (a context by rank
-    until its budget is full), on the later part.
+    """Return figures of default and fitted settings on the later part.
 
-    For each: `config`, mean_context_tokens, the absent_rate on the events that a fit is
-    scored on, how much lower that is than the default's (`mean`) with its paired
-    bootstrap interval over scans (`low`, `high`), and `earlier`, the absent rate before
-    those events, by which one of them is chosen. The most generous come first.
+    Each stands also without thresholds: a context by rank until its budget is full. The
+    most generous come first.
+
+    Returns:
+        For each: `config`, mean_context_tokens, the absent_rate on the events that a
+        fit is scored on, how much lower that is than the default's (`mean`) with its
+        paired bootstrap interval over scans (`low`, `high`), and `earlier`, the absent
+        rate before those events, by which one of them is chosen.
     """
     open_to_all = {"mildThreshold": 0.0}
     law = {
@@ -508,26 +564,36 @@ def held_back(
     n_asked = steps[..., 6]
     n_absent = steps[..., 8]
     tokens = steps[..., 5]
-    gains_by_scan = (n_absent[[*configs].index("default")] - n_absent)[
-        :, is_later
-    ] / max(float(n_asked[0, is_later].mean()), 1e-9)
-    rates = [
-        n_absent[:, part].sum(axis=1) / np.maximum(n_asked[:, part].sum(axis=1), 1)
-        for part in (is_later, ~is_later)
-    ]
+    of_default = n_absent[list(configs).index("default")]
+    fewer_absent = (of_default - n_absent)[:, is_later]
+    mean_asked = float(n_asked[0, is_later].mean())
+    gains_by_scan = fewer_absent / max(mean_asked, 1e-9)
+    gains = bootstrap_means(gains_by_scan.T, seed=seed)
+
+    def absent_rates(is_counted: NDArray[np.bool_]) -> Floats:
+        """Return the share absent of what was asked for in some scans, by setting."""
+        n_missing = n_absent[:, is_counted].sum(axis=1)
+        n_all = n_asked[:, is_counted].sum(axis=1)
+        rates: Floats = n_missing / np.maximum(n_all, 1)
+        return rates
+
     columns = {
         COST: tokens[:, is_later].mean(axis=1),
-        LOSS: rates[0],
-        "earlier": rates[1],
+        LOSS: absent_rates(is_later),
+        "earlier": absent_rates(~is_later),
     }
     rows = {}
-    for number, (name, gain) in enumerate(
-        zip(configs, bootstrap_means(gains_by_scan.T, seed=seed), strict=True)
-    ):
+    for number, (name, gain) in enumerate(zip(configs, gains, strict=True)):
         figures = {column: float(values[number]) for column, values in columns.items()}
-        rows[name] = {"config": configs[name], **figures, **asdict(gain)}
+        rows[name] = {
+            "config": configs[name],
+            **figures,
+            **asdict(gain),
+        }
     return rows
 
 
 def _every_days(log: AccessLog, until: int) -> float:
-    return max(1.0, (until - int(log.time[0])) / MICROSECONDS_PER_DAY / _SCANS)
+    """Return the days from one scan to the next, 1 or more, for so many scans."""
+    days = (until - int(log.time[0])) / MICROSECONDS_PER_DAY
+    return max(1.0, days / _SCANS)

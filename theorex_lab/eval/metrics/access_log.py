@@ -1,5 +1,4 @@
-"""Replay of a log of accesses: what was known before each event, and how well an order
-of it foretold the event.
+"""Replay a log of accesses, and measure how well an order foretells its events.
 
 The question asked of a law: before every event of 1 to 20 items, at least one of them
 known, rank every known item that is not deleted. MRR is the mean of `needed_next`, that
@@ -56,14 +55,19 @@ CONTEXT_TOKENS: int = Settings().context_tokens
 class AccessLog:
     """A log of accesses in order of time: which items each event touched.
 
-    items    names of shape (n_items,) time     microseconds since 1970-01-01 UTC of
-    each access, shape (n,), never falling item     position in `items` of each access
-    event    number of the event (a commit, a message) of each access: 0, 1, 2, …
-    without a gap deleted  whether the access removed the item; it is unknown until it
-    is touched again of_files whether the items are files
-
     An event's accesses share one time and touch each item once. `AccessLog.of` brings
     any rows into this form.
+
+    Attributes:
+        items: Names, shape (n_items,).
+        time: Microseconds since 1970-01-01 UTC of each access, shape (n,), never
+            falling.
+        item: The position in `items` of each access, shape (n,).
+        event: The number of the event (a commit, a message) of each access: 0, 1, 2, …
+            without a gap.
+        deleted: Whether the access removed the item; it is unknown until it is touched
+            again.
+        of_files: Whether the items are files.
     """
 
     items: tuple[str, ...]
@@ -77,12 +81,19 @@ class AccessLog:
     def of(
         cls, rows: Iterable[tuple[int, str, object, bool]], *, of_files: bool = False
     ) -> AccessLog:
-        """From rows of (time in microseconds, item, event or None, deleted), in any
-        order of time.
+        """Return the log of some rows, in any order of time.
 
         Rows of one event become one event at its earliest time; a row without an event
         is one by itself. Where an event names an item twice, its last row tells whether
-        it was deleted. Raises InvalidInput for a time outside of the years 1 to 9999.
+        it was deleted.
+
+        Args:
+            rows: The accesses, each (time in microseconds, item, event or None,
+                deleted).
+            of_files: Whether the items are files.
+
+        Raises:
+            InvalidInput: A time is outside of the years 1 to 9999.
 
         >>> AccessLog.of(
         ...     [(5, "b", None, False), (1, "a", "x", False), (1, "b", "x", False)]
@@ -104,34 +115,42 @@ class AccessLog:
                 "access log got a time outside the years 1 to 9999; give microseconds"
                 " since 1970 UTC"
             )
-        table["time"] = table.groupby("event")["time"].transform("min")
-        table["deleted"] = table.groupby(["event", "item"])["deleted"].transform("last")
-        table = table.drop_duplicates(["event", "item"]).sort_values(
-            ["time", "event"], kind="stable"
+        times_of_event = table.groupby("event")["time"]
+        table["time"] = times_of_event.transform("min")
+        deletions = table.groupby(["event", "item"])["deleted"]
+        table["deleted"] = deletions.transform("last")
+        table = table.drop_duplicates(["event", "item"])
+        table = table.sort_values(["time", "event"], kind="stable")
+        # Items and events are numbered in the order of their first access.
+        item, item_rows = pd.factorize(table["item"])
+        event, _ = pd.factorize(table["event"])
+        all_names = np.array(list(items), object)
+        return cls(
+            items=tuple(all_names[item_rows].tolist()),
+            time=table["time"].to_numpy(),
+            item=item,
+            event=event,
+            deleted=table["deleted"].to_numpy(np.bool_),
+            of_files=of_files,
         )
-        item, item_rows = pd.factorize(
-            table["item"]
-        )  # in the order of their first access
-        names = tuple(np.array(list(items), object)[item_rows].tolist())
-        event = pd.factorize(table["event"])[0]
-        deleted = table["deleted"].to_numpy(np.bool_)
-        return cls(names, table["time"].to_numpy(), item, event, deleted, of_files)
 
     @property
     def n_events(self) -> int:
-        """Number of events."""
-        return int(self.event[-1]) + 1 if len(self.event) else 0
+        """Return the number of events."""
+        if not len(self.event):
+            return 0
+        return int(self.event[-1]) + 1
 
     @property
     def starts(self) -> Integers:
-        """The first row of each event."""
+        """Return the first row of each event."""
         return np.searchsorted(self.event, np.arange(self.n_events))
 
     def days(self, events: Integers) -> Floats:
-        """When these events happened, in days since the log began."""
-        return np.asarray(
-            (self.time[self.starts[events]] - self.time[0]) / MICROSECONDS_PER_DAY
-        )
+        """Return when these events happened, in days since the log began."""
+        times = self.time[self.starts[events]]
+        since_start = times - self.time[0]
+        return np.asarray(since_start / MICROSECONDS_PER_DAY)
 
     def __repr__(self) -> str:
         return (
@@ -143,50 +162,65 @@ class AccessLog:
 def together(
     event: Integers, item: Integers, counted_rows: Integers
 ) -> tuple[Integers, ...]:
-    """Return each pair of items in an event of up to MOST_AT_ONCE: a row of its event
-    and its link, (n,); the links' ends, (links, 2).
+    """Return each pair of items in an event of up to MOST_AT_ONCE.
 
-    `kept`: the rows that count. Links are numbered in the order in which they are first
-    seen.
+    Links are numbered in the order in which they first occur.
+
+    Args:
+        event: The number of the event of each access.
+        item: The item of each access.
+        counted_rows: The rows that count.
+
+    Returns:
+        For each pair a row of its event and its link, both of shape (n,); the links'
+        ends, shape (links, 2).
     """
-    bounds = np.append(
-        np.flatnonzero(np.diff(event[counted_rows], prepend=-1)), len(counted_rows)
-    )
+    event_begins = np.diff(event[counted_rows], prepend=-1)
+    starts = np.flatnonzero(event_begins)
+    bounds = np.append(starts, len(counted_rows))
     sizes = np.diff(bounds)
-    starts = bounds[:-1]
-    n = int(item.max(initial=0)) + 1
-    keys = [np.zeros(0, np.int64)]
-    rows = [np.zeros(0, np.int64)]
-    for size in (
-        size for size in np.unique(sizes).tolist() if 1 < size <= MOST_AT_ONCE
-    ):
+    n_items = int(item.max(initial=0)) + 1
+    # A pair has a key of both items, and a row that says where its event begins.
+    key_parts = [np.zeros(0, np.int64)]
+    row_parts = [np.zeros(0, np.int64)]
+    for size in np.unique(sizes).tolist():
+        if not 1 < size <= MOST_AT_ONCE:
+            continue
         first = starts[sizes == size]
-        items = np.sort(item[counted_rows[first[:, None] + np.arange(size)]], axis=1)
+        positions = first[:, None] + np.arange(size)
+        items = np.sort(item[counted_rows[positions]], axis=1)
         left, right = np.triu_indices(size, 1)  # in the order of `combinations`
-        keys.append((items[:, left] * n + items[:, right]).ravel())
-        rows.append(np.repeat(first, len(left)))
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    pair_keys, seen_first, link = np.unique(
-        np.concatenate(keys)[order], return_index=True, return_inverse=True
+        pairs = items[:, left] * n_items + items[:, right]
+        key_parts.append(pairs.ravel())
+        row_parts.append(np.repeat(first, len(left)))
+    rows = np.concatenate(row_parts)
+    order = np.argsort(rows, kind="stable")
+    keys = np.concatenate(key_parts)[order]
+    link_keys, first_pair, link = np.unique(
+        keys,
+        return_index=True,
+        return_inverse=True,
     )
-    order_of_links = np.argsort(seen_first)
+    order_of_links = np.argsort(first_pair)
     number = np.argsort(order_of_links)
-    return (
-        counted_rows[np.concatenate(rows)[order]],
-        number[link],
-        np.stack(np.divmod(pair_keys[order_of_links], n), axis=1),
-    )
+    ends = np.divmod(link_keys[order_of_links], n_items)
+    return counted_rows[rows[order]], number[link], np.stack(ends, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshots:
-    """The known items before each of some events, stacked: rows
-    offsets[k]..offsets[k+1] belong to snapshot k.
+    """The known items before each of some events, stacked.
 
-    Within a snapshot the most recent item comes first; `id` is its position in the
-    log's items, `tokens` what its line takes in a context. `needed` marks the rows that
-    the event touched; `reuse_days` are the days until each row's next use (inf: never
-    again).
+    Rows offsets[k]..offsets[k+1] belong to snapshot k. Within a snapshot the most
+    recent item comes first.
+
+    Attributes:
+        items: What laws read of each row.
+        id: The position of each row in the log's items.
+        tokens: What its line takes in a context.
+        offsets: Where each snapshot begins, and the end.
+        needed: Marks the rows that the event touched.
+        reuse_days: The days until each row's next use (inf: never again).
     """
 
     items: Items
@@ -201,7 +235,7 @@ class Snapshots:
 
     @property
     def touched(self) -> Integers:
-        """The rows that their event touched."""
+        """Return the rows that their event touched."""
         return np.flatnonzero(self.needed)
 
     def part(self, first: int, last: int) -> Snapshots:
@@ -220,10 +254,15 @@ class Snapshots:
 def _questions(
     starts: Integers, item: Integers, deleted: Booleans
 ) -> tuple[Integers, Integers]:
-    """Return events of 1 to 20 items with at least one known, and how many items were
-    known before each.
+    """Return events of 1 to 20 items with at least one known.
 
-    starts: where each event's rows begin in the columns `item` and `deleted`.
+    Args:
+        starts: Where each event's rows begin in the columns `item` and `deleted`.
+        item: The item of each access.
+        deleted: Whether the access removed it.
+
+    Returns:
+        The events, and how many items were known before each.
     """
     live: set[int] = set()
     names = item.tolist()
@@ -236,26 +275,45 @@ def _questions(
         if len(set(touched)) <= MAX_EVENT_ITEMS and not live.isdisjoint(touched):
             events.append(event)
             sizes.append(len(live))
-        for name, dropped in zip(touched, removed[start:end], strict=True):
-            (live.discard if dropped else live.add)(name)
+        for name, is_removed in zip(touched, removed[start:end], strict=True):
+            if is_removed:
+                live.discard(name)
+            else:
+                live.add(name)
     return np.array(events, dtype=np.int64), np.array(sizes, dtype=np.int64)
 
 
-def _thin(events: Integers, sizes: Integers, most: int, most_rows: int) -> Integers:
-    """At most `most` events, fewer where they hold over `most_rows` items, spread
-    evenly, the last one kept.
+def _thin(
+    events: Integers,
+    sizes: Integers,
+    most: int,
+    most_rows: int,
+) -> Integers:
+    """Return at most `most` events, spread evenly, with the last one.
+
+    They are fewer where they hold over `most_rows` items.
     """
-    keep = min(most, len(events))
+    n_events = min(most, len(events))
     if len(events):
-        keep = max(1, min(keep, int(most_rows / max(sizes.mean(), 1.0))))
-    return events[np.linspace(len(events) - 1, 0, keep).round().astype(np.int64)[::-1]]
+        mean_size = max(sizes.mean(), 1.0)
+        within_rows = int(most_rows / mean_size)
+        n_events = max(1, min(n_events, within_rows))
+    # From the last one back, so that it is among them.
+    positions = np.linspace(
+        len(events) - 1,
+        0,
+        n_events,
+    ).round()
+    return events[positions.astype(np.int64)[::-1]]
 
 
 def split(log: AccessLog) -> tuple[Integers, Integers]:
-    """(training events, scored events): the last third of the questions, 1,500 at most,
-    is scored.
+    """Return the training events and the scored events.
 
-    Raises InvalidInput where the log asks fewer than six questions.
+    The last third of the questions, 1,500 at most, is scored.
+
+    Raises:
+        InvalidInput: The log asks fewer than six questions.
     """
     events, sizes = _questions(log.starts, log.item, log.deleted)
     if len(events) < MIN_QUESTIONS:
@@ -266,25 +324,29 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
         raise InvalidInput(
             f"{got}; allowed are {MIN_QUESTIONS} or more: use a longer log"
         )
-    scored = min(len(events) // 3, MAX_SCORED)
-    earlier = slice(max(len(events) - scored - MAX_TRAINED, 0), len(events) - scored)
+    n_scored = min(len(events) // 3, MAX_SCORED)
+    end = len(events) - n_scored
+    earlier = slice(max(end - MAX_TRAINED, 0), end)
     training = _thin(events[earlier], sizes[earlier], MAX_TRAINED, MAX_ROWS_TRAINED)
-    return training, _thin(events[-scored:], sizes[-scored:], MAX_SCORED, MAX_ROWS)
+    later = slice(end, None)
+    scored = _thin(events[later], sizes[later], MAX_SCORED, MAX_ROWS)
+    return training, scored
 
 
 class LogReplay:
-    """A log replayed up to the events that are asked for, which come after those asked
-    for before; without links.
+    """A log replayed up to the events that are asked for, without links.
+
+    An event must come after those asked for before.
     """
 
     def __init__(self, log: AccessLog) -> None:
-        n = len(log.items)
+        n_items = len(log.items)
         self.log = log
         self._next = 0
         self._bounds = np.append(log.starts, len(log.time))
-        self._live = np.zeros(n, np.bool_)
-        self._counts = Counts.empty(n)
-        self._next_use = np.full(n, LATEST)
+        self._live = np.zeros(n_items, np.bool_)
+        self._counts = Counts.empty(n_items)
+        self._next_use = np.full(n_items, LATEST)
         times_of_item = pd.Series(log.time).groupby(log.item)
         self._following = times_of_item.shift(-1, fill_value=LATEST).to_numpy()
         sizes = np.array([name_bytes(name) for name in log.items], np.int64)
@@ -305,14 +367,16 @@ class LogReplay:
             self._pass(event)
             columns = self._known_items(event)
             if foremost:
-                rows = np.flatnonzero(_foremost(columns) | columns["needed"])
+                is_taken = _foremost(columns) | columns["needed"]
+                rows = np.flatnonzero(is_taken)
                 columns = {name: column[rows] for name, column in columns.items()}
             parts.append(columns)
         return self._stacked(parts)
 
     def _pass(self, event: int) -> None:
-        """Take in the events before this one; of what an item's rows set the last one
-        stays.
+        """Take in the events before this one.
+
+        Of what an item's rows set, the last one stays.
         """
         rows = slice(self._bounds[self._next], self._bounds[event])
         self._next = event
@@ -322,47 +386,68 @@ class LogReplay:
         self._next_use[item] = self._following[rows]
 
     def _known_items(self, event: int) -> dict[str, NDArray[Any]]:
-        """Return the columns of `Items` and `Snapshots` before an event, the most
-        recent item first.
+        """Return the columns of `Items` and `Snapshots` before an event.
+
+        The most recent item comes first.
         """
         live = np.flatnonzero(self._live)
-        now = int(self.log.time[self._bounds[event]])
-        item_ids = live[np.argsort(-self._counts.last[live], kind="stable")]
-        columns = self._counts.columns(now, item_ids)
-        needed = np.isin(
-            item_ids, self.log.item[self._bounds[event] : self._bounds[event + 1]]
-        )
-        reuse = np.where(
-            self._next_use[item_ids] < LATEST,
-            (self._next_use[item_ids] - now) / MICROSECONDS_PER_DAY,
-            np.inf,
-        )
-        return {**columns, "id": item_ids, "needed": needed, "reuse_days": reuse}
+        newest_first = np.argsort(-self._counts.last[live], kind="stable")
+        item_ids = live[newest_first]
+        start = self._bounds[event]
+        end = self._bounds[event + 1]
+        now = int(self.log.time[start])
+        next_use = self._next_use[item_ids]
+        days_until = (next_use - now) / MICROSECONDS_PER_DAY
+        return {
+            **self._counts.columns(now, item_ids),
+            "id": item_ids,
+            "needed": np.isin(item_ids, self.log.item[start:end]),
+            "reuse_days": np.where(next_use < LATEST, days_until, np.inf),
+        }
 
     def _stacked(self, parts: Sequence[dict[str, NDArray[Any]]]) -> Snapshots:
+        """Return the columns of several snapshots as one, taken out of `parts`.
+
+        Without parts the columns are those of no item.
+        """
         sizes = [len(part["id"]) for part in parts]
-        parts = parts or [
-            {name: column[:0] for name, column in self._known_items(self._next).items()}
-        ]
-        columns = {
-            name: np.concatenate([part.pop(name) for part in parts])
-            for name in [*parts[0]]
-        }
-        ids, needed, reuse = (
-            columns.pop(name) for name in ("id", "needed", "reuse_days")
-        )
+        if not parts:
+            known_items = self._known_items(self._next)
+            parts = [{name: column[:0] for name, column in known_items.items()}]
+        columns: dict[str, NDArray[Any]] = {}
+        for name in list(parts[0]):
+            # Each part gives its column away, so that both need not fit into memory.
+            column_parts = [part.pop(name) for part in parts]
+            columns[name] = np.concatenate(column_parts)
+        ids = columns.pop("id")
+        needed = columns.pop("needed")
+        reuse_days = columns.pop("reuse_days")
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return Snapshots(
-            Items.of(**columns), ids, self._tokens[ids], offsets, needed, reuse
+            items=Items.of(**columns),
+            id=ids,
+            tokens=self._tokens[ids],
+            offsets=offsets,
+            needed=needed,
+            reuse_days=reuse_days,
         )
 
 
 def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
-    ages = -columns["age_days"], -columns["first_age_days"]
-    signals = np.stack([*columns["decayed_counts"].T, *ages, columns["count"]])
-    is_foremost = np.full(signals.shape[1], signals.shape[1] <= POOL)
+    """Return which rows are among the POOL highest of any column; newer is higher."""
+    signals = np.stack(
+        [
+            *columns["decayed_counts"].T,
+            -columns["age_days"],
+            -columns["first_age_days"],
+            columns["count"],
+        ]
+    )
+    n_rows = signals.shape[1]
+    is_foremost = np.full(n_rows, n_rows <= POOL)
     if not is_foremost.all():
-        is_foremost[np.argpartition(signals, -POOL, axis=1)[:, -POOL:]] = True
+        order = np.argpartition(signals, -POOL, axis=1)
+        is_foremost[order[:, -POOL:]] = True
     return is_foremost
 
 
@@ -380,8 +465,8 @@ def score_snapshots(
     items = snapshots.items
     reciprocal = np.empty(len(snapshots))
     recall = np.empty(len(snapshots))
-    for k in range(len(snapshots)):
-        rows = slice(snapshots.offsets[k], snapshots.offsets[k + 1])
+    for number, (start, end) in enumerate(pairwise(snapshots.offsets)):
+        rows = slice(start, end)
         touched = np.flatnonzero(snapshots.needed[rows])
         candidates = Candidates(
             values[rows],
@@ -391,8 +476,8 @@ def score_snapshots(
             snapshots.tokens[rows],
         )
         standing = needed_next(candidates, touched, context_tokens)
-        reciprocal[k] = standing.score()
-        recall[k] = np.mean(standing.ranks <= RECALL_AT)
+        reciprocal[number] = standing.score()
+        recall[number] = np.mean(standing.ranks <= RECALL_AT)
     return reciprocal, recall
 
 
@@ -403,6 +488,11 @@ def shares_in_context(
 
     Events are those that `split` leaves for scoring: laws that were fitted by `tune`
     have not seen them.
+
+    Args:
+        log: The accesses.
+        laws: Decay laws by the name of their column; each fills a context by rank.
+        tokens: The budget of a context.
 
     Returns:
         Columns at (UTC), `oracle`, then one a law, each 0..1. The oracle knows what
@@ -422,24 +512,38 @@ def shares_in_context(
     n_touched = np.bincount(log.event)[events]
     counts = []
     for event in events.tolist():
-        counts.append(_n_in_context(replayed.snapshots([event]), laws, tokens))
-    shares = pd.DataFrame(
-        np.array(counts) / n_touched[:, None], columns=["oracle", *laws]
+        before = replayed.snapshots([event])
+        counts.append(_n_in_context(before, laws, tokens))
+    shares = np.array(counts) / n_touched[:, None]
+    table = pd.DataFrame(shares, columns=["oracle", *laws])
+    times = log.time[log.starts[events]]
+    table.insert(
+        0,
+        "at",
+        pd.to_datetime(times, unit="us", utc=True),
     )
-    times = pd.to_datetime(log.time[log.starts[events]], unit="us", utc=True)
-    shares.insert(0, "at", times)
-    return shares
+    return table
 
 
-def _n_in_context(before: Snapshots, laws: Mapping[str, Law], tokens: int) -> list[int]:
-    """Return how many touched items the oracle's context holds, then that of each law."""
+def _n_in_context(
+    before: Snapshots,
+    laws: Mapping[str, Law],
+    tokens: int,
+) -> list[int]:
+    """Return how many touched items the context of the oracle and each law holds."""
     rows = before.touched
     items = before.items
+    # The oracle holds the cheapest lines of what is needed.
     cheapest_first = np.cumsum(np.sort(before.tokens[rows]))
-    counts = [int(np.count_nonzero(cheapest_first <= tokens - HEADING_TOKENS))]
+    is_held = cheapest_first <= tokens - HEADING_TOKENS
+    counts = [int(np.count_nonzero(is_held))]
     for law in laws.values():
         candidates = Candidates(
-            law.raw(items), items.count, -items.age_days, before.id, before.tokens
+            law.raw(items),
+            items.count,
+            -items.age_days,
+            before.id,
+            before.tokens,
         )
         standing = needed_next(candidates, rows, tokens)
         counts.append(int(np.count_nonzero(standing.inside)))

@@ -77,8 +77,9 @@ class ClosedAttempt(NamedTuple):
 
 
 class EvidenceBefore:
-    """What was known at a place of a log: the evidence, and the attempts that were
-    closed.
+    """What was known at a position of a log.
+
+    It is the evidence, and the attempts that were closed.
     """
 
     def __init__(self) -> None:
@@ -103,20 +104,21 @@ class EvidenceBefore:
             self._counts[names][1] += 1
 
     def rate(self, *names: str) -> float:
-        """(successes + 1) / (attempts + 2) of a gene or a key of signals; of all where
-        that was never tried.
+        """Return (successes + 1) / (attempts + 2) of a gene or a key of signals.
+
+        Where that was never tried, it is the rate of all.
         """
-        successes, n = (
-            self._counts[names] if names in self._counts else self._counts[()]
-        )
-        return (successes + 1) / (n + 2)
+        key = names if names in self._counts else ()
+        n_successes, n_attempts = self._counts[key]
+        return (n_successes + 1) / (n_attempts + 2)
 
 
 def walk(
     tried: Iterable[ClosedAttempt],
 ) -> Iterator[tuple[ClosedAttempt, EvidenceBefore]]:
-    """Yield each attempt in the order in which they were chosen, with what was known
-    then: only what was closed before.
+    """Yield each attempt in the order in which they were chosen.
+
+    With it comes what was known then: only what was closed before.
     """
     past = EvidenceBefore()
     waiting = list[tuple[int, int, ClosedAttempt]]()
@@ -128,22 +130,34 @@ def walk(
 
 
 def foretell(tried: Iterable[ClosedAttempt]) -> list[Row]:
-    """Return a row an attempt: what each method expected of it before, what advice
-    banned, preferred and offered, and what came of it.
+    """Return a row an attempt: what each method expected, and what came of it.
 
-    Methods that know nothing of an attempt expect the base rate so far. told: whether
-    advice knew anything of it.
+    A row also says what advice banned, preferred and offered. Methods that know nothing
+    of an attempt expect the base rate so far. The column told is whether advice knew
+    anything of it.
     """
     ships = CausalSettings()
     rows = list[Row]()
     for attempt, past in walk(tried):
         base = past.rate()
-        record = records(
-            past.table, attempt.signals, [attempt.gene], ships, now=attempt.at
-        )[attempt.gene]
+        by_gene = records(
+            past.table,
+            attempt.signals,
+            [attempt.gene],
+            ships,
+            now=attempt.at,
+        )
+        record = by_gene[attempt.gene]
         expectation = record.best or record.prior
-        genes = [*dict.fromkeys([*(other.gene for other in past.tried), attempt.gene])]
-        advice = advice_from(past.table, attempt.signals, genes, ships, now=attempt.at)
+        genes = dict.fromkeys(other.gene for other in past.tried)
+        genes[attempt.gene] = None
+        advice = advice_from(
+            past.table,
+            attempt.signals,
+            list(genes),
+            ships,
+            now=attempt.at,
+        )
         expected = {
             ADVICE: expectation or base,
             BASE: base,
@@ -178,9 +192,11 @@ def _offered(
         return {}
     shares = {}
     for method, acts in _offers(attempt, past, advice).items():
-        first = islice(filter(named, dict.fromkeys(acts)), OFFERED)
+        with_names = filter(named, dict.fromkeys(acts))
+        first = islice(with_names, OFFERED)
         offered_names = named(chain(*first))
-        shares[method] = len(helpful_names & offered_names) / len(helpful_names)
+        n_hits = len(helpful_names & offered_names)
+        shares[method] = n_hits / len(helpful_names)
     return shares
 
 
@@ -190,30 +206,46 @@ def _offers(
     """Return by method the acts that it offers for an attempt, the best first."""
     acts_by_gene = {other.gene: other.did for other in past.tried}
     successes = [other for other in reversed(past.tried) if other.success]
-    texts = [" ".join([*other.signals, *other.did]) for other in successes]
-    similarity = np.array(Bm25().rank(" ".join(attempt.signals), texts))
-    order = np.argsort(-similarity, kind="stable").tolist()
     n_tried = Counter(other.gene for other in past.tried)
     most_tried = sorted(acts_by_gene, key=lambda gene: -n_tried[gene])
-    allowed = acts_by_gene.keys() - advice.banned_gene_ids
+    of_signals = [other for other in successes if other.key == attempt.key]
     return {
-        ADVICE: [
-            acts_by_gene[gene]
-            for gene, score in advice.scores.items()
-            if score > 0 and gene in allowed
-        ],
-        "BM25 over earlier successes": [successes[index].did for index in order],
-        "last successes of the signals": [
-            other.did for other in successes if other.key == attempt.key
-        ],
+        ADVICE: _advised(acts_by_gene, advice),
+        "BM25 over earlier successes": _most_similar(attempt, successes),
+        "last successes of the signals": [other.did for other in of_signals],
         "last successes": [other.did for other in successes],
         "most frequent genes": [acts_by_gene[gene] for gene in most_tried],
     }
 
 
+def _advised(
+    acts_by_gene: Mapping[str, tuple[str, ...]],
+    advice: GeneAdvice,
+) -> list[tuple[str, ...]]:
+    """Return the acts of the genes that advice scores above 0 and does not ban."""
+    allowed = acts_by_gene.keys() - advice.banned_gene_ids
+    advised = []
+    for gene, score in advice.scores.items():
+        if score > 0 and gene in allowed:
+            advised.append(acts_by_gene[gene])
+    return advised
+
+
+def _most_similar(
+    attempt: ClosedAttempt,
+    successes: Sequence[ClosedAttempt],
+) -> list[tuple[str, ...]]:
+    """Return the acts of successes, those first whose words are most alike by BM25."""
+    texts = [" ".join([*other.signals, *other.did]) for other in successes]
+    similarity = np.array(Bm25().rank(" ".join(attempt.signals), texts))
+    order = np.argsort(-similarity, kind="stable").tolist()
+    return [successes[index].did for index in order]
+
+
 def named(acts: Iterable[str]) -> set[str]:
-    """Return the files, programs and other calls that acts name; to make the same call
-    again names nothing.
+    """Return the files, programs and other calls that acts name.
+
+    To make the same call again names nothing.
 
     >>> sorted(
     ...     named(
@@ -230,13 +262,22 @@ def named(acts: Iterable[str]) -> set[str]:
     names = set[str]()
     for act in set(acts) - {AGAIN, WITHOUT}:
         kind, _, rest = act.partition(" ")
-        names.update({"edit": rest.split(", "), "run": programs(rest)}.get(kind, [act]))
+        if kind == "edit":
+            names.update(rest.split(", "))
+        elif kind == "run":
+            names.update(programs(rest))
+        else:
+            names.add(act)
     return names
 
 
 class MethodScore(NamedTuple):
-    """A figure of a part of the score and a method, with its 95 % interval over groups;
-    n: how many rows count for it.
+    """A figure of a part of the score and a method.
+
+    It has its 95 % interval over groups.
+
+    Attributes:
+        n: How many rows count for it.
     """
 
     part: str
@@ -249,11 +290,14 @@ class MethodScore(NamedTuple):
 
 
 class AdviceScore(Rows[MethodScore]):
-    """Figures of what advice is worth on a data set, beside its peers; `.verdict` says
-    in words what they come to.
+    """Figures of what advice is worth on a data set, beside its peers.
 
-    tried: a row an attempt, as `foretell` makes it.  `advice gains` is by how much
-    advice is better than a method, paired.
+    `advice gains` is by how much advice is better than a method, paired.
+
+    Attributes:
+        dataset: The name of the data set.
+        tried: A row an attempt, as `foretell` makes it.
+        verdict: What the figures come to, in words.
     """
 
     row_class = MethodScore
@@ -310,36 +354,44 @@ class _Figures:
         self._groups = np.array([row["group"] for row in rows])
 
     def columns(self, name: str) -> dict[str, Floats]:
-        """Return what each row says of each method under a name, NaN where it says
-        nothing.
-        """
-        methods = dict.fromkeys(method for row in self.rows for method in row[name])
-        return {
-            method: np.array([row[name].get(method, math.nan) for row in self.rows])
-            for method in methods
-        }
+        """Return what each row says of each method under a name.
 
-    def add(self, part: str, method: str, score: str, values: Floats) -> MethodScore:
+        It is NaN where a row says nothing.
+        """
+        methods: dict[str, None] = {}
+        for row in self.rows:
+            methods.update(dict.fromkeys(row[name]))
+        columns: dict[str, Floats] = {}
+        for method in methods:
+            values = [row[name].get(method, math.nan) for row in self.rows]
+            columns[method] = np.array(values)
+        return columns
+
+    def add(
+        self,
+        part: str,
+        method: str,
+        score: str,
+        values: Floats,
+    ) -> MethodScore:
         """Return the mean of values, one a row; NaN where a row does not count."""
         is_known = np.isfinite(values)
         groups = self._groups[is_known].tolist()
-        interval = (
-            bootstrap_means(values[is_known], seed=self._seed, groups=groups)[0]
-            if is_known.any()
-            else _UNKNOWN
+        interval = _UNKNOWN
+        if is_known.any():
+            known_values = values[is_known]
+            (interval,) = bootstrap_means(known_values, seed=self._seed, groups=groups)
+        figure = MethodScore(
+            part,
+            method,
+            score,
+            value=interval.mean,
+            low=interval.low,
+            high=interval.high,
+            n=len(groups),
         )
-        self.made.append(
-            MethodScore(
-                part,
-                method,
-                score,
-                interval.mean,
-                interval.low,
-                interval.high,
-                len(groups),
-            )
-        )
-        return self.made[-1]
+        self.made.append(figure)
+        return figure
 
     def compare(
         self, part: str, score: str, columns: Mapping[str, Floats], sign: int
@@ -372,7 +424,12 @@ class _Figures:
         """Say how much more often one column succeeded than the other, in words."""
         first = self.add(part, name, "success", ours)
         second = self.add(part, other_name, "success", theirs)
-        more = self.add(part, name, "difference", _contrast(ours, theirs, -1.0))
+        more = self.add(
+            part,
+            name,
+            "difference",
+            _contrast(ours, theirs, -1.0),
+        )
         than = "no more often than"
         if min(first.n, second.n) >= _FEW:
             if more.low > 0:
@@ -394,7 +451,11 @@ def _than(gain: MethodScore) -> str:
     return "no better than"
 
 
-def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
+def _contrast(
+    ours: Floats,
+    theirs: Floats,
+    sign: float,
+) -> Floats:
     """Return a column whose mean is that of one column plus `sign` times the other's.
 
     Each value is what its row moves that mean by, to first order.
@@ -404,35 +465,42 @@ def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
         is_known = np.isfinite(values)
         mean = values[is_known].mean() if is_known.any() else math.nan
         n_known = max(1, is_known.sum())
-        deviation = np.where(is_known, (values - mean) * len(values) / n_known, 0.0)
+        deviation = np.where(
+            is_known,
+            (values - mean) * len(values) / n_known,
+            0.0,
+        )
         column += times * (mean + deviation)
     return column
 
 
 def _auc(values: Floats, success: Floats) -> Floats:
-    """Return a column whose mean is the area under the ROC curve: the share of pairs of
-    a success and a failure that values tell right.
+    """Return a column whose mean is the area under the ROC curve.
+
+    That is the share of pairs of a success and a failure that values tell right.
     """
-    yes = success > 0
-    right = np.greater.outer(values[yes], values[~yes]) + 0.5 * np.equal.outer(
-        values[yes], values[~yes]
-    )
+    is_success = success > 0
+    of_successes = values[is_success]
+    of_failures = values[~is_success]
+    is_higher = np.greater.outer(of_successes, of_failures)
+    is_equal = np.equal.outer(of_successes, of_failures)
+    right = is_higher + 0.5 * is_equal
     won = np.full(len(values), np.nan)
+    won[is_success] = right.mean(1)
     lost = np.full(len(values), np.nan)
-    won[yes], lost[~yes] = right.mean(1), right.mean(0)
+    lost[~is_success] = right.mean(0)
     return _contrast(won, lost, 1.0) - float(right.mean())
 
 
 def _score(figures: _Figures) -> list[str]:
+    """Score what was expected of attempts: the Brier score, and the AUC."""
     part = "expected success of what was tried"
     success = np.array([row["success"] for row in figures.rows], float)
     expected = figures.columns("expected")
-    comparison = figures.compare(
-        part,
-        "brier",
-        {name: (value - success) ** 2 for name, value in expected.items()},
-        -1,
-    )
+    squares = {}
+    for method, values in expected.items():
+        squares[method] = (values - success) ** 2
+    comparison = figures.compare(part, "brier", squares, -1)
     for method, values in expected.items():
         figures.add(part, method, "auc", _auc(values, success))
     share_with_evidence = np.mean([row["told"] for row in figures.rows])
@@ -460,16 +528,16 @@ def _score_bans(figures: _Figures) -> list[str]:
         recall = np.where(success == 0, is_banned, np.nan)
         figures.add("bans", method, "precision", precision)
         figures.add("bans", method, "recall", recall)
-    preferred = [row["preferred"] for row in figures.rows]
-    genes = [row["gene"] for row in figures.rows]
-    has_preference = np.array([gene is not None for gene in preferred])
-    is_preferred = np.array(
-        [choice == gene for choice, gene in zip(preferred, genes, strict=True)]
-    )
+    has_preference = np.array([row["preferred"] is not None for row in figures.rows])
+    is_preferred = np.array([row["preferred"] == row["gene"] for row in figures.rows])
     ours = np.where(is_preferred, success, np.nan)
     theirs = np.where(~is_preferred & has_preference, success, np.nan)
     comparison = figures.versus(
-        "by observation", "what was done as it preferred", ours, "the rest", theirs
+        "by observation",
+        "what was done as it preferred",
+        ours,
+        "the rest",
+        theirs,
     )
     n_banned = int(banned[ADVICE].sum())
     bans = "nothing that was tried"
@@ -482,11 +550,12 @@ def _score_bans(figures: _Figures) -> list[str]:
 
 
 def _score_offers(figures: _Figures) -> list[str]:
-    if not (columns := figures.columns("offered")):
+    """Score how much of what then helped is among what is offered."""
+    columns = figures.columns("offered")
+    if not columns:
         return ["Nothing that helped names a file or a command."]
-    comparison = figures.compare(
-        "what then helped, among what is offered", "share", columns, 1
-    )
+    part = "what then helped, among what is offered"
+    comparison = figures.compare(part, "share", columns, 1)
     return [
         f"Of what then helped, the {OFFERED} genes that it offers first name a share of"
         f" {comparison}."
@@ -496,16 +565,20 @@ def _score_offers(figures: _Figures) -> list[str]:
 def captured(
     log: EvalLog, group: Callable[[Event], str] = attrgetter("session")
 ) -> list[ClosedAttempt]:
-    """Return the attempts that are read from what was captured in a log; group: what
-    intervals draw together, of an attempt's event.
+    """Return the attempts that are read from what was captured in a log.
+
+    Args:
+        log: The log.
+        group: What intervals draw together, of an attempt's event.
     """
     with lab_of(log) as lab:
         return _recorded(lab, group)
 
 
 def lab_of(log: EvalLog) -> Lab:
-    """Return a lab that lived through a log and told its attempts when every session
-    was over; whoever asked closes it.
+    """Return a lab that lived through a log.
+
+    It was told its attempts when every session was over. The caller closes it.
     """
     lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE))
     lab.journal.append(log.events, allow_future=True)
@@ -516,9 +589,9 @@ def lab_of(log: EvalLog) -> Lab:
 def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
     """Return the attempts of a home that were closed."""
     events = {event.id: event for event in lab.journal.tail(0)}
-    acts_by_gene = {
-        gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()
-    }
+    acts_by_gene = {}
+    for gene in lab.causal.genes():
+        acts_by_gene[gene["id"]] = tuple(gene.get("strategy", ()))
     attempts = []
     for event in events.values():
         if event.kind != "attempt_closed":
@@ -550,28 +623,48 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[ClosedAttempt]:
 def score_advice(
     dataset: str | EvalLog = "taubench_airline", *, seed: int = 0
 ) -> AdviceScore:
-    """Return what advice is worth on a log in which calls failed, or on the first of a
-    data set.
+    """Return what advice is worth on a log in which calls failed.
 
-    Raises InvalidInput for a log without an attempt that was closed, and as `load_logs`
-    does.
+    Args:
+        dataset: A log, or a data set, whose first log is taken.
+        seed: Draws the intervals.
+
+    Returns:
+        A row a part of the score and a method, each value 0..1 with its 95 % interval;
+        `.verdict` says in words what they come to.
+
+    Raises:
+        InvalidInput: The log has no attempt that was closed, or the data set is
+            unknown, as `load_logs` says.
     """
-    log = load_logs(dataset)[0] if isinstance(dataset, str) else dataset
-    # Of a run of tau-bench the task, which every trial repeats.
-    group = (
-        (lambda event: event.session.partition("-")[2])
-        if log.name == "taubench_airline"
-        else attrgetter("session")
-    )
+    log = dataset
+    if isinstance(log, str):
+        log = load_logs(log)[0]
+    group: Callable[[Event], str] = attrgetter("session")
+    if log.name == "taubench_airline":
+        group = _task_of
     return _score_log(log.name, captured(log, group), seed)
 
 
-def _score_log(name: str, tried: Sequence[ClosedAttempt], seed: int) -> AdviceScore:
+def _task_of(event: Event) -> str:
+    """Return the task of a run of tau-bench, which every trial repeats."""
+    return event.session.partition("-")[2]
+
+
+def _score_log(
+    name: str,
+    tried: Sequence[ClosedAttempt],
+    seed: int,
+) -> AdviceScore:
     if not tried:
         raise InvalidInput(
             f"got {name}, in which no call that failed was made again; give a log of"
             " work with tools"
         )
     figures = _Figures(foretell(tried), seed)
-    words = [*_score(figures), *_score_bans(figures), *_score_offers(figures)]
+    words = [
+        *_score(figures),
+        *_score_bans(figures),
+        *_score_offers(figures),
+    ]
     return AdviceScore(name, figures.made, figures.rows, " ".join(words))

@@ -1,5 +1,6 @@
-"""Which memory works better: designs and baselines live through the same logs and are
-asked the same.
+"""Compare memories: designs and baselines live through the same logs.
+
+They are asked the same.
 
 >>> from theorex_lab.memory.contract import Item
 >>> from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
@@ -78,8 +79,9 @@ class MeanInterval(NamedTuple):
 
 
 class ScoreDifference(NamedTuple):
-    """How much more a design scored than another on the same sessions and probes, and
-    what that says.
+    """How much more a design scored than another, and what that says.
+
+    Both are scored on the same sessions and probes.
     """
 
     value: float
@@ -92,49 +94,55 @@ class ScoreDifference(NamedTuple):
 def compare(
     logs: Sequence[EvalLog],
     designs: Sequence[Memory] | Mapping[str, Memory],
+    *,
     budgets: Sequence[int] = (150, 500, 2_000, 8_000),
     every_days: float = 1.0,
     seed: int = 0,
-    *,
     timeout: float | None = None,
     executor: Executor | None = None,
     progress: bool | None = None,
 ) -> Comparison:
-    """Let each design live through each log, and score what it gives at every session's
-    start and every probe.
+    """Let each design live through each log, and score what it gives.
 
-    designs: names of designs and baselines, `module:Name` of classes of one's own,
-    `Design`s, or functions that make a `MemoryDesign`; in a mapping, under the names
-    that they are to have.  budgets: in tokens.  every_days: between nights. timeout:
-    seconds that a call may take; a design that takes longer gives nothing from there
-    on.  executor: any `concurrent.futures` one; to processes go logs and names, not a
-    `Design` with functions of its own.  progress: a bar (None: in a terminal or
-    notebook).
+    It is asked at every session's start and at every probe.
 
-    Raises InvalidInput for arguments outside their ranges and for unknown designs
-    before anything is run.
+    Args:
+        logs: The logs, as `load_logs` gives them.
+        designs: Names of designs and baselines, `module:Name` of classes of one's own,
+            `Design`s, or functions that make a `MemoryDesign`; in a mapping, under the
+            names that they are to have.
+        budgets: The budgets of a context, in tokens.
+        every_days: The days between two nights.
+        seed: Draws the intervals.
+        timeout: The seconds that a call may take; a design that takes longer gives
+            nothing from there on. None is any time.
+        executor: Any of `concurrent.futures`. Logs and names go to processes, not a
+            `Design` with functions of its own.
+        progress: Whether there is a bar (None: in a terminal or notebook).
+
+    Returns:
+        The scores of every design: `.frame` has a row for each log, design, mode,
+        budget and score.
+
+    Raises:
+        InvalidInput: An argument is outside its range, or a design is unknown. It is
+            raised before anything is run.
     """
     memories = names_of(designs)
-    plan = _plan(logs, budgets, every_days, seed, timeout)
-    jobs = [
-        (
-            log,
-            name,
-            ReplayAdapterMaker(
-                memory, _other(logs, number) if name == "shuffled" else ()
-            ),
-            plan,
-        )
-        for number, log in enumerate(logs)
-        for name, memory in memories.items()
-    ]
+    plan = _plan(budgets, every_days, seed, timeout)
+    _check_logs(logs)
+    jobs: list[tuple[EvalLog, str, ReplayAdapterMaker, Plan]] = []
+    for number, log in enumerate(logs):
+        for name, memory in memories.items():
+            other = _other(logs, number) if name == "shuffled" else ()
+            maker = ReplayAdapterMaker(memory, other)
+            jobs.append((log, name, maker, plan))
     run = map if executor is None else executor.map
-    trials = list[Trial]()
+    trials: list[Trial] = []
     progress_bar = bar(len(jobs), unit="trials", what="compare", progress=progress)
     with closing(progress_bar):
-        for trial in run(
-            _tried, jobs
-        ):  # of an executor, what has not begun is cancelled where one fails
+        # Of an executor, what has not begun is cancelled where one fails.
+        for trial in run(_tried, jobs):
             trials.append(trial)
             progress_bar.update(1)
     return Comparison(tuple(trials), plan)
@@ -144,14 +152,26 @@ def _tried(job: tuple[EvalLog, str, ReplayAdapterMaker, Plan]) -> Trial:
     return try_out(*job)
 
 
+def _check_logs(logs: Sequence[EvalLog]) -> None:
+    """Raise InvalidInput unless there are logs, each once."""
+    names = [log.name for log in logs]
+    if not logs or len(set(names)) < len(names):
+        raise InvalidInput(
+            f"got the logs {', '.join(names) or 'none'}; allowed is one or more, each once"
+        )
+
+
 def _plan(
-    logs: Sequence[EvalLog],
     budgets: Sequence[int],
     every_days: float,
     seed: int,
     timeout: float | None,
 ) -> Plan:
-    """Return the plan of a comparison. Raises InvalidInput for what it cannot be."""
+    """Return the plan of a comparison.
+
+    Raises:
+        InvalidInput: The plan cannot be followed.
+    """
     are_valid = all(isinstance(tokens, int) and tokens >= 1 for tokens in budgets)
     if not budgets or not are_valid:
         raise InvalidInput(
@@ -161,28 +181,24 @@ def _plan(
         raise InvalidInput(
             f"got every_days {every_days!r}; allowed is a number above 0"
         )
-    names = [log.name for log in logs]
-    if not logs or len(set(names)) < len(names):
-        raise InvalidInput(
-            f"got the logs {', '.join(names) or 'none'}; allowed is one or more, each once"
-        )
     return Plan(tuple(budgets), every_days, timeout, seed)
 
 
 def _other(logs: Sequence[EvalLog], number: int) -> tuple[Any, ...]:
-    """Return the events of the next log; where there is one alone, of the packaged
-    simulation, unless it is that.
+    """Return the events of the next log.
+
+    Where there is one alone, they are those of the packaged simulation, unless it is
+    that.
     """
     if len(logs) > 1:
         return tuple(logs[(number + 1) % len(logs)].events)
     from theorex_lab.eval.datasets.logs import load_logs
 
-    return tuple(
-        event
-        for log in load_logs("simulated_team")
-        if log.name != logs[0].name
-        for event in log.events
-    )
+    events: list[Any] = []
+    for log in load_logs("simulated_team"):
+        if log.name != logs[0].name:
+            events += log.events
+    return tuple(events)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +206,10 @@ class Comparison:
     """What designs were worth on logs.
 
     `.frame` has a row for each log, design, mode, budget and score.
+
+    Attributes:
+        trials: How each design did on each log.
+        plan: How they were tried.
     """
 
     trials: tuple[Trial, ...]
@@ -197,22 +217,22 @@ class Comparison:
 
     @property
     def logs(self) -> list[str]:
-        """The names of the logs."""
+        """Return the names of the logs."""
         return list(dict.fromkeys(trial.log for trial in self.trials))
 
     @property
     def designs(self) -> list[str]:
-        """The names of the designs."""
+        """Return the names of the designs."""
         return list(dict.fromkeys(trial.design for trial in self.trials))
 
     @property
     def datasets(self) -> list[str]:
-        """The data sets that the logs are of: their names up to a slash."""
+        """Return the data sets that the logs are of: their names up to a slash."""
         return list(dict.fromkeys(log.partition("/")[0] for log in self.logs))
 
     @cached_property
     def _values(self) -> dict[Cell, dict[str, dict[str, float]]]:
-        """By cell, log and unit, what was scored; NaN left out."""
+        """Return what was scored, by cell, log and unit; NaN is left out."""
         values: dict[Cell, dict[str, dict[str, float]]] = {}
         for trial in self.trials:
             for answer in trial.given:
@@ -226,12 +246,12 @@ class Comparison:
 
     @property
     def cells(self) -> list[Cell]:
-        """What was scored, as (design, mode, budget, score)."""
+        """Return what was scored, as (design, mode, budget, score)."""
         return list(self._values)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """Columns log, design, mode, budget, score, value, low, high, n."""
+        """Return columns log, design, mode, budget, score, value, low, high, n."""
         rows: list[tuple[Any, ...]] = []
         for cell, logs in self._values.items():
             rows += [
@@ -255,8 +275,10 @@ class Comparison:
 
     @property
     def costs(self) -> pd.DataFrame:
-        """Columns log, design, cpu_seconds (of all calls), bytes (at the end; NaN where
-        it does not tell), problems.
+        """Return what each design cost on each log.
+
+        The columns are log, design, cpu_seconds (of all calls), bytes (at the end; NaN
+        where it does not tell), and problems.
         """
         rows = []
         for trial in self.trials:
@@ -271,23 +293,25 @@ class Comparison:
 
     @property
     def survivors(self) -> pd.DataFrame:
-        """Share of a sample of probes for which some evidence still came back after
-        nights without events.
+        """Return the share of probes that are still answered after nights.
 
-        A row a design, its mean over the logs; a column a number of nights, 0 first.
+        It is that of a sample of probes for which some evidence still came back after
+        nights without events. There is a row a design, its mean over the logs, and a
+        column a number of nights, 0 first.
         """
-        rows = [
-            {
-                "design": trial.design,
-                **{int(nights): share for nights, share in trial.survivors.items()},
-            }
-            for trial in self.trials
-        ]
-        return pd.DataFrame(rows).groupby("design", sort=False).mean()
+        rows: list[dict[str | int, Any]] = []
+        for trial in self.trials:
+            row: dict[str | int, Any] = {"design": trial.design}
+            for nights, share in trial.survivors.items():
+                row[int(nights)] = share
+            rows.append(row)
+        by_design = pd.DataFrame(rows).groupby("design", sort=False)
+        return by_design.mean()
 
     def of(self, dataset: str) -> Comparison:
-        """Return what was compared on the logs of one data set, whose names are its own
-        or begin with it and a slash.
+        """Return what was compared on the logs of one data set.
+
+        Their names are its own or begin with it and a slash.
         """
         return Comparison(
             tuple(
@@ -296,7 +320,13 @@ class Comparison:
             self.plan,
         )
 
-    def value(self, design: str, mode: str, budget: int, score: str) -> MeanInterval:
+    def value(
+        self,
+        design: str,
+        mode: str,
+        budget: int,
+        score: str,
+    ) -> MeanInterval:
         """Return a design's score over all logs; `mode` is inject or retrieve.
 
         NaN where nothing of the kind was asked.
@@ -305,10 +335,24 @@ class Comparison:
         return self._interval([list(units.values()) for units in logs.values()])
 
     def difference(
-        self, design: str, baseline: str, mode: str, budget: int, score: str
+        self,
+        design: str,
+        baseline: str,
+        *,
+        mode: str,
+        budget: int,
+        score: str,
     ) -> ScoreDifference:
-        """Return how much more `design` scored than `baseline`, paired by session and
-        probe.
+        """Return how much more `design` scored than `baseline`.
+
+        Both are paired by session and probe.
+
+        Args:
+            design: The name of the design.
+            baseline: The name of the other.
+            mode: inject or retrieve.
+            budget: The budget of a context, in tokens.
+            score: The name of the score.
         """
         ours, theirs = (
             self._values.get((name, mode, budget, score), {})
@@ -321,23 +365,43 @@ class Comparison:
         ]
         value, low, high, n = self._interval(pairs)
         return ScoreDifference(
-            value, low, high, n, _verdict(low, high, score) if n >= _FEW_PAIRS else OPEN
+            value,
+            low,
+            high,
+            n,
+            _verdict(
+                low,
+                high,
+                score,
+            )
+            if n >= _FEW_PAIRS
+            else OPEN,
         )
 
     def paired(self, baseline: str) -> pd.DataFrame:
-        """Return every other design beside one: columns design, mode, budget, score,
-        value, low, high, n, verdict.
+        """Return every other design beside one.
 
-        Raises InvalidInput for a baseline that was not compared.
+        The columns are design, mode, budget, score, value, low, high, n and verdict.
+
+        Raises:
+            InvalidInput: The baseline was not compared.
         """
         if baseline not in self.designs:
             raise InvalidInput(
                 f"got the baseline {baseline!r}; allowed are {', '.join(self.designs)}"
             )
-        cells = [cell for cell in self._values if cell[0] != baseline]
-        rows = [
-            (*cell, *self.difference(cell[0], baseline, *cell[1:])) for cell in cells
-        ]
+        rows: list[tuple[Any, ...]] = []
+        for design, mode, budget, score in self._values:
+            if design == baseline:
+                continue
+            difference = self.difference(
+                design,
+                baseline,
+                mode=mode,
+                budget=budget,
+                score=score,
+            )
+            rows.append((design, mode, budget, score, *difference))
         return pd.DataFrame(
             rows,
             columns=[
@@ -356,26 +420,43 @@ class Comparison:
     def plot(
         self, score: str = "", mode: str = "inject", ax: Axes | None = None
     ) -> Axes:
-        """Draw a score against the tokens that were given, a line for each design;
-        returns the Axes.
+        """Draw a score against the tokens that were given, a line for each design.
 
-        score: '' is `mean`, or `evidence_recall` where no session was scored.
+        Args:
+            score: The name of the score; '' is `mean`, or `evidence_recall` where no
+                session was scored.
+            mode: inject or retrieve.
+            ax: Where it is drawn; a new figure by default.
+
+        Returns:
+            The Axes.
         """
         from theorex_lab.eval.plots.comparison import plot_comparison
 
         return plot_comparison(self, score=score, mode=mode, ax=ax)
 
     def to_dict(self, baseline: str = "") -> dict[str, Any]:
-        """JSON values: logs, designs (name → budget → mode → score → value, low, high),
-        paired, trials.
+        """Return the figures as values for JSON.
+
+        They are logs, designs (name → budget → mode → score → value, low, high),
+        paired, and trials.
         """
         designs: dict[str, Any] = {name: {} for name in self.designs}
         for design, mode, budget, score in self._values:
             by_mode = designs[design].setdefault(
                 str(budget), {name: {} for name in (INJECT, RETRIEVE)}
             )
-            value, low, high, _ = self.value(design, mode, budget, score)
-            by_mode[mode][score] = {"value": value, "low": low, "high": high}
+            value, low, high, _ = self.value(
+                design,
+                mode,
+                budget,
+                score,
+            )
+            by_mode[mode][score] = {
+                "value": value,
+                "low": low,
+                "high": high,
+            }
         trials = [
             {**trial.to_dict(), "given": len(trial.given)} for trial in self.trials
         ]
@@ -406,7 +487,8 @@ class Comparison:
     def save(self, path: str | Path) -> None:
         """Write the comparison as one JSON file.
 
-        Raises StorageError where it cannot be written.
+        Raises:
+            StorageError: The file cannot be written.
         """
         with writing(path, "give another file"):
             write_atomically(Path(path), TypeAdapter(Comparison).dump_json(self))
@@ -415,7 +497,9 @@ class Comparison:
     def load(cls, path: str | Path) -> Comparison:
         """Return the comparison that `save` wrote, or gzip made of that.
 
-        Raises InvalidInput for a file that holds none, StorageError for none.
+        Raises:
+            InvalidInput: The file holds no comparison.
+            StorageError: There is no such file.
         """
         with told(f"cannot read {path}", "give the file of a comparison"):
             data = Path(path).read_bytes()
@@ -429,8 +513,9 @@ class Comparison:
             ) from error
 
     def _interval(self, by_log: Sequence[Sequence[float]]) -> MeanInterval:
-        """Return the mean of all values with its interval: from five logs on logs are
-        drawn, below that values within each.
+        """Return the mean of all values with its interval.
+
+        From five logs on, logs are drawn; below that, values within each.
         """
         if not (values := [np.asarray(log, float) for log in by_log if len(log)]):
             return MeanInterval(math.nan, math.nan, math.nan)
@@ -439,7 +524,11 @@ class Comparison:
         if len(values) >= _FEW_LOGS:
             sums = np.array([log.sum() for log in values])
             counts = np.array([len(log) for log in values])
-            draws = rng.integers(0, len(values), (RESAMPLES, len(values)))
+            draws = rng.integers(
+                0,
+                len(values),
+                (RESAMPLES, len(values)),
+            )
             means = sums[draws].sum(1) / counts[draws].sum(1)
         else:
             means = (
@@ -463,7 +552,11 @@ def _number_or_none(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _verdict(low: float, high: float, score: str) -> str:
+def _verdict(
+    low: float,
+    high: float,
+    score: str,
+) -> str:
     """Return what the interval of a difference says of which is better."""
     is_distinct = low > 0 or high < 0
     if score in NEITHER or not is_distinct:

@@ -1,5 +1,6 @@
-"""What ways to choose a model cost, beside what they bring: scored on queries that
-every model answered.
+"""Score what ways to choose a model cost, beside what they bring.
+
+They are scored on queries that every model answered.
 """
 
 from __future__ import annotations
@@ -64,8 +65,11 @@ Cells = dict[str, list[Cell]]
 
 @dataclass(frozen=True, eq=False)
 class CostScore(Rows[PolicyScore]):
-    """The policies of a set. n, n_train: queries of the test and of the training, none
-    of which is in both.
+    """The policies of a set.
+
+    Attributes:
+        n: The number of test queries.
+        n_train: The number of training queries; none of them is a test query.
     """
 
     row_class = PolicyScore
@@ -79,7 +83,7 @@ class CostScore(Rows[PolicyScore]):
         return self.policies
 
     def result(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the figures as values for JSON."""
         about = {
             name: getattr(self, name)
             for name in ("dataset", "n", "n_train", "cost_unit")
@@ -92,8 +96,9 @@ class CostScore(Rows[PolicyScore]):
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean score of each policy against its mean cost, with the 95 %
-        interval of the score.
+        """Draw the mean score of each policy against its mean cost.
+
+        The score has its 95 % interval.
         """
         from theorex_lab.eval.plots.routing import plot_costs
 
@@ -103,17 +108,28 @@ class CostScore(Rows[PolicyScore]):
 def score_costs(
     dataset: str | RoutingSet = "llmrouter", *, level: float = WORSE_AT, seed: int = 0
 ) -> CostScore:
-    """Return what policies bring and cost on the test queries of a set, after the
-    training without the queries that are in both.
+    """Return what policies bring and cost on the test queries of a set.
 
-    `dataset`: llmrouter, routellm, local_runs (whose cost is latency), or a set.
-    Evidence is pooled by the set's tasks; `level`: at which a model counts as worse
-    (see `evidence.not_worse`). Thompson sampling starts from the training and learns on
+    They learn from the training without the queries that are in both. Evidence is
+    pooled by the set's tasks. Thompson sampling starts from the training and learns on
     from its own answers alone. A cascade's check knows the truth, or errs at the rates
     FALSE_PASS and FALSE_ALARM; the one without a check asks the strong model at once
     where the cheap one's success on such tasks is below that of the strong one on all
-    tasks. `seed` draws samples, errors of the check and the bootstrap. Raises what
-    `load_cost_set` does.
+    tasks.
+
+    Args:
+        dataset: llmrouter, routellm, local_runs (whose cost is latency), or a set.
+        level: The chance of error at which a model counts as worse (see
+            `memory.evidence.not_worse`).
+        seed: Draws samples, errors of the check and the bootstrap.
+
+    Returns:
+        A row a policy: its mean score (0 to 1) with its 95 % interval, and its mean
+        cost in the set's unit.
+
+    Raises:
+        InvalidInput: The set is unknown, or not the published one.
+        StorageError: The set is nowhere and cannot be downloaded.
     """
     dataset = load_cost_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
     training = dataset.train_without_repeats
@@ -134,15 +150,21 @@ def score_costs(
         | cascades(dataset, cells, seed=seed)
         | scored.bounds_of(dataset)
     )
-    rows = scored.policy_scores(values, test.scores.max(axis=1), seed)
+    rows = scored.policy_scores(
+        values,
+        test.scores.max(axis=1),
+        seed,
+    )
     return CostScore(
         dataset.name, len(test.scores), len(training.scores), dataset.cost_unit, rows
     )
 
 
 def load_cost_set(name: str, *, seed: int = 0) -> RoutingSet:
-    """Return a set by its name, one of COST_SETS; raises InvalidInput for another, and
-    what loading a set raises.
+    """Return a set by its name, one of COST_SETS.
+
+    Raises:
+        InvalidInput: The name is another; whatever else loading a set raises.
     """
     if name not in COST_SETS:
         raise InvalidInput(f"got the set {name!r}; allowed are {', '.join(COST_SETS)}")
@@ -154,8 +176,9 @@ def load_cost_set(name: str, *, seed: int = 0) -> RoutingSet:
 
 
 def cells_of(training: TrainingScores, dataset: RoutingSet) -> Cells:
-    """Return how each model did, by task, and on all of them under ANY_TASK, for tasks
-    that the training does not know.
+    """Return how each model did, by task, and on all of them under ANY_TASK.
+
+    The latter is for tasks that the training does not know.
     """
     table = EvidenceTable()
     for task, row in zip(
@@ -165,7 +188,13 @@ def cells_of(training: TrainingScores, dataset: RoutingSet) -> Cells:
             dataset.models, row, dataset.costs.tolist(), strict=True
         ):
             for key in (task, ANY_TASK):
-                table.add(QUERY_TYPE_PREFIX + key, name, success, at=0, cost=cost)
+                table.add(
+                    QUERY_TYPE_PREFIX + key,
+                    name,
+                    success,
+                    at=0,
+                    cost=cost,
+                )
     cells: Cells = {}
     for cell in matrix(table.cells(), min_samples=0):
         cells.setdefault(cell.query_type, []).append(cell)
@@ -178,9 +207,15 @@ def _by_task(models: Mapping[str, str], dataset: RoutingSet) -> Ints:
     return np.array([dataset.models.index(name) for name in names], np.int64)
 
 
-def thompson(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> Ints:
-    """Return the model for each test query, one after the other, by one draw a model
-    from the Beta distribution of its cell.
+def thompson(
+    dataset: RoutingSet,
+    cells: Cells,
+    *,
+    seed: int = 0,
+) -> Ints:
+    """Return the model for each test query, one after the other.
+
+    It is chosen by one draw a model from the Beta distribution of its cell.
     """
     generator = np.random.default_rng(seed)
     number = {name: index for index, name in enumerate(dataset.models)}
@@ -200,48 +235,72 @@ def thompson(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> Ints:
     return choices
 
 
-def cascades(dataset: RoutingSet, cells: Cells, *, seed: int = 0) -> dict[str, Paid]:
-    """Return what cascades bring and cost: with a check that knows the truth, with a
-    noisy one, and by expected success alone.
+def cascades(
+    dataset: RoutingSet,
+    cells: Cells,
+    *,
+    seed: int = 0,
+) -> dict[str, Paid]:
+    """Return what cascades bring and cost.
+
+    They work with a check that knows the truth, with a noisy one, and by expected
+    success alone.
     """
     noise = np.random.default_rng(seed).random(len(dataset.test.scores))
     paid = {}
     for name, (false_pass, false_alarm) in CHECKS.items():
-        pairs = {
-            task: _pair(task_cells, false_pass, false_alarm)
-            for task, task_cells in cells.items()
-        }
-        first, second = (
-            _by_task({task: pair[index] for task, pair in pairs.items()}, dataset)
-            for index in (0, 1)
-        )
-        (score, cost), (strong, extra_cost) = scored.taken(
-            dataset, {"first": first, "then": second}
-        ).values()
+        first_models: dict[str, str] = {}
+        second_models: dict[str, str] = {}
+        for task, task_cells in cells.items():
+            first_model, second_model = _pair(task_cells, false_pass, false_alarm)
+            first_models[task] = first_model
+            second_models[task] = second_model
+        first = _by_task(first_models, dataset)
+        second = _by_task(second_models, dataset)
+        taken = scored.taken(dataset, {"first": first, "then": second})
+        score, cost = taken["first"]
+        strong, extra_cost = taken["then"]
+        # The check refuses a wrong answer unless it passes it falsely.
         is_right = score >= SUCCESS_FROM
-        is_escalated = (first != second) & (
-            noise < np.where(is_right, false_alarm, 1.0 - false_pass)
-        )
+        chance_of_refusal = np.where(is_right, false_alarm, 1.0 - false_pass)
+        is_escalated = (first != second) & (noise < chance_of_refusal)
         paid[f"cascade, {name}"] = (
             np.where(is_escalated, strong, score),
             np.where(is_escalated, cost + extra_cost, cost),
         )
-    overall = {cell.model: cell.success_rate for cell in cells[ANY_TASK]}
-    weak, best = _pair(cells[ANY_TASK], 0.0, 0.0)
-    rates = {
-        task: {cell.model: cell.success_rate for cell in task_cells}[weak]
-        for task, task_cells in cells.items()
-    }
-    choices = _by_task(
-        {task: best if rate < overall[best] else weak for task, rate in rates.items()},
-        dataset,
-    )
+    choices = _by_expected_success(dataset, cells)
     return paid | scored.taken(dataset, {"cascade, expected success": choices})
 
 
-def _pair(cells: list[Cell], false_pass: float, false_alarm: float) -> tuple[str, str]:
-    """Return whom a cascade asks first and then; the best model for both where none
-    pays.
+def _by_expected_success(dataset: RoutingSet, cells: Cells) -> Ints:
+    """Return the model for each test query of a cascade without a check.
+
+    It is the strong one where the cheap one's success on such tasks is below that of
+    the strong one on all tasks.
+    """
+    weak, best = _pair(cells[ANY_TASK], 0.0, 0.0)
+    needed_rate = _success_rate(cells[ANY_TASK], best)
+    models = {}
+    for task, task_cells in cells.items():
+        is_below = _success_rate(task_cells, weak) < needed_rate
+        models[task] = best if is_below else weak
+    return _by_task(models, dataset)
+
+
+def _success_rate(cells: list[Cell], model: str) -> float:
+    """Return the share of successes of a model."""
+    rates = {cell.model: cell.success_rate for cell in cells}
+    return rates[model]
+
+
+def _pair(
+    cells: list[Cell],
+    false_pass: float,
+    false_alarm: float,
+) -> tuple[str, str]:
+    """Return whom a cascade asks first and then.
+
+    It is the best model for both where no cascade pays.
     """
     offered = cascade_of(cells, false_pass=false_pass, false_alarm=false_alarm)
     best = near_best(cells, 0.5)[0].model
@@ -259,9 +318,13 @@ LOCAL_SIZES: dict[str, ModelTier] = {
 
 
 class MatrixSettings(NamedTuple):
-    """How a matrix is made: weight of success (0 to 1; the rest is speed), runs that
-    make a cell usable, half-life of evidence (None: it never ages), and the chance of
-    error at which a model counts as worse than the best.
+    """How a matrix is made.
+
+    Attributes:
+        success_weight: The weight of success, 0 to 1; the rest is speed.
+        min_samples: The runs that make a cell usable.
+        half_life_days: The half-life of evidence (None: it never ages).
+        worse_at: The chance of error at which a model counts as worse than the best.
     """
 
     success_weight: float = 1.0
@@ -282,11 +345,13 @@ class MatrixSettings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelRuns:
-    """Runs of models, summed by query type and model, and the settings that route among
-    them.
+    """Runs of models, summed by query type and model.
 
-    settings  the models with their sizes, the roles, how the matrix is made
-    now       µs UTC, the time at which evidence is looked at
+    Attributes:
+        evidence: The sums.
+        settings: The settings that route among the models: their sizes, the roles, how
+            the matrix is made.
+        now: The time at which evidence is looked at, in µs UTC.
     """
 
     evidence: EvidenceTable
@@ -300,8 +365,13 @@ class ModelRuns:
         settings: Settings,
         now: int,
     ) -> Self:
-        """From rows of query type, model, success, time (µs UTC) and latency in ms, NaN
-        where none was measured.
+        """Return the sums of some rows.
+
+        Args:
+            rows: The runs, each (query type, model, success, time in µs UTC, latency in
+                ms). The latency is NaN where none was measured.
+            settings: The settings that route among the models.
+            now: The time at which evidence is looked at, in µs UTC.
         """
         table = EvidenceTable()
         for query_type, model, success, at, latency_ms in rows:
@@ -317,7 +387,8 @@ class ModelRuns:
     def matrix(self, matrix_settings: MatrixSettings | None = None) -> MatrixResult:
         """Return the confidence matrix under these settings (None: the home's own).
 
-        Raises InvalidInput as `matrix` does.
+        Raises:
+            InvalidInput: A setting is outside its range.
         """
         weight, min_samples, half_life_days, _ = matrix_settings or MatrixSettings.of(
             self.settings
@@ -330,8 +401,9 @@ class ModelRuns:
     def choices(
         self, matrix_settings: MatrixSettings | None = None
     ) -> dict[str, str | None]:
-        """Return the model that the matrix picks for each type that was asked; None
-        where it leaves it to the heuristic.
+        """Return the model that the matrix picks for each type that was asked.
+
+        It is None where the matrix leaves it to the heuristic.
 
         >>> local_runs().choices(MatrixSettings(success_weight=1.0))["general"]
         'smollm2-135m greedy'
@@ -349,11 +421,10 @@ class ModelRuns:
 
 
 def local_runs(recorded: LocalRuns | None = None) -> ModelRuns:
-    """Return the packaged recording (or another) as runs, one after the other from its
-    date on.
+    """Return the packaged recording (or another) as runs.
 
-    The recording states no time a run; these follow from the latencies, since runs were
-    made one at a time.
+    They come one after the other, from its date on. The recording states no time a run;
+    these follow from the latencies, since runs were made one at a time.
     """
     runs = recorded or load_local_runs()
     latencies = runs.frame["latency_ms"].astype(float)
@@ -375,11 +446,10 @@ def local_runs(recorded: LocalRuns | None = None) -> ModelRuns:
 
 
 def set_runs(dataset: RoutingSet) -> ModelRuns:
-    """Return the training of a public set as runs of every model, each a success from
-    the score that the router asks for.
+    """Return the training of a public set as runs of every model.
 
-    Types are those that the router tells from the words of a query; the sets state
-    neither times nor latencies.
+    Each is a success from the score that the router asks for. Types are those that the
+    router tells from the words of a query; the sets state neither times nor latencies.
     """
     kinds = [classify(text).query_type for text in dataset.train.queries.texts]
     scores = dataset.train.scores
@@ -398,11 +468,11 @@ def set_runs(dataset: RoutingSet) -> ModelRuns:
 
 
 def home_runs(home: str | Path) -> ModelRuns:
-    """Return every attempt of every call that a home's journal holds and that got an
-    answer, with the home's settings.
+    """Return every attempt of every call that a home's journal holds.
 
-    Lost calls are left out, and what is only heard of. An answer that an outcome later
-    calls wrong is no success.
+    Only those that got an answer count; they come with the home's settings. Lost calls
+    are left out, and what is only heard of. An answer that an outcome later calls wrong
+    is no success.
     """
     with Lab(home) as lab:
         return ModelRuns(
@@ -411,8 +481,12 @@ def home_runs(home: str | Path) -> ModelRuns:
 
 
 def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], ModelRuns]]:
-    """Return the runs at hand by name, the recording read when it is called: your
-    home's, where it has any, and the recording.
+    """Return the runs at hand by name: your home's, if it has any, and the recording.
+
+    The recording is read when it is called. Opening a home may raise.
+
+    Args:
+        home: The home; by default $THEOREX_HOME, else ~/.theorex. None is made.
 
     `home`: default $THEOREX_HOME, else ~/.theorex; none is made. Raises what opening a
     home raises.
@@ -428,8 +502,16 @@ def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], ModelR
 
 
 def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
-    """Return the recording in the form of the public sets: tasks split in halves,
-    success as score, mean latency as cost.
+    """Return the recording in the form of the public sets.
+
+    Tasks are split in halves; success is the score (0 or 1), the mean latency the cost.
+
+    Args:
+        recorded: The runs, as `load_local_runs` gives them.
+        seed: Splits the tasks.
+
+    Returns:
+        The halves as training and test.
     """
     tasks = recorded.frame.astype({"success": float, "latency_ms": float}).groupby(
         ["task_id", "model"]

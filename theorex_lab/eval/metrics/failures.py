@@ -73,12 +73,16 @@ class FailureScores(Rows[dict[str, Any]]):
 
 @dataclass(frozen=True, eq=False)
 class FixEffect(Rows[dict[str, Any]]):
-    """Solved or not by each trial, with written fixes and without, for environments
-    whose first trial failed alike.
+    """Solved or not by each trial, with written fixes and without.
 
-    A row a later trial: solved with and without, pairs solved by one alone, the
-    difference of shares, its exact p. with_fixes, without: shape (n_trials,
-    n_environments), trial 0 the same failure in both.
+    It covers the environments whose first trial failed alike. There is a row a later
+    trial: solved with and without, pairs solved by one alone, the difference of shares,
+    its exact p.
+
+    Attributes:
+        with_fixes: Shape (n_trials, n_environments); trial 0 is the same failure in
+            both.
+        without: The same shape.
     """
 
     with_fixes: Floats
@@ -106,7 +110,8 @@ class FixEffect(Rows[dict[str, Any]]):
         }
 
     def __repr__(self) -> str:
-        spread = bootstrap_mean(self.with_fixes[-1] - self.without[-1], self.seed)
+        gains = self.with_fixes[-1] - self.without[-1]
+        spread = bootstrap_mean(gains, self.seed)
         pairs = self.with_fixes.shape[1]
         return (
             f"FixEffect(by trial {len(self)}: {spread} more solved with fixes; {pairs}"
@@ -129,11 +134,21 @@ def half_of(question_id: str) -> Half:
 def score_failures(
     runs: Sequence[FailedRun] | None = None, *, half: Half = "report", seed: int = 0
 ) -> FailureScores:
-    """Return agent and step accuracy of `find_decisive` and of simple rules on
-    Who&When.
+    """Return agent and step accuracy of `find_decisive` and of simple rules.
 
-    runs: read from the public set by default.  Raises InvalidInput where no run is
-    left.
+    The runs are those of Who&When.
+
+    Args:
+        runs: Failed runs whose decisive step is labelled; read from the public set by
+            default.
+        half: Which half of the runs is scored: development, report, or all.
+        seed: Draws the intervals.
+
+    Returns:
+        The accuracies of each method, 0..1, each with its 95 % interval.
+
+    Raises:
+        InvalidInput: No run is left.
     """
     chosen_runs = _half(runs, half)
     hits = {name: _hits(chosen_runs, guess) for name, guess in _METHODS.items()}
@@ -149,15 +164,16 @@ def score_failures(
 
 
 def effect_of_fixes(runs: Reflexion | None = None, *, seed: int = 0) -> FixEffect:
-    """Return environments solved with written fixes passed on and without, pair by
-    pair, on Reflexion's ALFWorld.
+    """Return what was solved with written fixes and without, on Reflexion's ALFWorld.
 
-    Both arms share their first trial, and differ from the second on; only environments
-    that it failed can tell, over the trials that both arms have. Limits: one run of
-    each arm, so that luck of the model is not averaged out; what a fix says is not told
-    apart from the longer prompt; from the third trial on the fixes add up.
+    Environments are paired. Both arms share their first trial, and differ from the
+    second on; only environments that it failed can tell, over the trials that both arms
+    have. Limits: one run of each arm, so that luck of the model is not averaged out;
+    what a fix says is not told apart from the longer prompt; from the third trial on
+    the fixes add up.
 
-    Raises InvalidInput where the arms differ in their first trial.
+    Raises:
+        InvalidInput: The arms differ in their first trial.
     """
     both = runs if runs is not None else recorded_runs.fetch_reflexion_alfworld()
     if not np.array_equal(both.success[0], both.base_success[0]):
@@ -208,9 +224,14 @@ def _found(run: FailedRun) -> Guess:
     return finding.step, finding.agent
 
 
-def _first(run: FailedRun, sign: re.Pattern[str], before: int = 0) -> Guess:
-    """So many steps before the first with the sign; the opening where nothing goes
-    before, or no step has it.
+def _first(
+    run: FailedRun,
+    sign: re.Pattern[str],
+    before: int = 0,
+) -> Guess:
+    """Return the step so many before the first with the sign.
+
+    It is the opening where nothing goes before, or no step has it.
     """
     return _at(
         run,
@@ -252,10 +273,14 @@ def _hits(
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Return two-sided exact p of McNemar's test, from the pairs on which just one of
-    two methods succeeded.
+    """Return the two-sided exact p of McNemar's test.
 
-    Raises InvalidInput for negative counts.
+    Args:
+        only_first: The pairs on which just the first method succeeded.
+        only_second: Those on which just the second did.
+
+    Raises:
+        InvalidInput: A count is negative.
 
     >>> mcnemar(0, 5)
     0.0625

@@ -1,10 +1,10 @@
-"""Fitting decay laws to a log of accesses: which law, with which parameters, ranks best
-what is used next.
+"""Fit decay laws to a log of accesses.
 
-Law and parameters are chosen on the training events alone; the scored events (see
-`access_log`) only tell how well the choice did. Recency, frequency, ACT-R's power law
-and a constant (which knows nothing of use: the items in the order of their first
-appearance) are always among the scores.
+The fit says which law, with which parameters, ranks best what is used next. Law and
+parameters are chosen on the training events alone; the scored events (see `access_log`)
+only tell how well the choice did. Recency, frequency, ACT-R's power law and a constant
+(which knows nothing of use: the items in the order of their first appearance) are
+always among the scores.
 """
 
 from __future__ import annotations
@@ -35,7 +35,12 @@ from theorex_lab.memory.rows import Rows
 Order = Law | Callable[[Snapshots], Floats]
 
 # Of equal ones the first, which forgets least.
-FILE_POWERS = {"power_0.25": 0.25, "power": 0.5, "power_0.75": 0.75, "power_1": 1.0}
+FILE_POWERS = {
+    "power_0.25": 0.25,
+    "power": 0.5,
+    "power_0.75": 0.75,
+    "power_1": 1.0,
+}
 PRESENT = next(
     name for name, power in FILE_POWERS.items() if power == SessionSettings().age_power
 )
@@ -53,8 +58,9 @@ ROWS_AT_ONCE = 250_000
 
 @dataclass(frozen=True)
 class LawScore:
-    """How a law did on the scored events: MRR with its 95 % bootstrap interval, and
-    recall@10, all 0..1.
+    """How a law did on the scored events.
+
+    It has MRR with its 95 % bootstrap interval, and recall@10, all 0..1.
     """
 
     mrr: float
@@ -65,19 +71,26 @@ class LawScore:
 
 @dataclass(frozen=True)
 class Fit(Rows[dict[str, Any]]):
-    """The law chosen on the training events, and a row a law with its score on the
-    events after them, best MRR first.
+    """The law chosen on the training events, and a row a law with its score.
 
-    chosen   its name among the scores law      name of the law to adopt, with its
-    `params`: the choice, or where that is the constant, the best of the others scores
-    law → LawScore n_train, n_scored   events trained on and scored days
-    from the first event to the last files               of FILE_POWERS the one that
-    ranks best before the scored events, by more than its noise; else the default gains
-    by candidate, how much more its MRR is than that of the present order of files
-    (mean, low, high) horizon_days        where the law is logistic, its importance is
-    the chance of use within this time
+    The scores are on the events after them, best MRR first. The columns of a row are
+    law, mrr, low, high, recall_at_10 and chosen.
 
-    Columns of a row: law, mrr, low, high, recall_at_10, chosen.
+    Attributes:
+        chosen: Its name among the scores.
+        law: The name of the law to adopt: the choice, or where that is the constant,
+            the best of the others.
+        params: The parameters of `law`.
+        scores: The LawScore of each law.
+        n_train: The events trained on.
+        n_scored: The events scored on.
+        days: The days from the first event to the last.
+        files: Of FILE_POWERS the one that ranks best before the scored events, by more
+            than its noise; else the default.
+        gains: By candidate, how much more its MRR is than that of the present order of
+            files (mean, low, high).
+        horizon_days: Where the law is logistic, its importance is the chance of use
+            within this time.
     """
 
     chosen: str
@@ -93,10 +106,17 @@ class Fit(Rows[dict[str, Any]]):
 
     def _records(self) -> Sequence[dict[str, Any]]:
         best_first = sorted(self.scores.items(), key=lambda pair: -pair[1].mrr)
-        return [
-            {"law": law, **asdict(each), "chosen": law == self.chosen}
-            for law, each in best_first
-        ]
+        records: list[dict[str, Any]] = []
+        for law, law_score in best_first:
+            is_chosen = law == self.chosen
+            records.append(
+                {
+                    "law": law,
+                    **asdict(law_score),
+                    "chosen": is_chosen,
+                }
+            )
+        return records
 
     def __repr__(self) -> str:
         best = self.scores[self.chosen]
@@ -110,7 +130,11 @@ class Fit(Rows[dict[str, Any]]):
         )
 
 
-def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
+def fit(
+    log: AccessLog,
+    seed: int = 0,
+    laws: Sequence[Law] = (),
+) -> Fit:
     """Choose the law that ranks a log's next accesses best; score every law.
 
     Candidates are compared on the later two thirds of the training events. Scores are
@@ -127,7 +151,8 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
             candidate.
     """
     training_events, scored_events = split(log)
-    horizon = min(REUSE_DAYS, float(np.ptp(log.days(training_events))) / 10)
+    training_days = float(np.ptp(log.days(training_events)))
+    horizon = min(REUSE_DAYS, training_days / 10)
     calibration = _calibration_events(log, training_events, scored_events[0], horizon)
     whole = LogReplay(log).snapshots(calibration)
     replayed = LogReplay(log)
@@ -141,29 +166,56 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
     law = _with_logistic(candidates[adopted][0], whole, horizon)
     orders = {name: order for name, (order, _) in candidates.items()}
     orders[adopted] = law
-    for user_law in laws:
-        if user_law.name in orders:
-            raise InvalidInput(
-                f"got a law named {user_law.name!r}; allowed is a name other than"
-                f" {', '.join(orders)}"
-            )
-        orders[user_law.name] = user_law
+    _add_laws(orders, laws)
     ranks, recalls = _ranks(_in_turn(replayed, scored_events), orders)
-    present_rank = ranks[:, [[*orders].index(PRESENT)]]
-    advantages = bootstrap_means(ranks - present_rank, seed=seed)
-    gains = {name: asdict(gain) for name, gain in zip(orders, advantages, strict=True)}
     return Fit(
-        chosen_name,
-        law.name,
-        law.params,
-        _law_scores(orders, ranks, recalls, seed),
+        chosen=chosen_name,
+        law=law.name,
+        params=law.params,
+        scores=_law_scores(orders, ranks, recalls, seed),
         n_train=len(training),
         n_scored=len(scored_events),
         horizon_days=horizon,
         days=float(np.ptp(log.time)) / MICROSECONDS_PER_DAY,
         files=_age_power(candidates),
-        gains=gains,
+        gains=_gains([*orders], ranks, seed),
     )
+
+
+def _add_laws(orders: dict[str, Order], laws: Sequence[Law]) -> None:
+    """Add laws of one's own to the candidates.
+
+    Raises:
+        InvalidInput: A law has the name of another.
+    """
+    for law in laws:
+        if law.name in orders:
+            raise InvalidInput(
+                f"got a law named {law.name!r}; allowed is a name other than"
+                f" {', '.join(orders)}"
+            )
+        orders[law.name] = law
+
+
+def _gains(
+    names: Sequence[str],
+    ranks: Floats,
+    seed: int,
+) -> dict[str, dict[str, float]]:
+    """Return how much more each law's MRR is than that of the present order of files.
+
+    Args:
+        names: The laws.
+        ranks: Reciprocal ranks, shape (events, laws).
+        seed: Draws the intervals.
+    """
+    column = names.index(PRESENT)
+    advantages = ranks - ranks[:, [column]]
+    intervals = bootstrap_means(advantages, seed=seed)
+    gains = {}
+    for name, interval in zip(names, intervals, strict=True):
+        gains[name] = asdict(interval)
+    return gains
 
 
 def _calibration_events(
@@ -177,22 +229,27 @@ def _calibration_events(
     They are of the later half of those whose horizon ends before the scored events.
     """
     scored_from = log.days(np.array([first_scored]))[0]
-    ended = training_events[log.days(training_events) + horizon_days < scored_from]
+    horizon_ends = log.days(training_events) + horizon_days
+    ended = training_events[horizon_ends < scored_from]
     later: NDArray[np.int64] = ended[len(ended) // 2 :]
     if not len(later):
         return later
-    positions = np.linspace(0, len(later) - 1, CALIBRATION_EVENTS).astype(np.int64)
-    calibration: NDArray[np.int64] = later[np.unique(positions)]
+    positions = np.linspace(0, len(later) - 1, CALIBRATION_EVENTS)
+    rows = np.unique(positions.astype(np.int64))
+    calibration: NDArray[np.int64] = later[rows]
     return calibration
 
 
 def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapshots]:
-    """Yield snapshots before these events, a few at a time: all of them would take half
-    a gigabyte of a big log.
+    """Yield snapshots before these events, a few at a time.
+
+    All of them would take half a gigabyte of a big log.
     """
-    size = max(1, ROWS_AT_ONCE // max(len(replaying.log.items), 1))
-    for start in range(0, len(events), size):
-        yield replaying.snapshots(events[start : start + size])
+    n_items = max(len(replaying.log.items), 1)
+    n_at_once = max(1, ROWS_AT_ONCE // n_items)
+    for start in range(0, len(events), n_at_once):
+        chunk = events[start : start + n_at_once]
+        yield replaying.snapshots(chunk)
 
 
 def _ranks(
@@ -201,13 +258,23 @@ def _ranks(
     """Return reciprocal ranks and recall@10 of each event, (n, laws) each."""
     scores = []
     for part in parts:
-        if len(part):
-            orders = (raw_of(law, part) for law in laws.values())
-            scores.append([score_snapshots(part, raw) for raw in orders])
+        if not len(part):
+            continue
+        part_scores = []
+        for law in laws.values():
+            raw = raw_of(law, part)
+            part_scores.append(score_snapshots(part, raw))
+        scores.append(part_scores)
     if not scores:
         raise InvalidInput("got no events to score; allowed is one or more")
+    # Shape (laws, 2, events), turned into (2, events, laws).
+    stacked = np.concatenate(scores, axis=2)
     ranks, recalls = np.ascontiguousarray(
-        np.concatenate(scores, axis=2).transpose(1, 2, 0)
+        stacked.transpose(
+            1,
+            2,
+            0,
+        )
     )
     return ranks, recalls
 
@@ -220,7 +287,12 @@ def _law_scores(
     mean_recalls = recalls.mean(axis=0).tolist()
     scores = {}
     for name, mrr, recall in zip(laws, intervals, mean_recalls, strict=True):
-        scores[name] = LawScore(mrr.mean, mrr.low, mrr.high, recall)
+        scores[name] = LawScore(
+            mrr.mean,
+            mrr.low,
+            mrr.high,
+            recall,
+        )
     return scores
 
 
@@ -232,7 +304,9 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
     later = training.part(len(training) // 3, len(training))
 
     def validated(order: Order) -> tuple[Order, Floats]:
-        return order, score_snapshots(later, raw_of(order, later))[0]
+        raw = raw_of(order, later)
+        reciprocal_ranks, _ = score_snapshots(later, raw)
+        return order, reciprocal_ranks
 
     candidates = {}
     for name, power in FILE_POWERS.items():
@@ -244,51 +318,70 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
         validated(make_law("product", half_life_days=days))
         for days in decay.PRODUCT_HALF_LIVES_DAYS
     ]
-    candidates["product"] = max(
-        by_half_life, key=lambda candidate: float(candidate[1].mean())
-    )
+    candidates["product"] = max(by_half_life, key=_mean_rank)
     return candidates
 
 
+def _mean_rank(candidate: tuple[Order, Floats]) -> float:
+    """Return the mean reciprocal rank of a candidate."""
+    _, reciprocal_ranks = candidate
+    return float(reciprocal_ranks.mean())
+
+
 def _first_seen(snapshots: Snapshots) -> Floats:
-    """Return the order of first appearance: what a memory that knows nothing of use
-    would show.
+    """Return the order of first appearance.
+
+    It is what a memory that knows nothing of use would show.
     """
     return -snapshots.id.astype(np.float64)
 
 
 def raw_of(order: Order, snapshots: Snapshots) -> Floats:
-    """Return what a law, or an order that is not one, makes of the rows of these
-    snapshots.
-    """
-    return order.raw(snapshots.items) if isinstance(order, Law) else order(snapshots)
+    """Return what a law, or an order that is not one, makes of snapshots' rows."""
+    if isinstance(order, Law):
+        return order.raw(snapshots.items)
+    return order(snapshots)
 
 
 def _choose(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
-    return max(candidates, key=lambda name: float(candidates[name][1].mean()))
+    """Return the candidate that ranks best."""
+    return max(candidates, key=lambda name: _mean_rank(candidates[name]))
 
 
 def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
-    best = max(FILE_POWERS, key=lambda name: float(candidates[name][1].mean()))
-    return (
-        best if _beyond_noise(candidates[best][1] - candidates[PRESENT][1]) else PRESENT
-    )
+    """Return the order of files that ranks best, if beyond noise, else the present."""
+    best = max(FILE_POWERS, key=lambda name: _mean_rank(candidates[name]))
+    _, best_ranks = candidates[best]
+    _, present_ranks = candidates[PRESENT]
+    if _beyond_noise(best_ranks - present_ranks):
+        return best
+    return PRESENT
 
 
 def _beyond_noise(gain: Floats) -> bool:
-    noise = gain.std() / math.sqrt(len(gain))
-    return len(gain) >= MIN_EVENTS_FOR_CHANGE and bool(
-        gain.mean() > GAIN_IN_STANDARD_ERRORS * noise
-    )
+    """Return whether a gain is large beside its standard error, over enough events."""
+    if len(gain) < MIN_EVENTS_FOR_CHANGE:
+        return False
+    standard_error = gain.std() / math.sqrt(len(gain))
+    return bool(gain.mean() > GAIN_IN_STANDARD_ERRORS * standard_error)
 
 
-def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
-    """Return the law with logistic constants by which importance is the chance of use
-    within the horizon.
+def _with_logistic(
+    law: Order,
+    before: Snapshots,
+    horizon_days: float,
+) -> Law:
+    """Return the law with fitted logistic constants.
 
-    `before` are whole snapshots, the idle items included, whose horizon ends before the
-    scored events: fitted on the foremost items alone, importance would never fall.
-    Without both outcomes the stated constants stay.
+    By them, importance is the chance of use within the horizon. Without both outcomes
+    the stated constants stay.
+
+    Args:
+        law: The law.
+        before: Whole snapshots, the idle items included, whose horizon ends before the
+            scored events: fitted on the foremost items alone, importance would never
+            fall.
+        horizon_days: The horizon, in days.
     """
     if not isinstance(law, LogisticLaw) or not len(before):
         return law if isinstance(law, Law) else make_law("constant")
@@ -297,27 +390,52 @@ def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
     spread = float(raw.std())
     if spread == 0.0 or used.min() == used.max():
         return law
+    standardized = (raw - raw.mean()) / spread
     # A slight pull to 0 keeps separable data finite.
     intercept, weights = fit_logistic(
-        ((raw - raw.mean()) / spread)[:, None], used, ridge=1.0, intercept_ridge=1.0
+        standardized[:, None],
+        used,
+        ridge=1.0,
+        intercept_ridge=1.0,
     )
-    slope = float(np.clip(weights[0] / spread, 1e-3, 100.0))
+    slope = float(
+        np.clip(
+            weights[0] / spread,
+            1e-3,
+            100.0,
+        )
+    )
     bound = law.parameters["logistic_midpoint"].high
-    midpoint = float(np.clip(raw.mean() - intercept / slope, -bound, bound))
-    return make_law(
-        law.name,
-        **(law.params | {"logistic_midpoint": midpoint, "logistic_slope": slope}),
+    midpoint = float(
+        np.clip(
+            raw.mean() - intercept / slope,
+            -bound,
+            bound,
+        )
     )
+    params = {
+        **law.params,
+        "logistic_midpoint": midpoint,
+        "logistic_slope": slope,
+    }
+    return make_law(law.name, **params)
 
 
 def fit_logistic(
     features: Floats, hits: Floats, ridge: float, intercept_ridge: float = 1e-6
 ) -> tuple[float, Floats]:
-    """(intercept, weights) of a logistic regression with a ridge on the weights and one
-    on the intercept, by Newton steps.
+    """Return (intercept, weights) of a logistic regression by Newton steps.
 
-    Raises InvalidInput for rows that do not match the outcomes, or a ridge that is not
-    above 0.
+    It has a ridge on the weights and one on the intercept.
+
+    Args:
+        features: Shape (n, k).
+        hits: The outcomes, shape (n,), 0 or 1.
+        ridge: The ridge on the weights, above 0.
+        intercept_ridge: The ridge on the intercept, above 0.
+
+    Raises:
+        InvalidInput: The rows do not match the outcomes, or a ridge is not above 0.
     """
     if len(features) != len(hits) or not len(hits) or not ridge > 0:
         got = f"got {len(features)} rows, {len(hits)} outcomes and ridge {ridge!r}"
@@ -328,14 +446,15 @@ def fit_logistic(
     penalty = np.r_[intercept_ridge, np.full(features.shape[1], ridge)]
     weights = np.zeros(design.shape[1])
     for _ in range(NEWTON_STEPS):
-        chance = 0.5 * (1.0 + np.tanh(0.5 * (design @ weights)))
+        log_odds = design @ weights
+        chance = 0.5 * (1.0 + np.tanh(0.5 * log_odds))
         slope = design.T @ (hits - chance) - penalty * weights
-        curvature = (design * (chance * (1.0 - chance))[:, None]).T @ design + np.diag(
-            penalty
-        )
-        step = np.clip(
-            np.linalg.solve(curvature, slope), -2.0, 2.0
-        )  # a full step can overshoot without end
+        variance = chance * (1.0 - chance)
+        information = (design * variance[:, None]).T @ design
+        curvature = information + np.diag(penalty)
+        full_step = np.linalg.solve(curvature, slope)
+        # A full step can overshoot without end.
+        step = np.clip(full_step, -2.0, 2.0)
         weights += step
         if np.abs(step).max() < 1e-9:
             break

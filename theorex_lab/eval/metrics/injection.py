@@ -1,12 +1,15 @@
-"""What a session is given of insights: whether what fits is among it, and what does not
-is not, by each way to rank them.
+"""Score what a session is given of insights.
+
+The scores say whether what fits is among it, and what does not is not, by each way to
+rank them.
 """
 
+import math
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,8 +42,9 @@ WAYS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
 
 
 class InjectionCase(NamedTuple):
-    """What is asked of insights: a query, the titles of those that fit, and of those
-    that must not be given.
+    """What is asked of insights.
+
+    It is a query, the titles of those that fit, and of those that must not be given.
     """
 
     query: str
@@ -49,20 +53,29 @@ class InjectionCase(NamedTuple):
 
 
 def score_injection(name: str, seed: int = 0) -> dict[str, Any]:
-    """Return {dataset, n, metrics, baselines, published}: of up to four insights that a
-    query is given by `search`, beside other ways.
+    """Score up to four insights that a query is given by `search`, beside other ways.
 
-    recall: share of what fits that is given.  precision: share of what is given that
-    fits; 1 where nothing is given and nothing fits.  clean: share of cases in which
-    nothing is given that must not be. Raises InvalidInput for another set.
+    Args:
+        name: The set.
+        seed: Draws the intervals.
+
+    Returns:
+        {dataset, n, metrics, baselines, published}. recall: share of what fits that is
+        given. precision: share of what is given that fits; 1 where nothing is given and
+        nothing fits. clean: share of cases in which nothing is given that must not be.
+
+    Raises:
+        InvalidInput: The set is another.
     """
     if name not in SETS:
         raise InvalidInput(f"got the data set {name!r}; allowed are {', '.join(SETS)}")
-    insights, cases = _beliefs() if name == "precisionmembench" else _reflections()
-    rows = {
-        way: _scored(insights, cases, settings, vectors, seed)
-        for way, (settings, vectors) in WAYS.items()
-    }
+    if name == "precisionmembench":
+        insights, cases = _beliefs()
+    else:
+        insights, cases = _reflections()
+    rows = {}
+    for way, (settings, vectors) in WAYS.items():
+        rows[way] = _scored(insights, cases, settings, vectors, seed)
     metrics = rows.pop("search")
     published = known_figures(name)["published"]
     return {
@@ -75,57 +88,74 @@ def score_injection(name: str, seed: int = 0) -> dict[str, Any]:
 
 
 def _beliefs() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
-    """Return the beliefs of precisionMemBench, and its cases; what a case does not list
-    is wrong but for what always may stand there.
+    """Return the beliefs of precisionMemBench, and its cases.
+
+    What a case does not list is wrong but for what always may stand there.
     """
     ((_, make),) = precisionmembench()
     log = make()
     texts = {event.id: event.body["text"] for event in log.events}
-    cases = [
-        InjectionCase(probe.query, probe.answers, probe.stale)
-        for probe in log.probes
-        if probe.query.strip()
-    ]
-    return [*texts.items()], cases
+    cases = []
+    for probe in log.probes:
+        if probe.query.strip():
+            cases.append(InjectionCase(probe.query, probe.answers, probe.stale))
+    return list(texts.items()), cases
 
 
 def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
-    """Reflexion's reflections; each that is not a task's first is looked for by the
-    words of those that came before it.
+    """Return Reflexion's reflections, and the cases made of them.
+
+    Each that is not a task's first is looked for by the words of those that came before
+    it.
     """
     reflexion = recorded_runs.fetch_reflexion_alfworld()
     by_task: dict[int, list[tuple[str, str]]] = defaultdict(list)
     for number, written in enumerate(reflexion.reflections):
-        by_task[written.environment].append(
-            (f"reflection {number}", written.text.strip())
-        )
-    texts = [pair for reflections in by_task.values() for pair in reflections]
-    cases = [
-        InjectionCase(text, frozenset(name for name, _ in reflections if name != title))
-        for reflections in by_task.values()
-        if len(reflections) > 1
-        for title, text in reflections
-    ]
+        title = f"reflection {number}"
+        by_task[written.environment].append((title, written.text.strip()))
+    texts: list[tuple[str, str]] = []
+    cases: list[InjectionCase] = []
+    for reflections in by_task.values():
+        texts += reflections
+        if len(reflections) < 2:
+            continue
+        titles = frozenset(title for title, _ in reflections)
+        for title, text in reflections:
+            cases.append(InjectionCase(text, titles - {title}))
     return texts, cases
 
 
 @contextmanager
 def taught(
-    insights: Iterable[tuple[str, str]], embedder: Embedder, settings: Mapping[str, Any]
+    insights: Iterable[tuple[str, str]],
+    embedder: Embedder,
+    settings: Mapping[str, Any],
 ) -> Iterator[Lab]:
     """Yield a lab in a folder of its own with these insights: title and content."""
     clock = FixedClock(0)
     lab_settings = check_settings({"designs": {"research": dict(settings)}})
-    options: dict[str, Any] = {
-        "settings": lab_settings,
-        "embedder": embedder,
-        "clock": clock,
-    }
-    scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
-    with scratch as folder, Lab(folder, designs=[DESIGN], **options) as lab:
+    scratch = tempfile.TemporaryDirectory(
+        prefix="theorex-",
+        ignore_cleanup_errors=True,
+    )
+    with ExitStack() as stack:
+        folder = stack.enter_context(scratch)
+        lab = Lab(
+            folder,
+            designs=[DESIGN],
+            settings=lab_settings,
+            embedder=embedder,
+            clock=clock,
+        )
+        stack.enter_context(lab)
         for title, content in insights:
             clock.advance(seconds=1)
-            lab.research.add_insight("domain_knowledge", title, content, confidence=1.0)
+            lab.research.add_insight(
+                "domain_knowledge",
+                title,
+                content,
+                confidence=1.0,
+            )
         if embedder.kind == "semantic":
             lab.searcher.vectors.embed_pending()
         yield lab
@@ -138,31 +168,41 @@ def _scored(
     vectors: bool,
     seed: int,
 ) -> dict[str, float]:
+    """Return recall, precision and clean of one way, with their intervals."""
+    embedder: Embedder = HashedNgramEmbedder()
+    if vectors:
+        embedder = kept_embedder()
     rows = []
-    with taught(
-        insights, kept_embedder() if vectors else HashedNgramEmbedder(), settings
-    ) as lab:
+    with taught(insights, embedder, settings) as lab:
         for case in cases:
-            titles = [
-                insight.title
-                for insight, _ in distinct(ranked(lab.home, case.query))
-                if insight.content != case.query
-            ][:_K]
-            right = sum(title in case.right for title in titles)
-            wrong = sum(title in case.wrong for title in titles)
-            rows.append(
-                (
-                    right / len(case.right) if case.right else np.nan,
-                    right / len(titles) if titles else float(not case.right),
-                    float(not wrong),
-                )
-            )
+            titles = []
+            for insight, _ in distinct(ranked(lab.home, case.query)):
+                if insight.content != case.query:
+                    titles.append(insight.title)
+            rows.append(_case_scores(case, titles[:_K]))
+    names = ("recall", "precision", "clean")
     figures: dict[str, float] = {}
-    for name, column in zip(
-        ("recall", "precision", "clean"), np.array(rows).T, strict=True
-    ):
-        figures |= bootstrap_mean(column[~np.isnan(column)], seed).named(name)
+    for name, column in zip(names, np.array(rows).T, strict=True):
+        values = column[~np.isnan(column)]
+        interval = bootstrap_mean(values, seed)
+        figures.update(interval.named(name))
     return figures
+
+
+def _case_scores(
+    case: InjectionCase,
+    titles: Sequence[str],
+) -> tuple[float, float, float]:
+    """Return recall (NaN where nothing fits), precision and clean of what is given."""
+    n_right = sum(title in case.right for title in titles)
+    n_wrong = sum(title in case.wrong for title in titles)
+    recall = math.nan
+    if case.right:
+        recall = n_right / len(case.right)
+    precision = float(not case.right)
+    if titles:
+        precision = n_right / len(titles)
+    return recall, precision, float(not n_wrong)
 
 
 GRAPHS = ("equational_theories", "metamath_ql", "pfr_blueprint")
@@ -174,7 +214,8 @@ _PREMISE_WAYS = ("premises", "most used", "text alone", "neighbours alone")
 def set_folder(name: str) -> Path:
     """Return the folder of a set in $THEOREX_DATA.
 
-    Raises InvalidInput where it is not there.
+    Raises:
+        InvalidInput: The folder is not there.
     """
     folder = data_folder()
     if name not in GRAPHS or folder is None or not (folder / name).is_dir():
@@ -186,24 +227,28 @@ def set_folder(name: str) -> Path:
 
 
 def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
-    """Return {dataset, n, metrics, baselines}: of equational_theories its closure, of
-    pfr_blueprint what was read, of metamath_ql `premise_recall`.
+    """Return {dataset, n, metrics, baselines} of a set of theorems.
 
-    Raises InvalidInput as `set_folder`.
+    For equational_theories its closure is scored, for pfr_blueprint what was read, for
+    metamath_ql `premise_recall`.
+
+    Raises:
+        InvalidInput: As `set_folder`.
     """
     folder = set_folder(name)
     if name == "metamath_ql":
         return premise_recall(folder, seed)
     if name == "equational_theories":
         closure = closure_of_theories(folder)
-        counts: dict[str, Any] = {
-            part: getattr(closure, part)
-            for part in ("nodes", "edges", "pairs", "seconds")
-        }
         return {
             "dataset": name,
             "n": closure.nodes,
-            "metrics": counts,
+            "metrics": {
+                "nodes": closure.nodes,
+                "edges": closure.edges,
+                "pairs": closure.pairs,
+                "seconds": closure.seconds,
+            },
             "baselines": {"published": {"pairs": 8_178_279}},
         }
     read = read_theorems(folder)
@@ -231,8 +276,11 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
     texts alone, what neighbours use alone.
     """
     read = read_theorems(folder)
-    number_of = {name: number for number, (name, *_) in enumerate(read.nodes)}
-    premises_of: dict[str, list[int]] = {name: [] for name in number_of}
+    number_of: dict[str, int] = {}
+    premises_of: dict[str, list[int]] = {}
+    for number, (name, *_) in enumerate(read.nodes):
+        number_of[name] = number
+        premises_of[name] = []
     for start, end, _ in read.links:
         premises_of[start].append(number_of[end])
     index = PremiseIndex()
@@ -248,9 +296,12 @@ def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
     half = len(hits["premises"]) // 2
     rows = {}
     for way, recalls in hits.items():
-        overall = bootstrap_mean(np.array(recalls), seed).named("recall@10")
-        later = bootstrap_mean(np.array(recalls[half:]), seed).named("second_half")
-        rows[way] = {**overall, **later}
+        overall = bootstrap_mean(np.array(recalls), seed)
+        later = bootstrap_mean(np.array(recalls[half:]), seed)
+        rows[way] = {
+            **overall.named("recall@10"),
+            **later.named("second_half"),
+        }
     metrics = rows.pop("premises")
     return {
         "dataset": "metamath_ql",
@@ -275,5 +326,6 @@ def _suggestions(
 
 def _ten_highest(values: Any) -> list[int]:
     """Return the positions of the ten highest values; of equal ones the first."""
-    order: list[int] = np.argsort(-values, kind="stable")[:_PREMISES].tolist()
-    return order
+    order = np.argsort(-values, kind="stable")
+    highest: list[int] = order[:_PREMISES].tolist()
+    return highest

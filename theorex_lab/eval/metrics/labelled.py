@@ -10,7 +10,7 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -33,7 +33,11 @@ from theorex_lab.text.spoken import Speaker
 
 HASH_CHARACTERS = 12
 SIGNALS = {"labels": "signals"}
-SETS = {"signals": ("en", "ru"), "signals_en": ("en",), "signals_ru": ("ru",)}
+SETS = {
+    "signals": ("en", "ru"),
+    "signals_en": ("en",),
+    "signals_ru": ("ru",),
+}
 ROWS = (*HIGH, "signal", "micro", "macro")
 SHARES = ("precision", "recall", "f1")
 # The words that the document names for each category of signals, and those of its
@@ -128,12 +132,16 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class LabelledMessage:
-    """A message by its place in a public set, or self-written, and what it is labelled
-    to signal.
+    """A message and what it is labelled to signal.
 
-    talk: the conversation or session that it is of.  id, offset: of the event, and
-    where in its text the message begins. drawn: at random, or by the words of which
-    category.  text: in the file only where it is self-written.
+    It is named by its position in a public set, or self-written.
+
+    Attributes:
+        talk: The conversation or session that it is of.
+        id: The id of the event.
+        offset: Where in the event's text the message begins.
+        drawn: At random, or by the words of which category.
+        text: In the file only where it is self-written.
     """
 
     talk: str
@@ -148,15 +156,18 @@ class LabelledMessage:
 
     @property
     def half(self) -> str:
-        """make: the patterns were chosen on it; report: not, the English ones were
-        drawn and labelled when they were final.
+        """Return the half that the message is of, make or report.
+
+        The patterns were chosen on make. They were not on report: the English ones were
+        drawn and labelled when the patterns were final.
         """
-        odd = hashlib.sha256(self.talk.encode()).digest()[4] % 2
-        return (
-            "report"
-            if (odd and self.drawn == "written") or self.drawn.startswith("fresh")
-            else "make"
-        )
+        digest = hashlib.sha256(self.talk.encode()).digest()
+        is_odd = digest[4] % 2 == 1
+        if self.drawn.startswith("fresh"):
+            return "report"
+        if is_odd and self.drawn == "written":
+            return "report"
+        return "make"
 
 
 Method = Callable[[LabelledMessage], Signal]
@@ -165,23 +176,23 @@ Method = Callable[[LabelledMessage], Signal]
 def labelled_messages(language: str) -> list[LabelledMessage]:
     """Return the labelled messages with their texts: en, from the public sets, or ru.
 
-    Raises InvalidInput where a message is not the one that was labelled, and as
-    `load_logs` does.
+    Raises:
+        InvalidInput: A message is not the one that was labelled; or as `load_logs`.
     """
     name = f"signals_{language}.jsonl.gz"
-    labels = read_lines(packaged(name), LabelledMessage, SIGNALS, 1)[1]
-    sets = sorted({label.talk.partition("/")[0] for label in labels if not label.text})
-    bodies = {
-        event.id: event.body
-        for dataset in sets
-        for log in load_logs(dataset)
-        for event in log.events
-    }
+    _, labels = read_lines(packaged(name), LabelledMessage, SIGNALS, 1)
+    sets = {label.talk.partition("/")[0] for label in labels if not label.text}
+    bodies: dict[str, Mapping[str, Any]] = {}
+    for dataset in sorted(sets):
+        for log in load_logs(dataset):
+            bodies.update((event.id, event.body) for event in log.events)
     messages = []
     for label in labels:
         body = bodies.get(label.id, {"text": label.text})
-        text = str(body.get("text") or body.get("message", ""))[label.offset :]
-        if hashlib.sha256(text.encode()).hexdigest()[:HASH_CHARACTERS] != label.sha256:
+        whole_text = str(body.get("text") or body.get("message", ""))
+        text = whole_text[label.offset :]
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if digest[:HASH_CHARACTERS] != label.sha256:
             raise InvalidInput(
                 f"got another message at {label.talk}, event {label.id}; restore {name} or the sets"
             )
@@ -190,33 +201,40 @@ def labelled_messages(language: str) -> list[LabelledMessage]:
 
 
 def score_signals(dataset: str = "signals", *, seed: int = 0) -> dict[str, Any]:
-    """Return {dataset, n, metrics, baselines, make} of signals (both), signals_en or
-    signals_ru.
+    """Score how signals are told from messages, beside baselines.
 
-    metrics, and those of each baseline, are of n messages that did not choose the
-    patterns: for each category, for all of them by hits (micro) and by the mean of
-    those labelled (macro), and for the level of the signal (high, low or none; all
-    three shares are its accuracy) labelled, precision, recall and f1, the last three
-    with a 95 % interval over talks (`_low`, `_high`), 0 where nothing was found. make:
-    {n, metrics, baselines} of those that chose the patterns. Raises InvalidInput for
-    another set, and as `labelled_messages`.
+    Args:
+        dataset: signals (both), signals_en or signals_ru.
+        seed: Draws the intervals.
+
+    Returns:
+        {dataset, n, metrics, baselines, make}. metrics, and those of each baseline, are
+        of n messages that did not choose the patterns: for each category, for all of
+        them by hits (micro) and by the mean of those labelled (macro), and for the
+        level of the signal (high, low or none; all three shares are its accuracy)
+        labelled, precision, recall and f1, the last three with a 95 % interval over
+        talks (`_low`, `_high`), 0 where nothing was found. make: {n, metrics,
+        baselines} of those that chose the patterns.
+
+    Raises:
+        InvalidInput: The set is another; or as `labelled_messages`.
     """
     if dataset not in SETS:
         raise InvalidInput(f"got data set {dataset!r}; allowed are {', '.join(SETS)}")
-    messages = [
-        message for language in SETS[dataset] for message in labelled_messages(language)
-    ]
-    report, make = (
-        _scored([labelled for labelled in messages if labelled.half == half], seed)
-        for half in ("report", "make")
-    )
+    by_half: dict[str, list[LabelledMessage]] = {"report": [], "make": []}
+    for language in SETS[dataset]:
+        for message in labelled_messages(language):
+            by_half[message.half].append(message)
+    report = _scored(by_half["report"], seed)
+    make = _scored(by_half["make"], seed)
     return {"dataset": dataset, **report, "make": make}
 
 
 def _scored(messages: Sequence[LabelledMessage], seed: int) -> dict[str, Any]:
-    figures = {
-        method: _figures(messages, signal, seed) for method, signal in METHODS.items()
-    }
+    """Return the figures of every method on these messages."""
+    figures = {}
+    for name, method in METHODS.items():
+        figures[name] = _figures(messages, method, seed)
     return {
         "n": len(messages),
         "metrics": figures.pop("this project"),
@@ -227,81 +245,97 @@ def _scored(messages: Sequence[LabelledMessage], seed: int) -> dict[str, Any]:
 def _figures(
     messages: Sequence[LabelledMessage], method: Method, seed: int
 ) -> dict[str, dict[str, float]]:
-    counts = np.array(
-        [_counted(message, method(message)) for message in messages], float
+    """Return the figures of a method by row of ROWS, with intervals over talks."""
+    counted = [_counted(message, method(message)) for message in messages]
+    counts = np.array(counted, float)
+    sums = counts.sum(0)
+    talk_names = [message.talk for message in messages]
+    _, talk_of_message = np.unique(talk_names, return_inverse=True)
+    n_talks = int(talk_of_message.max()) + 1
+    sums_by_talk = np.zeros((n_talks, *counts.shape[1:]))
+    np.add.at(sums_by_talk, talk_of_message, counts)
+    # In each draw, how often each talk is drawn.
+    generator = np.random.default_rng(seed)
+    chances = np.full(n_talks, 1 / n_talks)
+    draws = generator.multinomial(n_talks, chances, size=BOOTSTRAPS)
+    drawn_sums = np.tensordot(draws.astype(np.float64), sums_by_talk, 1)
+    bounds = np.quantile(
+        _shares(drawn_sums),
+        [0.025, 0.975],
+        axis=0,
     )
-    _, member = np.unique([message.talk for message in messages], return_inverse=True)
-    n_talks = int(member.max()) + 1
-    talks = np.zeros((n_talks, *counts.shape[1:]))
-    np.add.at(talks, member, counts)
-    draws = (
-        np.random.default_rng(seed)
-        .multinomial(n_talks, np.full(n_talks, 1 / n_talks), size=BOOTSTRAPS)
-        .astype(np.float64)
-    )
-    bounds = np.quantile(_shares(np.tensordot(draws, talks, 1)), [0.025, 0.975], axis=0)
-    shares = (
-        np.stack([_shares(counts.sum(0)), *bounds], -1).reshape(len(ROWS), -1).tolist()
-    )
-    names = [share + end for share in SHARES for end in ("", "_low", "_high")]
-    n_labelled = counts.sum(0)[: len(HIGH), 2].astype(int).tolist()
-    rows = zip(
-        ROWS,
-        [*n_labelled, len(messages), sum(n_labelled), sum(n_labelled)],
-        shares,
-        strict=True,
-    )
-    return {
-        row: {"labelled": labelled, **dict(zip(names, figures, strict=True))}
-        for row, labelled, figures in rows
-    }
+    with_bounds = np.stack([_shares(sums), *bounds], -1)
+    shares = with_bounds.reshape(len(ROWS), -1).tolist()
+    names: list[str] = []
+    for share in SHARES:
+        names += [share, f"{share}_low", f"{share}_high"]
+    n_labelled = sums[: len(HIGH), 2].astype(int).tolist()
+    n_all = sum(n_labelled)
+    n_by_row = [*n_labelled, len(messages), n_all, n_all]
+    figures: dict[str, dict[str, float]] = {}
+    for row, n, values in zip(ROWS, n_by_row, shares, strict=True):
+        figures[row] = {"labelled": n, **dict(zip(names, values, strict=True))}
+    return figures
 
 
 def _counted(message: LabelledMessage, signal: Signal) -> list[list[bool]]:
-    """Of each category, and of the signal: whether it is hit, found, labelled."""
-    pairs = [(name in signal.categories, name in message.categories) for name in HIGH]
-    return [
-        *([a and b, a, b] for a, b in pairs),
-        [signal.signal == message.signal, True, True],
-    ]
+    """Return whether each category, and the signal, is hit, found and labelled."""
+    counted = []
+    for name in HIGH:
+        is_found = name in signal.categories
+        is_labelled = name in message.categories
+        counted.append([is_found and is_labelled, is_found, is_labelled])
+    counted.append([signal.signal == message.signal, True, True])
+    return counted
 
 
 def _shares(sums: Floats) -> Floats:
-    """Precision, recall and F1 (…, ROWS, 3) of sums (…, categories and signal, 3)."""
-    sums = np.concatenate([sums, sums[..., : len(HIGH), :].sum(-2, keepdims=True)], -2)
-    hits, n_found, labelled = np.moveaxis(sums, -1, 0)
-    shares = np.stack(
-        [
-            hits / np.maximum(totals, 1)
-            for totals in (n_found, labelled, (n_found + labelled) / 2)
-        ],
+    """Return precision, recall and F1 of sums.
+
+    Args:
+        sums: Shape (…, categories and signal, 3).
+
+    Returns:
+        Shape (…, ROWS, 3).
+    """
+    n_categories = len(HIGH)
+    micro = sums[..., :n_categories, :].sum(-2, keepdims=True)
+    hits, n_found, labelled = np.moveaxis(
+        np.concatenate([sums, micro], -2),
         -1,
+        0,
     )
-    is_labelled = labelled[..., : len(HIGH), None] > 0
-    macro = (shares[..., : len(HIGH), :] * is_labelled).sum(
-        -2, keepdims=True
-    ) / np.maximum(is_labelled.sum(-2, keepdims=True), 1)
+    precision = hits / np.maximum(n_found, 1)
+    recall = hits / np.maximum(labelled, 1)
+    f1 = hits / np.maximum((n_found + labelled) / 2, 1)
+    shares = np.stack([precision, recall, f1], -1)
+    # The mean over the categories that are labelled at all.
+    is_labelled = labelled[..., :n_categories, None] > 0
+    totals = (shares[..., :n_categories, :] * is_labelled).sum(-2, keepdims=True)
+    n_labelled = is_labelled.sum(-2, keepdims=True)
+    macro = totals / np.maximum(n_labelled, 1)
     return np.concatenate([shares, macro], -2)
 
 
 def _by_words(form: str) -> Method:
-    """Baseline: the words of a category, in the form of a regular expression that holds
-    them.
+    """Return a baseline: the words of a category.
+
+    Args:
+        form: A regular expression with a gap for the words.
     """
-    patterns = {
-        name: re.compile(form.format("|".join(words)), re.IGNORECASE)
-        for name, words in _WORDS.items()
-    }
+    patterns = {}
+    for name, words in _WORDS.items():
+        pattern = form.format("|".join(words))
+        patterns[name] = re.compile(pattern, re.IGNORECASE)
 
     def signal(message: LabelledMessage) -> Signal:
-        categories = tuple(
-            name for name, pattern in patterns.items() if pattern.search(message.text)
-        )
-        return Signal(
-            "none" if not categories else "low" if categories == ("low",) else "high",
-            categories,
-            1.0,
-        )
+        names = [name for name in patterns if patterns[name].search(message.text)]
+        level = "high"
+        if not names:
+            level = "none"
+        elif names == ["low"]:
+            level = "low"
+        return Signal(level, tuple(names), 1.0)
 
     return signal
 
@@ -330,9 +364,11 @@ METRICS = ("right_first", "stale_first", "in_ten", "many_in_ten")
 class Pairs(NamedTuple):
     """Pairs of sentences.
 
-    told: what people said of each, 0..1: how alike they are, or whether they contradict
-    each other.  cosines: None where no model is installed.  made: whether a pair is of
-    the half that made the rules.
+    Attributes:
+        told: What people said of each, 0..1: how alike they are, or whether they
+            contradict each other.
+        cosines: None where no model is installed.
+        made: Whether a pair is of the half that made the rules.
     """
 
     texts: list[tuple[str, str]]
@@ -342,38 +378,42 @@ class Pairs(NamedTuple):
 
     def by(self, compare: Compare) -> Floats:
         """Return what a comparison says of each pair."""
-        return np.array(
-            [
-                compare(*pair, near)
-                for pair, near in zip(self.texts, self.cosines, strict=True)
-            ]
-        )
+        values = []
+        for (first, second), cosine in zip(self.texts, self.cosines, strict=True):
+            values.append(compare(first, second, cosine))
+        return np.array(values)
 
 
 def sentence_pairs(dataset: str) -> Pairs:
-    """Return the pairs of stsb, sick or fever_symmetric. Raises as `read_files` does."""
-    rows = [
-        row
-        for file in read_files(DATASETS[dataset]).values()
-        for row in _judged(dataset, file.data.decode())
-    ]
-    texts = [row[:2] for row in rows]
-    in_making_half = [
-        hashlib.sha256("\n".join(pair).encode()).digest()[0] % 2 == 0 for pair in texts
-    ]
+    """Return the pairs of stsb, sick or fever_symmetric.
+
+    Raises:
+        InvalidInput: As `read_files`.
+    """
+    rows: list[tuple[str, str, float]] = []
+    for file in read_files(DATASETS[dataset]).values():
+        rows += _judged(dataset, file.data.decode())
+    texts = [(first, second) for first, second, _ in rows]
+    judgements = [float(judgement) for *_, judgement in rows]
     embedder = kept_embedder()
-    first, second = (embedder.embed(list(side)) for side in zip(*texts, strict=True))
-    cosines = (
-        (first * second).sum(axis=1).tolist()
-        if embedder.kind == "semantic"
-        else [None] * len(texts)
-    )
+    first_vectors = embedder.embed([first for first, _ in texts])
+    second_vectors = embedder.embed([second for _, second in texts])
+    cosines: list[float | None] = [None] * len(texts)
+    if embedder.kind == "semantic":
+        cosines = (first_vectors * second_vectors).sum(axis=1).tolist()
+    in_making_half = [_is_in_making_half(pair) for pair in texts]
     return Pairs(
         texts,
-        np.array([float(row[2]) for row in rows]),
+        np.array(judgements),
         cosines,
         np.array(in_making_half),
     )
+
+
+def _is_in_making_half(pair: tuple[str, str]) -> bool:
+    """Return whether a pair is of the half that made the rules, by its hash."""
+    digest = hashlib.sha256("\n".join(pair).encode()).digest()
+    return digest[0] % 2 == 0
 
 
 def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
@@ -385,7 +425,11 @@ def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
             for first, second, judgement in csv.reader(lines)
         )
     if dataset == "sick":
-        rows = csv.reader(lines[1:], "excel-tab", quoting=csv.QUOTE_NONE)
+        rows = csv.reader(
+            lines[1:],
+            "excel-tab",
+            quoting=csv.QUOTE_NONE,
+        )
         return ((row[1], row[2], row[4] == "CONTRADICTION") for row in rows)
     return (
         (row["evidence"], row["claim"], row["gold_label"] == "REFUTES")
@@ -395,16 +439,16 @@ def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
 
 def pearson(scores: Floats, judgements: Floats) -> float:
     """Return Pearson's correlation; 0 where either is the same for all pairs."""
-    return (
-        float(np.corrcoef(scores, judgements)[0, 1])
-        if np.ptp(scores) and np.ptp(judgements)
-        else 0.0
-    )
+    if not np.ptp(scores) or not np.ptp(judgements):
+        return 0.0
+    return float(np.corrcoef(scores, judgements)[0, 1])
 
 
 def auc(scores: Floats, judgements: Floats) -> float:
-    """Return the share of pairs of a contradiction and another in which the
-    contradiction scores higher; equal scores count half.
+    """Return the area under the ROC curve.
+
+    It is the share of pairs of a contradiction and another in which the contradiction
+    scores higher; equal scores count half.
 
     >>> auc(np.array([0.1, 0.9, 0.9]), np.array([0.0, 1.0, 0.0]))
     0.75
@@ -413,22 +457,27 @@ def auc(scores: Floats, judgements: Floats) -> float:
     negatives = np.sort(scores[judgements <= 0])
     if not len(positives) or not len(negatives):
         return 0.5
-    return float(
-        (
-            np.searchsorted(negatives, positives, "left")
-            + np.searchsorted(negatives, positives, "right")
-        ).mean()
-        / 2
-        / len(negatives)
-    )
+    n_below = np.searchsorted(negatives, positives, "left")
+    n_not_above = np.searchsorted(negatives, positives, "right")
+    # Half of what is equal counts.
+    twice_won = (n_below + n_not_above).mean()
+    return float(twice_won / 2 / len(negatives))
 
 
-def _overlap(first: str, second: str, longer_than: int = 0) -> float:
-    left, right = (
-        {word for word in _WORD.findall(text.lower()) if len(word) > longer_than}
-        for text in (first, second)
-    )
-    return len(left & right) / max(1, len(left | right))
+def _overlap(
+    first: str,
+    second: str,
+    longer_than: int = 0,
+) -> float:
+    """Return the Jaccard overlap of two texts' words of more than so many letters."""
+    first_words = _words_longer_than(first, longer_than)
+    second_words = _words_longer_than(second, longer_than)
+    n_common = len(first_words & second_words)
+    return n_common / max(1, len(first_words | second_words))
+
+
+def _words_longer_than(text: str, n_letters: int) -> set[str]:
+    return {word for word in _WORD.findall(text.lower()) if len(word) > n_letters}
 
 
 _TRIVIAL: dict[str, Compare] = {
@@ -438,13 +487,22 @@ _TRIVIAL: dict[str, Compare] = {
 
 
 def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
-    """Return {dataset, n, metrics, baselines, thresholds}, each metric with its 95 %
-    interval over pairs (`_low`, `_high`).
+    """Score how duplicates are told, each metric with its 95 % interval over pairs.
 
-    pearson: correlation with how alike people found them.  precision, recall: of
-    NEAR_DUPLICATE, where people gave 4 of 5 or more.  warn_precision, warn_recall: of
-    NEAR_WARN. Baselines have the thresholds that the same rules choose on the other
-    half. Raises InvalidInput for a set but stsb.
+    Baselines have the thresholds that the same rules choose on the other half.
+
+    Args:
+        dataset: stsb.
+        seed: Draws the intervals.
+
+    Returns:
+        {dataset, n, metrics, baselines, thresholds}, the bounds of the intervals as
+        `_low` and `_high`. pearson: correlation with how alike people found them.
+        precision, recall: of NEAR_DUPLICATE, where people gave 4 of 5 or more.
+        warn_precision, warn_recall: of NEAR_WARN.
+
+    Raises:
+        InvalidInput: The set is another.
     """
     methods: dict[str, Compare] = {
         _OURS: facts.likeness,
@@ -458,12 +516,22 @@ def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
 def score_contradictions(
     dataset: str = "fever_symmetric", *, seed: int = 0
 ) -> dict[str, Any]:
-    """Return {dataset, n, metrics, baselines, thresholds}, each metric with its 95 %
-    interval over pairs (`_low`, `_high`).
+    """Score how contradictions are told, each metric with its 95 % interval over pairs.
 
-    auc: area under the ROC curve.  precision, recall: of CONTRADICTS. Of baselines the
-    better of more and less counts, with the threshold of the largest F1 on the other
-    half of this very set. Raises InvalidInput for a set but fever_symmetric and sick.
+    The better of more and less counts for baselines, with the threshold of the largest
+    F1 on the other half of this very set.
+
+    Args:
+        dataset: fever_symmetric or sick.
+        seed: Draws the intervals.
+
+    Returns:
+        {dataset, n, metrics, baselines, thresholds}, the bounds of the intervals as
+        `_low` and `_high`. auc: area under the ROC curve. precision, recall: of
+        CONTRADICTS.
+
+    Raises:
+        InvalidInput: The set is another.
     """
     methods: dict[str, Compare] = {
         _OURS: facts.contradiction,
@@ -489,8 +557,16 @@ def _score(
     cuts: Cuts,
     seed: int,
 ) -> dict[str, Any]:
-    """cuts: by the beginning of a metric's name the threshold that ships, and the least
-    precision that it was chosen by.
+    """Score methods on the pairs of a set.
+
+    Args:
+        dataset: The name of the set.
+        allowed: The sets that are allowed.
+        measure: The measure of the scores as a whole.
+        methods: The comparisons.
+        cuts: By the beginning of a metric's name the threshold that ships, and the
+            least precision that it was chosen by.
+        seed: Draws the intervals.
     """
     if dataset not in allowed.split(", "):
         raise InvalidInput(f"got data set {dataset!r}; allowed: {allowed}")
@@ -499,44 +575,49 @@ def _score(
     shipped = {prefix: cut for prefix, (cut, _) in cuts.items()}
     for method, compare in (methods | _TRIVIAL).items():
         scores = pairs.by(compare)
-        scores = (
-            scores
-            if pearson(scores[pairs.made], pairs.told[pairs.made]) >= 0
-            else -scores
-        )
-        fitted = {
-            prefix: threshold(pairs, scores, least)
-            for prefix, (_, least) in cuts.items()
-        }
-        figures[method] = _pair_figures(
-            pairs, scores, measure, shipped if method == _OURS else fitted, seed
-        )
-    result = {
+        # More or less may say the same; the half that made the rules tells which.
+        if pearson(scores[pairs.made], pairs.told[pairs.made]) < 0:
+            scores = -scores
+        method_cuts = {}
+        for prefix, (shipped_cut, least_precision) in cuts.items():
+            cut = shipped_cut
+            if method != _OURS:
+                cut = threshold(pairs, scores, least_precision)
+            method_cuts[prefix] = cut
+        figures[method] = _pair_figures(pairs, scores, measure, method_cuts, seed)
+    return {
         "dataset": dataset,
         "n": int((~pairs.made).sum()),
         "metrics": figures.pop(_OURS),
+        "baselines": figures,
+        "thresholds": shipped,
     }
-    return {**result, "baselines": figures, "thresholds": shipped}
 
 
-def threshold(pairs: Pairs, scores: Floats, least_precision: float = 0.0) -> float:
-    """On the half that made the rules the lowest threshold with so much precision;
-    where none is asked, of the largest F1.
+def threshold(
+    pairs: Pairs,
+    scores: Floats,
+    least_precision: float = 0.0,
+) -> float:
+    """Return the lowest threshold with so much precision.
+
+    It is chosen on the half that made the rules. Where no precision is asked, it is
+    that of the largest F1.
     """
     values = scores[pairs.made]
     same = pairs.told[pairs.made] >= _SAME
     order = np.argsort(-values, kind="stable")
     hits = np.cumsum(same[order])
     n_called = np.arange(1, len(order) + 1)
-    values_of_cut = (
-        n_called * (hits >= least_precision * n_called)
-        if least_precision
-        else hits / (n_called + same.sum())
-    )
-    is_last_of_equals = np.append(np.diff(values[order]) < 0, True)
-    return float(
-        values[order][np.argmax(np.where(is_last_of_equals, values_of_cut, -1.0))]
-    )
+    if least_precision:
+        is_precise = hits >= least_precision * n_called
+        worth = n_called * is_precise
+    else:
+        worth = hits / (n_called + same.sum())
+    ordered = values[order]
+    is_last_of_equals = np.append(np.diff(ordered) < 0, True)
+    best = np.argmax(np.where(is_last_of_equals, worth, -1.0))
+    return float(ordered[best])
 
 
 def _pair_figures(
@@ -545,20 +626,21 @@ def _pair_figures(
     """Return figures of the half that is reported."""
     values = scores[~pairs.made]
     judgements = pairs.told[~pairs.made]
-    draws = np.random.default_rng(seed).integers(
-        0, len(judgements), (BOOTSTRAPS, len(judgements))
-    )
-    low, high = np.quantile(
-        [measure(values[rows], judgements[rows]) for rows in draws], [0.025, 0.975]
-    ).tolist()
-    figures = Interval(measure(values, judgements), low, high).named(measure.__name__)
+    n_pairs = len(judgements)
+    generator = np.random.default_rng(seed)
+    draws = generator.integers(0, n_pairs, (BOOTSTRAPS, n_pairs))
+    drawn = [measure(values[rows], judgements[rows]) for rows in draws]
+    low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
+    interval = Interval(measure(values, judgements), low, high)
+    figures = interval.named(measure.__name__)
     for prefix, cut in cuts.items():
         called = values >= cut
         same = judgements >= _SAME
-        figures |= bootstrap_mean(
-            same[called] if called.any() else [False], seed
-        ).named(f"{prefix}precision")
-        figures |= bootstrap_mean(called[same], seed).named(f"{prefix}recall")
+        are_right = same[called] if called.any() else [False]
+        precision = bootstrap_mean(are_right, seed)
+        figures.update(precision.named(f"{prefix}precision"))
+        recall = bootstrap_mean(called[same], seed)
+        figures.update(recall.named(f"{prefix}recall"))
     return figures
 
 
@@ -594,17 +676,9 @@ def score_fact_updates(
         "search that ships": [],
     }
     for log in load_logs(name):
-        hidden = replaced(log)
-        with remembering(log, embedder_used) as lab:
-            for probe in log.probes:
-                if not probe.answers:
-                    continue
-                lexical_ids = found_by(lab, probe.query, "lexical").events
-                shipped_ids = found_by(lab, probe.query, "default").events
-                current_ids = [id for id in shipped_ids if id not in hidden]
-                rows["superseding"].append(_scores(probe, current_ids))
-                rows["words alone"].append(_scores(probe, lexical_ids))
-                rows["search that ships"].append(_scores(probe, shipped_ids))
+        for probe, ids_by_method in _searched(log, embedder_used):
+            for method, result_ids in ids_by_method.items():
+                rows[method].append(_scores(probe, result_ids))
     n = len(rows["superseding"])
     if not n:
         raise InvalidInput(
@@ -620,12 +694,40 @@ def score_fact_updates(
     }
 
 
+def _searched(
+    log: EvalLog,
+    embedder: Embedder,
+) -> Iterator[tuple[EvalQuery, dict[str, Sequence[str]]]]:
+    """Yield each question that has an answer, with the ids that each method finds."""
+    hidden_ids = replaced(log)
+    with remembering(log, embedder) as lab:
+        for probe in log.probes:
+            if not probe.answers:
+                continue
+            lexical_ids = found_by(lab, probe.query, "lexical").events
+            shipped_ids = found_by(lab, probe.query, "default").events
+            current_ids = [id for id in shipped_ids if id not in hidden_ids]
+            yield (
+                probe,
+                {
+                    "superseding": current_ids,
+                    "words alone": lexical_ids,
+                    "search that ships": shipped_ids,
+                },
+            )
+
+
 def _scores(probe: EvalQuery, result_ids: Sequence[str]) -> list[float]:
     """Return the METRICS of what a search found for one question."""
     first = set(result_ids[:1])
     in_ten = probe.answers.issubset(result_ids[:10])
     many_in_ten = in_ten if len(probe.answers) > 1 else np.nan
-    return [bool(first & probe.answers), bool(first & probe.stale), in_ten, many_in_ten]
+    return [
+        bool(first & probe.answers),
+        bool(first & probe.stale),
+        in_ten,
+        many_in_ten,
+    ]
 
 
 def _pair_shares(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]:
@@ -639,8 +741,9 @@ def _pair_shares(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]
 
 
 def replaced(log: EvalLog) -> set[str]:
-    """Return ids of the statements that `Superseding` no longer holds at the end of a
-    log.
+    """Return ids of the statements that no longer hold at the end of a log.
+
+    `Superseding` decides it.
     """
     facts = Superseding()
     for event in log.events:

@@ -1,5 +1,6 @@
-"""How well search finds the texts that answer questions: every method through the
-search that ships, in a home of its own.
+"""Score how well search finds the texts that answer questions.
+
+Every method goes through the search that ships, in a home of its own.
 
 >>> from theorex_lab.eval.adapters.protocol import EvalLog, EvalQuery
 >>> from theorex_lab.journal.event import new_event
@@ -18,7 +19,7 @@ search that ships, in a home of its own.
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -92,8 +93,12 @@ METHODS: Mapping[str, tuple[Weights | None, bool]] = {
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """What each method found. scores: by method, (questions, METRICS); tokens and
-    precision are of ten texts.
+    """What each method found.
+
+    Attributes:
+        n: The number of questions.
+        scores: By method, shape (questions, METRICS); tokens and precision are of ten
+            texts.
     """
 
     n: int
@@ -105,7 +110,7 @@ class Retrieval:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A row a method, a column a metric of METRICS."""
+        """Return a row a method, a column a metric of METRICS."""
         rows = {
             name: [self.value(name, metric) for metric in METRICS]
             for name in self.scores
@@ -113,7 +118,7 @@ class Retrieval:
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(METRICS))
 
     def result(self) -> dict[str, Any]:
-        """Return by method recall_at and hit_at (depth → share), ndcg_at_10, tokens, precision.
+        """Return recall_at, hit_at (depth → share), ndcg_at_10, tokens and precision.
 
         Tokens are those of the ten texts together.
         """
@@ -137,8 +142,9 @@ class Retrieval:
 def retrieval_logs(dataset: str, path: str = "") -> list[EvalLog]:
     """Return the logs of a set: its texts, and every question that some of them answer.
 
-    Raises InvalidInput for an unknown set, and for a path: no set here is one of your
-    own.
+    Raises:
+        InvalidInput: The set is unknown, or a path is given: no set here is one of your
+            own.
     """
     if dataset not in SETS or path:
         got = f"got the data set {dataset!r}{f' at {path}' if path else ''}"
@@ -151,13 +157,21 @@ def retrieval_logs(dataset: str, path: str = "") -> list[EvalLog]:
 
 
 def known_figures(dataset: str) -> dict[str, Any]:
-    """baselines, published and source: what is known of a set from elsewhere; empty
-    where nothing is.
+    """Return baselines, published and source: what is known of a set from elsewhere.
+
+    It is empty where nothing is.
     """
     figures: dict[str, dict[str, Any]] = json.loads(
         _FIGURES.read_text(encoding="utf-8")
     )
-    return figures.get(dataset, {"baselines": {}, "published": {}, "source": ""})
+    return figures.get(
+        dataset,
+        {
+            "baselines": {},
+            "published": {},
+            "source": "",
+        },
+    )
 
 
 def score_retrieval(
@@ -165,7 +179,8 @@ def score_retrieval(
     *,
     embedder: Embedder | None = None,
     methods: Sequence[str] = tuple(METHODS),
-    **settings: Any,
+    search_floor: float | None = None,
+    search_weights: Mapping[str, float] | None = None,
 ) -> Retrieval:
     """Ask each log's questions, by each of these methods.
 
@@ -174,8 +189,11 @@ def score_retrieval(
         embedder: None is the one that is installed, its vectors kept in the user's
             cache. Where it is a lexical one, methods with vectors go by words.
         methods: Names of METHODS.
-        settings: Those in the place of the ones that ship, as `search_floor` or
-            `search_weights`.
+        search_floor: The setting of this name, in the place of the one that ships.
+        search_weights: The setting of this name, in the place of the one that ships.
+
+    Returns:
+        The scores of each method on every question, each 0..1 but the tokens.
 
     Raises:
         InvalidInput: No question has an answer among the texts.
@@ -184,7 +202,12 @@ def score_retrieval(
     rows: dict[str, list[list[float]]] = {name: [] for name in methods}
     n_questions = 0
     for log in logs:
-        with remembering(log, embedder_used, **settings) as lab:
+        with remembering(
+            log,
+            embedder_used,
+            search_floor=search_floor,
+            search_weights=search_weights,
+        ) as lab:
             for probe in log.probes:
                 if not probe.answers or not probe.query.strip():
                     continue
@@ -202,25 +225,52 @@ def score_retrieval(
 
 
 @contextmanager
-def remembering(log: EvalLog, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
-    """Yield a lab in a folder of its own that remembers the log's texts, their vectors
-    computed.
+def remembering(
+    log: EvalLog,
+    embedder: Embedder,
+    *,
+    search_floor: float | None = None,
+    search_weights: Mapping[str, float] | None = None,
+) -> Iterator[Lab]:
+    """Yield a lab in a folder of its own that remembers the log's texts.
+
+    Their vectors are computed.
+
+    Args:
+        log: The texts.
+        embedder: Computes the vectors.
+        search_floor: The setting of this name, in the place of the one that ships.
+        search_weights: The setting of this name, in the place of the one that ships.
     """
-    clock = FixedClock(max((event.at for event in log.events), default=0) + 1)
-    options: dict[str, Any] = {
-        "clock": clock,
-        "settings": check_settings(settings),
-        "embedder": embedder,
-    }
+    settings: dict[str, Any] = {}
+    if search_floor is not None:
+        settings["search_floor"] = search_floor
+    if search_weights is not None:
+        settings["search_weights"] = dict(search_weights)
+    last = max((event.at for event in log.events), default=0)
     scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
-    with scratch as folder, Lab(folder, designs=[TEXTS], **options) as lab:
+    with ExitStack() as stack:
+        folder = stack.enter_context(scratch)
+        lab = stack.enter_context(
+            Lab(
+                folder,
+                designs=[TEXTS],
+                clock=FixedClock(last + 1),
+                settings=check_settings(settings),
+                embedder=embedder,
+            )
+        )
         lab.journal.append(log.events)
         if embedder.kind == "semantic":
             lab.searcher.vectors.embed_pending()
         yield lab
 
 
-def found_by(lab: Lab, query: str, method: str = "default") -> Hits:
+def found_by(
+    lab: Lab,
+    query: str,
+    method: str = "default",
+) -> Hits:
     """Return what a method of METHODS finds."""
     weights, with_vectors = METHODS[method]
     ships = lab.settings
@@ -249,8 +299,9 @@ def question_scores(hits: Hits, answers: frozenset[str]) -> list[float]:
 
 
 class KeptEmbedder:
-    """An embedder whose vectors are kept on disk, by text hash, so that none is
-    computed twice.
+    """An embedder whose vectors are kept on disk, by text hash.
+
+    None is computed twice.
     """
 
     def __init__(self, embedder: Embedder, folder: Path) -> None:
@@ -261,7 +312,7 @@ class KeptEmbedder:
         self._cache = VectorCache(folder, self.id, self.dimensions)
 
     def embed(self, texts: Sequence[str]) -> Any:
-        """See Embedder."""
+        """Return the vectors of the texts, as every Embedder does."""
         keys = [text_key(text) for text in texts]
         is_cached, matrix = self._cache.get(keys)
         missing = np.flatnonzero(~is_cached).tolist()

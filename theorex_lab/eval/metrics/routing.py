@@ -1,11 +1,11 @@
-"""How well routing does on public sets, beside trivial baselines and policies fitted on
-the same training.
+"""Score how well routing does on public sets.
 
-`route` itself is scored, with the settings that ship, after the training was recorded
-in a home. Everything that is learned comes from the training queries. Policies have the
-same verbs, `fit(training)`, then `choose(queries)`. Where a test query is also among
-those, as in llmrouter, figures are given twice: with the training as published, and
-without the repeated queries.
+It stands beside trivial baselines and policies fitted on the same training. `route`
+itself is scored, with the settings that ship, after the training was recorded in a
+home. Everything that is learned comes from the training queries. Policies have the same
+verbs, `fit(training)`, then `choose(queries)`. Where a test query is also among those,
+as in llmrouter, figures are given twice: with the training as published, and without
+the repeated queries.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -69,8 +69,9 @@ class TaskMatrix:
         return self
 
     def predict(self, queries: Queries) -> Floats:
-        """Return the expected score of each model: (queries, models), the means of each
-        query's task.
+        """Return the expected score of each model, shape (queries, models).
+
+        It is the mean of each query's task.
         """
         means = [self.means.get(task, self.overall) for task in queries.tasks]
         return np.array(means, np.float64).reshape(len(queries), len(self.overall))
@@ -101,11 +102,13 @@ COMPARED_WITH = TaskMatrix.name
 
 
 class PolicyScore(NamedTuple):
-    """A policy on the test queries: mean score, regret to the best model of each query,
-    mean cost, its gain over the task matrix, its score less that of the best single
-    model (`difference`), its cost by that of the best single model (None where that
-    costs nothing); comparisons are paired by query, and `low` and `high` are bounds of
-    95 % intervals.
+    """A policy on the test queries.
+
+    It has the mean score, the regret to the best model of each query, the mean cost,
+    its gain over the task matrix, its score less that of the best single model
+    (`difference`), and its cost by that of the best single model (None where that costs
+    nothing). Comparisons are paired by query; `low` and `high` are bounds of 95 %
+    intervals.
     """
 
     policy: str
@@ -146,9 +149,11 @@ class RoutingScore(NamedTuple):
     published: dict[str, float]
 
     def result(self) -> dict[str, Any]:
-        """For JSON: dataset, n, metrics, baselines and policies on the split as
-        published, where `n_repeated` test queries are training queries too; the same
-        without those; figures of others and how it was done.
+        """Return the figures as values for JSON.
+
+        They are dataset, n, metrics, baselines and policies on the split as published,
+        where `n_repeated` test queries are training queries too; the same without
+        those; figures of others and how it was done.
         """
         parts = self.policies, self.without_repeats
         by_policy, by_policy_without_repeats = (
@@ -174,13 +179,23 @@ def score_routing(
     policies: Mapping[str, Chooser] | None = None,
     seed: int = 0,
 ) -> RoutingScore:
-    """Ask the router that ships where each test query goes, and score it beside
-    policies fitted on the same training.
+    """Ask the router that ships where each test query goes, and score it.
 
-    `dataset` is a name of ROUTING_SETS, or a set; what is raised is as in
-    `load_routing_set`. `policies`: those of one's own by name, each a function that
-    takes the text of a query and returns the name of a model of the set, else
-    InvalidInput is raised. `seed` draws the bootstrap.
+    It stands beside policies fitted on the same training.
+
+    Args:
+        dataset: A name of ROUTING_SETS, or a set.
+        policies: Those of one's own by name, each a function that takes the text of a
+            query and returns the name of a model of the set.
+        seed: Draws the bootstrap.
+
+    Returns:
+        The scores (0 to 1) and mean costs of the router and the other policies, each
+        with its 95 % interval.
+
+    Raises:
+        InvalidInput: The set is unknown, or a policy returns another name.
+        StorageError: The set is nowhere and cannot be downloaded.
     """
     routing_set = (
         load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
@@ -216,9 +231,14 @@ def score_routing(
     )
 
 
-def _choices_of(name: str, choose: Chooser, dataset: RoutingSet) -> Ints:
-    """Return the model (a column of the scores) that a policy of one's own chooses for
-    each test query.
+def _choices_of(
+    name: str,
+    choose: Chooser,
+    dataset: RoutingSet,
+) -> Ints:
+    """Return the model that a policy of one's own chooses for each test query.
+
+    A model is a column of the scores.
     """
     names = [choose(text) for text in dataset.test.queries.texts]
     if unknown := [each for each in names if each not in dataset.models]:
@@ -236,8 +256,10 @@ def _scored(
     own_choices: Mapping[str, Ints],
     seed: int,
 ) -> tuple[PolicyScore, ...]:
-    """Return the scores of the policies after this training, of the router after these
-    calls of it, and of `own` choices.
+    """Return the scores after this training.
+
+    They are those of the policies, of the router after these calls of it, and of `own`
+    choices.
     """
     scores = dataset.test.scores
     recorded = [event for call in calls for event in call]
@@ -266,8 +288,10 @@ def taken(dataset: RoutingSet, choices: Mapping[str, Ints]) -> dict[str, Paid]:
 
 
 def bounds_of(dataset: RoutingSet) -> dict[str, Paid]:
-    """Return the cheapest of the best models of each query, which nobody can know, and
-    a model drawn at random, expected.
+    """Return what nobody can know, and what chance brings.
+
+    The first is the cheapest of the best models of each query; the other is a model
+    drawn at random, expected.
     """
     scores = dataset.test.scores
     best = np.lexsort((np.broadcast_to(dataset.costs, scores.shape), -scores), axis=1)[
@@ -280,10 +304,14 @@ def bounds_of(dataset: RoutingSet) -> dict[str, Paid]:
 def policy_scores(
     values: Mapping[str, Paid], oracle: Floats, seed: int
 ) -> tuple[PolicyScore, ...]:
-    """Return the rows of policies, the task matrix and the best single model among
-    them, by what each query brought and cost.
+    """Return the rows of policies by what each query brought and cost.
 
-    `oracle`: (queries,), the best score of each query; `seed` draws the bootstrap.
+    The task matrix and the best single model are among them.
+
+    Args:
+        values: What each policy brought and cost.
+        oracle: The best score of each query, shape (queries,).
+        seed: Draws the bootstrap.
     """
     single, paid = values[BestSingle.name]
     achieved = np.column_stack([scores for scores, _ in values.values()])
@@ -309,11 +337,10 @@ def policy_scores(
 def shipped_choices(
     calls: list[Event], queries: Queries, models: Sequence[str], sizes: Floats
 ) -> Ints:
-    """Return the model that `route` picks for each query, (queries,), in a home of its
-    own that recorded these calls.
+    """Return the model that `route` picks for each query, shape (queries,).
 
-    Every setting is the default's but the models, whose tiers are the thirds of
-    `sizes`.
+    It picks in a home of its own that recorded these calls. Every setting is the
+    default's but the models, whose tiers are the thirds of `sizes`.
     """
     with Lab.temporary(models=models_of(models, sizes)) as lab:
         lab.journal.append(calls)
@@ -343,11 +370,11 @@ def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:
 def calls_of(
     training: TrainingScores, models: Sequence[str], costs: Floats
 ) -> list[tuple[Event, Event]]:
-    """Return the start and the end of a call for each training query, as a file of traces imported
-    with --trust-own gives them.
+    """Return the start and the end of a call for each training query.
 
-    It holds an attempt of every model, which succeeds from a score of SUCCESS_FROM and
-    costs what `costs`, (models,), says.
+    They are as a file of traces imported with --trust-own gives them. A call holds an
+    attempt of every model, which succeeds from a score of SUCCESS_FROM and costs what
+    `costs`, (models,), says.
     """
     good = (training.scores >= SUCCESS_FROM).tolist()
     calls = []
@@ -366,6 +393,12 @@ def calls_of(
         attempts = tuple(
             Attempt(name, success, cost=cost) for name, success, cost in results
         )
-        end = CallEnd(start.trace_id, _AT, any(successes), models[0], attempts=attempts)
+        end = CallEnd(
+            start.trace_id,
+            _AT,
+            any(successes),
+            models[0],
+            attempts=attempts,
+        )
         calls.append((start.event(), end.event(start)))
     return calls

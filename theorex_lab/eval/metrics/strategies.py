@@ -1,11 +1,13 @@
-"""What strategies are worth: the actions they foretell on tau-bench, the files and
-commands they name in coding sessions.
+"""Score what strategies are worth.
 
-A list of actions is scored against the gold one:
+They foretell actions on tau-bench, and name files and commands in coding sessions. A
+list of actions is scored against the gold one:
 
-name      F1 of the names, each as often as it stands. argument  F1 of arguments, as
-(name of the action, key, value); lists and objects count by what is in them. order
-length of the longest common subsequence of the names, as a share of the longer list.
+* name: F1 of the names, each as often as it stands.
+* argument: F1 of arguments, as (name of the action, key, value); lists and objects
+  count by what is in them.
+* order: the length of the longest common subsequence of the names, as a share of the
+  longer list.
 
 Two lists without actions agree wholly. What hooks recorded is scored, whose inputs end
 after 300 characters.
@@ -66,8 +68,11 @@ def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
     True
     """
     name, values = call_of(action)
-    name = name or action.split(maxsplit=1)[0].partition("(")[0]
-    return name, frozenset((key, value) for (key, _), value in values.items())
+    if not name:
+        first_word = action.split(maxsplit=1)[0]
+        name = first_word.partition("(")[0]
+    arguments = frozenset((key, value) for (key, _), value in values.items())
+    return name, arguments
 
 
 def score_actions(predicted: Sequence[str], gold: Sequence[str]) -> list[float]:
@@ -100,8 +105,12 @@ def _count_arguments(
 
 
 def _f1(ours: Counter[Any], right: Counter[Any]) -> float:
+    """Return the F1 of two counts, 1 where both are empty."""
     both = ours.total() + right.total()
-    return 2 * (ours & right).total() / both if both else 1.0
+    if not both:
+        return 1.0
+    n_hits = (ours & right).total()
+    return 2 * n_hits / both
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> int:
@@ -111,9 +120,10 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
         above = row
         row = [0]
         for index, other in enumerate(second):
-            row.append(
-                above[index] + 1 if name == other else max(above[index + 1], row[-1])
-            )
+            length = max(above[index + 1], row[-1])
+            if name == other:
+                length = above[index] + 1
+            row.append(length)
     return row[-1]
 
 
@@ -122,12 +132,15 @@ def dreaming(
     events: Sequence[Event], embedder: Embedder | None
 ) -> Iterator[ReplayAdapter]:
     """Yield a home that lived through these events, and the night after them."""
-    with closing(
-        ReplayAdapter([DESIGN], embedder=embedder or kept_embedder())
-    ) as memory:
+    with closing(_dreams_adapter(embedder)) as memory:
         memory.observe(events)
         memory.consolidate(events[-1].at + LATE)
         yield memory
+
+
+def _dreams_adapter(embedder: Embedder | None) -> ReplayAdapter:
+    """Return a home with the design of dreams; None is the installed embedder."""
+    return ReplayAdapter([DESIGN], embedder=embedder or kept_embedder())
 
 
 def first_messages(*trials: int) -> list[tuple[TauRun, str]]:
@@ -139,8 +152,8 @@ def first_messages(*trials: int) -> list[tuple[TauRun, str]]:
     for run in fetch_taubench_airline().runs:
         if trials and run.trial not in trials:
             continue
-        of_user = (message.text for message in run.messages if message.role == "user")
-        messages.append((run, next(of_user)))
+        of_user = [message for message in run.messages if message.role == "user"]
+        messages.append((run, of_user[0].text))
     return messages
 
 
@@ -168,20 +181,21 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[R
     embedder_used = embedder or kept_embedder()
     runs = first_messages()
     successes = _successful_runs(log, runs)
-    earlier_trials = [events for run, events in successes if run.trial < TRIALS - 1]
+    earlier_trials = []
+    for run, events in successes:
+        if run.trial < TRIALS - 1:
+            earlier_trials.append(events)
     folds_by_part = {
         "other tasks": [_fold(successes, runs, fold) for fold in range(FOLDS)],
         "the same tasks in trial 3 (a repeat)": [
             _Fold(earlier_trials, first_messages(TRIALS - 1))
         ],
     }
-    return [
-        {
-            "dataset": f"taubench_airline, {part}",
-            **_score_folds(folds, embedder_used, seed),
-        }
-        for part, folds in folds_by_part.items()
-    ]
+    results = []
+    for part, folds in folds_by_part.items():
+        result = _score_folds(folds, embedder_used, seed)
+        results.append({"dataset": f"taubench_airline, {part}", **result})
+    return results
 
 
 def _successful_runs(
@@ -191,11 +205,12 @@ def _successful_runs(
     by_session: dict[str, list[Event]] = defaultdict(list)
     for event in log.events:
         by_session[event.session].append(event)
-    return [
-        (run, by_session[f"trial{run.trial}-task{run.task}"])
-        for run, _ in runs
-        if run.reward == 1
-    ]
+    successes = []
+    for run, _ in runs:
+        if run.reward == 1:
+            session = f"trial{run.trial}-task{run.task}"
+            successes.append((run, by_session[session]))
+    return successes
 
 
 def _fold(
@@ -204,12 +219,22 @@ def _fold(
     fold: int,
 ) -> _Fold:
     """Return the runs of a fold's tasks as queries, and those of all other tasks."""
-    learnt = [events for run, events in successes if run.task % FOLDS != fold]
-    queries = [(run, query) for run, query in runs if run.task % FOLDS == fold]
+    learnt = []
+    for run, events in successes:
+        if run.task % FOLDS != fold:
+            learnt.append(events)
+    queries = []
+    for run, query in runs:
+        if run.task % FOLDS == fold:
+            queries.append((run, query))
     return _Fold(learnt, queries)
 
 
-def _score_folds(folds: Sequence[_Fold], embedder: Embedder, seed: int) -> Result:
+def _score_folds(
+    folds: Sequence[_Fold],
+    embedder: Embedder,
+    seed: int,
+) -> Result:
     rows: dict[str, list[list[float]]] = defaultdict(list)
     tasks: list[int] = []
     for fold in folds:
@@ -218,36 +243,44 @@ def _score_folds(folds: Sequence[_Fold], embedder: Embedder, seed: int) -> Resul
                 tasks.append(run.task)
                 for method, scores in _predicted(memory, run, query, embedder):
                     rows[method].append(scores)
-    return beside_peers(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
+    names = [*ACTION_SCORES, "recalled"]
+    return beside_peers(rows, names, tasks, seed=seed, first=len(ACTION_SCORES))
 
 
 def _predicted(
     memory: ReplayAdapter, run: TauRun, query: str, embedder: Embedder
 ) -> Iterator[tuple[str, list[float]]]:
     """Yield what each method predicts for a run's first message, scored."""
-    gold = [
-        f"{action.name}({json.dumps(action.arguments, ensure_ascii=False)})"
-        for action in run.gold_actions
-    ]
+    gold = []
+    for action in run.gold_actions:
+        arguments = json.dumps(action.arguments, ensure_ascii=False)
+        gold.append(f"{action.name}({arguments})")
     trajectories = memory.lab.dreams.trajectories()
     texts = [trajectory.goal for trajectory in trajectories]
     vectors = embedder.embed([query, *texts])
-    nearest = trajectories[int(np.argmax(vectors[1:] @ vectors[0]))]
-    nearest_by_words = trajectories[int(np.argmax(Bm25().rank(query, texts)))]
-    best = max(
-        trajectories,
-        key=lambda trajectory: sum(score_actions(_actions(trajectory), gold)),
-    )
+    cosines = vectors[1:] @ vectors[0]
+    nearest = trajectories[int(np.argmax(cosines))]
+    similarities = Bm25().rank(query, texts)
+    nearest_by_words = trajectories[int(np.argmax(similarities))]
+
+    def worth(trajectory: Trajectory) -> float:
+        return sum(score_actions(_actions(trajectory), gold))
+
+    best = max(trajectories, key=worth)
     strategy = memory.lab.dreams.query(query).entry_point
+    strategy_actions = []
+    if strategy:
+        strategy_actions = [step.action for step in strategy.steps]
     methods = {
-        STRATEGIES: [step.action for step in strategy.steps] if strategy else [],
+        STRATEGIES: strategy_actions,
         "nearest run by BM25": _actions(nearest_by_words),
         "nearest run by cosine": _actions(nearest),
         "most frequent actions": _frequent(trajectories),
         "best run, chosen by the gold": _actions(best),
     }
     for method, actions in methods.items():
-        yield method, [*score_actions(actions, gold), float(bool(actions))]
+        is_recalled = float(bool(actions))
+        yield method, [*score_actions(actions, gold), is_recalled]
 
 
 def _actions(trajectory: Trajectory) -> list[str]:
@@ -266,12 +299,21 @@ def _frequent(trajectories: Sequence[Trajectory]) -> list[str]:
             forms[name][action] += 1
         n_runs.update(names)
     least = _OFTEN * len(trajectories)
-    frequent_names = [name for name, n in n_runs.most_common() if n >= least]
-    return [forms[name].most_common(1)[0][0] for name in frequent_names]
+    frequent_actions = []
+    for name, n in n_runs.most_common():
+        if n >= least:
+            ((action, _),) = forms[name].most_common(1)
+            frequent_actions.append(action)
+    return frequent_actions
 
 
 def beside_peers(
-    rows: Rows, names: Sequence[str], groups: Sequence[Any], seed: int, first: int
+    rows: Rows,
+    names: Sequence[str],
+    groups: Sequence[Any],
+    *,
+    seed: int,
+    first: int,
 ) -> Result:
     """Return {n, metrics, baselines}; `strategies` are the metrics.
 
@@ -290,13 +332,18 @@ def beside_peers(
     figures: dict[str, dict[str, float]] = {}
     for method, score_rows in rows.items():
         values = np.array(score_rows, float)
-        gain = (ours - values)[:, :first].mean(1, keepdims=True)
+        differences = ours - values
+        gain = differences[:, :first].mean(1, keepdims=True)
         columns = np.hstack([values, gain])
         intervals = bootstrap_means(columns, seed=seed, groups=groups)
         figures[method] = {}
         for name, interval in zip([*names, "gain"], intervals, strict=True):
             figures[method].update(interval.named(name))
-    return {"n": len(ours), "metrics": figures.pop(STRATEGIES), "baselines": figures}
+    return {
+        "n": len(ours),
+        "metrics": figures.pop(STRATEGIES),
+        "baselines": figures,
+    }
 
 
 def score_coding(
@@ -315,42 +362,46 @@ def score_coding(
     Raises:
         InvalidInput: No session of the log can be scored.
     """
-    log = log if isinstance(log, EvalLog) else load_logs(log)[0]
-    rows: dict[str, list[list[float]]] = defaultdict(list)
-    with closing(
-        ReplayAdapter([DESIGN], embedder=embedder or kept_embedder())
-    ) as memory:
-        peers: dict[str, Baseline] = {
-            "BM25 over raw sessions": Bm25(),
-            "recent files": Files(short=True),
-        }
-        known_commands = set[str]()
-        n_past = 0
-        for scene in scenes(log):
-            new = [event for event in log.events[n_past:] if event.at < scene.at]
-            n_past += len(new)
-            memory.observe(new)
-            memory.consolidate(scene.at)
-            for peer in peers.values():
-                peer.observe(new)
-            known_commands |= commands_of(new)
-            session_commands = commands_of(
-                event for event in log.events if event.session == scene.session
-            )
-            needed_commands = known_commands & session_commands
-            if not needed_commands or not scene.files:
-                continue
-            tokens, texts = _texts_by_method(memory, peers, scene)
-            for method, text in texts.items():
-                rows[method].append(_named(scene, needed_commands, text, tokens))
+    if isinstance(log, str):
+        log = load_logs(log)[0]
+    with closing(_dreams_adapter(embedder)) as memory:
+        rows = _coding_rows(memory, log)
     if not rows:
         raise InvalidInput(
             f"got {log.name}, whose sessions use nothing known before; give a longer"
             " log of coding"
         )
     names = ["file", "command", "per_100", "tokens"]
-    result = beside_peers(rows, names, range(len(rows[STRATEGIES])), seed, 2)
+    sessions = range(len(rows[STRATEGIES]))
+    result = beside_peers(rows, names, sessions, seed=seed, first=2)
     return {"dataset": log.name, **result}
+
+
+def _coding_rows(memory: ReplayAdapter, log: EvalLog) -> dict[str, list[list[float]]]:
+    """Return by method the scores of each session that uses what was known before."""
+    peers: dict[str, Baseline] = {
+        "BM25 over raw sessions": Bm25(),
+        "recent files": Files(short=True),
+    }
+    rows: dict[str, list[list[float]]] = defaultdict(list)
+    known_commands: set[str] = set()
+    n_past = 0
+    for scene in scenes(log):
+        new = [event for event in log.events[n_past:] if event.at < scene.at]
+        n_past += len(new)
+        memory.observe(new)
+        memory.consolidate(scene.at)
+        for peer in peers.values():
+            peer.observe(new)
+        known_commands |= commands_of(new)
+        of_session = [event for event in log.events if event.session == scene.session]
+        needed_commands = known_commands & commands_of(of_session)
+        if not needed_commands or not scene.files:
+            continue
+        tokens, texts = _texts_by_method(memory, peers, scene)
+        for method, text in texts.items():
+            rows[method].append(_named(scene, needed_commands, text, tokens))
+    return rows
 
 
 def _texts_by_method(
@@ -360,7 +411,8 @@ def _texts_by_method(
     strategy = memory.lab.dreams.query(scene.prompt).entry_point
     text = ""
     if strategy:
-        text = "\n".join([strategy.summary, *(step.action for step in strategy.steps)])
+        actions = [step.action for step in strategy.steps]
+        text = "\n".join([strategy.summary, *actions])
     tokens = min(_TOKENS, count_tokens(text))
     texts = {STRATEGIES: text}
     for name, peer in peers.items():
@@ -369,11 +421,25 @@ def _texts_by_method(
     return tokens, texts
 
 
-def _named(scene: Scene, commands: set[str], text: str, tokens: int) -> list[float]:
-    text = text.encode()[: BYTES_PER_TOKEN * tokens].decode(errors="ignore")
-    file = share(len(scene.named(text) & scene.files), len(scene.files))
-    command = share(sum(command in text for command in commands), len(commands))
-    return [file, command, 50 * (file + command) / max(tokens, 1), float(tokens)]
+def _named(
+    scene: Scene,
+    commands: set[str],
+    text: str,
+    tokens: int,
+) -> list[float]:
+    """Return the shares of files and commands that a text names, and its cost.
+
+    It is [file, command, per_100, tokens]. What is beyond the tokens is not read.
+    """
+    within_budget = text.encode()[: BYTES_PER_TOKEN * tokens]
+    text = within_budget.decode(errors="ignore")
+    named_files = scene.named(text) & scene.files
+    file = share(len(named_files), len(scene.files))
+    n_named_commands = sum(command in text for command in commands)
+    command = share(n_named_commands, len(commands))
+    mean = (file + command) / 2
+    per_100 = 100 * mean / max(tokens, 1)
+    return [file, command, per_100, float(tokens)]
 
 
 def commands_of(events: Iterable[Event]) -> set[str]:
@@ -384,21 +450,25 @@ def commands_of(events: Iterable[Event]) -> set[str]:
     >>> sorted(commands_of([new_event("tool_used", body, agent="main", at=1)]))
     ['cd pkg', 'go test', 'tail']
     """
-    called = (
-        event.body.get("command", "") for event in events if event.kind == "tool_used"
-    )
-    return {command for text in called for command in programs(text)}
+    commands: set[str] = set()
+    for event in events:
+        if event.kind == "tool_used":
+            line = event.body.get("command", "")
+            commands.update(programs(line))
+    return commands
 
 
 def programs(command: str) -> list[str]:
-    """Return the programs that a line of a shell runs, each with its subcommand, in
-    their order.
+    """Return the programs that a line of a shell runs, in their order.
+
+    Each comes with its subcommand.
     """
     return _COMMAND.findall(command)
 
 
 _TOP = 3
 _ALIKE = 0.5
+_NO_TASK = -1  # of a prompt of a coding session
 _LOOKS = re.compile(r"get_|search_|list_|calculate|think|transfer_")
 _TASK = re.compile(r"task(\d+)")
 _SURVIVED = ["cycle", "dreamt", "strategies", "found", "readable"]
@@ -420,16 +490,16 @@ def survivors(
     Raises:
         InvalidInput: There are fewer than 1 cycles, or more than events.
     """
-    log = log if isinstance(log, EvalLog) else load_logs(log)[0]
+    if isinstance(log, str):
+        log = load_logs(log)[0]
     if not 0 < cycles <= len(log.events):
         raise InvalidInput(
             f"got {cycles} cycles of {len(log.events)} events; allowed are 1 up to one"
             " an event"
         )
-    with closing(
-        ReplayAdapter([DESIGN], embedder=embedder or kept_embedder())
-    ) as memory:
-        return pd.DataFrame(_cycle_rows(memory, log, cycles), columns=_SURVIVED)
+    with closing(_dreams_adapter(embedder)) as memory:
+        rows = _cycle_rows(memory, log, cycles)
+        return pd.DataFrame(rows, columns=_SURVIVED)
 
 
 def _cycle_rows(
@@ -441,7 +511,8 @@ def _cycle_rows(
     parts = np.array_split(np.arange(len(log.events)), cycles)
     for cycle, part in enumerate(parts, start=1):
         memory.observe([log.events[number] for number in part])
-        memory.consolidate(log.events[part[-1]].at + LATE)
+        last_event = log.events[part[-1]]
+        memory.consolidate(last_event.at + LATE)
         strategies = {
             strategy.id: strategy for strategy in dreams.strategies(active=None)
         }
@@ -450,14 +521,15 @@ def _cycle_rows(
                 steps.update((strategy.id, step.action) for step in strategy.steps)
         goals = _dreamt_goals(memory)
         are_found = _are_found(memory, strategies, goals)
-        are_readable = [
-            kind_of(action) in _kinds_of(_holder(strategies, strategy_id))
-            for strategy_id, action in steps
-        ]
+        are_readable = []
+        for strategy_id, action in steps:
+            holder = _holder(strategies, strategy_id)
+            are_readable.append(kind_of(action) in _kinds_of(holder))
+        n_active = sum(strategy.active for strategy in strategies.values())
         yield (
             cycle,
             len(goals),
-            sum(strategy.active for strategy in strategies.values()),
+            n_active,
             sum(are_found) / max(len(are_found), 1),
             sum(are_readable) / max(len(are_readable), 1),
         )
@@ -465,16 +537,16 @@ def _cycle_rows(
 
 def _dreamt_goals(memory: ReplayAdapter) -> list[tuple[str, str]]:
     """Return the goal of each trajectory that was dreamt, and its strategy's id."""
-    goal_of = {
-        trajectory.id: trajectory.goal
-        for trajectory in memory.lab.dreams.trajectories()
-    }
+    goal_of = {}
+    for trajectory in memory.lab.dreams.trajectories():
+        goal_of[trajectory.id] = trajectory.goal
     events = memory.lab.journal.tail(0, kinds=["strategy", "strategy_merged"])
-    return [
-        (goal_of[event.body["trajectory"]], event.body["strategy_id"])
-        for event in events
-        if event.body["trajectory"] in goal_of
-    ]
+    goals = []
+    for event in events:
+        trajectory_id = event.body["trajectory"]
+        if trajectory_id in goal_of:
+            goals.append((goal_of[trajectory_id], event.body["strategy_id"]))
+    return goals
 
 
 def _are_found(
@@ -526,8 +598,9 @@ def score_constraints(
     (log,) = load_logs("taubench_airline")
     (coding_log,) = load_logs("simulated_sessions")
     gold = _changing_actions(runs)
+    coding_prompts = _first_prompts(coding_log)[: len(runs)]
     queries = [(run.task, text) for run, text in runs]
-    queries += [(-1, text) for text in _first_prompts(coding_log)[: len(runs)]]
+    queries += [(_NO_TASK, text) for text in coding_prompts]
     earlier = [event for event in log.events if not event.session.startswith("trial3")]
     with dreaming(earlier, embedder) as memory:
         task_of = _tasks_of_constraints(memory)
@@ -535,25 +608,24 @@ def score_constraints(
         for _, text in queries:
             items = memory.lab.context(text).items
             shown_tasks.append({task_of.get(item) for item in items})
+    constrained_tasks = sorted(set(task_of.values()))
     pairs: list[tuple[float, ...]] = []
+    are_shown: list[bool] = []
     for number, (task, _) in enumerate(queries):
-        for other_task in sorted(set(task_of.values())):
-            pairs.append(
-                (
-                    number,
-                    _alike(gold, task, other_task),
-                    task == other_task,
-                    task < 0,
-                    other_task in shown_tasks[number],
-                )
-            )
+        for other_task in constrained_tasks:
+            is_similar = _alike(gold, task, other_task)
+            is_same = task == other_task
+            is_stray = task == _NO_TASK
+            pairs.append((number, is_similar, is_same, is_stray))
+            are_shown.append(other_task in shown_tasks[number])
     rows = np.array(pairs)
+    everything = np.ones(len(rows))
     return {
         "dataset": "taubench_airline, constraints",
         "n": len(rows),
         "constraints": len(task_of),
-        "metrics": _reach(rows[:, :4], rows[:, 4], seed),
-        "baselines": {"everything": _reach(rows[:, :4], np.ones(len(rows)), seed)},
+        "metrics": _reach(rows, np.array(are_shown, np.int64), seed),
+        "baselines": {"everything": _reach(rows, everything, seed)},
     }
 
 
@@ -583,21 +655,39 @@ def _tasks_of_constraints(memory: ReplayAdapter) -> dict[str, int]:
     task_of = {}
     for strategy in memory.lab.dreams.strategies():
         for constraint in strategy.constraints:
-            task_of[constraint.id] = int(_TASK.findall(constraint.trajectory)[0])
+            first_number, *_ = _TASK.findall(constraint.trajectory)
+            task_of[constraint.id] = int(first_number)
     return task_of
 
 
-def _alike(gold: Mapping[int, set[str]], task: int, other_task: int) -> bool:
+def _alike(
+    gold: Mapping[int, set[str]],
+    task: int,
+    other_task: int,
+) -> bool:
     """Return whether two tasks are the same, or share most of their actions."""
     if task == other_task:
         return True
     names = gold.get(task, set())
     other_names = gold[other_task]
     n_common = len(names & other_names)
-    return n_common > 0 and n_common >= _ALIKE * len(names | other_names)
+    n_all = len(names | other_names)
+    return n_common > 0 and n_common >= _ALIKE * n_all
 
 
-def _reach(rows: Any, is_shown: Any, seed: int) -> dict[str, float]:
+def _reach(
+    rows: Any,
+    is_shown: Any,
+    seed: int,
+) -> dict[str, float]:
+    """Return the figures of `score_constraints` with their intervals.
+
+    Args:
+        rows: By pair the number of the query, and whether the pair is similar, the same
+            task, and one with a coding session.
+        is_shown: Whether the constraint is shown, by pair.
+        seed: Draws the intervals.
+    """
     number, is_similar, is_same, is_stray = rows.T
     among = {
         "precision": (is_shown, is_similar),
@@ -607,19 +697,20 @@ def _reach(rows: Any, is_shown: Any, seed: int) -> dict[str, float]:
     }
     figures: dict[str, float] = {}
     for name, (counted, values) in among.items():
-        if (rows_counted := counted.astype(bool)).any():
-            figures |= bootstrap_mean(
-                values[rows_counted], seed, number[rows_counted]
-            ).named(name)
+        rows_counted = counted.astype(bool)
+        if not rows_counted.any():
+            continue
+        groups = number[rows_counted]
+        interval = bootstrap_mean(values[rows_counted], seed, groups)
+        figures.update(interval.named(name))
     return figures
 
 
 def made_up() -> dict[str, Any]:
-    """Return traces of an agent's work in twelve fields, made up after those of
-    Evolving Memory, by name.
+    """Return traces of an agent's work in twelve fields, by name.
+
+    They are made up after those of Evolving Memory.
     """
-    return dict(
-        json.loads(
-            Path(__file__).with_name("dream_traces.json").read_text(encoding="utf-8")
-        )
-    )
+    file = Path(__file__).with_name("dream_traces.json")
+    traces = json.loads(file.read_text(encoding="utf-8"))
+    return dict(traces)

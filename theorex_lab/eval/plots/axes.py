@@ -1,5 +1,7 @@
-"""What every picture stands on: Axes, colours, intervals, notes, legends, and words
-where there is nothing to draw.
+"""Draw what every picture stands on.
+
+That is Axes, colours, intervals, notes, legends, and words where there is nothing to
+draw.
 """
 
 from collections.abc import Sequence
@@ -39,8 +41,13 @@ LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
 
 
-def new_axes(ax: Axes | None, *, width: float = 8.0, height: float = 4.5) -> Axes:
-    """`ax`, or the Axes of a new figure of this size in inches."""
+def new_axes(
+    ax: Axes | None,
+    *,
+    width: float = 8.0,
+    height: float = 4.5,
+) -> Axes:
+    """Return `ax`, or the Axes of a new figure of this size in inches."""
     return (
         plt.subplots(figsize=(width, height), layout="constrained")[1]
         if ax is None
@@ -61,17 +68,26 @@ def colour_of(number: int) -> str:
 
 
 def look_of(number: int, **more: Any) -> dict[str, Any]:
-    """Colour and marker of the line of this number, and what else is given, as
-    `Axes.plot` takes them.
+    """Return colour and marker of the line of this number, as `Axes.plot` takes them.
+
+    What else is given is added.
     """
-    return {"color": colour_of(number), "marker": SHAPES[number % len(SHAPES)], **more}
+    return {
+        "color": colour_of(number),
+        "marker": SHAPES[number % len(SHAPES)],
+        **more,
+    }
 
 
 def finish_axes(
     ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **settings: Any
 ) -> Axes:
-    """Set limits, labels and title, as `Axes.set` does, and hide these edges of the
-    frame; returns `ax`.
+    """Set limits, labels and title, as `Axes.set` does; return `ax`.
+
+    Args:
+        ax: The Axes.
+        hidden: The edges of the frame that are hidden.
+        settings: What `Axes.set` takes.
     """
     ax.set(**settings)
     ax.spines[list(hidden)].set_visible(False)
@@ -79,12 +95,27 @@ def finish_axes(
 
 
 def draw_interval(
-    ax: Axes, x: Any, y: Any, low: Any, high: Any, *, level: bool = False, **look: Any
+    ax: Axes,
+    x: Any,
+    y: Any,
+    *,
+    low: Any,
+    high: Any,
+    level: bool = False,
+    **look: Any,
 ) -> None:
-    """Points and the bars of their intervals, which are `low` to `high` of y, or of x
-    where they are `level`.
+    """Draw points and the bars of their intervals.
 
     A bound that rounding puts on the wrong side of its point is drawn at the point.
+
+    Args:
+        ax: Where they are drawn.
+        x: The positions of the points.
+        y: Their heights.
+        low: The lower bounds of y, or of x where they are `level`.
+        high: The upper bounds.
+        level: Whether the bars are level.
+        look: What `Axes.errorbar` takes.
     """
     middle = np.asarray(x if level else y, dtype=np.float64)
     lengths = np.maximum(
@@ -110,16 +141,28 @@ def note(
     above: float = 0.0,
     **look: Any,
 ) -> None:
-    """A text so many points to the right of a place, or below 0 to its left; it may
-    stand outside of the axes.
+    """Write a text so many points to the right of a position, or below 0 to its left.
 
-    in_width: the first number of `at` is a share of the width of the axes.  above:
-    points over the place, centred.
+    It may stand outside of the axes.
+
+    Args:
+        ax: Where it is drawn.
+        text: The text.
+        at: The position, in the units of the data.
+        points: How far to the right of it.
+        in_width: The first number of `at` is a share of the width of the axes.
+        above: Points over the position, centred.
+        look: What `Axes.annotate` takes.
     """
     across, upright = (
         ("center", "bottom") if above else ("right" if points < 0 else "left", "center")
     )
-    settings = {"fontsize": 9, "va": upright, "ha": across, **look}
+    settings = {
+        "fontsize": 9,
+        "va": upright,
+        "ha": across,
+        **look,
+    }
     ax.annotate(
         text,
         at,
@@ -133,8 +176,13 @@ def note(
 
 
 def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
-    """Rows 0, 1, … from top to bottom, each with its name before."""
-    ax.set_yticks(range(len(names)), list(names), parse_math=False, **look)
+    """Name rows 0, 1, … from top to bottom, each with its name before."""
+    ax.set_yticks(
+        range(len(names)),
+        list(names),
+        parse_math=False,
+        **look,
+    )
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
 
 
@@ -149,15 +197,24 @@ def heat_map(
     drop: float = 0.0,
     **colours: Any,
 ) -> AxesImage:
-    """Values as coloured cells, shape (rows, columns); NaN stays blank.
+    """Draw values as coloured cells, shape (rows, columns); NaN stays blank.
 
-    `texts` of the same shape stand in the cells.
-
-    drop: how far below the middle of its cell a text stands, in cells.  colours: as for
-    `Axes.imshow`.
+    Args:
+        ax: Where they are drawn.
+        values: The values.
+        texts: What stands in the cells, of the same shape.
+        rows: The names of the rows.
+        columns: The names of the columns.
+        size: The size of the texts, in points.
+        drop: How far below the middle of its cell a text stands, in cells.
+        colours: As for `Axes.imshow`.
     """
     picture = ax.imshow(values, aspect="auto", **colours)
-    ax.set_xticks(range(len(columns)), list(columns), parse_math=False)
+    ax.set_xticks(
+        range(len(columns)),
+        list(columns),
+        parse_math=False,
+    )
     name_rows(ax, rows)
     # The light that a colour gives, as ITU-R BT.601 weighs it; what is blank is light.
     light = picture.to_rgba(np.ma.masked_invalid(values)) @ (0.299, 0.587, 0.114, 0.0)
@@ -180,16 +237,22 @@ def heat_map(
 
 def key(label: str, marker: str = "", **look: Any) -> Line2D:
     """Return a mark of a legend; without `ls` no line."""
-    return Line2D([], [], marker=marker, **{"ls": "", "ms": 9, **look}, label=label)
+    return Line2D(
+        [],
+        [],
+        marker=marker,
+        **{"ls": "", "ms": 9, **look},
+        label=label,
+    )
 
 
 def legend_below(
     ax: Axes, handles: Sequence[Any] | None = None, *, columns: int | None = None
 ) -> None:
-    """A legend under the axes and their labels, in as many columns as its words leave
-    room for.
+    """Draw a legend under the axes and their labels.
 
-    Without `handles`, of all that has a label.
+    It has as many columns as its words leave room for. Without `handles`, it is of all
+    that has a label.
     """
     shown = ax.get_legend_handles_labels()[0] if handles is None else handles
     longest = max((len(str(handle.get_label())) for handle in shown), default=1)
@@ -206,7 +269,10 @@ def legend_below(
 
 
 def legend_beside(ax: Axes, handles: Sequence[Any] | None = None) -> None:
-    """A legend to the right of the axes; without `handles`, of all that has a label."""
+    """Draw a legend to the right of the axes.
+
+    Without `handles`, it is of all that has a label.
+    """
     ax.legend(
         handles=handles,
         loc="upper left",
@@ -234,7 +300,8 @@ def say(ax: Axes, message: str) -> Axes:
 def frame_of(table: Any, *names: str) -> Any:
     """Return the DataFrame, or what has one as `frame`.
 
-    Raises InvalidInput naming the columns that are missing.
+    Raises:
+        InvalidInput: Columns are missing; the message names them.
     """
     frame = getattr(table, "frame", table)
     if missing := [name for name in names if name not in frame]:
@@ -245,6 +312,10 @@ def frame_of(table: Any, *names: str) -> Any:
 
 
 def columns_of(table: Any, *names: str) -> list[Any]:
-    """These columns of a table; raises as `frame_of`."""
+    """Return these columns of a table.
+
+    Raises:
+        InvalidInput: As `frame_of`.
+    """
     frame = frame_of(table, *names)
     return [np.asarray(frame[name]) for name in names]

@@ -1,5 +1,7 @@
-"""Pictures of causal memory: chains from errors to outcomes, what helped and how sure
-that is, bans, drift, and half-lives.
+"""Draw causal memory.
+
+The pictures show chains from errors to outcomes, what helped and how sure that is,
+bans, drift, and half-lives.
 """
 
 import math
@@ -41,8 +43,10 @@ _CELLS = {
 
 
 def attempts_of(lab: Lab) -> pd.DataFrame:
-    """Return a row an attempt that was closed: at (µs), signals, key, where (what
-    failed), gene (its id), did (in words), success.
+    """Return a row an attempt that was closed.
+
+    The columns are at (µs), signals, key, where (what failed), gene (its id), did (in
+    words) and success.
     """
     acts_by_gene = {gene["id"]: gene_text(gene) for gene in lab.causal.genes()}
     rows = []
@@ -81,9 +85,20 @@ def _most(column: Frame, most: int) -> list[Any]:
     return [value for value, _ in counted.most_common(most)]
 
 
-def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axes:
-    """Draw what failed, what was then done, and what came of it: the wider an arrow
-    the more often; of the deeds tried most.
+def plot_chain(
+    attempts: Frame,
+    *,
+    most: int = 8,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw what failed, what was then done, and what came of it.
+
+    An arrow is the wider the more often it went so.
+
+    Args:
+        attempts: A row an attempt, as `attempts_of` makes it.
+        most: How many of the deeds tried most are drawn.
+        ax: Where it is drawn; a new figure by default.
     """
     attempts_drawn = attempts[attempts.did.isin(_most(attempts.did, most))]
     columns = (
@@ -92,28 +107,35 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
         list(_COLOURS),
     )
     attempts_drawn = attempts_drawn[attempts_drawn["where"].isin(columns[0])]
-    ax = axes.new_axes(ax, width=11, height=1.2 + 0.5 * max(map(len, columns)))
+    ax = axes.new_axes(
+        ax,
+        width=11,
+        height=1.2 + 0.5 * max(map(len, columns)),
+    )
     rows = zip(
         attempts_drawn["where"],
         attempts_drawn.did,
         np.where(attempts_drawn.success, *_COLOURS),
         strict=True,
     )
-    edges = Counter(
-        edge
-        for where, act, end in rows
-        for edge in (((0, where), (1, act)), ((1, act), (2, end)))
-    )
+    edges: Counter[tuple[tuple[int, str], tuple[int, str]]] = Counter()
+    for where, act, end in rows:
+        edges[(0, where), (1, act)] += 1
+        edges[(1, act), (2, end)] += 1
     graph = nx.DiGraph([*edges])
-    names = [(x, name) for x, column in enumerate(columns) for name in column]
-    places = {
-        (x, name): (x, -(columns[x].index(name) + 0.5) / len(columns[x]))
-        for x, name in names
-    }
+    places: dict[tuple[int, str], tuple[int, float]] = {}
+    for x, column in enumerate(columns):
+        for row, name in enumerate(column):
+            places[x, name] = (x, -(row + 0.5) / len(column))
     colours = [_COLOURS.get(end[1], "#999999") for _, end in graph.edges]
     widths = [0.6 + 0.5 * edges[edge] for edge in graph.edges]
     nx.draw_networkx_nodes(
-        graph, places, list(places), ax=ax, node_size=40, node_color="#444444"
+        graph,
+        places,
+        list(places),
+        ax=ax,
+        node_size=40,
+        node_color="#444444",
     )
     nx.draw_networkx_edges(
         graph,
@@ -126,7 +148,12 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
         alpha=0.7,
     )
     for (x, name), position in places.items():
-        clear = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
+        clear = {
+            "fc": "white",
+            "ec": "none",
+            "alpha": 0.7,
+            "pad": 0,
+        }
         axes.note(
             ax,
             _short(name, 46),
@@ -144,9 +171,15 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
     )
 
 
-def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> Axes:
-    """Success of each deed after each error, with its 95 % interval, and beside it what
-    is left of it by the log's end.
+def plot_success(
+    attempts: Frame,
+    *,
+    most: int = 14,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the success of each deed after each error, with its 95 % interval.
+
+    Beside it stands what is left of it by the log's end.
     """
     pairs = _most(zip(attempts.key, attempts.gene, strict=True), most)
     now = attempts["at"].max()
@@ -159,17 +192,27 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
         .agg(last=("at", "max"), **aggregations)
         .loc[pairs]
     )
-    ax = axes.new_axes(ax, width=10, height=1.6 + 0.34 * max(len(pairs), 2))
+    ax = axes.new_axes(
+        ax,
+        width=10,
+        height=1.6 + 0.34 * max(len(pairs), 2),
+    )
     places = np.arange(len(pairs))
     look = [axes.key("success, 95 % interval", **axes.look_of(0))]
-    look.append(axes.key("expected, aged", "D", color=axes.colour_of(5)))
+    look.append(
+        axes.key(
+            "expected, aged",
+            "D",
+            color=axes.colour_of(5),
+        )
+    )
     low, high = wilson(rows.hits, rows.n)
     axes.draw_interval(
         ax,
         rows.hits / rows.n,
         places,
-        low,
-        high,
+        low=low,
+        high=high,
         level=True,
         fmt="o",
         color=axes.colour_of(0),
@@ -212,9 +255,15 @@ def evidence_of(attempts: Frame) -> EvidenceTable:
     return table
 
 
-def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axes:
-    """Errors by deeds: what advice prefers, what it bans, what was tried after such
-    errors, and what is unknown there.
+def plot_bans(
+    attempts: Frame,
+    *,
+    most: int = 10,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw errors by deeds: what advice prefers, and what it bans.
+
+    The cells also say what was tried after such errors, and what is unknown there.
     """
     keys = _most(attempts.key, most)
     genes = _most(attempts.gene, most)
@@ -236,7 +285,11 @@ def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axe
             cells[row, column] = max(
                 (number + 1 for number, holds in enumerate(states) if holds), default=0
             )
-    ax = axes.new_axes(ax, width=10, height=2.8 + 0.34 * len(keys))
+    ax = axes.new_axes(
+        ax,
+        width=10,
+        height=2.8 + 0.34 * len(keys),
+    )
     rows = [_short(first["where"][key], 52) for key in keys]
     columns = [_short(acts_by_gene[gene], 30) for gene in genes]
     look: dict[str, Any] = {
@@ -264,11 +317,15 @@ def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axe
 def draw_advice(
     attempts: Frame, half_life_days: float = 30.0, drift: bool = False, genes: int = 6
 ) -> Figure:
-    """Draw what another half-life would have advised after the error met most,
-    attempt by attempt, and how drift spreads the choice.
+    """Draw what another half-life would have advised, attempt by attempt.
 
-    half_life_days: of all evidence; infinity: it never ages.  genes: how many, of those
-    tried most, are chosen among.
+    It is what was advised after the error met most, and how drift spreads the choice.
+
+    Args:
+        attempts: A row an attempt, as `attempts_of` makes it.
+        half_life_days: That of all evidence; infinity: it never ages.
+        drift: Whether the choice drifts.
+        genes: How many, of those tried most, are chosen among.
     """
     days = None if math.isinf(half_life_days) else half_life_days
     settings = CausalSettings(edge_half_life_days=days, gene_half_life_days=days)

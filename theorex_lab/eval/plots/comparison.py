@@ -27,21 +27,27 @@ class ComparedMemories(Protocol):
 
     @property
     def cells(self) -> Sequence[tuple[str, str, int, str]]:
-        """What was scored: design, mode, budget, score."""
+        """Return what was scored: design, mode, budget, score."""
 
     @property
     def designs(self) -> Sequence[str]:
-        """The memories by name."""
+        """Return the memories by name."""
 
     @property
     def logs(self) -> Sequence[str]:
-        """The logs by name."""
+        """Return the logs by name."""
 
     @property
     def plan(self) -> Any:
-        """What was asked, among it the budgets."""
+        """Return what was asked, among it the budgets."""
 
-    def value(self, design: str, mode: str, budget: int, score: str) -> Any:
+    def value(
+        self,
+        design: str,
+        mode: str,
+        budget: int,
+        score: str,
+    ) -> Any:
         """Return a mean with its interval."""
 
 
@@ -50,15 +56,15 @@ class ReplayedSessions(Protocol):
 
     @property
     def frame(self) -> Any:
-        """A row a session."""
+        """Return a row a session."""
 
     @property
     def design(self) -> str:
-        """The memory by name."""
+        """Return the memory by name."""
 
     @property
     def tokens(self) -> int:
-        """The budget of a context."""
+        """Return the budget of a context."""
 
 
 def plot_comparison(
@@ -71,23 +77,21 @@ def plot_comparison(
     """Draw a score against the tokens given for it, a line for each design.
 
     Args:
-        compared: The comparison.
-        score: '' is the first of mean, evidence_recall, answer_words that was scored.
+        compared: The comparison, as `compare` makes it.
+        score: The name of the score; '' is the first of mean, evidence_recall,
+            answer_words that was scored.
         mode: inject or retrieve.
         ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
 
     Raises:
         InvalidInput: The mode is unknown, or no design has the score.
     """
     ax = axes.new_axes(ax, width=9.0)
-    score_names = {name for _, of_mode, _, name in compared.cells if of_mode == mode}
-    score = score or next((name for name in _FIRST if name in score_names), "")
-    if score not in score_names:
-        if score or mode not in ("inject", "retrieve"):
-            allowed = ", ".join(sorted(score_names)) or "inject, retrieve"
-            raise InvalidInput(
-                f"got the score {score!r} in mode {mode!r}; allowed are {allowed}"
-            )
+    score = _chosen_score(compared, score, mode)
+    if not score:
         return axes.say(
             ax,
             "nothing was scored: the logs hold neither probes nor more than five"
@@ -109,7 +113,12 @@ def plot_comparison(
     )
 
 
-def _draw_designs(ax: Axes, compared: ComparedMemories, score: str, mode: str) -> None:
+def _draw_designs(
+    ax: Axes,
+    compared: ComparedMemories,
+    score: str,
+    mode: str,
+) -> None:
     """Draw a line for each design, with 95 % intervals, a point a budget."""
     for number, design in enumerate(compared.designs):
         tokens = []
@@ -123,14 +132,29 @@ def _draw_designs(ax: Axes, compared: ComparedMemories, score: str, mode: str) -
             lows.append(mean.low)
             highs.append(mean.high)
         look = axes.look_of(number, markersize=5, linewidth=1.2)
-        axes.draw_interval(ax, tokens, values, lows, highs, label=design, **look)
+        axes.draw_interval(
+            ax,
+            tokens,
+            values,
+            low=lows,
+            high=highs,
+            label=design,
+            **look,
+        )
 
 
 def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes:
-    """Draw, session by session, the share of the needed files that the context named,
-    beside the files touched last.
+    """Draw the share of the needed files that the context named, session by session.
 
-    A line is the mean of all sessions up to there; a mark is a session.
+    It stands beside the share that the files touched last name. A line is the mean of
+    all sessions up to there; a mark is a session.
+
+    Args:
+        replayed: The sessions, as `replay_sessions` makes them.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
     """
     ax = axes.new_axes(ax, width=9.0)
     rows = replayed.frame.dropna(subset=["share"])
@@ -141,7 +165,13 @@ def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes
         {"share": replayed.design, "recent_files": "recent files"}.items()
     ):
         look = axes.look_of(line)
-        ax.scatter(number, rows[column], s=14, alpha=0.4, **look)
+        ax.scatter(
+            number,
+            rows[column],
+            s=14,
+            alpha=0.4,
+            **look,
+        )
         ax.plot(
             number,
             rows[column].expanding().mean(),
@@ -158,13 +188,44 @@ def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes
     )
 
 
+def _chosen_score(
+    compared: ComparedMemories,
+    score: str,
+    mode: str,
+) -> str:
+    """Return the score to draw: the wanted one, else the first that was scored.
+
+    It is '' where nothing was scored.
+
+    Raises:
+        InvalidInput: The mode is unknown, or no design has the wanted score.
+    """
+    score_names = {name for _, of_mode, _, name in compared.cells if of_mode == mode}
+    if not score:
+        score = next((name for name in _FIRST if name in score_names), "")
+    if score in score_names:
+        return score
+    if score or mode not in ("inject", "retrieve"):
+        allowed = ", ".join(sorted(score_names)) or "inject, retrieve"
+        raise InvalidInput(
+            f"got the score {score!r} in mode {mode!r}; allowed are {allowed}"
+        )
+    return ""
+
+
 def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     """Draw recall against how many texts come back, a line a method.
 
     Args:
-        score: A Retrieval, each point with its 95 % interval over questions; or a
-            table like its frame.
+        score: A Retrieval, each point with its 95 % interval over questions; or a table
+            like its frame.
         ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        InvalidInput: A column is missing.
     """
     depths = (5, 10, 25, 50)
     table = axes.frame_of(score, *(f"recall@{depth}" for depth in depths))
@@ -175,7 +236,12 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     for number, (method, row) in enumerate(table.iterrows()):
         recalls = [row[f"recall@{depth}"] for depth in depths]
         look = axes.look_of(number)
-        ax.plot(depths, recalls, label=str(method).replace("_", ", "), **look)
+        ax.plot(
+            depths,
+            recalls,
+            label=str(method).replace("_", ", "),
+            **look,
+        )
         intervals = bootstrap_means(scores[method]) if method in scores else ()
         for depth, interval in zip(depths, intervals, strict=False):
             ax.vlines(
@@ -212,8 +278,15 @@ Mark = int | None
 def plot_failure(
     case: FailureCase, verdict: ReviewVerdict, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the run of a failure as a timeline, with the decisive step as the review
-    found it.
+    r"""Draw the run of a failure as a timeline, with the decisive step.
+
+    Args:
+        case: The failure and its run.
+        verdict: The review, which found the decisive step.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
 
     >>> from theorex_lab.evolution.outcomes import Outcome
     >>> outcome = Outcome(
@@ -223,7 +296,7 @@ def plot_failure(
     >>> plot_failure(
     ...     case, ReviewVerdict(0.5, "Try it first.", "rules", 0, "wrong_plan")
     ... ).get_title()
-    'main: deploy\\nfound: wrong_plan at step 0'
+    'main: deploy\nfound: wrong_plan at step 0'
     """
     ax = plot_timeline(case.steps, found=verdict.decisive_step, ax=ax)
     title = one_line(
@@ -261,22 +334,22 @@ def plot_timeline(
             " name one of its own"
         )
     n_rows = max(min(len(steps), TIMELINE_STEPS), 3)
-    ax = axes.new_axes(ax, width=10.5, height=1.7 + 0.27 * n_rows)
+    ax = axes.new_axes(
+        ax,
+        width=10.5,
+        height=1.7 + 0.27 * n_rows,
+    )
     if not steps:
         return axes.say(ax, "No steps yet: no run was recorded")
     rows = _rows(steps, marks)
-    lanes = list(dict.fromkeys(steps[k].agent for k in rows))
+    lanes = list(dict.fromkeys(steps[row].agent for row in rows))
     _draw_steps(ax, steps, rows, lanes, {FOUND_COLOUR: found, LABEL_COLOUR: labelled})
-    names = [one_line(lane, _NAME_CHARACTERS) for lane in lanes]
-    ax.set_xticks(
-        range(len(lanes)), names, rotation=20, ha="left", fontsize=8, parse_math=False
-    )
-    ax.xaxis.tick_top()
-    ax.tick_params(axis="x", length=0)
-    ax.set_yticks(range(len(rows)), [str(steps[k].index) for k in rows], fontsize=8)
-    ax.set(xlim=(-0.5, len(lanes) - 0.5 + _TEXT_LANES), ylim=(len(rows) - 0.5, -0.7))
+    _name_lanes(ax, lanes)
+    numbers = [str(steps[row].index) for row in rows]
+    ax.set_yticks(range(len(rows)), numbers, fontsize=8)
+    ax.set_ylim(len(rows) - 0.5, -0.7)
     n_hidden = len(steps) - len(rows)
-    ax.set_ylabel("Step" if not n_hidden else f"Step ({n_hidden} are not drawn)")
+    ax.set_ylabel(f"Step ({n_hidden} are not drawn)" if n_hidden else "Step")
     keys = _timeline_keys(found, labelled)
     ax.legend(
         handles=keys,
@@ -290,6 +363,21 @@ def plot_timeline(
     return axes.finish_axes(ax, hidden=("top", "right", "bottom"), title=title)
 
 
+def _name_lanes(ax: Axes, lanes: Sequence[str]) -> None:
+    """Name the columns of agents above them, and leave room for the texts."""
+    ax.set_xticks(
+        range(len(lanes)),
+        [one_line(lane, _NAME_CHARACTERS) for lane in lanes],
+        rotation=20,
+        ha="left",
+        fontsize=8,
+        parse_math=False,
+    )
+    ax.xaxis.tick_top()
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlim(-0.5, len(lanes) - 0.5 + _TEXT_LANES)
+
+
 def _timeline_keys(found: Mark, labelled: Mark) -> list[Any]:
     """Return the entries of a timeline's legend: kinds of steps, and the marks."""
     keys = [
@@ -301,7 +389,16 @@ def _timeline_keys(found: Mark, labelled: Mark) -> list[Any]:
     for name, mark, colour in rings:
         if mark is not None:
             label = f"decisive, {name}"
-            keys.append(axes.key(label, "o", mfc="none", mec=colour, mew=2, ms=11))
+            keys.append(
+                axes.key(
+                    label,
+                    "o",
+                    mfc="none",
+                    mec=colour,
+                    mew=2,
+                    ms=11,
+                )
+            )
     return keys
 
 
@@ -322,12 +419,20 @@ def _rows(steps: Sequence[RunStep], marks: Sequence[int]) -> list[int]:
 def _draw_steps(
     ax: Axes, steps: Steps, rows: list[int], lanes: list[str], marks: Mapping[str, Mark]
 ) -> None:
-    """Each step in the column of its agent with the beginning of its text, and a ring
-    of its colour around each mark.
+    """Draw each step in the column of its agent with the beginning of its text.
+
+    Around each mark stands a ring of its colour.
     """
     readings = read_run(steps)
     columns = [lanes.index(steps[k].agent) for k in rows]
-    ax.plot(columns, range(len(rows)), "-", color="#D0D0D0", linewidth=1, zorder=1)
+    ax.plot(
+        columns,
+        range(len(rows)),
+        "-",
+        color="#D0D0D0",
+        linewidth=1,
+        zorder=1,
+    )
     for row, (k, column) in enumerate(zip(rows, columns, strict=True)):
         reading = readings[k]
         marker = "X" if reading.failed else "s" if reading.is_result else "o"

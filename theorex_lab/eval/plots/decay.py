@@ -1,5 +1,6 @@
-"""Pictures of a memory: pure functions that draw on the Axes given, or on a new figure,
-and return the Axes.
+"""Draw pictures of a memory.
+
+Pure functions draw on the Axes given, or on a new figure, and return the Axes.
 """
 
 from collections.abc import Sequence
@@ -38,12 +39,24 @@ def plot_forgetting_curves(
     longest_days: float = 60.0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Importance over days since the last mention, for one mention (solid) and ten
-    (dashed), over bands of the tiers.
+    """Draw importance over days since the last mention, over bands of the tiers.
 
-    Without links; all ten mentions count as made at once. Raises InvalidInput for no
-    law, for thresholds outside 0 <= mild <= active <= 1, or where `longest_days` is not
-    above 0.
+    A curve is solid for one mention and dashed for ten. Links do not count; all ten
+    mentions count as made at once.
+
+    Args:
+        laws: The decay laws, one or several.
+        active_threshold: The importance (0..1) from which an item is ACTIVE.
+        mild_threshold: The importance (0..1) from which it is MILD.
+        longest_days: The end of the axis, in days, above 0.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        InvalidInput: No law is given, the thresholds are outside 0 <= mild <= active <=
+            1, or `longest_days` is not above 0.
     """
     all_laws = [laws] if isinstance(laws, Law) else list(laws)
     if not all_laws or not longest_days > 0:
@@ -65,14 +78,25 @@ def plot_forgetting_curves(
             law.importance(law.raw(Items.of(ages, count=mentions)))
             for mentions in (1, 10)
         )
-        ax.plot(ages, once, "-", color=colour, linewidth=width, label=law.name)
+        ax.plot(
+            ages,
+            once,
+            "-",
+            color=colour,
+            linewidth=width,
+            label=law.name,
+        )
         ax.plot(ages, often, "--", color=colour, linewidth=width)
     _draw_bands(ax, active_threshold, mild_threshold)
     mentions = [
         axes.key("1 mention", ls="-", color="#444444"),
         axes.key("10 mentions", ls="--", color="#444444"),
     ]
-    axes.legend_below(ax, [*ax.get_legend_handles_labels()[0], *mentions], columns=4)
+    axes.legend_below(
+        ax,
+        [*ax.get_legend_handles_labels()[0], *mentions],
+        columns=4,
+    )
     ax.set(
         xlim=(0, longest_days),
         ylim=(0, 1.02),
@@ -83,12 +107,17 @@ def plot_forgetting_curves(
     return ax
 
 
-def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
-    """Concepts and their links, from `AxonView.graph()`: colour by tier, size by
-    importance, width by link strength.
+def plot_graph(
+    graph: Any,
+    *,
+    seed: int = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw concepts and their links, from `AxonView.graph()`.
 
-    Shows the 40 concepts of highest importance, and says how many are left out. The
-    layout follows from `seed` alone.
+    The colour says the tier, the size the importance, the width the strength of a link.
+    The 40 concepts of highest importance are drawn, and the picture says how many are
+    left out. The layout follows from `seed` alone.
     """
     ax = axes.new_axes(ax, width=10.0, height=7.5)
     ax.set_axis_off()
@@ -102,7 +131,11 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
             f"The {len(drawn_graph)} concepts of highest importance ({left_out:,} more"
             " are not drawn)"
         )
-    ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08), title=title)
+    ax.set(
+        xlim=(-1.15, 1.15),
+        ylim=(-1.08, 1.08),
+        title=title,
+    )
     at = dict(zip(drawn_graph, _layout(drawn_graph, seed), strict=True))
     for first, second, strength in drawn_graph.edges(data="strength", default=0.1):
         ends = np.array([at[first], at[second]])
@@ -146,7 +179,16 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
         if name in tiers_drawn
     ]
     axes.legend_below(
-        ax, [*keys, axes.key("link (by strength)", ls="-", color="#7F7F7F")], columns=6
+        ax,
+        [
+            *keys,
+            axes.key(
+                "link (by strength)",
+                ls="-",
+                color="#7F7F7F",
+            ),
+        ],
+        columns=6,
     )
     return ax
 
@@ -154,13 +196,20 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
 def plot_in_context(
     table: Any, *, tokens: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw what the context held of what was needed next, over time: a line for
-    `oracle` and for each law, best first.
+    """Draw what the context held of what was needed next, over time.
 
-    `table` (of `shares_in_context`) has the column at, then shares 0..1, a row an
-    event; a point is the mean of about as many events as every other. The legend has
-    each mean with its 95 % interval, for which whole days are drawn. `tokens` is named
-    in the title. Raises InvalidInput where at or oracle is missing.
+    There is a line for `oracle` and for each law, best first. A point is the mean of
+    about as many events as every other. The legend has each mean with its 95 %
+    interval, for which whole days are drawn.
+
+    Args:
+        table: That of `shares_in_context`: the column at, then shares 0..1, a row an
+            event.
+        tokens: The budget, which the title names.
+        ax: Where it is drawn; a new figure by default.
+
+    Raises:
+        InvalidInput: The column at or oracle is missing.
     """
     at, _ = axes.columns_of(table, "at", "oracle")
     ax = axes.new_axes(ax, width=9.0, height=5.0)
@@ -187,7 +236,12 @@ def plot_in_context(
             f"{name}: {means[name].mean:.2f} [{means[name].low:.2f},"
             f" {means[name].high:.2f}]"
         )
-        ax.plot(points["at"], points[name], label=label, **look)
+        ax.plot(
+            points["at"],
+            points[name],
+            label=label,
+            **look,
+        )
     ax.fill_between(
         points["at"],
         points["oracle"],
@@ -208,17 +262,26 @@ def plot_in_context(
 def plot_law_scores(
     table: Any, *, n_scored: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw mean reciprocal rank of each law with its 95 % bootstrap interval, best on
-    top, the chosen one as a diamond.
+    """Draw mean reciprocal rank of each law with its 95 % bootstrap interval.
 
-    `table` (a fit, or its frame) has the columns law, mrr, low, high (0..1) and chosen;
-    `n_scored`, the number of events, is named on the axis. Raises InvalidInput where a
-    column is missing.
+    The best is on top, the chosen one a diamond.
+
+    Args:
+        table: A fit, or its frame: columns law, mrr, low, high (0..1) and chosen.
+        n_scored: The number of events, which the axis names.
+        ax: Where it is drawn; a new figure by default.
+
+    Raises:
+        InvalidInput: A column is missing.
     """
     laws, mrr, low, high, chosen = axes.columns_of(
         table, "law", "mrr", "low", "high", "chosen"
     )
-    ax = axes.new_axes(ax, width=7.5, height=1.4 + 0.34 * len(laws))
+    ax = axes.new_axes(
+        ax,
+        width=7.5,
+        height=1.4 + 0.34 * len(laws),
+    )
     order = np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()
     for height, row in enumerate(order):
         colour, marker = (
@@ -230,8 +293,8 @@ def plot_law_scores(
             ax,
             mrr[row],
             height,
-            low[row],
-            high[row],
+            low=low[row],
+            high=high[row],
             level=True,
             fmt=marker,
             color=colour,
@@ -257,9 +320,14 @@ def plot_law_scores(
     return axes.finish_axes(ax, title=title)
 
 
-def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> None:
-    """Tiers as coloured bands named at the right edge, thresholds as lines with their
-    value.
+def _draw_bands(
+    ax: Axes,
+    active_threshold: float,
+    mild_threshold: float,
+) -> None:
+    """Draw tiers as coloured bands named at the right edge.
+
+    Thresholds are lines with their value.
     """
     bounds = (1.02, active_threshold, mild_threshold, 0.0)
     for name, (high, low) in zip(
@@ -288,8 +356,9 @@ def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> Non
 
 
 def _strongest(graph: Any) -> Any:
-    """Return the part of the graph that is drawn, its nodes and edges in an order that
-    does not hang on their insertion.
+    """Return the part of the graph that is drawn.
+
+    The order of its nodes and edges does not hang on their insertion.
     """
     strongest = sorted(
         graph.nodes.items(),
@@ -307,8 +376,10 @@ def _strongest(graph: Any) -> Any:
 
 
 def _layout(graph: Any, seed: int) -> Floats:
-    """Return positions in −1..1, shape (n, 2): a spring layout in which each node has a
-    height of its own, so that labels at its side cover no other label.
+    """Return positions in −1..1, shape (n, 2).
+
+    They are a spring layout in which each node has a height of its own, so that labels
+    at its side cover no other label.
     """
     n = len(graph)
     points = nx.spring_layout(

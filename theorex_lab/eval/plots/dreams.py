@@ -1,5 +1,6 @@
-"""Pictures of dreams: strategies as a graph, where a way no longer fits, and both as
-sliders change them.
+"""Draw dreams: strategies as a graph, and where a way no longer fits.
+
+Sliders change both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,11 +57,15 @@ def plot_strategies(
 
     Args:
         strategies: The strategies, the newest last.
-        edges: The links, as `strategies.all_edges` gives them.
+        edges: The links, as `designs.dreams.strategies.all_edges` gives them.
         ax: Where it is drawn; a new figure by default.
     """
     newest = [*strategies][-_MOST_ROWS:]
-    ax = axes.new_axes(ax, width=9.0, height=1.4 + 0.36 * max(len(newest), 2))
+    ax = axes.new_axes(
+        ax,
+        width=9.0,
+        height=1.4 + 0.36 * max(len(newest), 2),
+    )
     graph = nx.DiGraph()
     for row, strategy in enumerate(newest):
         _add_row(graph, strategy, row)
@@ -95,7 +100,11 @@ def plot_strategies(
         f"{strategy.goal} (v{strategy.version}, {strategy.confidence:.0%})"
         for strategy in newest
     ]
-    axes.name_rows(ax, [one_line(label, _WORDS) for label in labels], fontsize=8)
+    axes.name_rows(
+        ax,
+        [one_line(label, _WORDS) for label in labels],
+        fontsize=8,
+    )
     ax.tick_params(left=False, labelleft=True)
     keys = [axes.key(kind, "o", color=colour) for kind, colour in _KINDS.items()]
     link_key = axes.key("leads to", ls="-", color="#CC79A7")
@@ -107,8 +116,12 @@ def plot_strategies(
     )
 
 
-def _add_row(graph: nx.DiGraph, strategy: Strategy, row: int) -> None:
-    """Add the nodes of a strategy to a graph: its goal, its steps, and what stands above.
+def _add_row(
+    graph: nx.DiGraph,
+    strategy: Strategy,
+    row: int,
+) -> None:
+    """Add the nodes of a strategy to a graph: goal, steps, and what stands above.
 
     Each node has the attributes `at` (its position) and `kind` (of _KINDS).
     """
@@ -117,7 +130,11 @@ def _add_row(graph: nx.DiGraph, strategy: Strategy, row: int) -> None:
     for number, step in enumerate(strategy.steps[:_MOST_STEPS]):
         node = f"{strategy.id}.{number}"
         kind = "step seen again" if step.seen > 1 else "step"
-        graph.add_node(node, at=(number + 1, row), kind=kind)
+        graph.add_node(
+            node,
+            at=(number + 1, row),
+            kind=kind,
+        )
         path.append(node)
     nx.add_path(graph, path)
     above = [(branch.after + 1.5, "done instead") for branch in strategy.branches]
@@ -125,11 +142,20 @@ def _add_row(graph: nx.DiGraph, strategy: Strategy, row: int) -> None:
         above.append((0.5, "not to be done"))
     for number, (after, kind) in enumerate(above):
         column = min(after, len(path))
-        graph.add_node((strategy.id, number), at=(column, row - 0.3), kind=kind)
+        graph.add_node(
+            (strategy.id, number),
+            at=(column, row - 0.3),
+            kind=kind,
+        )
 
 
-def plot_way(way: Way, limit: float, *, ax: Axes | None = None) -> Axes:
-    """Contexts on a way by what they give, and the threshold of drift as a line."""
+def plot_way(
+    way: Way,
+    limit: float,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw contexts on a way by what they give."""
     ax = axes.new_axes(ax, height=1.4 + 0.36 * max(len(way), 2))
     ax.barh(
         np.arange(len(way)),
@@ -138,7 +164,11 @@ def plot_way(way: Way, limit: float, *, ax: Axes | None = None) -> Axes:
         height=0.6,
     )
     ax.axvline(limit, color="black", ls="--")
-    axes.name_rows(ax, [one_line(words, _WORDS) for words, *_ in way], fontsize=8)
+    axes.name_rows(
+        ax,
+        [one_line(words, _WORDS) for words, *_ in way],
+        fontsize=8,
+    )
     keys = [
         axes.key(path.replace("_", " "), "s", color=colour)
         for path, colour in _PATHS.items()
@@ -157,12 +187,20 @@ def dreamt(
     contexts: Sequence[str],
     merge: float = 0.85,
     drift: float = 0.3,
+    *,
     embedder: Embedder | None = None,
 ) -> Dreamt:
-    """Return strategies, edges and a way: dream of traces in a home of its own, one a
-    night, then follow the first context's strategy.
+    """Return strategies, edges and a way, out of traces.
 
-    merge, drift: the settings mergeSimilarity and driftThreshold.
+    The traces are dreamt of in a home of its own, one a night; then the first context's
+    strategy is followed.
+
+    Args:
+        traces: The traces, by name.
+        contexts: What is met at each step of the way.
+        merge: The setting mergeSimilarity.
+        drift: The setting driftThreshold.
+        embedder: The one that compares; a lexical one by default.
     """
     designs = {"dreams": {"mergeSimilarity": merge, "driftThreshold": drift}}
     with Lab.temporary(embedder=embedder, designs=designs) as lab:

@@ -74,14 +74,30 @@ def plot_fact_graph(
     }
     fact_ids = [fact.id for fact in newest]
     nx.draw_networkx_nodes(graph, positions, fact_ids, ax=ax, **look)
-    clear = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
+    clear = {
+        "fc": "white",
+        "ec": "none",
+        "alpha": 0.7,
+        "pad": 0,
+    }
     for entity in entities:
         position = tuple(positions[entity])
-        axes.note(ax, entity, position, above=7, weight="bold", bbox=clear)
+        axes.note(
+            ax,
+            entity,
+            position,
+            above=7,
+            weight="bold",
+            bbox=clear,
+        )
     ax.margins(0.12)
     entity_key = axes.key("entity", "s", color="#444444")
     arrow_key = axes.key("stands in the place of", ls="-", color="black")
-    axes.legend_below(ax, [entity_key, *_keys("o"), arrow_key], columns=6)
+    axes.legend_below(
+        ax,
+        [entity_key, *_keys("o"), arrow_key],
+        columns=6,
+    )
     ax.set_axis_off()
     return axes.finish_axes(
         ax, title=f"{len(newest)} facts of {len(entities)} entities, {to_iso(now)[:10]}"

@@ -16,7 +16,11 @@ _UNUSABLE: dict[str, Any] = {
     "edgecolor": "#DDDDDD",
     "hatch": "///",
 }
-_CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": "#D55E00", "linewidth": 3}
+_CHOSEN: dict[str, Any] = {
+    "fill": False,
+    "edgecolor": "#D55E00",
+    "linewidth": 3,
+}
 _BOUNDS = ("oracle", "cascade, perfect check")
 _WIDE = 50  # times the lowest cost, from which costs stand on a logarithmic scale
 
@@ -26,57 +30,74 @@ Choices = Mapping[str, str | None]
 def plot_matrix(
     cells: Any, *, choices: Choices | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Success by query type and model as a heat map, with runs and the 95 % Wilson
-    interval in each cell.
+    """Draw success by query type and model as a heat map.
 
-    `cells` (a MatrixResult, or its frame) has the columns query_type, model, n,
-    success_rate, low, high and usable; cells without enough runs are grey and hatched.
-    `choices`: the model of each type whose cell is framed. Raises InvalidInput where a
-    column is missing.
+    Each cell has its runs and the 95 % Wilson interval. Cells without enough runs are
+    grey and hatched.
+
+    Args:
+        cells: A MatrixResult, or its frame: columns query_type, model, n, success_rate
+            (0..1), low, high and usable.
+        choices: The model of each type whose cell is framed.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
+
+    Raises:
+        InvalidInput: A column is missing.
     """
     frame = axes.frame_of(
         cells, "query_type", "model", "n", "success_rate", "low", "high", "usable"
     )
     kinds = query_types(frame["query_type"])
     models = sorted(set(frame["model"]))
-    shape = len(kinds), len(models)
-    wide = 1.7 if shape[1] < 5 else 1.1
+    n_models = len(models)
+    column_inches = 1.7 if n_models < 5 else 1.1
     ax = axes.new_axes(
-        ax, width=2.4 + wide * max(shape[1], 2), height=1.6 + 0.58 * max(shape[0], 2)
+        ax,
+        width=2.4 + column_inches * max(n_models, 2),
+        height=1.6 + 0.58 * max(len(kinds), 2),
     )
     if frame.empty:
         return axes.say(ax, "No runs yet: dispatch some tasks first")
-    rates = np.full(shape, np.nan)
-    texts = np.full(shape, "", dtype=object)
-    for row in frame.itertuples():
-        cell = kinds.index(row.query_type), models.index(row.model)
-        rate = "–" if np.isnan(row.success_rate) else f"{row.success_rate:.0%}"
-        count = f"{row.n:,.1f}".removesuffix(".0")  # a fraction where evidence has aged
-        texts[cell] = f"{rate}\nn {count}, {100 * row.low:.0f}–{row.high:.0%}"
-        if row.usable:
-            rates[cell] = row.success_rate
+    rates = np.full((len(kinds), n_models), np.nan)
+    texts = np.full(
+        (len(kinds), n_models),
+        "",
+        dtype=object,
+    )
+    for cell in frame.itertuples():
+        row = kinds.index(cell.query_type)
+        column = models.index(cell.model)
+        texts[row, column] = _cell_text(cell)
+        if cell.usable:
+            rates[row, column] = cell.success_rate
         else:
-            ax.add_patch(
-                Rectangle(
-                    (cell[1] - 0.5, cell[0] - 0.5), 1, 1, linewidth=0, **_UNUSABLE
-                )
-            )
-        if choices and choices.get(row.query_type) == row.model:
-            ax.add_patch(
-                Rectangle(
-                    (cell[1] - 0.46, cell[0] - 0.44), 0.92, 0.88, zorder=3, **_CHOSEN
-                )
-            )
-    broken = ["\n".join(wrap(model, 13)) for model in models]
+            _hatch(ax, row, column)
+        if choices and choices.get(cell.query_type) == cell.model:
+            _frame(ax, row, column)
     picture = axes.heat_map(
-        ax, rates, texts, rows=kinds, columns=broken, cmap="viridis", vmin=0, vmax=1
+        ax,
+        rates,
+        texts,
+        rows=kinds,
+        columns=["\n".join(wrap(model, 13)) for model in models],
+        cmap="viridis",
+        vmin=0,
+        vmax=1,
     )
     beside = ax.inset_axes((1.02, 0.0, 0.03, 1.0))
     axes.figure_of(ax).colorbar(
-        picture, cax=beside, label="Share of successes", ticks=[0, 0.5, 1]
+        picture,
+        cax=beside,
+        label="Share of successes",
+        ticks=[0, 0.5, 1],
     )
-    marks = [Patch(**_UNUSABLE, label="too few runs"), Patch(**_CHOSEN, label="chosen")]
-    axes.legend_below(ax, marks if choices else marks[:1], columns=2)
+    marks = [Patch(**_UNUSABLE, label="too few runs")]
+    if choices:
+        marks.append(Patch(**_CHOSEN, label="chosen"))
+    axes.legend_below(ax, marks, columns=2)
     ax.tick_params(length=0, labelsize=8)  # of three lines the legend stays clear
     ax.set_title(
         "Success by type of query and model\n(in each cell: runs n, 95 % interval)",
@@ -85,48 +106,121 @@ def plot_matrix(
     return axes.finish_axes(ax, hidden=list(ax.spines))
 
 
+def _cell_text(cell: Any) -> str:
+    """Return what a cell says: the share of successes, the runs, and the interval."""
+    rate = "–"
+    if not np.isnan(cell.success_rate):
+        rate = f"{cell.success_rate:.0%}"
+    n = f"{cell.n:,.1f}".removesuffix(".0")  # a fraction where evidence has aged
+    return f"{rate}\nn {n}, {100 * cell.low:.0f}–{cell.high:.0%}"
+
+
+def _hatch(
+    ax: Axes,
+    row: int,
+    column: int,
+) -> None:
+    """Hatch a cell whose runs are too few."""
+    corner = (column - 0.5, row - 0.5)
+    ax.add_patch(
+        Rectangle(
+            corner,
+            1,
+            1,
+            linewidth=0,
+            **_UNUSABLE,
+        )
+    )
+
+
+def _frame(
+    ax: Axes,
+    row: int,
+    column: int,
+) -> None:
+    """Frame a cell that is chosen."""
+    corner = (column - 0.46, row - 0.44)
+    ax.add_patch(
+        Rectangle(
+            corner,
+            0.92,
+            0.88,
+            zorder=3,
+            **_CHOSEN,
+        )
+    )
+
+
 def plot_costs(
     scores: Sequence[Any], unit: str, dataset: str, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the mean score of ways to choose against their mean cost, with 95 %
-    intervals; what no other beats in both is joined.
+    """Draw the mean score of ways to choose against their mean cost.
 
-    `scores`: of `PolicyScore`. What nobody can be, the oracle and a cascade whose check
-    knows the truth, is left out of the line.
+    Each has its 95 % interval; what no other beats in both is joined. What nobody can
+    be, the oracle and a cascade whose check knows the truth, is left out of the line.
+
+    Args:
+        scores: A row a policy, as `score_costs` makes them.
+        unit: The unit of the costs.
+        dataset: The name of the set, for the title.
+        ax: Where it is drawn; a new figure by default.
+
+    Returns:
+        The Axes.
     """
     ax = axes.new_axes(ax, width=8.5, height=4.8)
     if not scores:
         return axes.say(ax, "No policy yet: nothing to compare")
-    real = sorted(
-        (score.cost, -score.score) for score in scores if score.policy not in _BOUNDS
-    )
-    best = [
-        (cost, -lost)
-        for rank, (cost, lost) in enumerate(real)
-        if all(lost < other for _, other in real[:rank])
-    ]
+    frontier_costs, frontier_scores = _frontier(scores)
     ax.step(
-        *zip(*best, strict=True),
+        frontier_costs,
+        frontier_scores,
         where="post",
         color="#444444",
         label="frontier",
         zorder=1,
     )
     for number, score in enumerate(scores):
-        shape = axes.SHAPES[
-            (number + number // len(axes.LINE_COLOURS)) % len(axes.SHAPES)
-        ]
-        look = {
-            "fmt": shape,
-            "color": axes.colour_of(number),
-            "markersize": 8,
-            "label": score.policy,
-        }
-        axes.draw_interval(ax, score.cost, score.score, score.low, score.high, **look)
+        # Colours come round again, then with the next shape.
+        n_rounds = number // len(axes.LINE_COLOURS)
+        axes.draw_interval(
+            ax,
+            score.cost,
+            score.score,
+            low=score.low,
+            high=score.high,
+            fmt=axes.SHAPES[(number + n_rounds) % len(axes.SHAPES)],
+            color=axes.colour_of(number),
+            markersize=8,
+            label=score.policy,
+        )
     costs = [score.cost for score in scores]
-    ax.set_xscale("log" if 0 < min(costs) < max(costs) / _WIDE else "linear")
+    is_wide = 0 < min(costs) < max(costs) / _WIDE
+    ax.set_xscale("log" if is_wide else "linear")
     axes.legend_beside(ax)
-    ax.set(xlabel=f"Mean cost\n({unit})", ylabel="Mean score (0 to 1)", ylim=(0, 1))
-    return axes.finish_axes(
-        ax, title=f"What a better answer costs on {dataset} (bars: 95 % intervals)"
+    ax.set(
+        xlabel=f"Mean cost\n({unit})",
+        ylabel="Mean score (0 to 1)",
+        ylim=(0, 1),
     )
+    return axes.finish_axes(
+        ax,
+        title=f"What a better answer costs on {dataset} (bars: 95 % intervals)",
+    )
+
+
+def _frontier(scores: Sequence[Any]) -> tuple[list[float], list[float]]:
+    """Return cost and score of the policies that no other beats in both.
+
+    They stand in the order of their costs; what nobody can be is left out.
+    """
+    real = [score for score in scores if score.policy not in _BOUNDS]
+    cheapest_first = sorted((score.cost, -score.score) for score in real)
+    costs: list[float] = []
+    best_scores: list[float] = []
+    for cost, negative_score in cheapest_first:
+        score = -negative_score
+        if not best_scores or score > best_scores[-1]:
+            costs.append(cost)
+            best_scores.append(score)
+    return costs, best_scores

@@ -1,8 +1,8 @@
-"""Which memories can be compared, by name: baselines so plain that a design must be
-worth more, designs, and one's own.
+"""Name the memories that can be compared.
 
-Each is driven through the four methods of a `theorex_lab.memory.contract.MemoryDesign`: observe,
-consolidate, inject, retrieve. Lists of files hold one path a line.
+They are baselines so plain that a design must be worth more, designs, and one's own.
+Each is driven through the four methods of an `eval.adapters.protocol.MemoryDesign`:
+observe, consolidate, inject, retrieve. Lists of files hold one path a line.
 """
 
 import heapq
@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ import numpy as np
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.core.imports import import_string
+from theorex_lab.core.settings import Settings
 from theorex_lab.designs import installed
 from theorex_lab.eval.adapters.protocol import EvalQuery, MemoryDesign
 from theorex_lab.eval.metrics.sessions import (
@@ -35,6 +36,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.context import render
 from theorex_lab.memory.briefing.token_budget import items_within
 from theorex_lab.memory.contract import Design, Item
+from theorex_lab.search.embed import Embedder
 from theorex_lab.store.lab import Lab
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
@@ -43,22 +45,26 @@ _EDIT_WEIGHT = 2.0  # what was edited stands before what was read
 _MOST_LINES = 3_000  # that the oracle chooses from
 _SPOKEN = ("prompt", "turn_ended")
 _MOST_HITS = 100
+# The members of an event's body that hold its text, by its kind.
+_TEXT_MEMBERS = {
+    "tool_used": ("command", "input"),
+    "turn_ended": ("message",),
+}
 Memory = str | Design | Callable[[], MemoryDesign]
 
 
 def text_of(event: Event) -> str:
     """Return what a capture says in words, '' where it says nothing."""
     body = event.body
-    members = {"tool_used": ("command", "input"), "turn_ended": ("message",)}.get(
-        event.kind, ("text", "decision")
-    )
+    members = _TEXT_MEMBERS.get(event.kind, ("text", "decision"))
     text = next((body[name] for name in members if body.get(name)), "")
     return text if isinstance(text, str) else ""
 
 
 class Baseline:
-    """Remembers every event as it is, and gives nothing; a subclass says in which order
-    its items are given.
+    """Remembers every event as it is, and gives nothing.
+
+    A subclass says in which order its items are given.
     """
 
     def __init__(self) -> None:
@@ -69,11 +75,20 @@ class Baseline:
         self.events += events
 
     def consolidate(self, now: int) -> None:
-        """Nothing happens at night."""
+        """Do nothing: nothing happens at night."""
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        """Return what is worth giving at `now` (µs UTC), best first; `query` is '' at a
-        session's start.
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
+        """Return what is worth giving, best first.
+
+        Args:
+            now: The present, in µs UTC.
+            query: What is asked; '' at a session's start.
+            tokens: The budget, in tokens.
         """
         return ()
 
@@ -81,7 +96,12 @@ class Baseline:
         """Return the first items within the budget."""
         return self.retrieve("", now, tokens)
 
-    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
+    def retrieve(
+        self,
+        query: str,
+        now: int,
+        tokens: int,
+    ) -> Sequence[Item]:
         """Return the first items for the query within the budget."""
         return items_within(self.items(now, query, tokens), tokens, 0)
 
@@ -103,7 +123,13 @@ class Baseline:
 class LastPrompts(Baseline):
     """Gives what was asked last."""
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
+        """Return the prompts, the newest first."""
         return self.said("prompt")
 
 
@@ -120,20 +146,30 @@ class Files(Baseline):
         self.touched = defaultdict[str, list[Event]](list)
 
     def observe(self, events: Sequence[Event]) -> None:
+        """Take in which files the events touch."""
         super().observe(events)
         for event in events:
             for path, _ in paths_of(event):
                 self.touched[path].append(event)
                 self._ends.add(path)
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        for path, events in sorted(
-            self.touched.items(), key=lambda touched: -touched[1][-1].at
-        ):
-            ids = dict.fromkeys(event.id for event in events)
-            yield Item(
-                shortest_end(path, self._ends) if self.short else path, tuple(ids)
-            )
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
+        """Return the files, the one touched last first."""
+
+        def minus_last_touch(path: str) -> int:
+            return -self.touched[path][-1].at
+
+        for path in sorted(self.touched, key=minus_last_touch):
+            ids = dict.fromkeys(event.id for event in self.touched[path])
+            name = path
+            if self.short:
+                name = shortest_end(path, self._ends)
+            yield Item(name, tuple(ids))
 
 
 def paths_of(event: Event) -> list[tuple[str, float]]:
@@ -141,16 +177,21 @@ def paths_of(event: Event) -> list[tuple[str, float]]:
     paths = event.body.get("paths") if event.kind == "tool_used" else None
     if not isinstance(paths, dict):
         return []
-    return [
-        *((path, 1.0) for path in paths["read"]),
-        *((path, _EDIT_WEIGHT) for path in paths["edited"]),
-    ]
+    weighted = [(path, 1.0) for path in paths["read"]]
+    weighted += [(path, _EDIT_WEIGHT) for path in paths["edited"]]
+    return weighted
 
 
 class LastSession(Baseline):
     """Gives the files and prompts of the session that spoke last."""
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
+        """Return what was said in the last session."""
         last = ""
         if self.events:
             last = max(self.events, key=lambda event: event.at).session
@@ -168,8 +209,9 @@ class LastSession(Baseline):
 
 
 class Bm25(Baseline):
-    """Gives the texts that share most with the query, by Okapi BM25 (k1 1.2, b .75); a
-    word counts once a text.
+    """Gives the texts that share most with the query, by Okapi BM25 (k1 1.2, b .75).
+
+    A word counts once a text.
     """
 
     def __init__(self) -> None:
@@ -180,9 +222,11 @@ class Bm25(Baseline):
         self._words = dict[str, frozenset[str]]()
 
     def observe(self, events: Sequence[Event]) -> None:
+        """Take in the texts of the events, and the words of each."""
         super().observe(events)
         for event in events:
-            if text := one_line(text_of(event), PROMPT_CHARACTERS):
+            text = one_line(text_of(event), PROMPT_CHARACTERS)
+            if text:
                 self.texts.pop(text, None)
                 self.texts[text] = Item(text, (event.id,))
 
@@ -206,28 +250,33 @@ class Bm25(Baseline):
             similarities.append(shared * 2.2 / length)
         return similarities
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
+        """Return the texts that share words with the query, best first."""
         if not query.strip():
             return ()
-        request = query, len(self.events)
-        if self._ranked[0] != request:
-            newest = list(self.texts.values())[::-1]
-            similarity = np.asarray(
-                self.rank(query, [item.text for item in newest]), float
-            )
-            order = np.argsort(-similarity, kind="stable")
-            self._ranked = (
-                request,
-                [newest[row] for row in order if similarity[row] > 0],
-            )
-        return self._ranked[1]
+        request = (query, len(self.events))
+        former_request, former_items = self._ranked
+        if request == former_request:
+            return former_items
+        newest = list(self.texts.values())[::-1]
+        texts = [item.text for item in newest]
+        similarity = np.asarray(self.rank(query, texts), float)
+        order = np.argsort(-similarity, kind="stable")
+        items = [newest[row] for row in order if similarity[row] > 0]
+        self._ranked = (request, items)
+        return items
 
 
 class Shuffled(Baseline):
-    """Gives the newest files and texts of another log: how much of a score any memory
-    of some work would get.
+    """Gives the newest files and texts of another log.
 
-    What it gives rests on no event of the log that is asked about.
+    It shows how much of a score any memory of some work would get. What it gives rests
+    on no event of the log that is asked about.
     """
 
     def __init__(self, other: Sequence[Event] = ()) -> None:
@@ -240,19 +289,27 @@ class Shuffled(Baseline):
         self.events += self._other[self._taken : self._taken + len(events)]
         self._taken += len(events)
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
+        """Return the files and texts of the other log, the newest first."""
+        tokens_of_texts = tokens // 3
+        said = self.said("prompt", "observation", "turn_ended")
+        texts = items_within(said, tokens_of_texts, 0)
         files = Files(short=True)
-        texts = items_within(
-            self.said("prompt", "observation", "turn_ended"), tokens // 3, 0
-        )
         files.observe(self.events)
-        paths = items_within(files.items(now, "", tokens), tokens - tokens // 3, 0)
+        newest_files = files.items(now, "", tokens)
+        paths = items_within(newest_files, tokens - tokens_of_texts, 0)
         return [Item(item.text) for item in [*paths, *texts]]
 
 
 class OracleLines(Baseline):
-    """Knows what will be needed, and gives the lines that were said which hold most of
-    it: what no memory can pass by much.
+    """Knows what will be needed, and gives the lines which hold most of it.
+
+    They are lines that were said. No memory can pass it by much.
     """
 
     def __init__(self) -> None:
@@ -263,20 +320,26 @@ class OracleLines(Baseline):
         """Tell it what it will be scored on next."""
         self._target = target
 
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+    def items(
+        self,
+        now: int,
+        query: str,
+        tokens: int,
+    ) -> Iterable[Item]:
+        """Return the lines that hold most of what will be needed."""
         if isinstance(self._target, Scene):
-            spoken = (
-                Item(text_of(event), (event.id,))
-                for event in reversed(self.events)
-                if event.kind in _SPOKEN
-            )
-            return _best_lines(self._target, spoken, after_prompt=bool(query))
-        answers = self._target.answers if self._target else frozenset()
-        return (
-            Item(text_of(event), (event.id,))
-            for event in self.events
-            if event.id in answers
-        )
+            spoken = [event for event in reversed(self.events) if event.kind in _SPOKEN]
+            items = (_item_of(event) for event in spoken)
+            return _best_lines(self._target, items, after_prompt=bool(query))
+        if self._target is None:
+            return ()
+        answers = self._target.answers
+        return (_item_of(event) for event in self.events if event.id in answers)
+
+
+def _item_of(event: Event) -> Item:
+    """Return the text of an event, resting on it."""
+    return Item(text_of(event), (event.id,))
 
 
 class _Line(NamedTuple):
@@ -289,7 +352,7 @@ class _Line(NamedTuple):
 def _best_lines(
     scene: Scene, spoken: Iterable[Item], *, after_prompt: bool
 ) -> Iterator[Item]:
-    """Yield paths and sentences, always the one that holds most of what is still needed.
+    """Yield paths and sentences, always the one that holds most of what is needed.
 
     What a line holds counts by its length: a short line stands before a long one.
     """
@@ -297,9 +360,11 @@ def _best_lines(
 
     def loss(line: _Line) -> float:
         weight = math.fsum(weights_left.get(need, 0.0) for need in line.needs)
-        return -weight / (len(line.item.text.encode()) + 1)
+        n_bytes = len(line.item.text.encode()) + 1
+        return -weight / n_bytes
 
-    lines = _lines(scene, spoken, scene.terms_wanted(after_prompt=after_prompt))
+    wanted = scene.terms_wanted(after_prompt=after_prompt)
+    lines = _lines(scene, spoken, wanted)
     scored_lines = ((loss(line), number, line) for number, line in enumerate(lines))
     pool = heapq.nsmallest(_MOST_LINES, scored_lines)
     while pool:
@@ -329,13 +394,15 @@ def _weights(scene: Scene, *, after_prompt: bool) -> dict[str, float]:
 def _lines(
     scene: Scene, spoken: Iterable[Item], terms: Mapping[str, float]
 ) -> list[_Line]:
-    """Return the needed files, and the sentences that hold two terms or more, each once."""
-    lines = {path: _Line(Item(path), frozenset([path])) for path in sorted(scene.files)}
+    """Return the needed files and the sentences of two terms or more, each once."""
+    lines: dict[str, _Line] = {}
+    for path in sorted(scene.files):
+        lines[path] = _Line(Item(path), frozenset([path]))
     for item in spoken:
         for sentence in sentences(item.text):
-            held = frozenset(word for word in words(sentence) if word in terms)
-            if len(held) > 1:
-                lines.setdefault(sentence, _Line(Item(sentence, item.events), held))
+            held_terms = frozenset(word for word in words(sentence) if word in terms)
+            if len(held_terms) > 1 and sentence not in lines:
+                lines[sentence] = _Line(Item(sentence, item.events), held_terms)
     return list(lines.values())
 
 
@@ -352,16 +419,25 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
 
 
 class ReplayAdapter:
-    """Designs in a home of their own, on a clock that stands where the log does; a
-    `MemoryDesign`.
+    """Designs in a home of their own, on a clock that stands where the log does.
 
-    It remembers what it observes as a home does: the night is the steps of the designs,
-    what it injects are the lines of the context, what it retrieves are the finds of a
-    search. The home is in a temporary folder, which is gone when it is closed.
+    It is a `MemoryDesign`, and remembers what it observes as a home does: the night is
+    the steps of the designs, what it injects are the lines of the context, what it
+    retrieves are the finds of a search. The home is in a temporary folder, which is
+    gone when it is closed.
     """
 
-    def __init__(self, designs: Sequence[Design], **given: Any) -> None:
-        """`given`: settings and embedder. Raises as `Lab` does."""
+    def __init__(
+        self,
+        designs: Sequence[Design],
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Make the home.
+
+        It raises as `Lab` does.
+        """
         self._clock = FixedClock(0)
         self._shown = set[str]()
         self._folder = tempfile.TemporaryDirectory(
@@ -371,20 +447,24 @@ class ReplayAdapter:
             Path(self._folder.name) / "home",
             clock=self._clock,
             designs=designs,
-            **given,
+            settings=settings,
+            embedder=embedder,
         )
 
     def observe(self, events: Sequence[Event]) -> None:
         """Append what happened, in journal order.
 
-        Raises InvalidInput for an event that cannot be stored.
+        Raises:
+            InvalidInput: An event cannot be stored.
         """
         self.lab.journal.append(events, allow_future=True)
         self._shown.update(event.id for event in events)
 
     def consolidate(self, now: int) -> None:
-        """Run the steps of the designs for all agents, and embed what is queued; `now`
-        in µs UTC.
+        """Run the steps of the designs for all agents, and embed what is queued.
+
+        Args:
+            now: The present, in µs UTC.
         """
         self._clock.microseconds = now
         for design in self.lab.home.designs:
@@ -396,31 +476,44 @@ class ReplayAdapter:
     def inject(self, now: int, tokens: int) -> list[Item]:
         """Return the lines of the context at `now` (µs UTC) within `tokens`."""
         self._clock.microseconds = now
-        return self._given(
-            render(
-                self.lab.home, now, more=[WHAT_FAILED], tokens=tokens, query=""
-            ).parts,
-            tokens,
+        context = render(
+            self.lab.home,
+            now,
+            more=[WHAT_FAILED],
+            tokens=tokens,
+            query="",
         )
+        return self._given(context.parts, tokens)
 
-    def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
-        """Return what a search finds at `now` (µs UTC), best first, as far as `tokens`
-        reach.
+    def retrieve(
+        self,
+        query: str,
+        now: int,
+        tokens: int,
+    ) -> list[Item]:
+        """Return what a search finds, best first, as far as `tokens` reach.
+
+        Args:
+            query: What is searched for.
+            now: The present, in µs UTC.
+            tokens: The budget, in tokens.
         """
         self._clock.microseconds = now
         for design in self.lab.home.shown:
             if design.retrieve is not None:
-                return self._given(
-                    design.retrieve(
-                        self.lab.home, self.lab.searcher, query, now, tokens
-                    ),
+                answers = design.retrieve(
+                    self.lab.home,
+                    self.lab.searcher,
+                    query,
+                    now,
                     tokens,
                 )
+                return self._given(answers, tokens)
         hits = self.lab.search(query, limit=_MOST_HITS)
-        return self._given(
-            ((hit.text, [event]) for hit, event in zip(hits, hits.events, strict=True)),
-            tokens,
-        )
+        texts = []
+        for hit, event_id in zip(hits, hits.events, strict=True):
+            texts.append((hit.text, [event_id]))
+        return self._given(texts, tokens)
 
     def _given(
         self, texts: Iterable[tuple[str, Iterable[str]]], tokens: int
@@ -460,9 +553,8 @@ class ReplayAdapter:
 
     def size(self) -> int:
         """Return bytes of the home."""
-        return sum(
-            file.stat().st_size for file in self.lab.folder.rglob("*") if file.is_file()
-        )
+        files = [file for file in self.lab.folder.rglob("*") if file.is_file()]
+        return sum(file.stat().st_size for file in files)
 
     def close(self) -> None:
         """Close the home and remove it."""
@@ -472,23 +564,37 @@ class ReplayAdapter:
 
 @dataclass(frozen=True)
 class ReplayAdapterMaker:
-    """Makes a fresh memory; can be sent to another process as long as what it makes it
-    of can.
+    """Makes a fresh memory.
+
+    It can be sent to another process as long as what it makes it of can.
+
+    Attributes:
+        memory: What is made: a name, a design, or a function that makes it.
+        other: The events of another log, for `shuffled`.
+        settings: Those of a design's home.
+        embedder: That of a design's home.
     """
 
     memory: Memory
-    other: tuple[Event, ...] = ()  # the events of another log, for `shuffled`
-    given: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # settings and embedder of a design's home
+    other: tuple[Event, ...] = ()
+    settings: Settings | None = None
+    embedder: Embedder | None = None
 
     def __call__(self) -> MemoryDesign:
-        """Return a memory without events. Raises InvalidInput for an unknown name."""
+        """Return a memory without events.
+
+        Raises:
+            InvalidInput: The name is unknown.
+        """
         memory: Any = self.memory
         if isinstance(memory, str):
             memory = memory_named(memory, self.other)
         if isinstance(memory, Design):
-            return ReplayAdapter([memory], **self.given)
+            return ReplayAdapter(
+                [memory],
+                settings=self.settings,
+                embedder=self.embedder,
+            )
         made: MemoryDesign = memory()
         return made
 
@@ -496,15 +602,15 @@ class ReplayAdapterMaker:
 def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Memory]:
     """Return each memory under its name.
 
-    Raises InvalidInput for unknown names, and for two of one name.
+    Raises:
+        InvalidInput: A name is unknown, or two memories have one name.
     """
-    given = (
-        memories.items()
-        if isinstance(memories, Mapping)
-        else ((_name_of(memory), memory) for memory in memories)
-    )
+    if isinstance(memories, Mapping):
+        pairs = list(memories.items())
+    else:
+        pairs = [(_name_of(memory), memory) for memory in memories]
     named: dict[str, Memory] = {}
-    for name, memory in given:
+    for name, memory in pairs:
         if name in named:
             raise InvalidInput(f"got {name} twice; allowed is each memory once")
         if isinstance(memory, str):
@@ -514,11 +620,11 @@ def names_of(memories: Sequence[Memory] | Mapping[str, Memory]) -> dict[str, Mem
 
 
 def _name_of(memory: Memory) -> str:
-    return (
-        memory
-        if isinstance(memory, str)
-        else str(getattr(memory, "name", getattr(memory, "__name__", memory)))
-    )
+    """Return the name of a memory: its `name`, or that of its class or function."""
+    if isinstance(memory, str):
+        return memory
+    function_name = getattr(memory, "__name__", memory)
+    return str(getattr(memory, "name", function_name))
 
 
 def memory_named(
@@ -526,10 +632,13 @@ def memory_named(
 ) -> Design | Callable[[], MemoryDesign]:
     """Return the baseline, design or class `module:Name` of this name.
 
-    Raises InvalidInput where there is none.
+    Raises:
+        InvalidInput: There is none.
     """
+    if name == "shuffled":
+        return partial(Shuffled, other)
     if name in BASELINES:
-        return partial(Shuffled, other) if name == "shuffled" else BASELINES[name]
+        return BASELINES[name]
     designs = {design.name: design for design in installed()}
     if name not in designs and ":" not in name:
         allowed = ", ".join([*designs, *BASELINES])

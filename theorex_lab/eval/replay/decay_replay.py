@@ -1,6 +1,6 @@
-"""Replay: what a memory under other settings would have kept, given back, forgotten and
-been asked for again.
+"""Replay what a memory under other settings would have done.
 
+The replay says what it would have kept, given back, forgotten and been asked for again.
 The events are read once, into columns. A replay scans at every point of a grid of times
 and fills a context there, in which all concepts are one agent's own words and no
 sentences stand. It graduates and prunes nothing.
@@ -50,13 +50,21 @@ def replay(
     every_days: float = 1.0,
     now: int | None = None,
 ) -> Replay:
-    """Return what a memory under these settings would have held, had it scanned every
-    `every_days` days.
+    """Return what a memory under these settings would have held.
 
-    The grid of scans ends at `now` (µs; default: the last mention); what came after
-    `now` is left out. Raises InvalidInput where nothing was mentioned by then, or for
-    an `every_days` that is not above 0 or gives over 100,000 scans; and for a law that
-    the settings get wrong.
+    Args:
+        recorded: The mentions.
+        settings: The settings of the memory.
+        every_days: The days from one scan to the next, above 0.
+        now: The end of the grid of scans, in µs UTC; the last mention by default. What
+            came after it is left out.
+
+    Returns:
+        A row a scan; `.summary()` has the figures.
+
+    Raises:
+        InvalidInput: Nothing was mentioned by then, `every_days` is not above 0 or
+            gives over 100,000 scans, or the settings get a law wrong.
 
     >>> from theorex_lab.eval.metrics.access_log import AccessLog
     >>> day = 86_400_000_000
@@ -81,8 +89,21 @@ def replay_all(
     every_days: float = 1.0,
     now: int | None = None,
 ) -> list[Replay]:
-    """`replay` under each of the settings; what does not hang on them is computed once
-    for all.
+    """Return the `replay` under each of the settings.
+
+    What does not hang on them is computed once for all.
+
+    Args:
+        recorded: The mentions.
+        settings: The settings of each memory.
+        every_days: The days from one scan to the next, above 0.
+        now: The end of the grid of scans, in µs UTC; the last mention by default.
+
+    Returns:
+        A replay a setting, in their order.
+
+    Raises:
+        InvalidInput: As `replay`.
     """
     times = _grid(recorded, every_days, now)
     policies = [_Policy(recorded, each) for each in settings]
@@ -101,7 +122,11 @@ def replay_all(
     ]
 
 
-def _grid(recorded: EventLog, every_days: float, now: int | None) -> Integers:
+def _grid(
+    recorded: EventLog,
+    every_days: float,
+    now: int | None,
+) -> Integers:
     """Return times of the scans: backwards from the last to the first mention."""
     end = last_mention(recorded) if now is None else now
     first = int(recorded.time[0]) if len(recorded.time) else end + 1
@@ -119,12 +144,18 @@ def _grid(recorded: EventLog, every_days: float, now: int | None) -> Integers:
             f" {MAX_STEPS:,} scans"
         )
     step = round(every_days * MICROSECONDS_PER_DAY)
-    return end - step * np.arange((end - first) // step, -1, -1, dtype=np.int64)
+    return end - step * np.arange(
+        (end - first) // step,
+        -1,
+        -1,
+        dtype=np.int64,
+    )
 
 
 class _Policy:
-    """One setting's memory while the steps pass: what sleeps, what the context shows,
-    what was asked for again.
+    """One setting's memory while the steps pass.
+
+    It knows what sleeps, what the context shows, and what was asked for again.
     """
 
     def __init__(self, recorded: EventLog, settings: Settings) -> None:
@@ -138,8 +169,9 @@ class _Policy:
         self.steps = list[list[int]]()  # as `_COLUMNS` has them
 
     def ask(self, known_items: Integers, mentioned: Integers) -> None:
-        """Known items are mentioned again since the last scan; all that is mentioned
-        wakes.
+        """Note that known items are mentioned again since the last scan.
+
+        All that is mentioned wakes.
         """
         self.asked = [
             len(known_items),
@@ -174,7 +206,12 @@ class _Policy:
         self.shown[:] = False
         self.shown[items] = True
         self.steps.append(
-            [*tier_counts, len(items), settings.context_tokens - room.left, *self.asked]
+            [
+                *tier_counts,
+                len(items),
+                settings.context_tokens - room.left,
+                *self.asked,
+            ]
         )
 
     def _in_context(
@@ -217,14 +254,13 @@ class _Policy:
 
 @dataclass(frozen=True, eq=False)
 class Replay(Rows[dict[str, Any]]):
-    """What a memory under `settings` would have done: a row a scan; `.summary()` has
-    the figures.
+    """What a memory under `settings` would have done: a row a scan.
 
-    A row holds at, at_days (since the first scan), the items by tier, context_items,
-    context_tokens (those charged against the budget: each line as of one of thirteen
-    days, headings included), and for the time since the scan before asked_again (known
-    items mentioned again), asked_asleep and asked_absent (those absent from the last
-    context).
+    `.summary()` has the figures. A row holds at, at_days (since the first scan), the
+    items by tier, context_items, context_tokens (those charged against the budget: each
+    line as of one of thirteen days, headings included), and for the time since the scan
+    before asked_again (known items mentioned again), asked_asleep and asked_absent
+    (those absent from the last context).
     """
 
     recorded: EventLog
@@ -239,10 +275,18 @@ class Replay(Rows[dict[str, Any]]):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The rows as a DataFrame, times as UTC timestamps."""
+        """Return the rows as a DataFrame, times as UTC timestamps."""
         table = pd.DataFrame(self.steps, columns=_COLUMNS)
-        table.insert(0, "at", pd.to_datetime(self.times, unit="us", utc=True))
-        table.insert(1, "at_days", (self.times - self.times[0]) / MICROSECONDS_PER_DAY)
+        table.insert(
+            0,
+            "at",
+            pd.to_datetime(self.times, unit="us", utc=True),
+        )
+        table.insert(
+            1,
+            "at_days",
+            (self.times - self.times[0]) / MICROSECONDS_PER_DAY,
+        )
         return table
 
     def summary(self) -> dict[str, float]:

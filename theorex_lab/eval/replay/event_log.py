@@ -1,5 +1,6 @@
-"""An access log as a memory takes it in, read once, and the memory that it leaves by
-any time.
+"""Read an access log once, as a memory takes it in.
+
+It gives the memory that it leaves by any time.
 """
 
 from __future__ import annotations
@@ -21,9 +22,14 @@ from theorex_lab.memory.next_use import line_tokens, name_bytes
 class EventLog:
     """Mentions of items as columns, in the order of time; `EventLog.of` reads them.
 
-    names, item_tokens (those of its line in a context)   of each item time (µs), item
-    of each mention link_ends (two items) of each link; together_time, together_link of
-    each time that both were mentioned
+    Attributes:
+        names: The name of each item.
+        item_tokens: The tokens of each item's line in a context.
+        time: When each mention was, in µs UTC.
+        item: The item of each mention.
+        link_ends: The two items of each link.
+        together_time: Each time that both were mentioned, in µs UTC.
+        together_link: The link of each such time.
     """
 
     names: tuple[str, ...]
@@ -67,10 +73,12 @@ class EventLog:
 
 
 class Memory:
-    """What is known of every item after some mentions: what laws read of it, whatever
-    the settings.
+    """What is known of every item after some mentions, whatever the settings.
 
-    rows: the known items.  columns: what laws read of these by themselves.  now: µs.
+    Attributes:
+        rows: The known items.
+        columns: What laws read of these by themselves.
+        now: The present, in µs UTC.
     """
 
     def __init__(self, recorded: EventLog) -> None:
@@ -82,7 +90,16 @@ class Memory:
 
     def new(self, now: int) -> slice:
         """Return the mentions up to `now` (µs) that were not taken in yet."""
-        return slice(self._seen, int(np.searchsorted(self.recorded.time, now, "right")))
+        return slice(
+            self._seen,
+            int(
+                np.searchsorted(
+                    self.recorded.time,
+                    now,
+                    "right",
+                )
+            ),
+        )
 
     def take_in(self, now: int, half_lives: tuple[float, ...] = ()) -> None:
         """Count all up to `now`, for links that fade by these half-lives (days)."""
@@ -114,7 +131,11 @@ class Memory:
         if half_life not in self._linked:
             present, strength = links.present(self.now, half_life)
             ends = links.first[present], links.second[present]
-            strongest, mean = link_columns(len(self.counts.count), *ends, strength)
+            strongest, mean = link_columns(
+                len(self.counts.count),
+                *ends,
+                strength,
+            )
             self._linked[half_life] = {
                 "link_strength": strongest[self.rows],
                 "mean_link_strength": mean[self.rows],
@@ -123,7 +144,11 @@ class Memory:
 
 
 def last_mention(recorded: EventLog) -> int:
-    """Time of the last mention, µs. Raises InvalidInput where there is none."""
+    """Return the time of the last mention, in µs UTC.
+
+    Raises:
+        InvalidInput: There is none.
+    """
     if not len(recorded.time):
         raise InvalidInput(
             "got a recording without a mention; write something first, or take another"

@@ -1,5 +1,7 @@
-"""Recorded sessions lived again: what would have been given at the start of each, and
-how much of it was then needed.
+"""Replay recorded sessions.
+
+The replay says what would have been given at the start of each, and how much of it was
+then needed.
 """
 
 from __future__ import annotations
@@ -35,12 +37,16 @@ _PROMPT_CHARACTERS = 80
 
 
 class ReplayedSession(NamedTuple):
-    """A session's start (`at`, µs UTC), what was asked and given there, and the known
-    files that were then needed.
+    """A session's start, what was asked and given there, and what was then needed.
 
-    named: of the needed files those that the given text names, `named_by_recent` those
-    that the files touched last do. share, recent_files, nothing: of the needed files,
-    0..1; NaN where none was needed.
+    Attributes:
+        at: When it started, in µs UTC.
+        named: Of the needed (known) files those that the given text names.
+        named_by_recent: Those that the files touched last do.
+        share: How much of the needed files the given text names, 0..1; NaN where none
+            was needed.
+        recent_files: The same of the files touched last.
+        nothing: The same of an empty text.
     """
 
     session: str
@@ -57,10 +63,13 @@ class ReplayedSession(NamedTuple):
 
 
 class SessionReplay(Rows[ReplayedSession]):
-    """A row a session; `compared` has all scores of each memory, `of` how many sessions
-    of the log could be scored.
+    """The replayed sessions, a row a session.
 
-    tokens: the budget.  design: the name of the memory whose context was given.
+    Attributes:
+        compared: All scores of each memory.
+        of: How many sessions of the log could be scored.
+        tokens: The budget.
+        design: The name of the memory whose context was given.
     """
 
     row_class = ReplayedSession
@@ -76,8 +85,10 @@ class SessionReplay(Rows[ReplayedSession]):
 
     @property
     def by_day(self) -> pd.DataFrame:
-        """Columns day, sessions, needed, named (files), share, recent_files, nothing
-        (means of 0..1).
+        """Return the figures of each day.
+
+        The columns are day, sessions, needed, named (files), share, recent_files and
+        nothing (means of 0..1).
         """
         frame = self.frame.assign(day=[to_iso(row.at)[:10] for row in self], sessions=1)
         frame = frame.assign(
@@ -92,11 +103,13 @@ class SessionReplay(Rows[ReplayedSession]):
         )
 
     def values(self, tokens: int | None = None) -> dict[str, MeanInterval]:
-        """By memory, the mean share of the needed files that its context named, with
-        its 95 % interval.
+        """Return the mean share of the needed files that each memory's context named.
 
-        tokens: one of the budgets that were scored, default the first; NaN for any
-        other.
+        Each has its 95 % interval.
+
+        Args:
+            tokens: One of the budgets that were scored, the first by default; the
+                values are NaN for any other.
         """
         names = self.compared.designs
         budget = tokens or self.tokens
@@ -105,16 +118,22 @@ class SessionReplay(Rows[ReplayedSession]):
         }
 
     def gain(self, tokens: int | None = None) -> ScoreDifference:
-        """Return how much more of the needed files the design named than the files
-        touched last do, paired by session.
+        """Return how much more of the needed files the design named than recency does.
+
+        Recency is the files touched last; both are paired by session.
         """
         return self.compared.difference(
-            self.design, RECENT, INJECT, tokens or self.tokens, "file"
+            self.design,
+            RECENT,
+            mode=INJECT,
+            budget=tokens or self.tokens,
+            score="file",
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of the needed files that was named, session by session,
-        beside the files touched last.
+        """Draw the share of the needed files that was named, session by session.
+
+        It stands beside the files touched last.
         """
         from theorex_lab.eval.plots.comparison import plot_sessions
 
@@ -122,8 +141,9 @@ class SessionReplay(Rows[ReplayedSession]):
 
 
 class _Watched:
-    """A memory whose contexts are kept as they were given; of sessions that are not
-    wanted it is asked for nothing.
+    """A memory whose contexts are recorded as they were given.
+
+    It is asked for nothing for sessions that are not wanted.
     """
 
     def __init__(
@@ -140,16 +160,15 @@ class _Watched:
         self.consolidate = self._memory.consolidate
 
     def reveal(self, target: Scene | EvalQuery) -> None:
-        """Which session is asked about next; the memory itself is not told."""
+        """Note which session is asked about next; the memory itself is not told."""
         self._session = target.session if isinstance(target, Scene) else ""
 
     def inject(self, now: int, tokens: int) -> Sequence[Item]:
         if self._session not in self._given:
             return []
         items = list(self._memory.inject(now, tokens))
-        self._given[self._session] = self._given[self._session] or text_of(
-            items
-        )  # of the first budget
+        if not self._given[self._session]:  # of the first budget
+            self._given[self._session] = text_of(items)
         self._done()
         return items
 
@@ -172,19 +191,23 @@ def replay_sessions(
     seed: int = 0,
     progress: bool | None = None,
 ) -> SessionReplay:
-    """Replay a log of sessions; return what a memory gives at each start beside the needs.
+    """Return what a memory gives at each start of a session, beside what is needed.
 
-    A session is scored from the sixth on, as `metrics.sessions` says.
+    A session is scored from the sixth on, as `eval.metrics.sessions` says.
 
     Args:
         log: The sessions.
-        tokens: The budget of a context.
+        tokens: The budget of a context, from 1.
         also: Other budgets, which are scored in `compared`.
         design: A design or baseline, or one's own (see `compare`).
         last: Only the last so many sessions are asked about.
         settings: Those of the design's home.
         seed: Draws the intervals.
         progress: Whether there is a bar (None: in a terminal or notebook).
+
+    Returns:
+        A row a session, with the shares of the needed files (0..1) that each context
+        named.
 
     Raises:
         InvalidInput: The log has five sessions or fewer, a number is below 1, or the
@@ -209,14 +232,14 @@ def replay_sessions(
     n_contexts = len(memories) * len(chosen_sessions) * len(budgets)
     # A start asks nothing, so that no vector is compared; the quick embedder saves the
     # time of a model's.
-    options = {"settings": settings, "embedder": HashedNgramEmbedder()}
+    embedder = HashedNgramEmbedder()
     trials: dict[str, Trial] = {}
     contexts: dict[str, dict[str, str]] = {}
     progress_bar = bar(n_contexts, unit="sessions", what="replay", progress=progress)
     with closing(progress_bar):
         advance = partial(progress_bar.update, 1)
         for name, memory in memories.items():
-            make = ReplayAdapterMaker(memory, given=options)
+            make = ReplayAdapterMaker(memory, settings=settings, embedder=embedder)
             trials[name], contexts[name] = _replayed(
                 log, name, make, chosen_sessions, plan, advance
             )
@@ -240,7 +263,12 @@ def _replayed(
         InvalidInput: The memory failed.
     """
     contexts = {scene.session: "" for scene in chosen_sessions}
-    trial = try_out(log, name, lambda: _Watched(make, contexts, advance), plan)
+    trial = try_out(
+        log,
+        name,
+        lambda: _Watched(make, contexts, advance),
+        plan,
+    )
     if trial.problems:
         raise InvalidInput(
             f"the memory {name} failed on {log.name}: {next(iter(trial.problems))};"

@@ -1,8 +1,8 @@
-"""One memory lives through one log and is asked at every session's start and every
-probe: a trial.
+"""Let one memory live through one log: a trial.
 
-Every call has a deadline, and what comes back is checked. What a memory gives for a
-probe is scored without a judge: evidence, words of the answer, stale items, tokens.
+It is asked at every session's start and every probe. Every call has a deadline, and
+what comes back is checked. What a memory gives for a probe is scored without a judge:
+evidence, words of the answer, stale items, tokens.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -37,19 +38,24 @@ NEITHER = frozenset({"tokens"})
 NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
 MOST_SURVIVORS = 100  # probes that are asked again
 _MOST_PROBLEMS = 20
-Scores = dict[
-    str,
-    Annotated[
-        float, BeforeValidator(lambda value: math.nan if value is None else value)
-    ],
-]
+
+
+def _nan_of_null(value: Any) -> Any:
+    """Return NaN for null, as which JSON holds it."""
+    return math.nan if value is None else value
+
+
+Scores = dict[str, Annotated[float, BeforeValidator(_nan_of_null)]]
 Target = Scene | EvalQuery
 Ask = Callable[[str, tuple[Any, ...], int], Sequence[Item]]
 
 
 class ScoredAnswer(NamedTuple):
-    """What a memory gave at one time, scored. unit: the session or probe.  mode: inject
-    or retrieve.
+    """What a memory gave at one time, scored.
+
+    Attributes:
+        unit: The session or probe.
+        mode: inject or retrieve.
     """
 
     unit: str
@@ -62,11 +68,18 @@ class ScoredAnswer(NamedTuple):
 class Trial:
     """How a memory did on a log.
 
-    given: a `ScoredAnswer` for each unit, mode and budget; none of `retrieve` for a
-    session that begins without a prompt.  problems: what was wrong with answers that
-    count as nothing, each with how often.  cpu_seconds: by method.  sizes: (µs UTC,
-    bytes) after some of the nights, where the memory tells its size.  survivors: by
-    nights without events, the share of probes that were still answered.
+    Attributes:
+        log: The name of the log.
+        design: The name of the memory.
+        given: A `ScoredAnswer` for each unit, mode and budget; none of `retrieve` for
+            a session that begins without a prompt.
+        problems: What was wrong with answers that count as nothing, each with how
+            often.
+        cpu_seconds: The seconds that its calls took, by method.
+        sizes: (µs UTC, bytes) after some of the nights, where the memory tells its
+            size.
+        survivors: By nights without events, the share of probes that were still
+            answered.
     """
 
     log: str
@@ -85,8 +98,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Plan:
-    """How memories are tried: budgets in tokens, days between nights, seconds that a
-    call may take (None: any), a seed.
+    """How memories are tried.
+
+    Attributes:
+        budgets: The budgets of a context, in tokens.
+        every_days: The days between nights.
+        timeout: The seconds that a call may take (None: any).
+        seed: Draws the sample of probes.
     """
 
     budgets: tuple[int, ...] = (150, 500, 2_000, 8_000)
@@ -98,32 +116,46 @@ class Plan:
 def try_out(
     log: EvalLog, name: str, make: Callable[[], MemoryDesign], plan: Plan
 ) -> Trial:
-    """Let a memory live through a log; what it does wrong is named in the trial and
-    counts as nothing given.
+    """Let a memory live through a log.
+
+    What it does wrong is named in the trial and counts as nothing given.
     """
     trial = Trial(log.name, name)
     try:
         memory = GuardedMemory(make, plan.timeout)
     except MemoryFailure as error:
         trial.problems[f"opening: {error}"] = 1
-        trial.given = [
-            answer
-            for _, target in _targets(log)
-            for answer in _answers(target, 0, plan, lambda *_: [])
-        ]
+        for _, target in _targets(log):
+            trial.given += _answers(target, 0, plan, _nothing)
         return trial
     return _Course(log, memory, plan, trial).run()
 
 
+def _nothing(
+    _mode: str,
+    _arguments: tuple[Any, ...],
+    _budget: int,
+) -> list[Item]:
+    """Return no items, as a memory does that could not be opened."""
+    return []
+
+
 def _targets(log: EvalLog) -> list[tuple[int, Target]]:
     """Return what is asked of a memory, each at its time."""
-    return [
-        *((scene.at - 1, scene) for scene in scenes(log)),
-        *((probe.at, probe) for probe in log.probes),
-    ]
+    targets: list[tuple[int, Target]] = []
+    for scene in scenes(log):
+        targets.append((scene.at - 1, scene))
+    for probe in log.probes:
+        targets.append((probe.at, probe))
+    return targets
 
 
-def _answers(target: Target, at: int, plan: Plan, ask: Ask) -> Iterator[ScoredAnswer]:
+def _answers(
+    target: Target,
+    at: int,
+    plan: Plan,
+    ask: Ask,
+) -> Iterator[ScoredAnswer]:
     """Yield what is given within each budget, scored."""
     if isinstance(target, Scene):
         unit = target.session
@@ -152,12 +184,12 @@ def text_of(items: Sequence[Item]) -> str:
 
 
 def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
-    """Return the scores of items for a probe; NaN where it asks for nothing of the
-    kind.
+    """Return the scores of items for a probe; NaN where nothing of the kind is asked.
 
-    evidence_recall: share of the events that answer it which some item rests on.
-    answer_words: share of its words that stand in the text as whole words, whatever
-    their case.  stale: share of its stale events which some item rests on.
+    Returns:
+        evidence_recall: share of the events that answer it which some item rests on.
+        answer_words: share of its words that stand in the text as whole words, whatever
+        their case. stale: share of its stale events which some item rests on.
 
     >>> score_probe(
     ...     EvalQuery(0, "where?", frozenset({"a", "b"}), ("Rome",)),
@@ -165,13 +197,15 @@ def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
     ... )
     {'evidence_recall': 0.5, 'answer_words': 1.0, 'stale': nan, 'tokens': 2.0}
     """
-    event_ids = {event for item in items for event in item.events}
+    event_ids: set[str] = set()
+    for item in items:
+        event_ids.update(item.events)
     text = text_of(items)
-    readable = text.casefold()
-    n_words = sum(
-        re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", readable) is not None
-        for word in probe.words
-    )
+    folded_text = text.casefold()
+    n_words = 0
+    for word in probe.words:
+        pattern = rf"(?<!\w){re.escape(word.casefold())}(?!\w)"
+        n_words += re.search(pattern, folded_text) is not None
     return {
         "evidence_recall": share(len(event_ids & probe.answers), len(probe.answers)),
         "answer_words": share(n_words, len(probe.words)),
@@ -181,8 +215,9 @@ def score_probe(probe: EvalQuery, items: Sequence[Item]) -> dict[str, float]:
 
 
 class MemoryFailure(TheorexError):
-    """A memory raised, did not answer in time, or gave what cannot be right; the text
-    says which.
+    """A memory raised, did not answer in time, or gave what cannot be right.
+
+    The text says which.
     """
 
 
@@ -197,7 +232,11 @@ class GuardedMemory:
     def __init__(
         self, make: Callable[[], MemoryDesign], timeout: float | None = None
     ) -> None:
-        """Make the memory in that thread. Raises Failed where that fails."""
+        """Make the memory in that thread.
+
+        Raises:
+            MemoryFailure: Making it fails.
+        """
         self.seconds = dict[str, float]()
         self._timeout = timeout
         self.memory: Any = None
@@ -215,27 +254,37 @@ class GuardedMemory:
     def call(self, name: str, *arguments: Any) -> Any:
         """Return what the memory's method gives, None where it has none of that name.
 
-        Raises Failed.
+        Raises:
+            MemoryFailure: The call failed.
         """
-        return self._call(
-            name,
-            lambda: (
-                getattr(self.memory, name)(*arguments)
-                if hasattr(self.memory, name)
-                else None
-            ),
-        )
+
+        def job() -> Any:
+            if not hasattr(self.memory, name):
+                return None
+            return getattr(self.memory, name)(*arguments)
+
+        return self._call(name, job)
 
     def items(self, name: str, *arguments: Any) -> Any:
-        """Return what `inject` or `retrieve` gives, read to its end, so that a
-        generator has the deadline too. Raises Failed.
+        """Return what `inject` or `retrieve` gives, read to its end.
+
+        So a generator has the deadline too.
+
+        Raises:
+            MemoryFailure: The call failed.
         """
-        return self._call(name, lambda: _read(getattr(self.memory, name)(*arguments)))
+
+        def job() -> Any:
+            answer = getattr(self.memory, name)(*arguments)
+            return _read(answer)
+
+        return self._call(name, job)
 
     def close(self) -> None:
         """Close the memory, where it can be closed, and end its thread.
 
-        Raises Failed where closing fails.
+        Raises:
+            MemoryFailure: Closing fails.
         """
         try:
             if not self._lost:
@@ -270,25 +319,29 @@ class GuardedMemory:
             # it again as Failed.
             except (Exception, SystemExit) as error:  # noqa: BLE001
                 answer = (None, error)
-            self.seconds[name] = (
-                self.seconds.get(name, 0.0) + time.thread_time() - begun
-            )
+            former_seconds = self.seconds.get(name, 0.0)
+            self.seconds[name] = former_seconds + time.thread_time() - begun
             self._answers.put(answer)
 
 
 def _read(items: Any) -> Any:
-    return (
-        list(items)
-        if isinstance(items, Iterable) and not isinstance(items, str)
-        else items
-    )
+    """Return items as a list, whatever holds them; anything else as it is."""
+    if isinstance(items, Iterable) and not isinstance(items, str):
+        return list(items)
+    return items
 
 
-def checked(items: Any, known_ids: Collection[str], tokens: int) -> Sequence[Item]:
-    """Return the items, if they may count: texts, resting on events that were shown,
-    within the budget.
+def checked(
+    items: Any,
+    known_ids: Collection[str],
+    tokens: int,
+) -> Sequence[Item]:
+    """Return the items, if they may count.
 
-    Raises Failed saying what is wrong.
+    They are texts, resting on events that were shown, within the budget.
+
+    Raises:
+        MemoryFailure: They may not count; the message says what is wrong.
     """
     if not isinstance(items, list):
         raise MemoryFailure(
@@ -302,7 +355,11 @@ def checked(items: Any, known_ids: Collection[str], tokens: int) -> Sequence[Ite
 
 
 def _checked_item(answer: Any, known_ids: Collection[str]) -> Item:
-    """Return the item, if it may count. Raises MemoryFailure as `checked` does."""
+    """Return the item, if it may count.
+
+    Raises:
+        MemoryFailure: As `checked` does.
+    """
     _check_form(answer)
     item = Item(*answer)
     event_ids = answer[1] if len(answer) == 2 else ()
@@ -353,10 +410,10 @@ class _Course:
         self.problems = Counter[str]()
 
     def run(self) -> Trial:
+        """Let the memory live through the log, and return its trial."""
         night = self.log.events[0].at if self.log.events else 0
-        for at, target in sorted(
-            _targets(self.log), key=lambda timed_target: timed_target[0]
-        ):
+        in_time = sorted(_targets(self.log), key=itemgetter(0))
+        for at, target in in_time:
             night = self._live(at, night)
             self._ask(at, target)
         self._survive(night)
@@ -366,8 +423,9 @@ class _Course:
         return self.trial
 
     def _live(self, until: int, night: int) -> int:
-        """Observe what happened up to a time, with the nights between; returns the last
-        night.
+        """Observe what happened up to a time, with the nights between.
+
+        It returns the last night.
         """
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
         while night + step < until:
@@ -406,18 +464,24 @@ class _Course:
         """Return what the memory gives, none where the answer may not count."""
 
         def call() -> Sequence[Item]:
-            return checked(self.memory.items(mode, *arguments), self.known, budget)
+            return checked(
+                self.memory.items(mode, *arguments),
+                self.known,
+                budget,
+            )
 
         return self._try(mode, call) or []
 
     def _survive(self, night: int) -> None:
         """Ask a sample of the probes again after nights in which nothing happened."""
-        probes = [
-            probe for probe in self.log.probes if probe.answers and probe.query.strip()
-        ]
+        probes = []
+        for probe in self.log.probes:
+            if probe.answers and probe.query.strip():
+                probes.append(probe)
         if not probes:
             return
-        rows = np.random.default_rng(self.plan.seed).permutation(len(probes))
+        generator = np.random.default_rng(self.plan.seed)
+        rows = generator.permutation(len(probes))
         sample = [probes[row] for row in rows[:MOST_SURVIVORS]]
         last = max(night, max(probe.at for probe in probes))
         step = int(self.plan.every_days * MICROSECONDS_PER_DAY)
@@ -430,10 +494,8 @@ class _Course:
 
     def _share_answered(self, probes: Sequence[EvalQuery], now: int) -> float:
         """Return the share of probes for which some evidence comes back."""
-        budget = max(
-            (tokens for tokens in self.plan.budgets if tokens <= 2_000),
-            default=self.plan.budgets[0],
-        )
+        moderate = [tokens for tokens in self.plan.budgets if tokens <= 2_000]
+        budget = max(moderate, default=self.plan.budgets[0])
         are_answered = []
         for probe in probes:
             items = self._items(RETRIEVE, (probe.query, now, budget), budget)
@@ -442,8 +504,9 @@ class _Course:
         return float(np.mean(are_answered))
 
     def _try(self, activity: str, call: Callable[[], Any]) -> Any:
-        """Return what a call gives, None where it failed: then the problem is noted,
-        and the memory gave nothing.
+        """Return what a call gives, None where it failed.
+
+        Then the problem is noted, and the memory gave nothing.
         """
         try:
             return call()

@@ -14,32 +14,54 @@ from theorex_lab.eval.widgets.explorer import Explorer, control, paragraph
 
 
 def advice_explorer(sources: Mapping[str, Frame]) -> Any:
-    """Return a choice of half-lives, a switch for drift and how many genes there are,
-    over `draw_advice`; sources: attempts by name.
+    """Return controls over `draw_advice`.
 
-    Returns an ipywidgets VBox. Raises InvalidInput for no source.
+    They are a choice of half-lives, a switch for drift, and how many genes there are.
+
+    Args:
+        sources: Attempts by name.
+
+    Returns:
+        An ipywidgets VBox.
+
+    Raises:
+        InvalidInput: There is no source.
     """
-    explorer = Explorer[Frame](
-        {name: partial(pd.DataFrame.copy, table) for name, table in sources.items()},
-        "attempts",
-    )
+    readers = {}
+    for name, table in sources.items():
+        readers[name] = partial(pd.DataFrame.copy, table)
+    explorer = Explorer[Frame](readers, "attempts")
     lives = {
-        "options": [("7", 7.0), ("30", 30.0), ("45", 45.0), ("never ages", math.inf)],
+        "options": [
+            ("7", 7.0),
+            ("30", 30.0),
+            ("45", 45.0),
+            ("never ages", math.inf),
+        ],
         "value": 30.0,
     }
     half_life = control("SelectionSlider", "Half-life (days)", **lives)
     drift = control("Checkbox", "Drift", value=False)
     genes = control(
-        "IntSlider", "Genes to choose among", value=6, min=1, max=len(axes.LINE_COLOURS)
+        "IntSlider",
+        "Genes to choose among",
+        value=6,
+        min=1,
+        max=len(axes.LINE_COLOURS),
     )
 
     def drawn(attempts: Frame) -> tuple[str, Figure]:
+        ageing = describe_half_life(half_life.value)
+        switch = "on" if drift.value else "off"
         summary = (
-            f"{len(attempts)} attempts, {describe_half_life(half_life.value)}, drift"
-            f" {'on' if drift.value else 'off'}"
+            f"{len(attempts)} attempts, {ageing}, drift {switch}"
+            f" among {genes.value} genes"
         )
         figure = draw_advice(attempts, half_life.value, drift.value, genes.value)
-        return paragraph(f"{summary} among {genes.value} genes"), figure
+        return paragraph(summary), figure
+
+    def redraw(_: Any = None) -> None:
+        explorer.show(drawn)
 
     explorer.source.description = "Attempts"
-    return explorer.box([half_life, drift, genes], lambda _=None: explorer.show(drawn))
+    return explorer.box([half_life, drift, genes], redraw)

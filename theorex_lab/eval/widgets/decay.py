@@ -1,5 +1,6 @@
-"""Sliders over drawings: each `*_explorer` is a thin wrapper over a pure `draw_*` of
-the same settings.
+"""Put sliders over drawings.
+
+Each `*_explorer` is a thin wrapper over a pure `draw_*` of the same settings.
 """
 
 import math
@@ -50,13 +51,18 @@ def count_tiers(
 ) -> dict[str, int]:
     """Return how many of the items these settings make ACTIVE, MILD and LESS.
 
-    Raises InvalidInput as `draw_decay` does.
+    Raises:
+        InvalidInput: As `draw_decay` does.
 
     >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
     {'ACTIVE': 1, 'MILD': 1, 'LESS': 1}
     """
     law = make_law("product", half_life_days=half_life_days)
-    codes = tiers(law.importance(law.raw(items)), active_threshold, mild_threshold)
+    codes = tiers(
+        law.importance(law.raw(items)),
+        active_threshold,
+        mild_threshold,
+    )
     return {
         tier.name: int(np.count_nonzero(codes == tier))
         for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS)
@@ -69,11 +75,19 @@ def draw_decay(
     active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
 ) -> Figure:
-    """Draw the items on the forgetting curves of `product` under these settings, and
-    how many fall into each tier.
+    """Draw the items on the forgetting curves of `product` under these settings.
 
-    Raises InvalidInput for a half-life outside its range, or thresholds outside 0 <=
-    mild <= active <= 1.
+    The title says how many fall into each tier.
+
+    Args:
+        items: The items.
+        half_life_days: The half-life, in days.
+        active_threshold: The importance (0..1) from which an item is ACTIVE.
+        mild_threshold: The importance (0..1) from which it is MILD.
+
+    Raises:
+        InvalidInput: The half-life is outside its range, or the thresholds are outside
+            0 <= mild <= active <= 1.
 
     >>> [axes.get_title() for axes in draw_decay(Items.of([0.0, 14.0, 60.0])).axes]
     ['product, half-life 14 days: ACTIVE 1, MILD 1, LESS 1']
@@ -91,7 +105,11 @@ def draw_decay(
     )
     # Each item as a dot at its age and importance; of many, evenly chosen ones.
     rows_drawn = np.unique(
-        np.linspace(0, len(items) - 1, min(len(items), _MOST_DOTS)).astype(np.intp)
+        np.linspace(
+            0,
+            len(items) - 1,
+            min(len(items), _MOST_DOTS),
+        ).astype(np.intp)
     )
     codes = tiers(importance[rows_drawn], active_threshold, mild_threshold)
     for tier in Tier:
@@ -113,24 +131,28 @@ def draw_decay(
 
 
 def items_at_end(log: AccessLog) -> Items:
-    """Return the items of a log as they stood before its last event; none where nothing
-    happened.
+    """Return the items of a log as they stood before its last event.
+
+    There are none where nothing happened.
     """
-    return (
-        LogReplay(log).snapshots([log.n_events - 1]).items
-        if log.n_events
-        else Items.of([])
-    )
+    if not log.n_events:
+        return Items.of([])
+    return LogReplay(log).snapshots([log.n_events - 1]).items
 
 
 def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLog]]:
-    """Return the logs at hand by name, each read when it is called: your repository,
-    recorded logs, the simulation.
+    """Return the logs at hand by name, each read when it is called.
 
-    The git history around the folder `repository` is there where it has at least 30
-    commits (the newest 5,000 are read), a recorded log where the folder that
-    THEOREX_DATA names holds it (of sessions, the files of each turn). Raises
-    InvalidInput where that is none.
+    They are your repository, recorded logs, and the simulation.
+
+    Args:
+        repository: A folder. The git history around it is there where it has at least
+            30 commits (the newest 5,000 are read). A recorded log is there where the
+            folder that THEOREX_DATA names holds it (of sessions, the files of each
+            turn).
+
+    Raises:
+        InvalidInput: What THEOREX_DATA names is no folder.
 
     >>> list(log_sources("/"))[-1]
     'simulation of a team of agents'
@@ -138,50 +160,65 @@ def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLo
     sources: dict[str, Callable[[], AccessLog]] = {}
     where = Path(repository).resolve()
     if _has_history(where):
-        top = next(
-            (
-                folder
-                for folder in (where, *where.parents)
-                if (folder / ".git").exists()
-            ),
-            where,
-        )
-        sources[f"your repository: {top.name}"] = lambda: log_of_commits(
-            git_commits(where, limit=MAX_COMMITS)
-        )
+        top = _repository_of(where)
+        sources[f"your repository: {top.name}"] = partial(_history, where)
     folder = data_folder()
-    for recorded in RECORDED_LOGS if folder else ():
-        name, touches, _ = recorded.partition("/")
-        if folder and (folder / recorded).exists():
-            sources[f"recorded: {name}"] = partial(
-                load_log, folder / recorded if touches else name
-            )
+    if folder:
+        for recorded in RECORDED_LOGS:
+            if not (folder / recorded).exists():
+                continue
+            name, touches, _ = recorded.partition("/")
+            log_name = folder / recorded if touches else name
+            sources[f"recorded: {name}"] = partial(load_log, log_name)
     sources["simulation of a team of agents"] = _simulation
     return sources
 
 
+def _repository_of(folder: Path) -> Path:
+    """Return the nearest folder around this one that is a repository, else this one."""
+    for candidate in (folder, *folder.parents):
+        if (candidate / ".git").exists():
+            return candidate
+    return folder
+
+
+def _history(folder: Path) -> AccessLog:
+    """Return the newest commits of the repository around a folder."""
+    return log_of_commits(git_commits(folder, limit=MAX_COMMITS))
+
+
 def _simulation() -> AccessLog:
     """Return the files of the simulated commits."""
-    numbered = (
-        (str(number), activity)
-        for number, activity in enumerate(load_simulated_team())
-        if activity.files
-    )
-    return log_of_commits(
-        Commit(number, activity.at, activity.text, activity.files)
-        for number, activity in numbered
-    )
+    commits = []
+    for number, activity in enumerate(load_simulated_team()):
+        if activity.files:
+            commit = Commit(
+                str(number),
+                activity.at,
+                activity.text,
+                activity.files,
+            )
+            commits.append(commit)
+    return log_of_commits(commits)
 
 
 def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> Any:
-    """Return a choice of sources, sliders for the half-life (0.5 to 120 days) and both
-    thresholds, over `draw_decay`.
+    """Return controls over `draw_decay`.
 
-    `sources` gives items, or a log whose items at its end are taken, by name, as
-    `log_sources` does; the first is shown, any other is read when it is chosen, and why
-    one cannot be read stands in place of the counts. Returns an ipywidgets VBox that
-    works in JupyterLab and in Voila, by mouse and by keyboard. A threshold that is
-    moved past the other takes it along. Raises InvalidInput for no source.
+    They are a choice of sources, and sliders for the half-life (0.5 to 120 days) and
+    both thresholds. They work in JupyterLab and in Voila, by mouse and by keyboard. A
+    threshold that is moved past the other takes it along.
+
+    Args:
+        sources: By name what gives items, or a log whose items at its end are taken, as
+            `log_sources` does. The first is shown, any other is read when it is chosen;
+            why one cannot be read stands in place of the counts.
+
+    Returns:
+        An ipywidgets VBox.
+
+    Raises:
+        InvalidInput: There is no source.
     """
     explorer = Explorer(
         {name: partial(_items, read) for name, read in sources.items()},
@@ -197,7 +234,11 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
     half_life = control(
         "FloatLogSlider", "Half-life (days)", readout_format=".1f", **days
     )
-    shares: dict[str, Any] = {"min": 0.0, "max": 1.0, "step": 0.01}
+    shares: dict[str, Any] = {
+        "min": 0.0,
+        "max": 1.0,
+        "step": 0.01,
+    }
     active = control(
         "FloatSlider", "ACTIVE from importance", value=ACTIVE_THRESHOLD, **shares
     )
@@ -206,19 +247,16 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
     )
 
     def drawn(items: Items) -> tuple[str, Figure]:
-        settings = half_life.value, active.value, mild.value
-        counts = ", ".join(
-            f"{name} {count}" for name, count in count_tiers(items, *settings).items()
-        )
-        return paragraph(
-            f"{counts} (half-life {half_life.value:.1f} days)"
-        ), draw_decay(items, *settings)
+        settings = (half_life.value, active.value, mild.value)
+        counts = count_tiers(items, *settings)
+        words = ", ".join(f"{name} {count}" for name, count in counts.items())
+        line = paragraph(f"{words} (half-life {half_life.value:.1f} days)")
+        return line, draw_decay(items, *settings)
 
     def redraw(change: Any = None) -> None:
         if mild.value > active.value:
-            (
-                mild if change.owner is active else active
-            ).value = change.new  # calls this function once more
+            other = mild if change.owner is active else active
+            other.value = change.new  # calls this function once more
             return
         explorer.show(drawn)
 
@@ -226,8 +264,11 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
 
 
 def _items(read: Callable[[], Items | AccessLog]) -> Items:
+    """Return the items that are read, or those of the log that is read."""
     items = read()
-    return items_at_end(items) if isinstance(items, AccessLog) else items
+    if isinstance(items, AccessLog):
+        return items_at_end(items)
+    return items
 
 
 def _has_history(folder: Path) -> bool:

@@ -1,5 +1,6 @@
-"""What every explorer of sources stands on: a choice of sources, a line of status, and
-the picture under it.
+"""Show sources: what every explorer stands on.
+
+It has a choice of sources, a line of status, and the picture under it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +19,14 @@ Redraw = Callable[..., None]
 
 
 class Explorer(Generic[T]):
-    """Sources by name, each read once when it is chosen, and what is shown of the
-    chosen one.
+    """Sources by name, each read once when it is chosen, and what is shown of one.
 
-    `gives` names what a source returns. Raises InvalidInput for no source.
+    Args:
+        sources: By name what reads a source.
+        gives: What a source returns, for the message.
+
+    Raises:
+        InvalidInput: There is no source.
     """
 
     def __init__(self, sources: Mapping[str, Callable[[], T]], gives: str) -> None:
@@ -35,8 +40,9 @@ class Explorer(Generic[T]):
         self.picture = widgets.Image(format="png")
 
     def show(self, drawn: Callable[[T], tuple[str, Figure]]) -> None:
-        """The line and the picture of the chosen source; the reason where it cannot be
-        drawn.
+        """Show the line and the picture of the chosen source.
+
+        The reason is shown where it cannot be drawn.
         """
         try:
             line, figure = drawn(self._read(self.source.value))
@@ -48,30 +54,52 @@ class Explorer(Generic[T]):
         self.picture.value = to_png(figure)
 
     def box(
-        self, controls: Sequence[Any], redraw: Redraw, begin: Redraw | None = None
+        self,
+        controls: Sequence[Any],
+        redraw: Redraw,
+        begin: Redraw | None = None,
     ) -> Any:
-        """Return the VBox of all: controls call `redraw` with their change; `begin` (or
-        else `redraw`) is for a new source.
+        """Return the VBox of all.
+
+        Args:
+            controls: They call `redraw` with their change.
+            redraw: Draws again.
+            begin: It is called for a new source; `redraw` by default.
         """
         first = begin or redraw
         self.source.observe(first, names="value")
         for control in controls:
             control.observe(redraw, names="value")
         first()
-        return widgets.VBox([self.source, *controls, self.status, self.picture])
+        return widgets.VBox(
+            [
+                self.source,
+                *controls,
+                self.status,
+                self.picture,
+            ]
+        )
 
 
 def control(kind: str, description: str, **settings: Any) -> Any:
-    """Return a control of ipywidgets by the name of its class, with its description
-    before it; it acts when it is let go.
+    """Return a control of ipywidgets by the name of its class.
+
+    Its description stands before it; it acts when it is let go.
+
+    Args:
+        kind: The name of the class.
+        description: The description.
+        settings: What the class takes.
     """
     if kind.endswith("Slider"):
         settings["continuous_update"] = False
-    look = {
-        "style": {"description_width": "13em"},
-        "layout": widgets.Layout(width="38em"),
-    }
-    return getattr(widgets, kind)(description=description, **look, **settings)
+    widget_class = getattr(widgets, kind)
+    return widget_class(
+        description=description,
+        style={"description_width": "13em"},
+        layout=widgets.Layout(width="38em"),
+        **settings,
+    )
 
 
 def paragraph(text: str) -> str:
@@ -82,20 +110,26 @@ def paragraph(text: str) -> str:
 def to_png(figure: Figure, dpi: int = 80) -> bytes:
     """Return the figure as a PNG file; it needs no window and leaves nothing open."""
     file = BytesIO()
-    figure.savefig(file, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
+    figure.savefig(
+        file,
+        format="png",
+        dpi=dpi,
+        pil_kwargs={"compress_level": 1},
+    )
     return file.getvalue()
 
 
 def drawn(draw: Callable[..., Any], dpi: int = 110) -> bytes:
-    """Return what `draw(ax=…)` draws, as a small PNG file of 64 colours and 8 by 4.8
-    inches.
+    """Return what `draw(ax=…)` draws, as a small PNG file.
+
+    It has 64 colours and 8 by 4.8 inches.
     """
     from PIL import Image
 
     figure = Figure(figsize=(8, 4.8), layout="constrained")
     file = BytesIO()
     draw(ax=figure.add_subplot())
-    Image.open(BytesIO(to_png(figure, dpi))).convert("RGB").quantize(64).save(
-        file, "PNG", optimize=True
-    )
+    picture = Image.open(BytesIO(to_png(figure, dpi)))
+    small = picture.convert("RGB").quantize(64)
+    small.save(file, "PNG", optimize=True)
     return file.getvalue()

@@ -15,66 +15,95 @@ HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 def draw_matrix(
     runs: ModelRuns, matrix_settings: MatrixSettings | None = None
 ) -> Figure:
-    """Draw the matrix under these settings (None: the home's own), with the cells
-    that they choose framed.
+    """Draw the matrix under these settings, with the cells that they choose framed.
 
-    Raises InvalidInput for a weight outside 0..1, fewer than 0 runs, or a half-life
-    that is not above 0.
+    Args:
+        runs: The runs.
+        matrix_settings: The settings (None: the home's own).
+
+    Raises:
+        InvalidInput: A weight is outside 0..1, the runs are fewer than 0, or a
+            half-life is not above 0.
     """
     cells = runs.matrix(matrix_settings)
-    size = (
-        2.4 + 1.7 * max(len({cell.model for cell in cells}), 2),
-        2.2 + 0.58 * max(len(runs.choices()), 2),
+    n_models = len({cell.model for cell in cells})
+    n_types = len(runs.choices())
+    width = 2.4 + 1.7 * max(n_models, 2)
+    height = 2.2 + 0.58 * max(n_types, 2)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    plot_matrix(
+        cells,
+        choices=runs.choices(matrix_settings),
+        ax=figure.add_subplot(),
     )
-    figure = Figure(figsize=size, layout="constrained")
-    plot_matrix(cells, choices=runs.choices(matrix_settings), ax=figure.add_subplot())
     return figure
 
 
 def describe_choices(
     runs: ModelRuns, matrix_settings: MatrixSettings | None = None
 ) -> str:
-    """Return what these settings choose for each type, and what they change against the
-    home's own, in one line.
+    """Return in one line what these settings choose for each type.
+
+    It also says what they change against the home's own.
     """
     before = runs.choices()
     after = runs.choices(matrix_settings)
-    names = {
-        kind: (before[kind] or HEURISTIC, model or HEURISTIC)
-        for kind, model in after.items()
-    }
-    flipped = "; ".join(
-        f"{kind}: {was} → {now}" for kind, (was, now) in names.items() if was != now
-    )
-    chosen_now = "; ".join(f"{kind}: {now}" for kind, (_, now) in names.items())
-    return f"chosen: {chosen_now or 'nothing'}. Flipped: {flipped or 'nothing'}."
+    chosen: list[str] = []
+    flipped: list[str] = []
+    for kind, model in after.items():
+        name = model or HEURISTIC
+        former_name = before[kind] or HEURISTIC
+        chosen.append(f"{kind}: {name}")
+        if name != former_name:
+            flipped.append(f"{kind}: {former_name} → {name}")
+    chosen_words = "; ".join(chosen) or "nothing"
+    flipped_words = "; ".join(flipped) or "nothing"
+    return f"chosen: {chosen_words}. Flipped: {flipped_words}."
 
 
 def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
-    """Return a choice of runs, sliders for the weight of success, the runs a cell needs
-    and the half-life, over `draw_matrix`.
+    """Return controls over `draw_matrix`.
 
-    `sources` gives runs by name, as `run_sources` does; the first is shown, any other
-    is read when it is chosen, and why one cannot be read stands in place of the
-    choices. The sliders begin at the runs' own settings. Returns an ipywidgets VBox
-    that works by mouse and by keyboard. Raises InvalidInput for no source.
+    They are a choice of runs, and sliders for the weight of success, the runs a cell
+    needs and the half-life. The sliders begin at the runs' own settings. They work by
+    mouse and by keyboard.
+
+    Args:
+        sources: Runs by name, as `run_sources` gives them. The first is shown, any
+            other is read when it is chosen; why one cannot be read stands in place of
+            the choices.
+
+    Returns:
+        An ipywidgets VBox.
+
+    Raises:
+        InvalidInput: There is no source.
     """
     explorer = Explorer(sources, "Runs")
     success = control(
-        "FloatSlider", "Weight of success (rest: speed)", min=0.0, max=1.0, step=0.05
+        "FloatSlider",
+        "Weight of success (rest: speed)",
+        min=0.0,
+        max=1.0,
+        step=0.05,
     )
     samples = control("IntSlider", "Runs a cell needs", min=0, max=200)
     half_life = control(
-        "FloatSlider", "Half-life (days; 0: never)", min=0.0, max=365.0, step=0.5
+        "FloatSlider",
+        "Half-life (days; 0: never)",
+        min=0.0,
+        max=365.0,
+        step=0.5,
     )
 
     def drawn(runs: ModelRuns) -> tuple[str, Figure]:
         matrix_settings = MatrixSettings(
-            success.value, samples.value, half_life.value or None
+            success.value,
+            samples.value,
+            half_life.value or None,
         )
-        return paragraph(describe_choices(runs, matrix_settings)), draw_matrix(
-            runs, matrix_settings
-        )
+        line = paragraph(describe_choices(runs, matrix_settings))
+        return line, draw_matrix(runs, matrix_settings)
 
     def take_up(runs: ModelRuns) -> tuple[str, Figure]:
         home_settings = MatrixSettings.of(runs.settings)
@@ -83,8 +112,10 @@ def matrix_explorer(sources: Mapping[str, Callable[[], ModelRuns]]) -> Any:
         half_life.value = home_settings.half_life_days or 0.0
         return drawn(runs)
 
-    return explorer.box(
-        [success, samples, half_life],
-        lambda _: explorer.show(drawn),
-        lambda _=None: explorer.show(take_up),
-    )
+    def redraw(_: Any) -> None:
+        explorer.show(drawn)
+
+    def begin(_: Any = None) -> None:
+        explorer.show(take_up)
+
+    return explorer.box([success, samples, half_life], redraw, begin)

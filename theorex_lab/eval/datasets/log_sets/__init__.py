@@ -1,3 +1,5 @@
-"""Logs out of data sets: each module reads some sets, and gives the name of each part
-with a function that makes its log.
+"""Make logs out of data sets.
+
+Each module reads some sets, and gives the name of each part with a function that makes
+its log.
 """

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from theorex_lab.core.clock import to_iso, to_microseconds
@@ -30,8 +30,9 @@ _STARTED = to_microseconds(
 
 
 def taubench_airline() -> Parts:
-    """tau-bench airline: 200 runs of an agent, trial by trial, an hour apart; the
-    person is played by a model.
+    """Return tau-bench airline: 200 runs of an agent, trial by trial, an hour apart.
+
+    A model plays the person.
     """
     yield part("taubench_airline", _taubench)
 
@@ -46,7 +47,11 @@ def _taubench(log: Recorder) -> None:
         _tau_run(log, run, _STARTED + number * _HOUR)
 
 
-def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
+def _tau_run(
+    log: Recorder,
+    run: TauRun,
+    at: int,
+) -> None:
     session = f"trial{run.trial}-task{run.task}"
     actions = iter(run.actions)
     for number, message in enumerate(run.messages):
@@ -63,7 +68,7 @@ def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
                 at_message,
                 action.name,
                 action.arguments,
-                action.result,
+                response=action.result,
                 session=session,
                 ok=not failed,
             )
@@ -80,11 +85,10 @@ def _tau_run(log: Recorder, run: TauRun, at: int) -> None:
 
 
 def reflexion_alfworld() -> Parts:
-    """Reflexion on ALFWorld: 134 tasks in 15 trials, a day apart; after a failure the
-    agent writes what it learnt.
+    """Return Reflexion on ALFWorld: 134 tasks in 15 trials, a day apart.
 
-    Before the next trial of a task that failed, its lessons are asked for. A task has
-    no text here but its number.
+    After a failure the agent writes what it learnt. Before the next trial of a task
+    that failed, its lessons are asked for. A task has no text here but its number.
     """
     yield part("reflexion_alfworld", _reflexion)
 
@@ -134,8 +138,9 @@ def _trial(
 
 
 def whoandwhen() -> Parts:
-    """Who&When: 126 failed runs of several agents, an hour apart; at the end each
-    question asks for the decisive step.
+    """Return Who&When: 126 failed runs of several agents, an hour apart.
+
+    At the end each question asks for the decisive step.
     """
     yield part("whoandwhen", _whoandwhen)
 
@@ -150,8 +155,15 @@ def _whoandwhen(log: Recorder) -> None:
         )
 
 
-def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
-    """A trace from its start to its failed end, with the steps between and the outcome."""
+def _failed_run(
+    log: Recorder,
+    run: FailedRun,
+    at: int,
+) -> None:
+    """Record a trace from its start to its failed end.
+
+    It has the steps between, and the outcome.
+    """
     session = f"run{run.id}"
     start = CallStart(
         f"whoandwhen-{run.id}",
@@ -175,7 +187,15 @@ def _failed_run(log: Recorder, run: FailedRun, at: int) -> None:
         agent = re.sub(r"[^a-z0-9]+", "-", step.agent.lower()).strip("-")[:64] or "main"
         if step.agent == _TERMINAL:
             ok = "exitcode: 0" in step.text or "exitcode" not in step.text
-            log.used(key, at_step, "terminal", {}, step.text, session=session, ok=ok)
+            log.used(
+                key,
+                at_step,
+                "terminal",
+                {},
+                response=step.text,
+                session=session,
+                ok=ok,
+            )
         else:
             log.answered(key, at_step, step.text, agent=agent, session=session)
     log.came_out(
@@ -204,17 +224,39 @@ def _simulated_team(log: Recorder) -> None:
     fixes: dict[str, dict[int, bool]] = defaultdict(dict)
     for number, activity in enumerate(activities):
         cause = next((tag for tag in activity.tags if tag.startswith("cause:")), "")
-        if activity.kind == "failure" and any(fixes[cause].values()):
-            held = [key for key, success in fixes[cause].items() if success]
-            failed = [key for key, success in fixes[cause].items() if not success]
-            log.probe(activity.at - 1, activity.text, held, (), failed)
+        if activity.kind == "failure":
+            _ask_for_fixes(log, activity, fixes[cause])
         _activity(log, number, activity)
         if activity.kind == "fix" and cause:
             fixes[cause][number] = bool(activity.success)
     _ask_changed_facts(log, activities)
 
 
-def _activity(log: Recorder, number: int, activity: Activity) -> None:
+def _ask_for_fixes(
+    log: Recorder,
+    failure: Activity,
+    fixes: Mapping[int, bool],
+) -> None:
+    """Ask, right before a failure, for the fixes of its cause that held.
+
+    Nothing is asked where none held; those that did not are stale.
+    """
+    held = [key for key, success in fixes.items() if success]
+    failed = [key for key, success in fixes.items() if not success]
+    if held:
+        log.probe(
+            failure.at - 1,
+            failure.text,
+            held,
+            stale=failed,
+        )
+
+
+def _activity(
+    log: Recorder,
+    number: int,
+    activity: Activity,
+) -> None:
     at = activity.at
     text = activity.text
     agent = activity.agent
@@ -222,9 +264,22 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
     if activity.kind == "commit":
         edits = [path for _, path in activity.files]
         log.used(
-            number, at, "edit", {}, text, edits=edits, agent=agent, session=session
+            number,
+            at,
+            "edit",
+            {},
+            response=text,
+            edits=edits,
+            agent=agent,
+            session=session,
         )
-        log.answered(f"{number}:message", at + 1, text, agent=agent, session=session)
+        log.answered(
+            f"{number}:message",
+            at + 1,
+            text,
+            agent=agent,
+            session=session,
+        )
     elif activity.kind == "tool":
         ok = activity.success is not False
         log.used(
@@ -232,7 +287,7 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
             at,
             "shell",
             {"command": text},
-            text,
+            response=text,
             ok=ok,
             agent=agent,
             session=session,
@@ -240,39 +295,56 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
     else:
         kind = {"fix": FIX_TYPE, "decision": "decision"}.get(activity.kind, "discovery")
         log.wrote(
-            number, at, text, source="agent", kind=kind, agent=agent, session=session
+            number,
+            at,
+            text,
+            source="agent",
+            kind=kind,
+            agent=agent,
+            session=session,
         )
 
 
 def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
     """Ask, after the last activity, for every fact that changed."""
-    facts = [
-        (number, activity.text)
-        for number, activity in enumerate(activities)
-        if activity.kind == "fact"
-    ]
+    facts: dict[int, str] = {}
+    for number, activity in enumerate(activities):
+        if activity.kind == "fact":
+            facts[number] = activity.text
     for sentence, values in FACTS:
-        statements: list[tuple[int, str]] = []
-        for number, text in facts:
-            for value in values:
-                if sentence.format(value) in text:
-                    statements.append((number, value))
-        if len({value for _, value in statements}) > 1:
-            current_value = statements[-1][1]
-            current = [key for key, value in statements if value == current_value]
-            outdated = [key for key, value in statements if value != current_value]
-            log.probe(
-                activities[-1].at + 1,
-                sentence.format("").strip(),
-                current,
-                (current_value,),
-                outdated,
-            )
+        statements = _statements(facts, sentence, values)
+        if len({value for _, value in statements}) < 2:
+            continue
+        current_value = statements[-1][1]
+        current = [key for key, value in statements if value == current_value]
+        outdated = [key for key, value in statements if value != current_value]
+        log.probe(
+            activities[-1].at + 1,
+            sentence.format("").strip(),
+            current,
+            words=(current_value,),
+            stale=outdated,
+        )
+
+
+def _statements(
+    facts: Mapping[int, str],
+    sentence: str,
+    values: Iterable[str],
+) -> list[tuple[int, str]]:
+    """Return which fact gives the sentence which of its values, in order."""
+    statements: list[tuple[int, str]] = []
+    for number, text in facts.items():
+        for value in values:
+            if sentence.format(value) in text:
+                statements.append((number, value))
+    return statements
 
 
 def git(path: Path) -> Parts:
-    """Return a git repository: each commit as an edit of its files, its subject as the
-    last message; a day is a session.
+    """Return a git repository: each commit as an edit of its files.
+
+    The subject of a commit is its last message; a day is a session.
     """
     yield part(
         f"git/{path.resolve().name}",
@@ -296,7 +368,13 @@ def record_commits(
         edits = [path for _, path in commit.files if path not in commit.gone]
         session = session_of(commit)
         log.used(
-            commit.sha, commit.at, "git commit", {}, None, edits=edits, session=session
+            commit.sha,
+            commit.at,
+            "git commit",
+            {},
+            response=None,
+            edits=edits,
+            session=session,
         )
         log.answered(
             f"{commit.sha}:message", commit.at + 1, commit.subject, session=session

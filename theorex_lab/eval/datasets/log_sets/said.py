@@ -1,8 +1,9 @@
-"""What was said: long conversations with questions and the turns that answer them;
-statements that later ones correct.
+"""Read what was said: long conversations, and statements that change.
 
-Each turn is captured as it was said, as an observation of a person's. Questions are
-asked once all was said. What is asked of statements must find the one that holds now.
+The conversations come with questions and the turns that answer them; later statements
+correct earlier ones. Each turn is captured as it was said, as an observation of a
+person's. Questions are asked once all was said. What is asked of statements must find
+the one that holds now.
 """
 
 import re
@@ -46,8 +47,9 @@ Text = Annotated[
 
 
 def _numbered_sessions(fields: Any) -> Any:
-    """Return the members session_1, session_2, … of a conversation as one, each with
-    its time.
+    """Return the members session_1, session_2, … of a conversation as one.
+
+    Each comes with its time.
     """
     talk = fields.get("conversation") if isinstance(fields, dict) else None
     if not isinstance(talk, dict):
@@ -83,8 +85,10 @@ _NumberedTalk = Annotated[_Talk, BeforeValidator(_numbered_sessions)]
 
 
 def locomo(*, unanswerable: bool = False) -> Parts:
-    """LoCoMo: ten conversations of two people over months; questions about what was
-    never said are left out unless asked for.
+    """Return LoCoMo: ten conversations of two people over months.
+
+    Args:
+        unanswerable: Questions about what was never said are asked too.
     """
     talks: list[_Talk] = read_json(
         read_files(DATASETS["locomo"])["locomo10.json"], list[_NumberedTalk]
@@ -95,8 +99,9 @@ def locomo(*, unanswerable: bool = False) -> Parts:
 
 
 def moment(text: str) -> int:
-    """Return microseconds of a time as LoCoMo writes it, taken as UTC, whatever the
-    machine's locale.
+    """Return the microseconds of a time as LoCoMo writes it.
+
+    It is taken as UTC, whatever the machine's locale.
 
     >>> from theorex_lab.core.clock import to_iso
     >>> to_iso(moment("1:56 pm on 8 May, 2023"))
@@ -113,13 +118,22 @@ def moment(text: str) -> int:
     )
 
 
-def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
+def _talk(
+    log: Recorder,
+    talk: _Talk,
+    unanswerable: bool = False,
+) -> None:
     """Record a conversation, and ask its questions at the end."""
     for number, (began, turns) in enumerate(talk.sessions, start=1):
         for position, turn in enumerate(turns):
             at = moment(began) + position * SECOND
             text = f"{turn.speaker}: {turn.text}"
-            log.wrote(turn.dia_id, at, text, session=f"s{number}")
+            log.wrote(
+                turn.dia_id,
+                at,
+                text,
+                session=f"s{number}",
+            )
     last = max(event.at for event in log.events) + 1
     for question in talk.qa:
         evidence: list[str] = []
@@ -128,7 +142,7 @@ def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
         is_answerable = question.category != _ADVERSARIAL
         if log.ids(evidence) and (unanswerable or is_answerable):
             answer_words = informative(question.answer, question.question)
-            log.probe(last, question.question, evidence, answer_words)
+            log.probe(last, question.question, evidence, words=answer_words)
 
 
 class _Spoken(BaseModel):
@@ -147,10 +161,11 @@ class _Meeting(BaseModel):
 
 
 def qmsum() -> Parts:
-    """QMSum: 35 real meetings; queries about a part of one, and the turns that people
-    marked. When is not known.
+    """Return QMSum: 35 real meetings.
 
-    The answers are summaries in words of their own, so that no words are asked for.
+    Queries ask about a part of one, for the turns that people marked. The time of a
+    meeting is not known. The answers are summaries in words of their own, so that no
+    words are asked for.
     """
     meetings = read_json_lines(read_files(DATASETS["qmsum"])["val.jsonl"], _Meeting)
     return [
@@ -163,7 +178,12 @@ def _meeting(log: Recorder, meeting: _Meeting) -> None:
     """Record a meeting, and ask its queries a day later."""
     for number, turn in enumerate(meeting.meeting_transcripts):
         at = UNDATED + number * 5 * SECOND
-        log.wrote(number, at, f"{turn.speaker}: {turn.content}", session="meeting")
+        log.wrote(
+            number,
+            at,
+            f"{turn.speaker}: {turn.content}",
+            session="meeting",
+        )
     for query in meeting.specific_query_list:
         turns: list[int] = []
         for first, last in query.relevant_text_span:
@@ -189,8 +209,9 @@ class _Row(BaseModel):
 
 
 def fact_updates() -> Parts:
-    """Invented statements, a quarter of an hour apart: 1,000 and 8,000, with 150 and
-    1,200 questions at the end.
+    """Return invented statements, a quarter of an hour apart.
+
+    There are 1,000 and 8,000 of them, with 150 and 1,200 questions at the end.
     """
     for file, text in read_files(DATASETS["fact_updates"]).items():
         yield part(
@@ -205,7 +226,11 @@ def _facts(log: Recorder, text: FileContent) -> None:
     rows = read_json_lines(text, _Row)
     facts = [row.fact for row in rows if row.fact]
     for fact in facts:
-        log.wrote(fact.n, UNDATED + fact.n * _EVERY, fact.text)
+        log.wrote(
+            fact.n,
+            UNDATED + fact.n * _EVERY,
+            fact.text,
+        )
     last = UNDATED + (len(facts) + 1) * _EVERY
     for row in rows:
         question = row.probe
@@ -214,8 +239,8 @@ def _facts(log: Recorder, text: FileContent) -> None:
                 last,
                 question.question,
                 question.evidence,
-                tuple(question.answers),
-                question.stale,
+                words=tuple(question.answers),
+                stale=question.stale,
             )
 
 
@@ -243,13 +268,16 @@ class _Case(BaseModel):
 
 
 def precisionmembench(*, searched: bool = False) -> Parts:
-    """precisionMemBench: 35 beliefs of a person, and what must come back for each of
-    its cases and what must not.
+    """Return precisionMemBench: 35 beliefs of a person, and its cases.
 
-    Where a case lists all that is relevant, every other belief is stale but the pinned
-    ones, which may always stand there. searched: only what search must find counts as
-    wanted, not what stands in every context. The one case of a user without beliefs is
-    left out: nobody tells a memory here who asks.
+    A case says what must come back and what must not. Where it lists all that is
+    relevant, every other belief is stale but the pinned ones, which may always stand
+    there. The one case of a user without beliefs is left out: nobody tells a memory
+    here who asks.
+
+    Args:
+        searched: Only what search must find counts as wanted, not what stands in every
+            context.
     """
     files = read_files(DATASETS["precisionmembench"])
     beliefs = files["beliefs.seed.json"]
@@ -263,30 +291,45 @@ def _beliefs(
     """Record the beliefs, and ask its cases of them."""
     all_beliefs = read_json(beliefs, list[_Belief])
     for number, belief in enumerate(all_beliefs):
-        names = ", ".join([belief.canonical_name, *belief.aliases])
-        text = f"{names}: {belief.content} {belief.why_it_matters}"
-        agent = "main" if belief.user_id == "test-user" else belief.user_id
-        at = to_microseconds(belief.created_at) + number
-        log.wrote(belief.id, at, text, agent=agent)
+        _write_belief(log, number, belief)
     last = max(event.at for event in log.events) + 1
     unpinned_ids = {belief.id for belief in all_beliefs if not belief.pinned}
     for case in read_json(cases, list[_Case]):
         if case.user:
             continue
-        answers: set[str] = set()
-        stale: set[str] = set()
-        for expected in _expected_parts(case, searched):
-            answers.update(expected.must)
-            answers.update(expected.only or ())
-            stale.update(expected.never)
+        answers, stale = _expected_ids(case, searched)
         relevant = case.expect.get("relevantBeliefs")
         if relevant and relevant.only is not None:
             stale |= unpinned_ids
-        log.probe(last, case.query, answers, (), stale - answers)
+        log.probe(last, case.query, answers, stale=stale - answers)
+
+
+def _write_belief(
+    log: Recorder,
+    number: int,
+    belief: _Belief,
+) -> None:
+    """Record a belief under its names; of equal times the number decides."""
+    names = ", ".join([belief.canonical_name, *belief.aliases])
+    text = f"{names}: {belief.content} {belief.why_it_matters}"
+    agent = "main" if belief.user_id == "test-user" else belief.user_id
+    at = to_microseconds(belief.created_at) + number
+    log.wrote(belief.id, at, text, agent=agent)
+
+
+def _expected_ids(case: _Case, searched: bool) -> tuple[set[str], set[str]]:
+    """Return the ids that a case wants, and those that it must not get."""
+    answers: set[str] = set()
+    stale: set[str] = set()
+    for expected in _expected_parts(case, searched):
+        answers.update(expected.must)
+        answers.update(expected.only or ())
+        stale.update(expected.never)
+    return answers, stale
 
 
 def _expected_parts(case: _Case, searched: bool) -> list[_Returned]:
-    """Return the parts of a context that count: with `searched` what search must find."""
+    """Return the parts of a context that count, with `searched` those of a search."""
     if not searched:
         return list(case.expect.values())
     relevant = case.expect.get("relevantBeliefs")

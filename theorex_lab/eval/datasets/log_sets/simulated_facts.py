@@ -1,5 +1,6 @@
-"""Facts of the simulated team that change: a sentence with a gap, and the values that
-it takes, one after the other.
+"""List the facts of the simulated team that change.
+
+Each is a sentence with a gap, and the values that it takes, one after the other.
 """
 
 FACTS: tuple[tuple[str, tuple[str, ...]], ...] = (
