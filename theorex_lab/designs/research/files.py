@@ -33,7 +33,6 @@ from theorex_lab.designs.research.insights import (
 from theorex_lab.designs.research.items import domain_slug, record_id_of
 from theorex_lab.designs.research.learning import RunState, post_run
 from theorex_lab.designs.research.records import (
-    CrossRunRecord,
     all_records,
     record_body,
     record_of,
