@@ -30,109 +30,6 @@ OBJECTS = {
 # Rooms of earlier releases; nothing has their names any more.
 FORMER_ROOMS = ("exchange", "experiments", "serve", "console", "ingest", "scores")
 FORMER = re.compile(rf"`((?:{'|'.join(FORMER_ROOMS)})(?:\.[A-Za-z_]\w*)+)`")
-# Still open: places whose docstrings name something that is not there. The list may
-# only shrink.
-NAMES_STILL_OPEN = frozenset(
-    {
-        "app/server/mcp.py",
-        "eval/metrics/access.py tune",
-        "eval/replay/baselines.py",
-        "memory/contract.py FileLayout",
-        "memory/contract.py PolicyPart",
-        "routing/recall.py Recall",
-        "store/lab.py export_files",
-        "store/lab.py import_files",
-        "store/lab.py import_transcripts",
-        "store/lab.py ingest",
-    }
-)
-# Still open: public callables whose docstrings do not name every parameter. The list
-# may only shrink.
-PARAMETERS_STILL_OPEN = frozenset(
-    {
-        "AccessLog",
-        "AccessLog.of",
-        "Agent",
-        "Agent.dispatch",
-        "Agent.search",
-        "Agent.write",
-        "Comparison",
-        "Comparison.difference",
-        "Comparison.load",
-        "Comparison.of",
-        "Comparison.plot",
-        "Comparison.save",
-        "Comparison.to_dict",
-        "Comparison.value",
-        "EvalLog",
-        "EvalQuery",
-        "Event",
-        "EventLog",
-        "FixedClock",
-        "FixedClock.advance",
-        "FixedClock.at",
-        "HashedNgramEmbedder",
-        "Item",
-        "Lab",
-        "Lab.archive",
-        "Lab.backup",
-        "Lab.context",
-        "Lab.correct",
-        "Lab.dismiss",
-        "Lab.erase",
-        "Lab.export_files",
-        "Lab.import_files",
-        "Lab.import_transcripts",
-        "Lab.ingest",
-        "Lab.merge_projects",
-        "Lab.nightly",
-        "Lab.review_failures",
-        "Lab.reviewer",
-        "Lab.route",
-        "Lab.search",
-        "Lab.status",
-        "Lab.temporary",
-        "Lab.trace",
-        "Lab.trace_stats",
-        "Lab.unpin",
-        "Lab.write_all",
-        "MemoryDesign.inject",
-        "MemoryDesign.observe",
-        "MemoryDesign.retrieve",
-        "ModelRuns",
-        "ModelRuns.choices",
-        "ModelRuns.matrix",
-        "ModelRuns.of",
-        "ModelUnavailable",
-        "RoutingSet",
-        "SessionLine",
-        "SessionReplay",
-        "SessionReplay.gain",
-        "SessionReplay.plot",
-        "Settings.path",
-        "Settings.source",
-        "SettingsRecord.is_set",
-        "SettingsRecord.source",
-        "UnusableAnswer",
-        "compare",
-        "load_routing_set",
-        "local_routing_set",
-        "make_law",
-        "new_event",
-        "plot_costs",
-        "plot_failure",
-        "plot_forgetting_curves",
-        "plot_matrix",
-        "plot_sessions",
-        "replay_all",
-        "score_advice",
-        "score_costs",
-        "score_failures",
-        "score_routing",
-        "shares_in_context",
-        "tune",
-    }
-)
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -188,14 +85,7 @@ def places_with_wrong_names() -> dict[str, list[str]]:
 
 
 def test_every_name_of_the_package_in_a_docstring_exists() -> None:
-    problems = places_with_wrong_names()
-    assert {
-        place: wrong
-        for place, wrong in problems.items()
-        if place not in NAMES_STILL_OPEN
-    } == {}
-    mended = NAMES_STILL_OPEN - problems.keys()
-    assert mended == set(), "take these out of the list"
+    assert places_with_wrong_names() == {}
 
 
 def public_callables() -> Iterator[tuple[str, Callable[..., Any], str]]:
@@ -282,14 +172,7 @@ def callables_with_missing_parameters() -> dict[str, list[str]]:
 
 
 def test_the_docstring_of_a_public_callable_names_every_parameter() -> None:
-    problems = callables_with_missing_parameters()
-    assert {
-        name: missing
-        for name, missing in problems.items()
-        if name not in PARAMETERS_STILL_OPEN
-    } == {}
-    mended = PARAMETERS_STILL_OPEN - problems.keys()
-    assert mended == set(), "take these out of the list"
+    assert callables_with_missing_parameters() == {}
 
 
 # The checks themselves.

@@ -39,6 +39,9 @@ class SystemClock:
 class FixedClock:
     """A clock that stands until it is moved; experiments and tests run on it.
 
+    Args:
+        microseconds: The time that it shows (µs UTC).
+
     >>> clock = FixedClock.at("2026-01-01T00:00:00+00:00")
     >>> clock.advance(days=1)
     >>> to_iso(clock.now())
@@ -50,7 +53,11 @@ class FixedClock:
 
     @classmethod
     def at(cls, when: str | datetime) -> FixedClock:
-        """Return a clock standing at an ISO 8601 time or an aware datetime."""
+        """Return a clock standing at an ISO 8601 time or an aware datetime.
+
+        Args:
+            when: The time.
+        """
         return cls(to_microseconds(when))
 
     def now(self) -> int:
@@ -58,7 +65,12 @@ class FixedClock:
         return self.microseconds
 
     def advance(self, *, days: float = 0.0, seconds: float = 0.0) -> None:
-        """Move the clock forward (or back, when negative)."""
+        """Move the clock forward (or back, when negative).
+
+        Args:
+            days: How many days.
+            seconds: How many seconds; added to the days.
+        """
         self.microseconds += round((days * 86_400 + seconds) * 1_000_000)
 
 

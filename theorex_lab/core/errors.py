@@ -56,6 +56,10 @@ class ModelUnavailable(TheorexError):
     `kind`: `silent` where nothing or no whole reply came in time, `busy` where it asks
     to come back later, `bad_reply` where it answered what cannot be used, else
     `refused`.
+
+    Args:
+        text: What went wrong.
+        kind: Why, in one of the words above.
     """
 
     def __init__(self, text: str, kind: str = "refused") -> None:
@@ -64,7 +68,11 @@ class ModelUnavailable(TheorexError):
 
 
 class UnusableAnswer(ModelUnavailable):
-    """A language model answered, and what it said cannot be used."""
+    """A language model answered, and what it said cannot be used.
+
+    Args:
+        text: What is wrong with the answer.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__(text, "bad_reply")

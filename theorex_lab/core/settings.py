@@ -238,11 +238,19 @@ class SettingsRecord:
         return names
 
     def is_set(self, name: str) -> bool:
-        """Say whether a value was given, rather than left at its default."""
+        """Say whether a value was given, rather than left at its default.
+
+        Args:
+            name: The name of the setting, as the class has it.
+        """
         return name in self.given
 
     def source(self, name: str) -> str:
-        """Name where a value comes from: `config.json` or `default`."""
+        """Name where a value comes from: `config.json` or `default`.
+
+        Args:
+            name: The name of the setting, as the class has it.
+        """
         return "config.json" if self.is_set(name) else "default"
 
     def replaced(self, **values: Any) -> Self:
@@ -820,7 +828,11 @@ class Settings(SettingsRecord):
         _refuse(problems, f"preset {self.preset}")
 
     def source(self, name: str) -> str:
-        """Name where a value comes from: `config.json`, a preset or `default`."""
+        """Name where a value comes from: `config.json`, a preset or `default`.
+
+        Args:
+            name: The name of the setting, as the class has it.
+        """
         if self.is_set(name):
             return "config.json"
         if name in PRESETS[self.preset]:
@@ -847,7 +859,11 @@ class Settings(SettingsRecord):
         return self.source_weights.get(agent, _DEFAULT_SOURCE_WEIGHT)
 
     def path(self, name: str) -> Path:
-        """Return a path setting with `~` expanded."""
+        """Return a path setting with `~` expanded.
+
+        Args:
+            name: The name of the setting, as the class has it.
+        """
         return Path(getattr(self, name)).expanduser()
 
 

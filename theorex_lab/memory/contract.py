@@ -599,7 +599,12 @@ class Design:
 
 
 class Item(NamedTuple):
-    """A result: a text, and the ids of the events that it rests on."""
+    """A result of a memory.
+
+    Attributes:
+        text: Its text.
+        events: The ids of the events that it rests on.
+    """
 
     text: str
     events: tuple[str, ...] = ()
@@ -801,7 +806,12 @@ class Home:
         return list(sessions)
 
     def check_session(self, agent: str, session: str) -> None:
-        """Let each design that wishes it check a session before it is flushed."""
+        """Let each design that wishes it check a session before it is flushed.
+
+        Args:
+            agent: The agent.
+            session: The session of the agent.
+        """
         for design in self.designs:
             if design.captures.check is not None:
                 design.captures.check(self, agent, session)
@@ -811,6 +821,10 @@ class Home:
 
         Designs that hold captures come first, since the others may read what those
         keep.
+
+        Args:
+            agent: The agent.
+            sessions: The sessions of the agent that are over, or are about to be summarized.
 
         Returns:
             How many captured events were kept, and how many let go, in all.

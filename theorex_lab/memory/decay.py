@@ -590,6 +590,10 @@ def make_law(name: str, **params: float) -> Law:
 
     The names of the parameters are those of the law.
 
+    Args:
+        name: The name of the law.
+        **params: Its parameters by their names, each within the range that the law allows.
+
     Raises:
         InvalidInput: The name, a parameter or a value is outside what is allowed.
 

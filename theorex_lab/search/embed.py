@@ -80,6 +80,9 @@ class HashedNgramEmbedder:
     It works offline, and knows spelling and no meaning. A text without letters or
     digits gets the zero vector.
 
+    Args:
+        dimensions: The number of columns of its vectors, at least 1.
+
     >>> first, second, other = HashedNgramEmbedder().embed(
     ...     ["cached", "caching", "zebra"]
     ... )

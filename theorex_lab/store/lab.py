@@ -410,15 +410,29 @@ class Lab:
         return self._mark("pinned", item)
 
     def unpin(self, item: str) -> str:
-        """Take a pin back; as `pin`."""
+        """Take a pin back; as `pin`.
+
+        Args:
+            item: Its id, or the beginning that it alone has.
+        """
         return self._mark("pinned", item, undo=True)
 
     def dismiss(self, item: str, *, undo: bool = False) -> str:
-        """Let an item come back no more, but to a search with `cold`; as `pin`."""
+        """Let an item come back no more, but to a search with `cold`; as `pin`.
+
+        Args:
+            item: Its id, or the beginning that it alone has.
+            undo: Let it come back again.
+        """
         return self._mark("dismissed", item, undo=undo)
 
     def correct(self, item: str, text: str = "", *, undo: bool = False) -> str:
         """Put a text in the place of an item's own; as `pin`.
+
+        Args:
+            item: Its id, or the beginning that it alone has.
+            text: The text that stands for it from now on.
+            undo: Take the correction back.
 
         Raises:
             InvalidInput: The text is blank, or as `pin`.
@@ -694,7 +708,11 @@ class Lab:
         )
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
-        """Return how calls of models went, of all agents or of one."""
+        """Return how calls of models went, of all agents or of one.
+
+        Args:
+            agent: The agent; None is all.
+        """
         from theorex_lab.dispatch.traces import trace_stats
 
         if agent is not None:
@@ -703,6 +721,9 @@ class Lab:
 
     def trace(self, trace_id: str) -> Trace:
         """Return one call of a model, step by step.
+
+        Args:
+            trace_id: The id of the call.
 
         Raises:
             InvalidInput: The id is unknown; the error names the nearest.
@@ -846,6 +867,12 @@ class Lab:
         which also finishes an erasure that was killed; see
         `theorex_lab.journal.sqlite.erase`.
 
+        Args:
+            ids: Ids of events.
+            agent: An agent, of whom all events are erased.
+            match: A text that the events hold.
+            project: The project whose events are meant.
+
         Raises:
             InvalidInput: As `select` raises it.
             StorageError: Something could not be removed or wiped; the bodies are erased
@@ -887,6 +914,10 @@ class Lab:
         Both are named as `theorex projects` lists them. Nothing in the journal is rewritten:
         from here on events of `old` are read as events of `new`, and so is what will still be
         written for it. Nothing takes that back.
+
+        Args:
+            old: The project that is merged into the other.
+            new: The project that it becomes.
 
         Raises:
             InvalidInput: A name is unknown or ambiguous, the two are one project, or one was
@@ -931,6 +962,10 @@ class Lab:
         """Copy journal, archived segments and settings into one file.
 
         See `journal.sqlite.backup`.
+
+        Args:
+            file: The file that is written.
+            replace: Whether a file of that name may be replaced.
         """
         from theorex_lab.journal.sqlite.backup import backup
 
@@ -1136,7 +1171,12 @@ def _path(path: FilePath) -> Path | None:
 
 
 class Agent:
-    """One agent of a home: writes, searches and looks at what it remembers."""
+    """One agent of a home: writes, searches and looks at what it remembers.
+
+    Args:
+        lab: The lab of its home.
+        name: Its name.
+    """
 
     def __init__(self, lab: Lab, name: str) -> None:
         self.lab = lab
@@ -1190,6 +1230,14 @@ class Agent:
         """Search what this agent remembers and what is shared.
 
         What another keeps to itself is never found. See `Lab.search`.
+
+        Args:
+            query: What is searched for.
+            limit: The most results.
+            cold: Whether archived and dismissed items come too.
+            tag: Only what has this tag.
+            spread: Whether concepts that are linked to the best ones come too.
+            kinds: Only items of these kinds; None is all.
         """
         return self.lab.search(
             query,

@@ -80,7 +80,11 @@ class MemoryDesign(Protocol):
     """
 
     def observe(self, events: Sequence[Event]) -> None:
-        """Take in what a hook, a dispatch or a person appended, in journal order."""
+        """Take in what a hook, a dispatch or a person appended, in journal order.
+
+        Args:
+            events: The events, each once.
+        """
 
     def consolidate(self, now: int) -> None:
         """Run the nightly maintenance; repeating it changes nothing.

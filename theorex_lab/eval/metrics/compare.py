@@ -312,6 +312,9 @@ class Comparison:
         """Return what was compared on the logs of one data set.
 
         Their names are its own or begin with it and a slash.
+
+        Args:
+            dataset: The name of the data set.
         """
         return Comparison(
             tuple(
@@ -330,6 +333,12 @@ class Comparison:
         """Return a design's score over all logs; `mode` is inject or retrieve.
 
         NaN where nothing of the kind was asked.
+
+        Args:
+            design: The name of the design or baseline.
+            mode: inject or retrieve.
+            budget: The budget of the context (tokens).
+            score: The name of the score.
         """
         logs = self._values.get((design, mode, budget, score), {})
         return self._interval([list(units.values()) for units in logs.values()])
@@ -440,6 +449,9 @@ class Comparison:
 
         They are logs, designs (name → budget → mode → score → value, low, high),
         paired, and trials.
+
+        Args:
+            baseline: The name with which the others are compared; '' for none.
         """
         designs: dict[str, Any] = {name: {} for name in self.designs}
         for design, mode, budget, score in self._values:
@@ -487,6 +499,9 @@ class Comparison:
     def save(self, path: str | Path) -> None:
         """Write the comparison as one JSON file.
 
+        Args:
+            path: The file.
+
         Raises:
             StorageError: The file cannot be written.
         """
@@ -496,6 +511,9 @@ class Comparison:
     @classmethod
     def load(cls, path: str | Path) -> Comparison:
         """Return the comparison that `save` wrote, or gzip made of that.
+
+        Args:
+            path: The file.
 
         Raises:
             InvalidInput: The file holds no comparison.

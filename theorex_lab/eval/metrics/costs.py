@@ -387,6 +387,9 @@ class ModelRuns:
     def matrix(self, matrix_settings: MatrixSettings | None = None) -> MatrixResult:
         """Return the confidence matrix under these settings (None: the home's own).
 
+        Args:
+            matrix_settings: The settings; None is the home's own.
+
         Raises:
             InvalidInput: A setting is outside its range.
         """
@@ -404,6 +407,9 @@ class ModelRuns:
         """Return the model that the matrix picks for each type that was asked.
 
         It is None where the matrix leaves it to the heuristic.
+
+        Args:
+            matrix_settings: The settings of the matrix; None is the home's own.
 
         >>> local_runs().choices(MatrixSettings(success_weight=1.0))["general"]
         'smollm2-135m greedy'

@@ -66,6 +66,7 @@ class SessionReplay(Rows[ReplayedSession]):
     """The replayed sessions, a row a session.
 
     Attributes:
+        rows: The sessions.
         compared: All scores of each memory.
         of: How many sessions of the log could be scored.
         tokens: The budget.
@@ -121,6 +122,9 @@ class SessionReplay(Rows[ReplayedSession]):
         """Return how much more of the needed files the design named than recency does.
 
         Recency is the files touched last; both are paired by session.
+
+        Args:
+            tokens: The budget; None is that of the rows.
         """
         return self.compared.difference(
             self.design,
@@ -134,6 +138,9 @@ class SessionReplay(Rows[ReplayedSession]):
         """Draw the share of the needed files that was named, session by session.
 
         It stands beside the files touched last.
+
+        Args:
+            ax: Where it is drawn; None is a new figure.
         """
         from theorex_lab.eval.plots.comparison import plot_sessions
 
