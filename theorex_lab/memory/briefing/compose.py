@@ -1,0 +1,89 @@
+"""Compose a briefing out of recorded sessions: candidates of every kind, then a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
+from theorex_lab.memory.briefing.cards import work_candidates
+from theorex_lab.memory.briefing.commands import command_candidates
+from theorex_lab.memory.briefing.passages import passage_candidates
+from theorex_lab.memory.briefing.pitfalls import pitfall_candidates
+from theorex_lab.memory.briefing.places import place_candidates
+from theorex_lab.memory.briefing.rules import rule_candidates
+from theorex_lab.memory.briefing.selection import choose
+from theorex_lab.memory.briefing.session_log import Session, sessions_of
+
+
+def start_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
+    """Return the lines that a session may start with.
+
+    Args:
+        sessions: The earlier sessions of the project.
+        now: The time of the start (µs UTC).
+    """
+    return [
+        *rule_candidates(sessions, now),
+        *command_candidates(sessions, now),
+        *work_candidates(sessions, now),
+        *pitfall_candidates(sessions, now),
+        *place_candidates(sessions, now),
+    ]
+
+
+def start_lines(
+    sessions: Sequence[Session], now: int, *, tokens: int
+) -> list[Candidate]:
+    """Return what a session starts with, within a budget."""
+    return choose(start_candidates(sessions, now), tokens)
+
+
+def prompt_lines(
+    sessions: Sequence[Session],
+    prompt: str,
+    now: int,
+    *,
+    tokens: int,
+    shown: Sequence[Candidate] = (),
+) -> list[Candidate]:
+    """Return what a prompt brings beside what the session started with.
+
+    Args:
+        sessions: The earlier sessions of the project.
+        prompt: What the user asks.
+        now: The time of the prompt (µs UTC).
+        tokens: The budget.
+        shown: What the session started with.
+    """
+    candidates = passage_candidates(sessions, prompt, now)
+    return choose(candidates, tokens, shown=shown, whole_budget=True)
+
+
+def as_text(lines: Iterable[Candidate]) -> str:
+    """Return lines as sections: a title, and a list below it."""
+    parts: list[str] = []
+    section = ""
+    for line in lines:
+        if line.section != section:
+            section = line.section
+            parts.append(f"{section}:")
+        parts.append(f"{LINE_MARK}{line.text}")
+    return "".join(f"{part}\n" for part in parts)
+
+
+def compose(events: Iterable[Event], now: int, *, query: str = "", tokens: int) -> str:
+    """Return the briefing that recorded events give.
+
+    Args:
+        events: The events of one project before the time, oldest first.
+        now: The time (µs UTC).
+        query: What the user asks; '' at the start of a session. With a query only what
+            the prompt brings beside the start is returned.
+        tokens: The budget.
+    """
+    sessions = sessions_of(events)
+    at_start = start_lines(sessions, now, tokens=tokens)
+    if not query:
+        return as_text(at_start)
+    return as_text(prompt_lines(sessions, query, now, tokens=tokens, shown=at_start))

@@ -1,0 +1,135 @@
+"""Choose the lines of a briefing: what is most likely needed, in the least room.
+
+The choice is greedy. What stands in a briefing of 150 tokens also stands in one of 500,
+and what stands there in one of 2,000. Room that has no good line stays empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from theorex_lab.memory.briefing.candidates import LINE_MARK, SECTIONS, Candidate
+from theorex_lab.text.line import BYTES_PER_TOKEN
+from theorex_lab.text.wording import overlap
+
+# The budgets (tokens) that a larger one is filled through, in this order.
+BUDGET_STEPS = (150, 500, 2_000)
+# The largest share of a budget that one section may have: from 500 tokens on half.
+_SHARE_OF_SMALL = 0.6
+_SHARE = 0.5
+_SHARE_FROM = 500
+# A line that is twice as long must be worth 2 ** .7 as much.
+_LENGTH_POWER = 0.7
+# A candidate of less weight is not shown, even where there is room.
+LEAST_WEIGHT = 0.05
+# Two lines with three common words that share more than this of the shorter one's words
+# say the same.
+_SAME_OVERLAP = 0.62
+_SAME_WORDS = 3
+
+
+@dataclass
+class _Room:
+    """What is left of a budget.
+
+    Attributes:
+        size: The bytes that are used.
+        by_section: The bytes that the lines of each section use.
+    """
+
+    size: int = 0
+    by_section: dict[str, int] = field(default_factory=dict)
+
+    def cost(self, candidate: Candidate) -> int:
+        """Return the bytes that a line takes, with its title where it is the first."""
+        line = _line_bytes(candidate)
+        if candidate.section in self.by_section:
+            return line
+        return line + len(candidate.section.encode()) + len(":\n")
+
+    def holds(self, candidate: Candidate, budget: int) -> bool:
+        """Return whether a line fits into a budget (tokens), and into its section's."""
+        limit = BYTES_PER_TOKEN * budget
+        if self.size + self.cost(candidate) > limit:
+            return False
+        share = _SHARE if budget >= _SHARE_FROM else _SHARE_OF_SMALL
+        section_size = self.by_section.get(candidate.section, 0)
+        return section_size + _line_bytes(candidate) <= share * limit
+
+    def take(self, candidate: Candidate) -> None:
+        """Use the bytes of a line."""
+        self.size += self.cost(candidate)
+        section_size = self.by_section.get(candidate.section, 0)
+        self.by_section[candidate.section] = section_size + _line_bytes(candidate)
+
+
+def _line_bytes(candidate: Candidate) -> int:
+    return len(f"{LINE_MARK}{candidate.text}\n".encode())
+
+
+def choose(
+    candidates: Iterable[Candidate],
+    tokens: int,
+    *,
+    shown: Sequence[Candidate] = (),
+    whole_budget: bool = False,
+) -> list[Candidate]:
+    """Return the lines that a budget has room for, those of a section together.
+
+    Args:
+        candidates: The lines to choose from.
+        tokens: The budget.
+        shown: Lines that the reader has already. What says the same is left out.
+        whole_budget: Whether one section may fill the whole budget.
+
+    Returns:
+        The lines in the order of `SECTIONS`, within a section those chosen first.
+    """
+    waiting = [line for line in candidates if line.weight >= LEAST_WEIGHT]
+    waiting.sort(key=_worth, reverse=True)
+    chosen: list[Candidate] = []
+    room = _Room()
+    steps = [step for step in BUDGET_STEPS if step < tokens]
+    for budget in [*steps, tokens]:
+        waiting = _fill(room, chosen, waiting, budget, shown, whole_budget)
+    order = {section: number for number, section in enumerate(SECTIONS)}
+    return sorted(chosen, key=lambda line: order.get(line.section, len(order)))
+
+
+def _fill(
+    room: _Room,
+    chosen: list[Candidate],
+    waiting: Sequence[Candidate],
+    budget: int,
+    shown: Sequence[Candidate],
+    whole_budget: bool,
+) -> list[Candidate]:
+    """Take the waiting lines that fit into a budget; return those that wait on."""
+    too_long: list[Candidate] = []
+    for candidate in waiting:
+        fits = room.holds(candidate, budget)
+        if whole_budget:
+            fits = room.size + room.cost(candidate) <= BYTES_PER_TOKEN * budget
+        if not fits:
+            too_long.append(candidate)
+        elif not _is_said(candidate, [*shown, *chosen]):
+            room.take(candidate)
+            chosen.append(candidate)
+    return too_long
+
+
+def _worth(candidate: Candidate) -> float:
+    """Return what a line is worth for the room that it takes."""
+    return candidate.weight / float(_line_bytes(candidate)) ** _LENGTH_POWER
+
+
+def _is_said(candidate: Candidate, lines: Iterable[Candidate]) -> bool:
+    """Return whether one of these lines says the same already."""
+    for line in lines:
+        n_common = len(candidate.words & line.words)
+        if n_common < _SAME_WORDS:
+            continue
+        if overlap(candidate.words, line.words) > _SAME_OVERLAP:
+            return True
+    return False
