@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
     from theorex_lab.journal.view import BadEvent, Verification, View, Views
+    from theorex_lab.memory.briefing.briefing import Briefing
     from theorex_lab.memory.briefing.context import Context
     from theorex_lab.memory.contract import Design, SessionsEnd
     from theorex_lab.memory.retrieve import Hits, Searcher, VectorUse
@@ -393,6 +394,25 @@ class Lab:
         from theorex_lab.evolution.briefing import boot_context
 
         return boot_context(self.home, tokens=tokens, query=query)
+
+    def briefing(self, query: str | None = None, *, tokens: int = 500) -> Briefing:
+        """Return what an agent would read now, at a session's start or at a prompt.
+
+        Nothing is written, and no maintenance has to have run.
+
+        Args:
+            query: A prompt; None is the start of a session.
+            tokens: The budget, from 20.
+
+        Returns:
+            The briefing, with `.text` and `.lines`.
+
+        Raises:
+            InvalidInput: The budget is too small.
+        """
+        from theorex_lab.memory.briefing.briefing import make_briefing
+
+        return make_briefing(self.home, query=query or "", tokens=tokens)
 
     def pin(self, item: str) -> str:
         """Let an item come back first.

@@ -185,6 +185,12 @@ def _memory() -> GroupEntry:
                 "Render the context of the next session into a file.",
             ),
             CommandEntry(
+                "briefing",
+                "briefing",
+                lambda: memory.briefing,
+                "Show what an agent would read now.",
+            ),
+            CommandEntry(
                 "memory-context",
                 "context",
                 lambda: memory.memory_context,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from theorex_lab.app.cli.context import open_lab
-from theorex_lab.core.clock import to_datetime
+from theorex_lab.core.clock import to_datetime, to_iso
 from theorex_lab.files.command_line import (
     command,
     emit,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from theorex_lab.store.lab import Lab
 
 _ABOUT_CHARACTERS = 100
+_MOST_EVENTS_SHOWN = 3
 
 
 @command("write")
@@ -327,6 +329,40 @@ _TOKENS = click.option(
     type=TOKENS,
     help="Within so many tokens; default: the setting contextTokens.",
 )
+
+
+@command("briefing")
+@reads_project
+@click.option(
+    "--query",
+    default="",
+    show_default=False,
+    help="A prompt; default: what a session starts with.",
+)
+@click.option(
+    "--tokens", type=TOKENS, default=500, show_default=True, help="The budget."
+)
+@click.option(
+    "--why", is_flag=True, help="Why each line is there, and what it rests on."
+)
+def briefing(query: str, tokens: int, why: bool) -> None:
+    """Nothing is written, and no maintenance has to have run.
+
+    JSON: {text, tokens, lines: [{section, text, why, at, events}]}
+    """
+    made = open_lab().briefing(query, tokens=tokens)
+    rows = [{**asdict(line), "at": to_iso(line.at)} for line in made.lines]
+    text = _explained(rows) if why else made.text.rstrip("\n")
+    emit({"text": made.text, "tokens": made.tokens, "lines": rows}, text)
+
+
+def _explained(rows: Sequence[dict[str, Any]]) -> str:
+    """Return each line of a briefing with its reason and its first events."""
+    texts = []
+    for row in rows:
+        event_ids = ", ".join(row["events"][:_MOST_EVENTS_SHOWN])
+        texts.append(f"{row['section']}: {row['text']}\n    {row['why']}; {event_ids}")
+    return "\n".join(texts) or "no line is worth its room"
 
 
 @command("memory-context")
