@@ -34,11 +34,12 @@ RULE_FILE = r"""
 # A verb that begins a lasting wish: it says how to work, not what to do next.
 WISH = re.compile(
     rf"""
-    ^ {_OPENERS}
+    ^ {_OPENERS} (?: for[ ][^,]{{3,40}},[ ] )?
     (?: always | never | avoid | prefer | keep | use | stop | only | ask | follow
+      | lint | format | work(?:ing)? | verify[ ](?:that[ ])?the[ ]code[ ]
       | stay | respect | stick[ ]to | treat | leave | limit | focus | wait
       | make[ ]sure | ensure | be[ ]sure | be[ ]careful | no[ ]more | single | one
-      | explain | present | write | put | place | document | describe | include
+      | explain | present | show[ ]me | write | put | place | document | describe | include
       | when(?:ever)? \b [^.?!]{{3,80}} \b
         (?: never | always | first | use | do[ ]not | don'?t )
       | after[ ](?:each|every) | before[ ](?:each|every|any)
@@ -59,7 +60,7 @@ TASK = re.compile(
       | rename | move | change | convert | refactor | merge | replace | update | make
       | look | take[ ]a[ ]look | investigate | review | summari[sz]e | check | run | try
       | start | finish | generate | read | fetch | find | set | switch | pull | push
-      | commit | save | store | test | verify | demonstrate | show | give | tell | think
+      | commit | save | store | test | verify[ ](?!(?:that[ ])?the[ ]code[ ]) | demonstrate | show | give | tell | think
       | explain[ ](?:what|why|how|the|this|to) | describe[ ](?:the|this|how)
       | write[ ](?:a|an|the|some|it|this) | use[ ](?:the|this|that|these|those)
       | put[ ](?:the|this|that|it) | keep[ ](?:going|trying|in[ ]mind)
@@ -67,7 +68,7 @@ TASK = re.compile(
       | leave[ ](?:it|this|that) | ask[ ]me[ ]any | focus[ ]on[ ](?:the|this|that)
       | redo | address | consider | design | plan | propose | organi[sz]e | clean
       | i[ ](?:need|want)[ ](?:you[ ]to|to) | we[ ](?:also[ ])?need[ ]to | need[ ]to
-      | you[ ]need[ ]to
+      | you[ ](?:need[ ]to|should|must)[ ](?:look|check|fix|try|update|switch|add|go)
     ) \b
     """,
     re.I | re.VERBOSE,
@@ -99,8 +100,18 @@ OUGHT = re.compile(
       | supposed[ ]to | may[ ](?:not[ ])?be
       | we[ ](?:focus|use|prefer|never|always|keep|follow)
       | i[ ](?:prefer|expect|always|never) | i'?ll[ ]do | i[ ]do[ ]the | you[ ]do[ ]the
-      | you[ ](?:always|never) | you[ ]are[ ]to | the[ ]user[ ]expects
+      | you[ ](?:always|never) | you[ ]are[ ]to
     )\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# Who does what: the user's part of the work, or the agent's.
+ROLE = re.compile(
+    r"""
+    ^ the[ ]user[ ](?:does|makes|made|decides|tests|runs|commits|reviews|prefers|wants
+      |expects)\b
+    | ^ you[ ](?:are[ ]to|do[ ]the|always|never)\b
     """,
     re.I | re.VERBOSE,
 )
@@ -112,12 +123,12 @@ PRACTICE = re.compile(
       | branch(?:es)? | git | docs? | documentation | comments? | dependenc\w+ | lint\w*
       | format\w* | style | conventions? | rules? | guidelines? | directions
       | instructions? | naming | dry | duplicat\w+ | decisions? | decide | options?
-      | ask(?:ing)? | questions? | plans? | reviews? | changelog | errors? | workspaces?
-      | root | litter\w* | environment | venv | virtualenv | secrets? | logging | pr | prs
-      | pull[ ]requests? | coverage | tautolog\w+ | concise | context | workflow
-      | helpers? | merge\w* | repo(?:sitory)? | worktrees? | refactor\w* | sessions?
-      | bugs? | confirmation | explanations? | explain | estimates? | json | sprawl
-      | exit[ ]points? | functions? | returns? | files? | backward[- ]compatib\w+
+      | ask(?:ing)? | questions? | plans? | reviews? | changelog | workspaces? | root
+      | litter\w* | environment | venv | virtualenv | secrets? | logging
+      | pull[ ]requests? | coverage | tautolog\w+ | concise | workflow | helpers?
+      | repo(?:sitory)? | worktrees? | refactor\w* | bugs? | confirmation
+      | explanations? | explain | estimates? | sprawl | exit[ ]points? | many[ ]returns
+      | backward[- ]compatib\w+ | [\w-]+\.mdc
     )\b
     """,
     re.I | re.VERBOSE,
@@ -128,7 +139,7 @@ DEICTIC = re.compile(
     r"""
     \b(?: (?:this|that|these|those)
         (?! [ ](?:project|repo|repository|code[ ]?base|workspace) )
-      | here | above | below | now | again | latest | current | just | such
+      | here | above | below | now | again | latest | current | such
     )\b
     """,
     re.I | re.VERBOSE,
@@ -211,7 +222,7 @@ OBEYED = re.compile(
 NOT_OBEDIENCE = re.compile(
     r"""
       ^ (?: let[ ]me | let'?s | now | next | i'?ll | i[ ]will | i'?m[ ]going | to[ ]ensure
-        | thank | you'?re | here | this | it | that | after | first | sorry | \(?\d
+        | thank | you'?re | here | this | it | that | after | first | sorry | earlier | i[ ]can | \(?\d
         | \W*(?:✅|⚠|❌|🔴|🟡|🟢) )
     | \b(?: should[ ]have | did[ ]?n[o'’]?t[ ]+ (?:follow|invoke|create|start|use|read)
         | neglected | failed[ ]to | i[ ]missed | apologi[sz]e | checklist )
@@ -228,7 +239,7 @@ RULE_MENTION = re.compile(r"@(?:[\w.-]+/)*([\w-]+\.mdc|[A-Z]{4,}\.md)\b")
 SMALL_TALK = re.compile(
     r"""
       \b any[ ]questions \b | \b same[ ](?:issue|error|problem) \b
-    | ^ i[ ]don'?t[ ](?:want|need|like|love|see|know|understand|think) \b
+    | ^ i[ ](?:don'?t|do[ ]not|didn'?t)[ ](?:want|need|like|love|see|know|understand|think) \b
     | \b (?:doesn'?t|does[ ]not|isn'?t|not)[ ](?:work|working) \b
     | \b (?:there[ ](?:is|are)|still|same|another|other|an?)[ ](?:\w+[ ])?errors? \b
     | \b mistakes? \b (?! [ ](?:in|when|with)[ ](?!the[ ]future) )

@@ -18,13 +18,13 @@ _LEAD_INS = (
         r"""
         (?: no+ | nope | yes | yeah | yep | ok | okay | k | also | and | but | so | wait
           | hmm+ | um+ | uh+ | well | actually | again | please | pls | oh | hey | dude
-          | whoa(?:[ ]buddy)? | man | great | good | right | now | then | note | important
+          | stop | whoa(?:[ ]buddy)? | man | great | good | right | now | then | note | important
           | remember | in[ ]general | generally | from[ ]now[ ]on | going[ ]forward
         ) \b (?: \s* [,;:.!…]+ \s* | \s+ (?=please\b|also\b|from[ ]now|make|never|always) )
         """,
         re.I | re.VERBOSE,
     ),
-    re.compile(r"go ahead[.,;]\s+", re.I),
+    re.compile(r"go ahead[.,;]\s+|stop,\s+|just\s+", re.I),
     re.compile(r"(?:and|also|please|but|so|now|lets|let's) +", re.I),
     re.compile(r"you (?:missed|forgot) this(?: part)?:\s*>?\s*", re.I),
     re.compile(r"\(?\d{1,2}[.)]\s+|[>*•–-]\s+"),
@@ -63,16 +63,21 @@ _RECORD_THIS = re.compile(
     re.I,
 )
 # "when fixing a bug to first always create a test".
-_WHEN_TO = re.compile(r"^(when(?:ever)? [^,]{3,60}?) to (?=(?:first|always|never)\b)", re.I)
+_WHEN_TO = re.compile(
+    r"^(when(?:ever)? [^,]{3,60}?) to (?=(?:first|always|never)\b)", re.I
+)
 # A mention of a rule file at the end: "…, see errors.mdc".
 _END_MENTION = re.compile(
     r"[\s?.!,]*(?:according to|as per|per|following|see)?\s*"
     r"@(?:[\w.-]+/)*([\w-]+\.mdc|[A-Z]{4,}\.md)\s*[?.!]*$"
 )
+_ENDS_OPEN = re.compile(r"\b(?:in|of|by|with|from|to|at|the|using|use)$", re.I)
 _DOUBT = re.compile(
     r"[,.]?\s*(?:though|right|no|yeah|yes|pls|please|ok|okay)?\s*[?!.…]+$", re.I
 )
-_ASIDE = re.compile(r"\s*(?:,\s*(?:think carefully|be specific)|explain in details?)\s*$")
+_ASIDE = re.compile(
+    r"\s*(?:,\s*(?:think carefully|be specific)|explain in details?)\s*$"
+)
 
 _OBJECTION = re.compile(
     r"""^ why [ ] (?:are|were|do|would) [ ] (?:you|we) [ ] (?:keep[ ])?
@@ -80,7 +85,9 @@ _OBJECTION = re.compile(
     re.I | re.VERBOSE,
 )
 _OBJECTION_OF_PAST = re.compile(
-    r"^why (?:did|do|would) (?:you|we) (?P<base>[a-z]+)\b(?P<rest>.*)$", re.I
+    r"^why (?:did|do|would) (?:you|we) (?:start|keep|begin)? ?"
+    r"(?P<verb>[a-z]+)\b(?P<rest>.*)$",
+    re.I,
 )
 _EXPECTATION = re.compile(
     r"^why (?:did ?n[o'’]?t|didnt|don'?t|aren'?t|arent|weren'?t) (?:you|we) "
@@ -89,14 +96,25 @@ _EXPECTATION = re.compile(
 )
 _TOO_MANY = re.compile(r"^why so (?P<what>many|much)\b(?P<rest>.*)$", re.I)
 _DONE_WRONG = re.compile(
-    r"^you (?:just |also )?(?P<past>[a-z]+ed|made|put|wrote|did|ran)\b(?P<rest>.*)$", re.I
+    r"^you (?:just |also )?(?P<past>[a-z]+ed|made|put|wrote|did|ran)\b(?P<rest>.*)$",
+    re.I,
 )
-_NOT_DOING = re.compile(r"^you(?:'?re| are) not (?P<gerund>\w+ing)\b(?P<rest>.*)$", re.I)
+_NOT_DOING = re.compile(
+    r"^you(?:'?re| are) not (?P<gerund>\w+ing)\b(?P<rest>.*)$", re.I
+)
 _OUGHT = re.compile(
     r"^you (?P<modal>should(?: not|n'?t)?|must(?: not)?|are to|need to) ", re.I
 )
 _USER_WILL = re.compile(r"^i(?:'?ll| will| do)(?: always)? (?P<base>[a-z]+)\b", re.I)
-_USER_DOES = re.compile(r"^i (?P<verb>[a-z]+)\b", re.I)
+_USER_DOES = re.compile(
+    r"^i (?P<verb>prefer|expect|want|use|make|made|decide|always|never|test|run|commit)"
+    r"\b",
+    re.I,
+)
+# Contractions that were typed without their apostrophe.
+_APOSTROPHE = re.compile(
+    r"\b(do|does|did|is|are|was|were|have|has|should|would|could|wo|ca)nt\b", re.I
+)
 
 _IRREGULAR_GERUNDS = {
     "made": "making",
@@ -156,6 +174,7 @@ def standing_wording(text: str) -> str:
     'Tests must be small'
     """
     sentence = _without_shouting(" ".join(text.split()))
+    sentence = _APOSTROPHE.sub(r"\1n't", sentence)
     sentence = _without_lead_ins(sentence)
     sentence, rule_file = _apart_from_rule_file(sentence)
     sentence = _ASIDE.sub("", sentence)
@@ -202,7 +221,10 @@ def _apart_from_rule_file(sentence: str) -> tuple[str, str]:
     match = _END_MENTION.search(sentence)
     if match is None or match.start() == 0:
         return sentence, ""
-    return sentence[: match.start()], match[1]
+    before = sentence[: match.start()]
+    if _ENDS_OPEN.search(before):
+        return f"{before} {match[1]}", ""
+    return before, match[1]
 
 
 def _as_statement(sentence: str) -> str:
@@ -219,11 +241,13 @@ def _objects_to_gerund(match: re.Match[str]) -> str:
 
 
 def _objects_to_base(match: re.Match[str]) -> str:
-    return f"The user objects to {_gerund_of(match['base'].lower())}{match['rest']}"
+    return f"The user objects to {_gerund_of(match['verb'].lower())}{match['rest']}"
 
 
 def _objects_to_past(match: re.Match[str]) -> str:
-    return f"The user objects to {_gerund_of_past(match['past'].lower())}{match['rest']}"
+    return (
+        f"The user objects to {_gerund_of_past(match['past'].lower())}{match['rest']}"
+    )
 
 
 def _objects_to_many(match: re.Match[str]) -> str:
@@ -250,7 +274,7 @@ def _user_will(match: re.Match[str]) -> str:
 
 def _user_does(match: re.Match[str]) -> str:
     verb = match["verb"].lower()
-    if verb in {"prefer", "expect", "want", "use", "make", "decide"}:
+    if verb not in {"made", "always", "never"}:
         verb += "s"
     return f"The user {verb}{match.string[match.end() :]}"
 
@@ -270,6 +294,8 @@ _REWORDINGS = (
 
 def _gerund_of(base: str) -> str:
     """Return the form in -ing of a verb: "make" gives "making"."""
+    if base.endswith("ing"):
+        return base
     if base in _GERUNDS:
         return _GERUNDS[base]
     if base.endswith("e") and not base.endswith("ee"):
@@ -364,17 +390,17 @@ def _rule_says(what: str, verb: re.Match[str]) -> str:
 
 
 _SECOND_PERSON = re.compile(r"\byour\b", re.I)
-_OBEYED_MARK = "As agents obey it: "
+OBEYED_MARK = "Agents report: "
 
 
 def obedience_wording(text: str) -> str:
     """Return how an agent says that it keeps a rule, told of a third person.
 
     >>> obedience_wording("Nothing committed, per your git rules.")
-    "As agents obey it: nothing committed, per the user's git rules"
+    "Agents report: nothing committed, per the user's git rules"
     """
     sentence = _SECOND_PERSON.sub("the user's", " ".join(text.split())).rstrip(" .!")
     first, separator, rest = sentence.partition(" ")
     if first not in ("I", "I've") and first[1:].islower():
         first = first.lower()
-    return f"{_OBEYED_MARK}{first}{separator}{rest}"
+    return f"{OBEYED_MARK}{first}{separator}{rest}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -54,13 +55,18 @@ _SOURCES: Mapping[WordsOf, Source] = {
 MOST_RULES = 60
 MICROSECONDS_PER_DAY = 86_400_000_000
 _SHORTEST = 15  # characters of a sentence that may be a rule
+_SHORTEST_WORDING = 10
 _LONGEST = 220
 _CORRECTION_CHARACTERS = 280  # a longer prompt is a new piece of work
 _AFTER_AN_ACT = frozenset({"agent", "tool", "interrupt", "prompt"})
+_SHORTEST_STANDING = 100  # characters of a prompt that nobody types again
+_SENT_OFTEN = 3
 _MANY_WORDS = 28
 _FEW_WORDS = 5
 _MOST_PRACTICES = 3  # more words of practice do not make a rule more general
 _MOST_SPECIFICS = 3
+_SESSIONS_OF_TEMPLATE = 3
+_IF_ONLY = re.compile(r"\b(?:would|could|might)\b", re.I)
 _SHORT_RULE = 25  # words of a rule that its user may state once, in general
 
 # What each feature adds to the log odds that a maintainer keeps the rule.
@@ -71,6 +77,8 @@ WEIGHTS: Mapping[str, float] = {
     "ought": 0.4,
     "practice": 0.9,
     "specific": -0.35,
+    "name": -0.35,
+    "role": 1.0,
     "task": -1.3,
     "deictic": -0.5,
     "question": -0.8,
@@ -86,6 +94,7 @@ WEIGHTS: Mapping[str, float] = {
     "interrupted": 0.3,
     "standing": 3.0,
     "template": -0.6,
+    "unasked": -1.0,
     "repeated": -0.2,
     "summary": 1.4,
     "reminder": 0.6,
@@ -110,11 +119,13 @@ _SAME_SUBJECT = 0.5
 _FEWEST_SHARED = 2
 # Principles that are named by an acronym; two sayings that name one mean the same.
 _PRINCIPLE = re.compile(r"\b(?:DRY|KISS|YAGNI|SOLID|TDD)\b")
+# A capitalised word within a sentence: mostly the name of a product or a part of it.
+_NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]+)\b")
 # Where a sentence ends before another one in small letters.
 _CLAUSE_END = re.compile(
-    r"(?<!\.[a-z])(?<!\bvs)(?<!\betc)\s*(?:[.!;]|(?<=\?))\s+(?=[a-z])"
+    r"(?<!\.[a-z])(?<!\bvs)(?<!\betc)\s*(?:[.!;]|(?<=\?))\s+(?=[a-z])|,\s+(?=just [a-z])"
 )
-_CONDITION = re.compile(r"\b(?:if|when|once|after)\b (?P<condition>[^:.]+)", re.I)
+_CONDITION = re.compile(r"\b(?:if|when|once|after)\b (?P<condition>[^:]+)", re.I)
 _CONDITIONAL = re.compile(r"^(?:if|when(?:ever)?|after|once)\b.{8,}, ", re.I)
 _ASIDE = re.compile(r"\s*\([^)]*\)")
 
@@ -210,6 +221,8 @@ def rule_candidates(sessions: Iterable[Session], now: int) -> list[Candidate]:
 
 def _sayings(sessions: Iterable[Session]) -> Iterator[_Saying]:
     """Yield the sayings of sessions that may state a rule."""
+    sessions = list(sessions)
+    standing = _standing_texts(sessions)
     for session in sessions:
         request = ""
         for step in session.steps:
@@ -218,8 +231,22 @@ def _sayings(sessions: Iterable[Session]) -> Iterator[_Saying]:
             if isinstance(step, Message):
                 yield from _message_sayings(step, request)
                 continue
+            if step.kind == "standing" or step.text in standing:
+                yield from _standing_sayings(step)
+                continue
             request = step.event if _asks_to_record(step) else ""
             yield from _prompt_sayings(step)
+
+
+def _standing_texts(sessions: Iterable[Session]) -> set[str]:
+    """Return the long prompts that follow answers again and again, word for word."""
+    counts: Counter[str] = Counter()
+    for session in sessions:
+        for prompt in session.prompts:
+            is_long = len(prompt.text) > _SHORTEST_STANDING
+            if prompt.kind == "own" and is_long and prompt.after == "agent":
+                counts[prompt.text] += 1
+    return {text for text, n_sent in counts.items() if n_sent >= _SENT_OFTEN}
 
 
 def _asks_to_record(prompt: Prompt) -> bool:
@@ -238,16 +265,13 @@ def _is_correction(prompt: Prompt) -> bool:
 
 def _prompt_sayings(prompt: Prompt) -> Iterator[_Saying]:
     """Yield what a prompt says that may be a rule."""
-    if prompt.kind == "standing":
-        yield from _standing_sayings(prompt)
-        return
     yield from _reminders(prompt)
     context = {
         "correction": float(_is_correction(prompt)),
         "interrupted": float(prompt.after == "interrupt"),
     }
     request = prompt.event if _asks_to_record(prompt) else ""
-    for statement, words_of in prompt.statements:
+    for statement, words_of in _joined(prompt.statements):
         source = _source_of(statement, words_of)
         if source is None:
             continue
@@ -255,6 +279,21 @@ def _prompt_sayings(prompt: Prompt) -> Iterator[_Saying]:
             saying = _user_saying(prompt, sentence, source, context, request)
             if saying is not None:
                 yield saying
+
+
+def _joined(
+    statements: Iterable[tuple[Statement, WordsOf]],
+) -> list[tuple[Statement, WordsOf]]:
+    """Return statements, each that begins with "Not" joined to the one before it."""
+    joined: list[tuple[Statement, WordsOf]] = []
+    for statement, words_of in statements:
+        if joined and statement.text.lower().startswith("not "):
+            before, words_before = joined.pop()
+            text = f"{before.text.rstrip(' .!')}, {statement.text}"
+            joined.append((before._replace(text=text), words_before))
+        else:
+            joined.append((statement, words_of))
+    return joined
 
 
 def _source_of(statement: Statement, words_of: WordsOf) -> Source | None:
@@ -279,6 +318,8 @@ def _user_saying(
     if not _states_a_wish(wording, signs, sentence):
         return None
     features = {**signs, **context, source: 1.0}
+    if source == "template" and prompt.after != "slash":
+        features["unasked"] = 1.0
     if request:
         features["recorded"] = 1.0
     return _Saying(
@@ -288,7 +329,7 @@ def _user_saying(
         session=prompt.session,
         source=source,
         features=features,
-        words=content_words(wording),
+        words=_rule_words(wording),
         request=request,
     )
 
@@ -301,6 +342,7 @@ def _signs(wording: str) -> dict[str, float]:
     n_words = len(wording.split())
     is_lasting = cues.EVERY_TIME.search(wording) is not None
     is_task = cues.TASK.search(wording) is not None and not is_lasting
+    n_names = min(_MOST_SPECIFICS, len(_NAME.findall(wording)))
     is_wish = cues.WISH.search(wording) is not None and not is_task
     return {
         "wish": float(is_wish),
@@ -309,6 +351,8 @@ def _signs(wording: str) -> dict[str, float]:
         "ought": float(cues.OUGHT.search(wording) is not None),
         "practice": n_practices**0.8,
         "specific": float(n_specifics),
+        "name": float(n_names),
+        "role": float(cues.ROLE.search(wording) is not None),
         "task": float(is_task),
         "deictic": float(cues.DEICTIC.search(wording) is not None),
         "long": float(n_words > _MANY_WORDS),
@@ -320,7 +364,9 @@ def _signs(wording: str) -> dict[str, float]:
 
 def _states_a_wish(wording: str, signs: Mapping[str, float], sentence: str) -> bool:
     """Return whether a sentence says how work is to be done."""
-    if len(wording) < _SHORTEST or signs["task"] or not signs["practice"]:
+    is_lasting_wish = signs["every_time"] and signs["wish"]
+    is_general = bool(signs["practice"] or is_lasting_wish)
+    if len(wording) < _SHORTEST_WORDING or signs["task"] or not is_general:
         return False
     if cues.SMALL_TALK.search(wording) or cues.WITHOUT_REFERENT.search(wording):
         return False
@@ -331,7 +377,7 @@ def _states_a_wish(wording: str, signs: Mapping[str, float], sentence: str) -> b
     is_question = sentence.rstrip().endswith("?") and not signs["wish"]
     if is_question:
         return False
-    return bool(signs["wish"] or signs["ought"] or signs["every_time"])
+    return bool(signs["wish"] or signs["ought"] or signs["every_time"] or signs["role"])
 
 
 def _reminders(prompt: Prompt) -> Iterator[_Saying]:
@@ -392,7 +438,7 @@ def _standing_saying(prompt: Prompt, text: str) -> _Saying:
         session=prompt.session,
         source="standing",
         features={**_signs(wording), "task": 0.0, "standing": 1.0},
-        words=content_words(wording),
+        words=_rule_words(wording),
     )
 
 
@@ -427,7 +473,7 @@ def _agent_saying(
         session=message.session,
         source=source,
         features={**_signs(wording), "task": 0.0, feature: 1.0},
-        words=content_words(wording),
+        words=_rule_words(wording),
         request=request,
     )
 
@@ -491,6 +537,16 @@ def _answers(report: _Saying, group: _Group) -> bool:
 
 
 _PRACTICE_STEMS = content_words("rule rules instructions file agent create update")
+# Words of how a rule is put, not of what it is about.
+_FORM = content_words(
+    "never always don doesn isn won can per rule rules convention conventions agents"
+    " agent report reports user nothing ensure first avoid stop"
+)
+
+
+def _rule_words(wording: str) -> frozenset[str]:
+    """Return the words that say what a rule is about."""
+    return content_words(wording) - _FORM
 
 
 def _principles(saying: _Saying) -> set[str]:
@@ -558,18 +614,39 @@ def _reasons(group: _Group) -> list[str]:
         reasons.append("the user asked to record it")
     if group.sessions("report"):
         reasons.append("an agent reported that it recorded it")
-    if group.sessions("obeyed"):
+    if _is_named_as_obeyed(group):
         n_obeyed = len(group.sessions("obeyed"))
         reasons.append(f"agents named it as obeyed {_times(n_obeyed)}")
     if len(group.sessions("reminder")) > 1:
         n_reminders = len(group.sessions("reminder"))
         reasons.append(f"the user pointed to its file in {n_reminders} sessions")
-    n_templates = len(group.sessions("template", "repeated"))
-    if n_templates > 1:
+    n_templates = len(_template_sessions(group))
+    if n_templates >= _SESSIONS_OF_TEMPLATE:
         reasons.append(f"a template of the user's holds it in {n_templates} sessions")
     if not reasons and _is_general(best):
         reasons.append("the user stated it in general")
     return reasons
+
+
+def _is_named_as_obeyed(group: _Group) -> bool:
+    """Return whether agents say of a rule that they obey it, and what it is."""
+    best = group.best
+    if best.source != "obeyed":
+        return bool(group.sessions("obeyed"))
+    if best.features["deictic"] or _IF_ONLY.search(best.text):
+        return False
+    is_users = "the user's" in best.text
+    return bool(is_users or best.features["negative"] or best.features["ought"])
+
+
+def _template_sessions(group: _Group) -> set[str]:
+    """Return the sessions in which a template holds a rule word for word."""
+    words = group.best.words
+    return {
+        saying.session
+        for saying in group.sayings
+        if saying.source in ("template", "repeated") and saying.words == words
+    }
 
 
 def _times(n: int) -> str:
@@ -583,9 +660,9 @@ def _is_general(saying: _Saying) -> bool:
     signs = saying.features
     if saying.source != "own" or len(saying.text.split()) > _SHORT_RULE:
         return False
-    if signs["deictic"] or signs["pronoun"] or signs["specific"] > 1:
+    if signs["deictic"] or signs["pronoun"] or signs["specific"] > 2:
         return False
-    return bool(signs["wish"] or signs["every_time"])
+    return bool(signs["wish"] or signs["every_time"] or signs["role"])
 
 
 def _group_score(group: _Group, sayings: Sequence[_Saying], now: int) -> float:
