@@ -1,0 +1,250 @@
+"""Cues of English by which a standing rule is told from a task and from small talk.
+
+Each pattern is a sign, not a verdict: `rules` weighs them. They are of English and of
+coding work in general; another language gets a module like this one. Standard library
+only.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Words before a sentence's verb that carry nothing of a rule.
+_OPENERS = r"""
+    (?:
+        (?: and | also | but | so | ok | okay | please | pls | then | in[ ]general
+          | from[ ]now[ ]on | going[ ]forward | generally | no | yes | remember | note
+          | first | again | now | great | good | hmm+ | just
+        )
+        [,:;.]? \s+
+    )*
+"""
+
+# What a file or a collection of an agent's instructions is called.
+RULE_FILE = r"""
+    (?: [\w./-]+\.mdc \b
+      | \b(?:CLAUDE|AGENTS?|GEMINI|CONVENTIONS|GUIDELINES)\.md \b
+      | \bcopilot[-_ ]instructions?(?:\.md)? \b
+      | \b(?:cursor|agents?|project|global|house|custom) \s+ (?:rules?|instructions?) \b
+      | \b(?:rules?|rule[ ]files?|instructions?|directives?|guidelines?|preferences?
+        | conventions?) \b
+    )
+"""
+
+# A verb that begins a lasting wish: it says how to work, not what to do next.
+WISH = re.compile(
+    rf"""
+    ^ {_OPENERS} (?: for[ ][^,]{{3,40}},[ ] )?
+    (?: always | never | avoid | prefer | keep | use | stop | only | ask | follow
+      | lint | format | work(?:ing)? | verify[ ](?:that[ ])?the[ ]code[ ]
+      | stay | respect | stick[ ]to | treat | leave | limit | focus | wait
+      | make[ ]sure | ensure | be[ ]sure | be[ ]careful | no[ ]more | single | one
+      | explain | present | show[ ]me | write | put | place | document | describe | include
+      | when(?:ever)? \b [^.?!]{{3,80}} \b
+        (?: never | always | first | use | do[ ]not | don'?t )
+      | after[ ](?:each|every) | before[ ](?:each|every|any)
+      | (?:do[ ]not|don'?t|dont) [ ]
+        (?! need | think | want | see | know | have | like | love | get | remember
+          | understand | care | forget | mind | worry | believe | feel )
+    ) \b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# A verb that begins a piece of work. It is a rule only with a word of EVERY_TIME.
+TASK = re.compile(
+    rf"""
+    ^ {_OPENERS}
+    (?: (?:can|could|would)[ ](?:you|we) | let'?s | lets | now | go[ ]ahead | go[ ]with
+      | continue | proceed | add | implement | fix | create | build | remove | delete
+      | rename | move | change | convert | refactor | merge | replace | update | make
+      | look | take[ ]a[ ]look | investigate | review | summari[sz]e | check | run | try
+      | start | finish | generate | read | fetch | find | set | switch | pull | push
+      | commit | save | store | test | verify[ ](?!(?:that[ ])?the[ ]code[ ]) | demonstrate | show | give | tell | think
+      | explain[ ](?:what|why|how|the|this|to) | describe[ ](?:the|this|how)
+      | write[ ](?:a|an|the|some|it|this) | use[ ](?:the|this|that|these|those)
+      | put[ ](?:the|this|that|it) | keep[ ](?:going|trying|in[ ]mind)
+      | (?:include|place|document)[ ](?:the|this|that|it|those|these)
+      | leave[ ](?:it|this|that) | ask[ ]me[ ]any | focus[ ]on[ ](?:the|this|that)
+      | redo | address | consider | design | plan | propose | organi[sz]e | clean
+      | i[ ](?:need|want)[ ](?:you[ ]to|to) | we[ ](?:also[ ])?need[ ]to | need[ ]to
+      | you[ ](?:need[ ]to|should|must)[ ](?:look|check|fix|try|update|switch|add|go)
+    ) \b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# A wish that holds beyond the moment.
+EVERY_TIME = re.compile(
+    r"""
+    \b(?: always | never | every[ ]time | each[ ]time | whenever | from[ ]now[ ]on
+      | going[ ]forward | in[ ](?:the[ ])?future | at[ ]all[ ]times | in[ ]general
+      | by[ ]default | must[ ]not | must | under[ ]no[ ]circumstances | any[ ]?more
+      | without[ ]exception | as[ ]a[ ]rule | any[ ]?time | where(?:ver)?[ ]possible
+      | it'?s[ ]important | mandatory | strictly | in[ ]all[ ]cases | constantly
+      | after[ ](?:each|every) | before[ ](?:each|every|any) | each[ ]phase | next[ ]time
+    )\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+NEGATION = re.compile(
+    r"\b(?:don'?t|do not|never|not|no|avoid|stop|without|rather than|instead of)\b",
+    re.I,
+)
+
+# What ought to be, said of the code or of the agent.
+OUGHT = re.compile(
+    r"""
+    \b(?: should(?:n'?t)? | must(?:n'?t)? | needs?[ ]to | ha(?:ve|s)[ ]to | ought
+      | supposed[ ]to | may[ ](?:not[ ])?be
+      | we[ ](?:focus|use|prefer|never|always|keep|follow)
+      | i[ ](?:prefer|expect|always|never) | i'?ll[ ]do | i[ ]do[ ]the | you[ ]do[ ]the
+      | you[ ](?:always|never) | you[ ]are[ ]to
+    )\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# Who does what: the user's part of the work, or the agent's.
+ROLE = re.compile(
+    r"""
+    ^ the[ ]user[ ](?:does|makes|made|decides|tests|runs|commits|reviews|prefers|wants
+      |expects)\b
+    | ^ you[ ](?:are[ ]to|do[ ]the|always|never)\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# How work is done in any project: a rule speaks of at least one of these.
+PRACTICE = re.compile(
+    r"""
+    \b(?: code | tests? | testing | tested | untested | commit\w* | push\w* | stag(?:e|ing)
+      | branch(?:es)? | git | docs? | documentation | comments? | dependenc\w+ | lint\w*
+      | format\w* | style | conventions? | rules? | guidelines? | directions
+      | instructions? | naming | dry | duplicat\w+ | decisions? | decide | options?
+      | ask(?:ing)? | questions? | plans? | reviews? | changelog | workspaces? | root
+      | litter\w* | environment | venv | virtualenv | secrets? | logging
+      | pull[ ]requests? | coverage | tautolog\w+ | concise | workflow | helpers?
+      | repo(?:sitory)? | worktrees? | refactor\w* | bugs? | confirmation
+      | explanations? | explain | estimates? | sprawl | exit[ ]points? | many[ ]returns
+      | backward[- ]compatib\w+ | [\w-]+\.mdc
+    )\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# A word that points at something outside the sentence.
+DEICTIC = re.compile(
+    r"""
+    \b(?: (?:this|that|these|those)
+        (?! [ ](?:project|repo|repository|code[ ]?base|workspace) )
+      | here | above | below | now | again | latest | current | such
+    )\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# "do it", "reference them": what is meant is not in the sentence.
+WITHOUT_REFERENT = re.compile(
+    rf"""
+    ^ {_OPENERS}
+    (?: (?:always|never|only|make[ ]sure[ ](?:you|to)|ensure|be[ ]sure[ ]to) [ ]
+        (?:you[ ])? )?
+    (?!keep[ ]) (?:do[ ]not[ ]|don'?t[ ])? \w+ [ ] (?:\w+[ ]with[ ]|with[ ]|to[ ]|for[ ])?
+    (?: it | them | this | that | these | those | something | anything | so ) \b
+    """,
+    re.I | re.VERBOSE,
+)
+BEGINS_WITH_PRONOUN = re.compile(
+    r"^(?:so|and|but|it|its|that|this|these|those|they|he|she|which|then|there)\b", re.I
+)
+
+# How a prompt begins that objects to what an agent has just done.
+CORRECTION = re.compile(
+    r"""
+    ^ (?: no\b | nope | wait | stop | hold[ ]on | hmm | uhh? | umm | whoa | dude | man\b
+      | what[ ]the | why[ ](?:are|did|didn'?t|do|would|don'?t|is|isn'?t|so|not)
+      | you[ ](?:just|didn'?t|did|are|aren'?t|forgot|missed|were|should|must|have|broke
+        |keep|still|edited|updated|modified|committed|made|changed|removed|seem)
+      | you'?re[ ]not | that'?s[ ](?:not|wrong) | this[ ]is(?:n'?t|[ ]not|[ ]wrong)
+      | not[ ]what | i[ ](?:said|told|asked|didn'?t|meant|already|made|don'?t)
+      | i'?ll[ ]do | don'?t | do[ ]not | never | but[ ](?:you|i|we) | again | actually
+      | (?:that[ ])?doesn'?t[ ]seem | that[ ](?:does|is|isn'?t) | in[ ]what[ ]world
+      | have[ ]you | since[ ]when | please[ ]don'?t | undo | revert
+      | we[ ](?:don'?t|never|already|must) | instead | is[ ]there[ ]a[ ]way[ ]we
+    ) \b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# The user asks to write a wish down where agents read it, or says that it lasts.
+RECORD_REQUEST = re.compile(
+    rf"""
+      \b(?: make | create | add | write | record | document | save | put | turn | update
+          | adjust | include | improve | change | has | mention )
+      \b [^.?!\n]{{0,80}} {RULE_FILE}
+    | \b from[ ]now[ ]on \b
+    | \b remember [ ] (?:that|to) \b
+    | \b (?:for|in) [ ] (?:the[ ])? future \b
+    | \b (?:so[ ]that|make[ ]sure) [ ] you [ ] (?:never|always|don'?t) \b
+    | \b never[ ]do[ ]this[ ]again \b
+    | ^ mention[ ]that \b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# A norm of a conversation's summary stands under a heading such as these.
+NORM_HEADING = re.compile(
+    r"constraint|convention|guideline|preference|\brules?\b|instruction"
+    r"|user (?:wants|prefers|correct)",
+    re.I,
+)
+
+# An agent says that it keeps a rule of the user's or of the project's.
+OBEYED = re.compile(
+    r"""
+      \b(?: per | as[ ]per | following | according[ ]to | in[ ]line[ ]with | under
+          | respecting | adhering[ ]to | against | by )
+      [ ] (?:your|the|our|these|this|its|project|house|repo\w*) \b
+      [^.;:]{0,40}
+      (?: \b(?:rules? | guidelines? | conventions? | instructions? | preferences?
+          | directions? | policy) \b
+        | \.mdc\b | CLAUDE\.md | AGENTS\.md )
+    | \b(?: violat\w+ | adher\w+[ ]to | comply[ ]with | required[ ]by | per )
+      [ ] [^.;]{0,30} \b rules? \b
+    | \b per[ ](?:project|repo|house)[ ]conventions? \b
+    """,
+    re.I | re.VERBOSE,
+)
+# Sentences of an agent that name a rule but do not say what it is: plans, confessions,
+# thanks, verdicts of a review.
+NOT_OBEDIENCE = re.compile(
+    r"""
+      ^ (?: let[ ]me | let'?s | now | next | i'?ll | i[ ]will | i'?m[ ]going | to[ ]ensure
+        | thank | you'?re | here | this | it | that | after | first | sorry | earlier | i[ ]can | \(?\d
+        | \W*(?:✅|⚠|❌|🔴|🟡|🟢) )
+    | \b(?: should[ ]have | did[ ]?n[o'’]?t[ ]+ (?:follow|invoke|create|start|use|read)
+        | neglected | failed[ ]to | i[ ]missed | apologi[sz]e | checklist )
+    | ✅ | ⚠ | ❌
+    """,
+    re.I | re.VERBOSE,
+)
+
+# A reminder that is only the name of a rule file: "@errors.mdc".
+BARE_REMINDER = re.compile(r"^\W*@?(?:[\w-]+/)*([\w.-]+\.mdc|[A-Z]+\.md)\W*$")
+RULE_MENTION = re.compile(r"@(?:[\w.-]+/)*([\w-]+\.mdc|[A-Z]{4,}\.md)\b")
+
+# What is no wish at all, however it is put: reports of a state, moods, invitations.
+SMALL_TALK = re.compile(
+    r"""
+      \b any[ ]questions \b | \b same[ ](?:issue|error|problem) \b
+    | ^ i[ ](?:don'?t|do[ ]not|didn'?t)[ ](?:want|need|like|love|see|know|understand|think) \b
+    | \b (?:doesn'?t|does[ ]not|isn'?t|not)[ ](?:work|working) \b
+    | \b (?:there[ ](?:is|are)|still|same|another|other|an?)[ ](?:\w+[ ])?errors? \b
+    | \b mistakes? \b (?! [ ](?:in|when|with)[ ](?!the[ ]future) )
+    | \b (?:what[ ]the[ ](?:hell|fuck)|wth|wtf|man|dude) \b | \b option[ ][a-z0-9]\b
+    | \b in[ ]mind \b | \b i[ ](?:think|guess|suspect) \b | \? .* \?
+    """,
+    re.I | re.VERBOSE,
+)
