@@ -8,7 +8,11 @@ only.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
+from functools import lru_cache
+
+from theorex_lab.text.shell_lines import SimpleCommand
 
 FORMAT = "format"
 LINT = "lint"
@@ -191,7 +195,7 @@ _ROLE_BY_SUBCOMMAND = {
     "gh pr": {"diff": REVIEW, "view": REVIEW, "checks": REVIEW, "review": REVIEW},
 }
 # Programs that run a script or a target which the project names itself.
-_SCRIPT_RUNNERS = frozenset(
+SCRIPT_RUNNERS = frozenset(
     (
         "npm",
         "yarn",
@@ -210,6 +214,8 @@ _SCRIPT_RUNNERS = frozenset(
     )
 )
 _PACKAGE_MANAGERS = frozenset(("npm", "yarn", "pnpm", "bun"))
+_RUN_WORDS = frozenset(("run", "run-script"))  # before the name of a script
+_NAME = re.compile(r"[A-Za-z][\w:.-]*")
 # What scripts and targets are named, up to a `:`, `-` or `.`.
 _ROLE_BY_SCRIPT = {
     "test": TEST,
@@ -381,7 +387,8 @@ def _is_launchers_own(word: str) -> bool:
     return is_option or _DURATION.fullmatch(word) is not None
 
 
-def program_of(words: Sequence[str]) -> str:
+@lru_cache(1 << 13)
+def program_of(words: tuple[str, ...]) -> str:
     """Return the name of the program that does the work, with its subcommand.
 
     >>> program_of(("go", "build", "-o", "x", ".")), program_of(("npx", "jest", "-w"))
@@ -398,9 +405,16 @@ def program_of(words: Sequence[str]) -> str:
     if program in _ROLE_BY_PROGRAM and program != "golangci-lint":
         return program
     operand = _subcommand(work)
-    if re.fullmatch(r"[A-Za-z][\w:.-]*", operand) and not _SCRIPT_FILE.match(operand):
-        return f"{program} {operand}"
-    return program
+    is_name = _is_name(operand)
+    is_run = program in _PACKAGE_MANAGERS and operand in _RUN_WORDS
+    if is_run and len(work) > 2 and _is_name(work[2]):
+        return f"{program} {operand} {work[2]}"
+    return f"{program} {operand}" if is_name else program
+
+
+def _is_name(word: str) -> bool:
+    """Return whether a word may be a subcommand or the name of a script."""
+    return bool(_NAME.fullmatch(word)) and not _SCRIPT_FILE.fullmatch(word)
 
 
 def _subcommand(work: Sequence[str]) -> str:
@@ -416,7 +430,8 @@ def _subcommand(work: Sequence[str]) -> str:
     return ""
 
 
-def role_of(words: Sequence[str]) -> str:
+@lru_cache(1 << 13)
+def role_of(words: tuple[str, ...]) -> str:
     """Return what a command is for; '' where the tables do not tell.
 
     >>> role_of((".venv/bin/python", "-m", "pytest")), role_of(("npm", "run", "lint:fix"))
@@ -430,7 +445,7 @@ def role_of(words: Sequence[str]) -> str:
     if not work:
         return ""
     program = work[0]
-    if program in _SCRIPT_RUNNERS:
+    if program in SCRIPT_RUNNERS:
         return _role_of_script(work)
     if program in _ROLE_BY_SUBCOMMAND:
         role = _ROLE_BY_SUBCOMMAND[program].get(_subcommand(work), "")
@@ -473,7 +488,7 @@ def _role_of_interpreter(work: Sequence[str]) -> str:
 def _role_of_script(work: Sequence[str]) -> str:
     """Return the role of a script or target by its name."""
     operand = _subcommand(work)
-    is_run = operand in ("run", "run-script") and work[0] in _PACKAGE_MANAGERS
+    is_run = operand in _RUN_WORDS and work[0] in _PACKAGE_MANAGERS
     if is_run:
         index = list(work).index(operand)
         inner_words = work[index + 1 :]
@@ -497,7 +512,8 @@ def _role_without_target(work: Sequence[str]) -> str:
     return INSTALL if work[0] == "yarn" else ""
 
 
-def is_everyday(words: Sequence[str]) -> bool:
+@lru_cache(1 << 13)
+def is_everyday(words: tuple[str, ...]) -> bool:
     """Return whether a command only looks about, moves files or keeps versions."""
     work = launched(words)
     if not work:
@@ -524,9 +540,13 @@ FILE_MARK = "<file>"
 PATH_MARK = "<path>"
 TEST_MARK = "<test>"
 NUMBER_MARK = "<number>"
+TEXT_MARK = "<text>"
+_MOST_BLANKS = 2  # of a word that is no text, such as the message of a commit
+_TO_QUOTE = re.compile(r"[\s'\"|&;()*?#$`\\]")
 
 
-def general_words(words: Sequence[str]) -> tuple[str, ...]:
+@lru_cache(1 << 13)
+def general_words(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return a command's words with marks for the one file, path or test it names.
 
     The words are the same where the command names none.
@@ -550,6 +570,24 @@ def general_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(general)
 
 
+def general_text(command: SimpleCommand) -> str:
+    """Return a command as it is shown: with marks for what is of one time only.
+
+    >>> from theorex_lab.text.shell_lines import simple_commands
+    >>> [general_text(command) for command in simple_commands("black a.py && make 'x y'")]
+    ['black <file>', "make 'x y'"]
+    """
+    words = general_words(command.words)
+    if words == command.words:
+        return command.text
+    return " ".join(_quoted(word) for word in words)
+
+
+def _quoted(word: str) -> str:
+    """Return a word in quotes where the shell would not take it as it is."""
+    return shlex.quote(word) if _TO_QUOTE.search(word) else word
+
+
 def _mark_of(word: str, option: str, role: str) -> str:
     """Return the mark that a word is to have, or the word itself.
 
@@ -560,6 +598,8 @@ def _mark_of(word: str, option: str, role: str) -> str:
     """
     if option in _NAMES_TESTS:
         return TEST_MARK
+    if word.count(" ") > _MOST_BLANKS:
+        return TEXT_MARK
     if option in _TAKES_FILE or option in _TAKES_OUTPUT or word.startswith("-"):
         return word
     if _NUMBER.fullmatch(word):
@@ -574,9 +614,11 @@ def _mark_of(word: str, option: str, role: str) -> str:
     return word
 
 
-def is_general(words: Sequence[str]) -> bool:
+@lru_cache(1 << 13)
+def is_general(words: tuple[str, ...]) -> bool:
     """Return whether a command names no one file, path, test, number or package."""
-    if general_words(words) != tuple(words):
+    has_mark = any(word.startswith("<") for word in words)
+    if has_mark or general_words(words) != words:
         return False
     return role_of(words) != INSTALL or not _installs_package(words)
 

@@ -28,6 +28,7 @@ from theorex_lab.memory.briefing.command_roles import (
     REVIEW,
     RUN,
     TEST,
+    general_text,
     general_words,
     is_everyday,
     is_general,
@@ -106,14 +107,14 @@ class CommandUse:
     """How one command was used, over all sessions.
 
     Attributes:
-        command: The command.
-        text: It as it is shown.
+        text: The command as it is shown.
         words: Its words, those of one file and the like replaced by marks.
         n_uses: How often it was run; a telling counts less.
         n_ok: How often it succeeded.
         sessions: The sessions in which it was run.
         told_sessions: The sessions in which a message told it.
         last: When it was last run or told (µs UTC).
+        last_ok: When it last succeeded (µs UTC).
         last_session: The session of that.
         folders: By folder the sessions that ran it there.
         events: The ids of the events of its uses, in order.
@@ -249,11 +250,12 @@ def _note_time(use: CommandUse, step: ToolUse | Message) -> None:
 
 def _use_of(uses: dict[str, CommandUse], command: SimpleCommand) -> CommandUse:
     """Return the use of a command, which may be its first."""
-    words = general_words(command.words)
-    text = command.text
-    if words != command.words:
-        text = " ".join(words)
-    return uses.setdefault(text, CommandUse(text, words))
+    text = general_text(command)
+    use = uses.get(text)
+    if use is None:
+        use = CommandUse(text, general_words(command.words))
+        uses[text] = use
+    return use
 
 
 def _is_of_project(command: SimpleCommand) -> bool:
@@ -309,7 +311,7 @@ def _best(uses: Sequence[CommandUse], now: int) -> CommandUse | None:
     general = [
         use
         for use in uses
-        if is_general(use.words) and "<" not in use.text
+        if is_general(use.words)
         if use.score(now) >= _GENERAL_SHARE * best_score
     ]
     candidates = general or list(uses)
@@ -330,7 +332,7 @@ def _check_candidate(checks: Mapping[str, CommandUse], now: int) -> Candidate:
     where = f", in {folder}/" if folder else ""
     n_sessions = max(use.n_sessions for use in checks.values())
     newest = max(checks.values(), key=lambda use: use.last)
-    note = _times(n_sessions, newest.last)
+    note = times_text(n_sessions, newest.last)
     text = f"Check a change with {', '.join(parts)}{where} ({note})."
     if not fits_a_line(text):
         text = f"Check a change with {', '.join(parts)} ({note})."
@@ -354,7 +356,7 @@ def _folder_of(uses: Iterable[CommandUse]) -> str:
     return folder if is_common and n_sessions >= _FOLDER_SESSIONS else ""
 
 
-def _times(n_sessions: int, last: int) -> str:
+def times_text(n_sessions: int, last: int) -> str:
     """Return in how many sessions something was seen, and when last."""
     sessions = "1 session" if n_sessions == 1 else f"{n_sessions} sessions"
     return f"{sessions}, last {short_date(last)}"
@@ -397,6 +399,8 @@ def _singles(
 
 def _is_worth(use: CommandUse) -> bool:
     """Return whether a command is worth a line of its own."""
+    if use.role in CHECK_ROLES and not is_general(use.words):
+        return False
     if use.role:
         return use.n_sessions >= 2
     return len(use.sessions) >= _OFTEN_SESSIONS
@@ -443,7 +447,7 @@ def _single_candidates(singles: Iterable[_Single], now: int) -> Iterator[Candida
 def _single_text(single: _Single) -> str:
     """Return the line on a command."""
     use = single.use
-    note = _times(use.n_sessions, use.last)
+    note = times_text(use.n_sessions, use.last)
     line = f"{_TITLES[use.role]} `{use.text}`"
     if single.variant is not None:
         complaint = single.variant.failures[-1].shown_complaint(_LONGEST_REASON)
@@ -472,7 +476,7 @@ def _candidate(
         session=newest.last_session,
         words=content_words(text),
         events=tuple(dict.fromkeys(events)),
-        why=f"{source} it in {_times(n_sessions, newest.last)}",
+        why=f"{source} it in {times_text(n_sessions, newest.last)}",
         features={
             "score": sum(use.score(now) for use in uses) / len(uses),
             "sessions": math.log2(1 + n_sessions),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from theorex_lab.memory.briefing.command_roles import (
@@ -125,6 +125,7 @@ class Failure:
         complaint: The line that says what was wrong, without its place.
         signature: The complaint without numbers, quotations and paths.
         is_hidden: Whether the call passed for a success.
+        is_of_tool: Whether another tool failed than one that runs commands.
     """
 
     command: SimpleCommand | None
@@ -133,6 +134,7 @@ class Failure:
     complaint: str
     signature: str
     is_hidden: bool
+    is_of_tool: bool = False
 
     @property
     def is_of_format(self) -> bool:
@@ -167,20 +169,17 @@ def commands_of(line: str) -> tuple[SimpleCommand, ...]:
 @lru_cache(1 << 14)
 def failure_of(tool: ToolUse) -> Failure | None:
     """Return how a call failed; None where it did not, or where nobody can tell how."""
-    lines = output_lines(tool)
-    if tool.ok is False:
-        complaint = _complaint(lines)
-    else:
-        complaint = _hidden_complaint(tool, lines)
+    is_hidden = tool.ok is not False
+    complaint = _complaint_of(tool)
     if not complaint:
         return None
-    is_hidden = tool.ok is not False
     if not tool.command:
-        return _failure(None, tool.tool, tool.tool, complaint, is_hidden)
+        failure = _failure(None, tool.tool, tool.tool, complaint, is_hidden)
+        return replace(failure, is_of_tool=True)
     shell_failure = _failure_of_shell(tool, complaint, is_hidden)
     if shell_failure is not None:
         return shell_failure
-    command = _failed_command(commands_of(tool.command), complaint, lines)
+    command = _failed_command(commands_of(tool.command), complaint)
     if command is None:
         return None
     program = program_of(command.words)
@@ -208,6 +207,8 @@ def _failure(
 ) -> Failure:
     """Return a failure whose complaint has lost its place."""
     bare_complaint = _PLACE_BEFORE.sub("", complaint)
+    name, _, _ = program.partition(" ")
+    bare_complaint = bare_complaint.removeprefix(f"{name}: ")
     return Failure(
         command=command,
         shown=shown,
@@ -278,8 +279,14 @@ def _is_complaint(line: str) -> bool:
     return len(_WORD.findall(line)) >= _FEWEST_WORDS
 
 
-def _complaint(lines: Sequence[str]) -> str:
-    """Return the first line that says what was wrong; '' for none."""
+def _complaint_of(tool: ToolUse) -> str:
+    """Return the first line that says what was wrong; '' for none.
+
+    Where the call passed for a success, only its very first line may be one.
+    """
+    lines = output_lines(tool)
+    if tool.ok is not False:
+        return _hidden_complaint(tool, lines)
     for line in lines:
         if _is_complaint(line):
             return line
@@ -353,7 +360,6 @@ def _unmatched(tool: ToolUse, pattern: str, is_hidden: bool) -> Failure | None:
 def _failed_command(
     commands: Sequence[SimpleCommand],
     complaint: str,
-    lines: Sequence[str],
 ) -> SimpleCommand | None:
     """Return the command that complained; None where several may have."""
     speaker = _speaker(complaint)
