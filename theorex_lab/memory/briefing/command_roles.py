@@ -522,6 +522,14 @@ def is_everyday(words: tuple[str, ...]) -> bool:
     return program in _EVERYDAY or program in ("git", "gh")
 
 
+_ASKS_FOR_HELP = frozenset(("--help", "-h", "help", "--version", "version"))
+
+
+def asks_for_help(words: Sequence[str]) -> bool:
+    """Return whether a command only says how its program is used."""
+    return not _ASKS_FOR_HELP.isdisjoint(words)
+
+
 # A word that names one file, one package, or one test.
 _FILE_NAME = re.compile(
     r"(?:.*[/\\])?[\w.@+-]*\w\.(?:go|py|pyi|[mc]?[jt]sx?|vue|svelte|rs|rb|java|kt|cs|php"

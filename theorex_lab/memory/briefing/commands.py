@@ -28,6 +28,7 @@ from theorex_lab.memory.briefing.command_roles import (
     REVIEW,
     RUN,
     TEST,
+    asks_for_help,
     general_text,
     general_words,
     is_everyday,
@@ -264,7 +265,7 @@ def _is_of_project(command: SimpleCommand) -> bool:
         return False
     if not _PROGRAM.fullmatch(command.words[0]):
         return False
-    return not is_everyday(command.words)
+    return not is_everyday(command.words) and not asks_for_help(command.words)
 
 
 def told_commands(text: str) -> Iterator[SimpleCommand]:

@@ -18,12 +18,12 @@ from theorex_lab.memory.briefing.candidates import (
     PITFALLS,
     Candidate,
     fits_a_line,
-    short_date,
 )
 from theorex_lab.memory.briefing.command_roles import (
     FORMAT,
     INSTALL,
     SCRIPT_RUNNERS,
+    asks_for_help,
     general_text,
     is_everyday,
     is_general,
@@ -78,7 +78,7 @@ class _Hint:
 
 _HINTS = (
     _Hint(
-        re.compile(r"no matches found: "),
+        re.compile(r"no matches found: (?:-[\w-]*=|\*\.)"),
         "quote the pattern, which the shell expands",
     ),
     _Hint(
@@ -123,51 +123,6 @@ _MISSING_MODULE = re.compile(
 )
 
 
-@dataclass
-class _Pitfall:
-    """A failure, over all sessions.
-
-    Attributes:
-        newest: How it failed last.
-        n_times: How often.
-        sessions: In which sessions.
-        last: When last (µs UTC).
-        last_session: The session of that.
-        shown: What failed, by how often.
-        cures: What helped, by how often.
-        events: The ids of the calls that failed.
-    """
-
-    newest: Failure
-    n_times: int = 0
-    sessions: set[str] = field(default_factory=set)
-    last: int = 0
-    last_session: str = ""
-    shown: Counter[str] = field(default_factory=Counter)
-    cures: Counter[_Cure] = field(default_factory=Counter)
-    events: list[str] = field(default_factory=list)
-
-    @property
-    def cure(self) -> _Cure | None:
-        """What helped most often; None where nothing surely did."""
-        best = self.cures.most_common(1)
-        return best[0][0] if best else None
-
-    @property
-    def hint(self) -> str:
-        """What is known to help; '' for nothing."""
-        for hint in _HINTS:
-            if hint.complaint.search(self.newest.complaint):
-                return hint.advice
-        return ""
-
-    @property
-    def is_repeated(self) -> bool:
-        """Whether it is worth a line without a cure."""
-        is_of_several = len(self.sessions) >= _FEWEST_SESSIONS
-        return is_of_several or self.n_times >= _FEWEST_TIMES
-
-
 @dataclass(frozen=True, slots=True)
 class _Cure:
     """What helped against a failure.
@@ -179,6 +134,82 @@ class _Cure:
 
     text: str
     is_instead: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Occurrence:
+    """One call that failed.
+
+    Attributes:
+        tool: The call.
+        failure: How it failed.
+        cure: What helped; None where that cannot be told.
+    """
+
+    tool: ToolUse
+    failure: Failure
+    cure: _Cure | None
+
+
+@dataclass
+class _Pitfall:
+    """A failure, over all sessions.
+
+    Attributes:
+        occurrences: The calls that failed in this way, in order.
+    """
+
+    occurrences: list[_Occurrence] = field(default_factory=list)
+
+    @property
+    def newest(self) -> _Occurrence:
+        """The call that failed last."""
+        return self.occurrences[-1]
+
+    @property
+    def shown(self) -> _Occurrence:
+        """The call that is shown: the last that was cured as most were, or the last."""
+        cure = self.cure
+        for occurrence in reversed(self.occurrences):
+            if occurrence.cure == cure:
+                return occurrence
+        return self.newest
+
+    @property
+    def cures(self) -> Counter[_Cure]:
+        """What helped, by how often."""
+        cures = [occurrence.cure for occurrence in self.occurrences]
+        return Counter(cure for cure in cures if cure is not None)
+
+    @property
+    def cure(self) -> _Cure | None:
+        """What helped most often; None where nothing surely did."""
+        best = self.cures.most_common(1)
+        return best[0][0] if best else None
+
+    @property
+    def hint(self) -> str:
+        """What is known to help; '' for nothing."""
+        for hint in _HINTS:
+            if hint.complaint.search(self.shown.failure.complaint):
+                return hint.advice
+        return ""
+
+    @property
+    def n_sessions(self) -> int:
+        """In how many sessions it failed."""
+        return len({occurrence.tool.session for occurrence in self.occurrences})
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it is worth a line without a cure."""
+        is_of_several = self.n_sessions >= _FEWEST_SESSIONS
+        return is_of_several or len(self.occurrences) >= _FEWEST_TIMES
+
+    @property
+    def times(self) -> str:
+        """In how many sessions it failed, and when last."""
+        return times_text(self.n_sessions, self.newest.tool.at)
 
 
 def pitfall_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
@@ -193,7 +224,7 @@ def pitfall_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]
     for pitfall in _pitfalls(sessions, formatters):
         if _is_worth(pitfall):
             scored.append((_score(pitfall, now), pitfall))
-    scored.sort(key=lambda entry: (-entry[0], entry[1].newest.shown))
+    scored.sort(key=lambda entry: (-entry[0], entry[1].newest.failure.shown))
     candidates: list[Candidate] = []
     for score, pitfall in scored:
         text = _text(pitfall)
@@ -239,12 +270,10 @@ def _pitfalls(
                 continue
             name, _, _ = failure.program.partition(" ")
             key = (name, failure.signature)
-            pitfall = pitfalls.setdefault(key, _Pitfall(failure))
-            _note(pitfall, failure, tool)
             later_calls = calls[index + 1 : index + 1 + _CALLS_UNTIL_CURE]
             cure = _cure_of(failure, later_calls, formatters)
-            if cure is not None:
-                pitfall.cures[cure] += 1
+            pitfall = pitfalls.setdefault(key, _Pitfall())
+            pitfall.occurrences.append(_Occurrence(tool, failure, cure))
     return list(pitfalls.values())
 
 
@@ -257,20 +286,6 @@ def _is_of_project(failure: Failure) -> bool:
         return True
     is_looking = is_everyday(command.words)
     return not (is_looking and _MISSING_FILE.search(failure.complaint))
-
-
-def _note(pitfall: _Pitfall, failure: Failure, tool: ToolUse) -> None:
-    """Note one more call that failed in this way."""
-    pitfall.newest = failure
-    pitfall.n_times += 1
-    pitfall.sessions.add(tool.session)
-    pitfall.events.append(tool.event)
-    pitfall.last = max(pitfall.last, tool.at)
-    pitfall.last_session = tool.session
-    shown = failure.shown
-    if failure.command is not None:
-        shown = general_text(failure.command)
-    pitfall.shown[shown] += 1
 
 
 def _cure_of(
@@ -291,19 +306,17 @@ def _cure_of(
         if has_failed or not tool.command:
             continue
         commands = commands_of(tool.command)
-        retries = [
-            command
-            for command in commands
-            if _is_same_program(command, failure) and command.is_whole
-        ]
+        retries = [command for command in commands if _is_retry(command, failure)]
         helpers += [command for command in commands if _may_help(command, failure)]
         if retries:
-            return _cure_by(failure, retries, helpers, formatters)
+            return _cure_by(failure, failure.command, retries, helpers, formatters)
     return None
 
 
-def _is_same_program(command: SimpleCommand, failure: Failure) -> bool:
-    """Return whether a command is of the program that failed."""
+def _is_retry(command: SimpleCommand, failure: Failure) -> bool:
+    """Return whether a command does something with the program that failed."""
+    if not command.is_whole or asks_for_help(command.words):
+        return False
     program = program_of(command.words)
     if program == failure.program:
         return True
@@ -323,22 +336,23 @@ def _may_help(command: SimpleCommand, failure: Failure) -> bool:
 
 def _cure_by(
     failure: Failure,
+    failed_command: SimpleCommand,
     retries: Sequence[SimpleCommand],
     helpers: Sequence[SimpleCommand],
     formatters: dict[str, str],
 ) -> _Cure | None:
     """Return what made the program succeed; None where that cannot be told."""
-    if helpers:
+    failed_words = failed_command.words
+    nearest = max(retries, key=lambda retry: likeness(retry.words, failed_words))
+    text = general_text(nearest)
+    is_same = text == general_text(failed_command)
+    if helpers and (is_same or failure.is_of_format):
         helper = helpers[-1]
         general = formatters.get(program_of(helper.words), "")
         return _Cure(general or general_text(helper), is_instead=False)
-    if failure.is_of_format:
+    if is_same or failure.is_of_format:
         return None
-    failed_words = failure.command.words
-    nearest = max(retries, key=lambda retry: likeness(retry.words, failed_words))
-    text = general_text(nearest)
-    is_same = text == general_text(failure.command)
-    if is_same or likeness(nearest.words, failed_words) < NEAR:
+    if likeness(nearest.words, failed_words) < NEAR:
         return None
     return _Cure(text, is_instead=True)
 
@@ -347,7 +361,7 @@ def _is_worth(pitfall: _Pitfall) -> bool:
     """Return whether a failure is worth a line."""
     if pitfall.hint:
         return pitfall.is_repeated
-    failure = pitfall.newest
+    failure = pitfall.shown.failure
     if failure.command is None:
         is_absent_program = failure.complaint == "command not found"
         return is_absent_program and pitfall.is_repeated
@@ -358,7 +372,8 @@ def _is_worth(pitfall: _Pitfall) -> bool:
 
 def _score(pitfall: _Pitfall, now: int) -> float:
     """Return how much it is worth to know a failure."""
-    score = len(pitfall.sessions) ** _SESSIONS_POWER * freshness(pitfall.last, now)
+    freshness_now = freshness(pitfall.newest.tool.at, now)
+    score = pitfall.n_sessions**_SESSIONS_POWER * freshness_now
     n_cured = max(pitfall.cures.values(), default=0)
     if n_cured > 1:
         score *= _CURED_OFTEN
@@ -371,10 +386,12 @@ def _score(pitfall: _Pitfall, now: int) -> float:
 
 def _text(pitfall: _Pitfall) -> str:
     """Return the line on a failure."""
-    failure = pitfall.newest
-    shown = _shortened(pitfall.shown.most_common(1)[0][0])
+    failure = pitfall.shown.failure
+    shown = failure.shown
+    if failure.command is not None:
+        shown = general_text(failure.command)
     if not failure.is_of_tool:
-        shown = f"`{shown}`"
+        shown = f"`{_shortened(shown)}`"
     complaint = failure.shown_complaint(LONGEST_COMPLAINT)
     line = f"{shown} fails with “{complaint}”"
     if pitfall.hint:
@@ -382,7 +399,7 @@ def _text(pitfall: _Pitfall) -> str:
     elif pitfall.cure is not None:
         verb = "worked" if pitfall.cure.is_instead else "helped"
         line += f"; `{_shortened(pitfall.cure.text)}` {verb}"
-    return f"{line} ({times_text(len(pitfall.sessions), pitfall.last)})."
+    return f"{line} ({pitfall.times})."
 
 
 def _shortened(text: str) -> str:
@@ -398,23 +415,24 @@ def _candidate(
 ) -> Candidate:
     """Return the candidate of a line on a failure."""
     weight = min(_MOST_WEIGHT, max(_LEAST_WEIGHT, _WEIGHT_OF_SCORE * score))
-    n_sessions = len(pitfall.sessions)
+    events = [occurrence.tool.event for occurrence in pitfall.occurrences]
+    newest = pitfall.newest.tool
     return Candidate(
         section=PITFALLS,
         kind="pitfall",
         text=text,
         weight=weight * _RANK_DECAY**rank,
-        at=pitfall.last,
-        session=pitfall.last_session,
+        at=newest.at,
+        session=newest.session,
         words=content_words(text),
-        events=tuple(pitfall.events[-_MOST_EVENTS:]),
-        why=f"it failed {pitfall.n_times} times, in {times_text(n_sessions, pitfall.last)}",
+        events=tuple(events[-_MOST_EVENTS:]),
+        why=f"it failed {len(events)} times, in {pitfall.times}",
         features={
             "score": score,
-            "sessions": math.log2(1 + n_sessions),
+            "sessions": math.log2(1 + pitfall.n_sessions),
             "cured": float(pitfall.cure is not None),
             "hint": float(bool(pitfall.hint)),
-            "recency": freshness(pitfall.last, now),
+            "recency": freshness(newest.at, now),
             "rank": float(rank),
         },
     )

@@ -52,7 +52,7 @@ _COMPLAINT = re.compile(
     \b(?:
         errors? | fatal | failed | failure | cannot | can't | couldn't | could[ ]not
       | not[ ](?:found|installed|allowed|supported|recognized|properly|a[ ]valid)
-      | no[ ](?:such|matches|module|rule|tests?[ ]files) | unknown | unrecognized
+      | no[ ](?:such|matches|module|rule) | unknown | unrecognized
       | invalid | illegal | denied | refused | exceeds | missing | unable | requires?
       | must[ ](?:be|use|have) | unexpected | expected | time[ds]?[ ]?out | ENOENT
       | EACCES | does[ ]not[ ]exist | already[ ]in[ ]use | not[ ]in[ ]the
@@ -186,16 +186,27 @@ def failure_of(tool: ToolUse) -> Failure | None:
     return _failure(command, command.text, program, complaint, is_hidden)
 
 
-def likeness(words: Sequence[str], other_words: Sequence[str]) -> float:
-    """Return which share of the words of the shorter command the other has too.
+def likeness(words: tuple[str, ...], other_words: tuple[str, ...]) -> float:
+    """Return which share of the shorter command's arguments the other has too.
 
-    >>> likeness(("go", "build", "-o", "x", "./..."), ("go", "build", "-o", "x", "."))
-    0.8
+    The program does not count, nor does its subcommand where both have the same.
+
+    >>> likeness(("go", "build", "-o", "x", "./..."), ("go", "build", "-o", "x"))
+    1.0
+    >>> likeness(("bun", "run", "lint"), ("bun", "test"))
+    0.0
     """
-    first = set(words)
-    second = set(other_words)
-    smaller = min(len(first), len(second))
-    return len(first & second) / max(1, smaller)
+    first = launched(words)
+    second = launched(other_words)
+    n_program_words = 1
+    if program_of(words) == program_of(other_words):
+        n_program_words = 1 + program_of(words).count(" ")
+    arguments = set(first[n_program_words:])
+    other_arguments = set(second[n_program_words:])
+    smaller = min(len(arguments), len(other_arguments))
+    if smaller == 0:
+        return 1.0
+    return len(arguments & other_arguments) / smaller
 
 
 def _failure(
