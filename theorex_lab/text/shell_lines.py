@@ -25,6 +25,9 @@ _FUNCTION_SIGN = "()"
 _PIPES = frozenset(("|", "|&"))
 _CONTINUED_LINE = "\\\n"
 _CUT = "…"  # ends a command of which the journal keeps the start only
+# Runs of characters that mean themselves, outside of quotes and in double quotes.
+_PLAIN = re.compile(r"[^\s;&|()<>'\"`$\\]+")
+_PLAIN_IN_QUOTES = re.compile(r"[^\"`$\\]+")
 _ESCAPED_IN_QUOTES = '$`"\\\n'
 
 # Words that open and close a body, and those that may stand before another of them.
@@ -310,6 +313,10 @@ class _PartReader:
 
     def _piece(self) -> tuple[str, bool]:
         """Read a piece of a word; return its value and whether it is filled in."""
+        plain = _PLAIN.match(self._line, self._index)
+        if plain is not None:
+            self._index = plain.end()
+            return plain[0], False
         char = self._line[self._index]
         if char == "\\":
             value = self._line[self._index + 1 : self._index + 2]
@@ -347,11 +354,15 @@ class _PartReader:
                 pieces.append(self._filled_in())
                 is_filled_in = True
             else:
-                pieces.append(self._quoted_char(char))
+                pieces.append(self._quoted_piece(char))
         raise _UnclosedError
 
-    def _quoted_char(self, char: str) -> str:
-        """Read a character in double quotes, or one that a backslash escapes."""
+    def _quoted_piece(self, char: str) -> str:
+        """Read plain characters in double quotes, or what a backslash escapes."""
+        plain = _PLAIN_IN_QUOTES.match(self._line, self._index)
+        if plain is not None:
+            self._index = plain.end()
+            return plain[0]
         next_char = self._line[self._index + 1 : self._index + 2]
         if char == "\\" and next_char and next_char in _ESCAPED_IN_QUOTES:
             self._index += 2

@@ -400,16 +400,16 @@ def program_of(words: tuple[str, ...]) -> str:
     if not work:
         return ""
     program = work[0]
-    if _PYTHON.fullmatch(program) or program in ("node", "python -m"):
-        return program
+    operand = _subcommand(work)
+    is_interpreter = _PYTHON.fullmatch(program) or program in _INTERPRETERS
+    if is_interpreter and _SCRIPT_FILE.fullmatch(operand):
+        return f"{program} {operand.removeprefix('./')}"
     if program in _ROLE_BY_PROGRAM and program != "golangci-lint":
         return program
-    operand = _subcommand(work)
-    is_name = _is_name(operand)
     is_run = program in _PACKAGE_MANAGERS and operand in _RUN_WORDS
-    if is_run and len(work) > 2 and _is_name(work[2]):
-        return f"{program} {operand} {work[2]}"
-    return f"{program} {operand}" if is_name else program
+    if is_run and len(work) > 2 and not work[2].startswith("-"):
+        return f"{program} {operand} {work[2].removeprefix('./')}"
+    return f"{program} {operand}" if _is_name(operand) else program
 
 
 def _is_name(word: str) -> bool:
@@ -549,6 +549,7 @@ PATH_MARK = "<path>"
 TEST_MARK = "<test>"
 NUMBER_MARK = "<number>"
 TEXT_MARK = "<text>"
+_DIGITS_OF_ID = 3  # after an option; fewer are an amount
 _MOST_BLANKS = 2  # of a word that is no text, such as the message of a commit
 _TO_QUOTE = re.compile(r"[\s'\"|&;()*?#$`\\]")
 
@@ -611,7 +612,8 @@ def _mark_of(word: str, option: str, role: str) -> str:
     if option in _TAKES_FILE or option in _TAKES_OUTPUT or word.startswith("-"):
         return word
     if _NUMBER.fullmatch(word):
-        return word if option or role in CHECK_ROLES else NUMBER_MARK
+        is_amount = bool(option) and len(word) < _DIGITS_OF_ID
+        return word if is_amount or role in CHECK_ROLES else NUMBER_MARK
     if role not in CHECK_ROLES:
         return word
     if _FILE_NAME.fullmatch(word) or _ONE_TEST.fullmatch(word):

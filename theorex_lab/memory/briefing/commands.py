@@ -44,7 +44,7 @@ from theorex_lab.memory.briefing.tool_failures import (
     failure_of,
     likeness,
 )
-from theorex_lab.text.shell_lines import SimpleCommand, simple_commands
+from theorex_lab.text.shell_lines import SimpleCommand
 from theorex_lab.text.wording import content_words
 
 _DAY = 86_400_000_000  # µs
@@ -276,12 +276,14 @@ def told_commands(text: str) -> Iterator[SimpleCommand]:
             if len(line) <= _LONGEST_TOLD:
                 yield from _with_role(line, fewest_words=1)
     for span in _SPAN.findall(text):
+        if " " not in span:
+            continue
         yield from _with_role(span, fewest_words=2)
 
 
 def _with_role(line: str, fewest_words: int) -> Iterator[SimpleCommand]:
     """Yield the commands of a line that have a role and enough words."""
-    for command in simple_commands(line):
+    for command in commands_of(line):
         is_long_enough = len(command.words) >= fewest_words
         if is_long_enough and _is_of_project(command) and role_of(command.words):
             yield command

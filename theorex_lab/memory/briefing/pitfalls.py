@@ -23,6 +23,7 @@ from theorex_lab.memory.briefing.command_roles import (
     FORMAT,
     INSTALL,
     SCRIPT_RUNNERS,
+    TEST,
     asks_for_help,
     general_text,
     is_everyday,
@@ -109,6 +110,13 @@ _AGENTS_OWN = re.compile(
     | sibling[ ]tool[ ]call | requested[ ]permissions
     """,
     re.VERBOSE,
+)
+# What a test says that fails as it should.
+_EXPECTATION = re.compile(r"\b(?:expect\w*|received|should|want)\b", re.I)
+# What a program does not know, as the complaint quotes it.
+_UNKNOWN = re.compile(
+    r"(?:[Uu]nknown|[Uu]nrecognized|not found|[Nn]o such|[Ii]nvalid)\b[^\"'`]{0,20}"
+    r"[\"'`]([^\"'`]+)[\"'`]"
 )
 # A file that is not where one looked for it.
 _MISSING_FILE = re.compile(
@@ -220,9 +228,10 @@ def pitfall_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]
         now: The time (µs UTC).
     """
     formatters = _general_formatters(sessions)
+    successes = _last_successes(sessions)
     scored: list[tuple[float, _Pitfall]] = []
     for pitfall in _pitfalls(sessions, formatters):
-        if _is_worth(pitfall):
+        if _is_worth(pitfall) and not _works_now(pitfall, successes):
             scored.append((_score(pitfall, now), pitfall))
     scored.sort(key=lambda entry: (-entry[0], entry[1].newest.failure.shown))
     candidates: list[Candidate] = []
@@ -247,6 +256,34 @@ def _general_formatters(sessions: Iterable[Session]) -> dict[str, str]:
             if is_formatter and is_general(command.words):
                 formatters[program_of(command.words)] = command.text
     return formatters
+
+
+def _last_successes(sessions: Iterable[Session]) -> dict[str, ToolUse]:
+    """Return by command, as it is shown, the call in which it last succeeded."""
+    successes: dict[str, ToolUse] = {}
+    for tool in _trusted_calls(sessions):
+        if not tool.command or tool.ok is False or failure_of(tool) is not None:
+            continue
+        for command in commands_of(tool.command):
+            successes[general_text(command)] = tool
+    return successes
+
+
+def _works_now(pitfall: _Pitfall, successes: dict[str, ToolUse]) -> bool:
+    """Return whether what failed has succeeded in a later session.
+
+    What only fails until something else was done, such as formatting, still does.
+    """
+    occurrence = pitfall.shown
+    failed_command = occurrence.failure.command
+    is_recurrent = occurrence.cure is not None and not occurrence.cure.is_instead
+    if failed_command is None or pitfall.hint or is_recurrent:
+        return False
+    success = successes.get(general_text(failed_command))
+    if success is None:
+        return False
+    newest = pitfall.newest.tool
+    return success.at > newest.at and success.session != newest.session
 
 
 def _trusted_calls(sessions: Iterable[Session]) -> Iterator[ToolUse]:
@@ -284,6 +321,9 @@ def _is_of_project(failure: Failure) -> bool:
     command = failure.command
     if command is None:
         return True
+    is_of_test = role_of(command.words) == TEST
+    if is_of_test and _EXPECTATION.search(failure.complaint):
+        return False
     is_looking = is_everyday(command.words)
     return not (is_looking and _MISSING_FILE.search(failure.complaint))
 
@@ -352,7 +392,9 @@ def _cure_by(
         return _Cure(general or general_text(helper), is_instead=False)
     if is_same or failure.is_of_format:
         return None
-    if likeness(nearest.words, failed_words) < NEAR:
+    unknown = _UNKNOWN.search(failure.complaint)
+    is_still_there = unknown is not None and unknown[1] in nearest.words
+    if is_still_there or likeness(nearest.words, failed_words) < NEAR:
         return None
     return _Cure(text, is_instead=True)
 

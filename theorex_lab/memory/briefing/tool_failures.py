@@ -70,6 +70,8 @@ _PLACE_BEFORE = re.compile(
 )
 # A program that complains by its own name at the beginning of a line.
 _SPEAKER = re.compile(r"^(?:\(eval\):\d+: )?(?:error: )?([\w.+-]+): ")
+# How any program begins to say that it failed.
+_SAYS_FAILURE = re.compile(r"(?:Error|Failed|Cannot|Could not|Unable)\b")
 # Names under which any program complains.
 _NAMELESS = frozenset(("error", "fatal", "failed", "usage"))
 _NOT_FOUND = re.compile(
@@ -102,7 +104,7 @@ _WORK_ERROR = re.compile(
     | tests?[ ]failed | timed[ ]out[ ]after | \(errcheck\) | \(staticcheck\)
     | \(unused\) | \(govet\) | no-unused-vars | [ ]problems?[ ]\(
     | [Uu]ncommitted | unstaged[ ]changes | would[ ]be[ ]overwritten
-    | did[ ]not[ ]match[ ]any | already[ ]exists | rejected | nothing[ ]to[ ]commit
+    | no[ ]such[ ](?:column|table) | did[ ]not[ ]match[ ]any | already[ ]exists | rejected | nothing[ ]to[ ]commit
     """,
     re.VERBOSE,
 )
@@ -111,6 +113,8 @@ _CLAUSE_END = re.compile(r"; |\. |, | - |: ")
 _QUOTED = re.compile(r"[\"'`“‘][^\"'`”’]*[\"'`”’]")
 _PATH = re.compile(r"\S*/\S+|\S+\.\w{1,4}\b")
 _NUMBER = re.compile(r"\d[\d.,]*")
+_RULE_NAME = re.compile(r"\s*\([\w-]+\)$")  # of a linter, at the end of its complaint
+_UNCLOSED_QUOTE = re.compile(r"\s[\"'`“][^\"'`”]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,8 @@ class Failure:
 
     def shown_complaint(self, longest: int) -> str:
         """Return the complaint in at most so many characters, cut between clauses."""
-        if len(self.complaint) <= longest:
+        is_cut = _UNCLOSED_QUOTE.search(self.complaint) is not None
+        if len(self.complaint) <= longest and not is_cut:
             return self.complaint
         ends = [
             match.start()
@@ -236,7 +241,8 @@ def signature_of(complaint: str) -> str:
     >>> signature_of("open 'a b.md': no such file pkg/x.go:12")
     'open Q: no such file P'
     """
-    text = _QUOTED.sub("Q", complaint)
+    text = _RULE_NAME.sub("", complaint)
+    text = _QUOTED.sub("Q", text)
     text = _PATH.sub("P", text)
     text = _NUMBER.sub("N", text)
     return " ".join(text.split())[:_SIGNATURE_CHARACTERS]
@@ -313,6 +319,11 @@ def _hidden_complaint(tool: ToolUse, lines: Sequence[str]) -> str:
     if not is_short or not _is_complaint(first_line) or _WARNING.search(first_line):
         return ""
     if first_line.startswith("(eval):") or _NOT_FOUND.search(first_line):
+        return first_line
+    is_working = not all(
+        is_everyday(command.words) for command in commands_of(tool.command)
+    )
+    if is_working and _SAYS_FAILURE.match(first_line):
         return first_line
     speaker = _speaker(first_line)
     if speaker in _NAMELESS or speaker in _programs(commands_of(tool.command)):
