@@ -23,7 +23,10 @@ _PROCESS_SUBSTITUTION = re.compile(r"[<>]\(")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _FUNCTION_SIGN = "()"
 _PIPES = frozenset(("|", "|&"))
-_CONTINUED_LINE = "\\\n"
+# Blanks, and the end of a line that a backslash hides with the next one's indentation.
+_BLANKS_OF_LINE = re.compile(r"(?:[ \t]|\\\n)+")
+# A path that was left out leaves two blanks, or one before the end.
+_GAP = re.compile(r" (?: (?! *\\\n)| ?\Z)")
 _CUT = "…"  # ends a command of which the journal keeps the start only
 # Runs of characters that mean themselves, outside of quotes and in double quotes.
 _PLAIN = re.compile(r"[^\s;&|()<>'\"`$\\]+")
@@ -47,7 +50,8 @@ class SimpleCommand(NamedTuple):
             where there was none, or where it led elsewhere.
         sign: The sign before it: '', `&&`, `||`, `;`, `|` and the like.
         is_whole: Whether it can be run again as it is written: it holds no variable, no
-            substitution and no here-document.
+            substitution, no here-document, and no gap that a path left which an event
+            does not keep.
         is_piped: Whether its output goes into another command, which hides its status.
     """
 
@@ -98,6 +102,7 @@ class _Part:
     sign: str
     words: list[_Word] = field(default_factory=list)
     has_document: bool = False
+    has_gap: bool = False
     sign_after: str = ""
 
 
@@ -184,7 +189,7 @@ def _command(
         words=tuple(word.value for word in plain_words),
         folder=folder,
         sign=part.sign,
-        is_whole=not is_filled_in and not part.has_document,
+        is_whole=not (is_filled_in or part.has_document or part.has_gap),
         is_piped=part.sign_after in _PIPES,
     )
 
@@ -217,7 +222,7 @@ class _PartReader:
             _UnclosedError: Where a quote or a bracket is not closed.
         """
         part = _Part("")
-        while self._skip_blanks():
+        while self._skip_blanks(part):
             sign = self._sign()
             if sign:
                 part.sign_after = sign
@@ -229,13 +234,18 @@ class _PartReader:
         if not self._line.endswith(_CUT):
             yield part
 
-    def _skip_blanks(self) -> bool:
-        """Skip blanks and comments; return whether anything is left."""
+    def _skip_blanks(self, part: _Part) -> bool:
+        """Skip blanks and comments; return whether anything is left.
+
+        Args:
+            part: The part that is read, in which the blanks may be a gap.
+        """
+        if part.words and _GAP.match(self._line, self._index):
+            part.has_gap = True
         while self._index < len(self._line):
-            if self._line.startswith(_CONTINUED_LINE, self._index):
-                self._index += len(_CONTINUED_LINE)
-            elif self._line[self._index] in _BLANKS:
-                self._index += 1
+            blanks = _BLANKS_OF_LINE.match(self._line, self._index)
+            if blanks is not None:
+                self._index = blanks.end()
             elif self._line[self._index] == "#":
                 self._index = self._line_end()
             else:

@@ -512,6 +512,19 @@ def _role_without_target(work: Sequence[str]) -> str:
     return INSTALL if work[0] == "yarn" else ""
 
 
+def arguments_of(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command's words after the program and its subcommand.
+
+    >>> arguments_of(("npx", "jest", "-w")), arguments_of(("go", "build", "-o", "x"))
+    (('-w',), ('-o', 'x'))
+    """
+    work = launched(words)
+    if not work:
+        return ()
+    subcommands = program_of(words)[len(work[0]) :]
+    return work[1 + subcommands.count(" ") :]
+
+
 @lru_cache(1 << 13)
 def is_everyday(words: tuple[str, ...]) -> bool:
     """Return whether a command only looks about, moves files or keeps versions."""
@@ -551,7 +564,7 @@ NUMBER_MARK = "<number>"
 TEXT_MARK = "<text>"
 _DIGITS_OF_ID = 3  # after an option; fewer are an amount
 _MOST_BLANKS = 2  # of a word that is no text, such as the message of a commit
-_TO_QUOTE = re.compile(r"[\s'\"|&;()*?#$`\\]")
+_TO_QUOTE = re.compile(r"[\s'\"|&;()*?#`\\]")
 
 
 @lru_cache(1 << 13)
@@ -594,7 +607,9 @@ def general_text(command: SimpleCommand) -> str:
 
 def _quoted(word: str) -> str:
     """Return a word in quotes where the shell would not take it as it is."""
-    return shlex.quote(word) if _TO_QUOTE.search(word) else word
+    if "$" in word or not _TO_QUOTE.search(word):
+        return word
+    return shlex.quote(word)
 
 
 def _mark_of(word: str, option: str, role: str) -> str:

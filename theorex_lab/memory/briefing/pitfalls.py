@@ -24,6 +24,7 @@ from theorex_lab.memory.briefing.command_roles import (
     INSTALL,
     SCRIPT_RUNNERS,
     TEST,
+    arguments_of,
     asks_for_help,
     general_text,
     is_everyday,
@@ -394,9 +395,22 @@ def _cure_by(
         return None
     unknown = _UNKNOWN.search(failure.complaint)
     is_still_there = unknown is not None and unknown[1] in nearest.words
-    if is_still_there or likeness(nearest.words, failed_words) < NEAR:
+    if is_still_there or not _has_same_aim(nearest.words, failed_command.words):
+        return None
+    if likeness(nearest.words, failed_words) < NEAR:
         return None
     return _Cure(text, is_instead=True)
+
+
+def _has_same_aim(words: tuple[str, ...], failed_words: tuple[str, ...]) -> bool:
+    """Return whether a command is asked for what the failed one was asked for.
+
+    The first argument says that, where it is a plain word such as `start`.
+    """
+    arguments = arguments_of(failed_words)
+    if not arguments or not arguments[0].isalpha():
+        return True
+    return arguments[0] in words
 
 
 def _is_worth(pitfall: _Pitfall) -> bool:

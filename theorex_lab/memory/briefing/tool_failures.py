@@ -16,6 +16,7 @@ from functools import lru_cache
 from theorex_lab.memory.briefing.command_roles import (
     FORMAT,
     LINT,
+    arguments_of,
     is_everyday,
     launched,
     program_of,
@@ -104,7 +105,8 @@ _WORK_ERROR = re.compile(
     | tests?[ ]failed | timed[ ]out[ ]after | \(errcheck\) | \(staticcheck\)
     | \(unused\) | \(govet\) | no-unused-vars | [ ]problems?[ ]\(
     | [Uu]ncommitted | unstaged[ ]changes | would[ ]be[ ]overwritten
-    | no[ ]such[ ](?:column|table) | did[ ]not[ ]match[ ]any | already[ ]exists | rejected | nothing[ ]to[ ]commit
+    | no[ ]such[ ](?:column|table) | did[ ]not[ ]match[ ]any | already[ ]exists
+    | rejected | nothing[ ]to[ ]commit
     """,
     re.VERBOSE,
 )
@@ -201,13 +203,12 @@ def likeness(words: tuple[str, ...], other_words: tuple[str, ...]) -> float:
     >>> likeness(("bun", "run", "lint"), ("bun", "test"))
     0.0
     """
-    first = launched(words)
-    second = launched(other_words)
-    n_program_words = 1
     if program_of(words) == program_of(other_words):
-        n_program_words = 1 + program_of(words).count(" ")
-    arguments = set(first[n_program_words:])
-    other_arguments = set(second[n_program_words:])
+        arguments = set(arguments_of(words))
+        other_arguments = set(arguments_of(other_words))
+    else:
+        arguments = set(launched(words)[1:])
+        other_arguments = set(launched(other_words)[1:])
     smaller = min(len(arguments), len(other_arguments))
     if smaller == 0:
         return 1.0
