@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from theorex_lab.designs.facts.statements import Statement, read_statement
+from theorex_lab.memory.assertions import Assertion, read_assertion
 
 Relation = frozenset[str]
 # Statements that hold, by their ids, in the order in which they came.
-Held = dict[str, Statement]
+Held = dict[str, Assertion]
 # Statements of one subject that share a relation, or a word of it: the newest.
 _LOOKED_AT = 64
 _SIMILAR = 0.5
@@ -36,7 +36,7 @@ class Judgement(NamedTuple):
         adds_to: Values of the same relation that hold beside it.
     """
 
-    statement: Statement
+    statement: Assertion
     supersedes: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     duplicates: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ class Superseding:
 
     def judge(self, text: str) -> Judgement:
         """Return what a statement would mean for those that hold; nothing changes."""
-        new = read_statement(text)
+        new = read_assertion(text)
         if not new.subject:
             return Judgement(new)
         if not new.value:
@@ -128,7 +128,7 @@ class Superseding:
             return Judgement(new, ends=tuple(ended_ids))
         return self._compare(new)
 
-    def _compare(self, new: Statement) -> Judgement:
+    def _compare(self, new: Assertion) -> Judgement:
         """Return what a statement that ends nothing means for those of its relation."""
         group = self._group_of(new)
         many = self.holds_many(new)
@@ -155,12 +155,12 @@ class Superseding:
             adds_to=tuple(beside),
         )
 
-    def _group_of(self, statement: Statement) -> Held:
+    def _group_of(self, statement: Assertion) -> Held:
         """Return what holds of the statement's subject by its relation."""
         group = _group(statement.relation)
         return self._groups.get((statement.subject, group), {})
 
-    def _compared_ids(self, new: Statement, group: Held) -> Iterable[str]:
+    def _compared_ids(self, new: Assertion, group: Held) -> Iterable[str]:
         """Return the statements of a group with the same value, then the newest ones."""
         same_value = self._valued.get((new.subject, new.value), {})
         ids = [id for id in same_value if id in group]
@@ -168,7 +168,7 @@ class Superseding:
         ids += islice(newest_first, _LOOKED_AT)
         return dict.fromkeys(ids)
 
-    def holds_many(self, statement: Statement) -> bool:
+    def holds_many(self, statement: Assertion) -> bool:
         """Return whether a subject may have several values of a relation at once.
 
         Statements may have shown it; else it is as English has it.
@@ -183,7 +183,7 @@ class Superseding:
             return True
         return statement.cue == "adds"
 
-    def _gives_way(self, old: Statement, new: Statement) -> bool:
+    def _gives_way(self, old: Assertion, new: Assertion) -> bool:
         """Return whether an old value gives way to a new one.
 
         Of relations that are open to any kind of thing, only a value of the same kind
@@ -201,7 +201,7 @@ class Superseding:
             return True
         return not _kinds_of(old).isdisjoint(_kinds_of(new))
 
-    def _ended(self, new: Statement) -> list[str]:
+    def _ended(self, new: Assertion) -> list[str]:
         """Return what holds of the subject with that value.
 
         It is what holds by the same relation, or by any where the words name no known
@@ -223,7 +223,7 @@ class Superseding:
                 ids.append(id)
         return ids
 
-    def _doubtful(self, new: Statement) -> Iterator[str]:
+    def _doubtful(self, new: Assertion) -> Iterator[str]:
         """Yield statements with another value whose relation is called alike.
 
         Their relation is not the same.
@@ -281,7 +281,7 @@ class Superseding:
         group = self._group_of(new)
         return any(old.cue != "ends" for old in group.values())
 
-    def _entries(self, statement: Statement) -> Iterator[Held]:
+    def _entries(self, statement: Assertion) -> Iterator[Held]:
         """Yield the tables that a statement stands in."""
         yield self._held
         subject = statement.subject
@@ -312,7 +312,7 @@ def _names_in(relation: Relation) -> Relation:
     return frozenset(word for word in relation if word.startswith("="))
 
 
-def _kinds_of(statement: Statement) -> set[str]:
+def _kinds_of(statement: Assertion) -> set[str]:
     """Return the words of a relation that tell which kind of thing its value is.
 
     "editor" and "editing" are one.

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import Stemmer
 
 from theorex_lab.core.sections import read_sections
-from theorex_lab.designs.facts.relations import RELATIONS, Holds, KnownRelation
+from theorex_lab.memory.relations import RELATIONS, Holds, KnownRelation
 from theorex_lab.text.lexicon import AUXILIARY, MODAL, PARTICIPLE, VERB, word_kinds
 
 Cue = Literal["ends", "replaces", "adds", ""]
@@ -21,7 +21,7 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 _VERSION = re.compile(r"v?\d+(\.\d+)+[\w.-]*")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
 _IDENTIFIER = re.compile(r"\w[-_/@.]\w")
-_SECTIONS = read_sections(__file__, "statement_words.txt")
+_SECTIONS = read_sections(__file__, "assertion_words.txt")
 _WORDS = {name: frozenset(text.split()) for name, text in _SECTIONS.items()}
 GENERIC = _WORDS["generic"]
 WEAK = _WORDS["weak"]
@@ -46,7 +46,7 @@ _FIRST_PERSON = (
 )
 
 
-class Statement(NamedTuple):
+class Assertion(NamedTuple):
     """What a text states.
 
     Attributes:
@@ -160,24 +160,24 @@ def _lacks_subject(text: str) -> bool:
 
 
 @lru_cache(1_024)  # who writes a fact and who folds it read the same
-def read_statement(text: str) -> Statement:
+def read_assertion(text: str) -> Assertion:
     """Return what a text states, by its first sentence.
 
     The subject is what stands before the verb, or, of "the R of S is V" and "V is the R
     of S", S; of a verb such as "leads" and "wrote", its object.
 
-    >>> read_statement("The mayor of Bath is Ann Lee.")
-    Statement(subject='bath', relation=frozenset({'=mayor'}), value='ann lee', cue='', holds='one')
+    >>> read_assertion("The mayor of Bath is Ann Lee.")
+    Assertion(subject='bath', relation=frozenset({'=mayor'}), value='ann lee', cue='', holds='one')
     >>> (
-    ...     read_statement("Ann Lee is mayor of Bath.")[0],
-    ...     read_statement("Ann no longer speaks Welsh.")[:4],
+    ...     read_assertion("Ann Lee is mayor of Bath.")[0],
+    ...     read_assertion("Ann no longer speaks Welsh.")[:4],
     ... )
     ('bath', ('ann', frozenset({'=speaks'}), 'welsh', 'ends'))
     """
     cue, rest = cue_of(text.strip())
     tokens = _tokens(rest)
     if not tokens:
-        return Statement("", frozenset(), "", cue)
+        return Assertion("", frozenset(), "", cue)
     mentions = _mentions(tokens)
     verb = _main_verb(tokens, mentions)
     before = [mention for mention in mentions if mention.end <= verb]
@@ -201,7 +201,7 @@ def _read(
     before: list[_NameMention],
     after: list[_NameMention],
     cue: Cue,
-) -> Statement:
+) -> Assertion:
     """Return the statement of tokens whose verb and names are known."""
     subject = _NameMention(0, verb)
     if before:
@@ -217,14 +217,14 @@ def _read(
         holds = relations[0].holds
     has_both = bool(before and after)
     if has_both and _is_object(tokens, verb, value, relations):
-        return Statement(
+        return Assertion(
             subject=value_text,
             relation=relation,
             value=subject_text,
             cue=cue,
             holds=holds,
         )
-    return Statement(
+    return Assertion(
         subject=subject_text,
         relation=relation,
         value=value_text,
