@@ -14,6 +14,7 @@ from theorex_lab.core.sections import read_sections
 from theorex_lab.memory.relations import RELATIONS, Holds, KnownRelation
 from theorex_lab.text.lexicon import AUXILIARY, MODAL, PARTICIPLE, VERB, word_kinds
 
+Relation = frozenset[str]
 Cue = Literal["ends", "replaces", "adds", ""]
 _CUES: tuple[Cue, ...] = ("ends", "replaces", "adds")
 _TOKEN = re.compile(r"[^\s,;:!?()\"“”„«»]+|[,;:!?()]")
@@ -35,6 +36,8 @@ _SUBJECTLESS = _WORDS["subjectless"]
 _VERB_KINDS = (VERB, AUXILIARY, MODAL, PARTICIPLE)
 _IRREGULAR = ("wrote", "left", "led")
 _ENDED = ("stopped", "ceased", "dropped")
+# Prepositions that make another relation of the same words.
+_TELLING_APART = frozenset({"as", "in", "on", "at"})
 _INDEFINITE = frozenset({"a", "an", "one", "another"})
 _MAY_BE_FIRST = re.compile(r"\b(?:I|[Mm]y|She|He|They|We)\b")
 # How a fact in the first person is told of its entity, whose name stands for {}.
@@ -157,6 +160,23 @@ def _lacks_subject(text: str) -> bool:
         return True
     infinitive = first.removesuffix("s")
     return word_kinds().get(infinitive) == VERB
+
+
+def relation_group(relation: Relation) -> Relation:
+    """Return what two relations share that are the same.
+
+    It is the known relations and how they are told apart, else all their words.
+    """
+    names = relation_names(relation)
+    if not names:
+        return relation
+    prepositions = relation & _TELLING_APART
+    return names | prepositions
+
+
+def relation_names(relation: Relation) -> Relation:
+    """Return the names of known relations among the words of one."""
+    return frozenset(word for word in relation if word.startswith("="))
 
 
 @lru_cache(1_024)  # who writes a fact and who folds it read the same

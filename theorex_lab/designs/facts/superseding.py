@@ -12,15 +12,19 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from theorex_lab.memory.assertions import Assertion, read_assertion
+from theorex_lab.memory.assertions import (
+    Assertion,
+    Relation,
+    read_assertion,
+    relation_group,
+    relation_names,
+)
 
-Relation = frozenset[str]
 # Statements that hold, by their ids, in the order in which they came.
 Held = dict[str, Assertion]
 # Statements of one subject that share a relation, or a word of it: the newest.
 _LOOKED_AT = 64
 _SIMILAR = 0.5
-_TELLING_APART = frozenset({"as", "in", "on", "at"})
 # statements that must say so before a relation is held to be of one value, or of many
 _LEARNED = 2
 
@@ -157,7 +161,7 @@ class Superseding:
 
     def _group_of(self, statement: Assertion) -> Held:
         """Return what holds of the statement's subject by its relation."""
-        group = _group(statement.relation)
+        group = relation_group(statement.relation)
         return self._groups.get((statement.subject, group), {})
 
     def _compared_ids(self, new: Assertion, group: Held) -> Iterable[str]:
@@ -173,7 +177,7 @@ class Superseding:
 
         Statements may have shown it; else it is as English has it.
         """
-        group = _group(statement.relation)
+        group = relation_group(statement.relation)
         n_many = self._many[group]
         n_one = self._one[group]
         was_learned = max(n_many, n_one) >= _LEARNED
@@ -208,14 +212,14 @@ class Superseding:
         one.
         """
         same_value = self._valued.get((new.subject, new.value), {})
-        group = _group(new.relation)
+        group = relation_group(new.relation)
         same_relation: list[str] = []
         for id, old in same_value.items():
-            if _group(old.relation) == group:
+            if relation_group(old.relation) == group:
                 same_relation.append(id)
         if same_relation:
             return same_relation
-        names_relation = bool(_names_in(new.relation))
+        names_relation = bool(relation_names(new.relation))
         ids: list[str] = []
         for id, old in same_value.items():
             is_known = names_relation and old.holds
@@ -233,12 +237,12 @@ class Superseding:
             named_so = self._words.get((new.subject, word), {})
             newest_first = reversed(named_so)
             candidates.update(islice(newest_first, _LOOKED_AT))
-        group = _group(new.relation)
+        group = relation_group(new.relation)
         for id in sorted(candidates):
             old = self._held[id]
             if old.value == new.value:
                 continue
-            if _group(old.relation) == group:
+            if relation_group(old.relation) == group:
                 continue
             n_shared = len(old.relation & new.relation)
             n_words = len(old.relation | new.relation)
@@ -253,7 +257,7 @@ class Superseding:
         new = judged.statement
         if new.holds == "open":
             self._kinds[new.value] |= _kinds_of(new)
-        group = _group(new.relation)
+        group = relation_group(new.relation)
         if new.cue == "replaces":
             self._one[group] += 1
         elif new.cue == "adds":
@@ -262,7 +266,7 @@ class Superseding:
             # What was not stated last held on beside what was stated after it.
             for id in judged.ends:
                 ended = self._held[id]
-                ended_group = _group(ended.relation)
+                ended_group = relation_group(ended.relation)
                 newest_first = reversed(self._groups[new.subject, ended_group])
                 latest_id = next(newest_first, id)
                 if latest_id != id:
@@ -288,28 +292,11 @@ class Superseding:
         value = statement.value
         if not (subject and value):
             return
-        group = _group(statement.relation)
+        group = relation_group(statement.relation)
         yield self._groups[subject, group]
         yield self._valued[subject, value]
         for word in statement.relation:
             yield self._words[subject, word]
-
-
-def _group(relation: Relation) -> Relation:
-    """Return what two relations share that are the same.
-
-    It is the known relations and how they are told apart, else all their words.
-    """
-    names = _names_in(relation)
-    if not names:
-        return relation
-    prepositions = relation & _TELLING_APART
-    return names | prepositions
-
-
-def _names_in(relation: Relation) -> Relation:
-    """Return the names of known relations among the words of one."""
-    return frozenset(word for word in relation if word.startswith("="))
 
 
 def _kinds_of(statement: Assertion) -> set[str]:
