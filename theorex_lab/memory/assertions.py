@@ -179,6 +179,21 @@ def relation_names(relation: Relation) -> Relation:
     return frozenset(word for word in relation if word.startswith("="))
 
 
+def kinds_of_value(statement: Assertion) -> set[str]:
+    """Return the words of a relation that tell which kind of thing its value is.
+
+    "editor" and "editing" are one.
+    """
+    kinds = set[str]()
+    for word in statement.relation:
+        is_name = word.startswith("=")
+        if is_name or len(word) <= 2:
+            continue
+        stem = word.removesuffix("or")
+        kinds.add(stem.removesuffix("er"))
+    return kinds
+
+
 @lru_cache(1_024)  # who writes a fact and who folds it read the same
 def read_assertion(text: str) -> Assertion:
     """Return what a text states, by its first sentence.

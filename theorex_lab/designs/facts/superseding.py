@@ -15,6 +15,7 @@ from typing import NamedTuple
 from theorex_lab.memory.assertions import (
     Assertion,
     Relation,
+    kinds_of_value,
     read_assertion,
     relation_group,
     relation_names,
@@ -203,7 +204,7 @@ class Superseding:
         new_kinds = self._kinds[new.value]
         if old_kinds & new_kinds:
             return True
-        return not _kinds_of(old).isdisjoint(_kinds_of(new))
+        return not kinds_of_value(old).isdisjoint(kinds_of_value(new))
 
     def _ended(self, new: Assertion) -> list[str]:
         """Return what holds of the subject with that value.
@@ -256,7 +257,7 @@ class Superseding:
         """
         new = judged.statement
         if new.holds == "open":
-            self._kinds[new.value] |= _kinds_of(new)
+            self._kinds[new.value] |= kinds_of_value(new)
         group = relation_group(new.relation)
         if new.cue == "replaces":
             self._one[group] += 1
@@ -297,18 +298,3 @@ class Superseding:
         yield self._valued[subject, value]
         for word in statement.relation:
             yield self._words[subject, word]
-
-
-def _kinds_of(statement: Assertion) -> set[str]:
-    """Return the words of a relation that tell which kind of thing its value is.
-
-    "editor" and "editing" are one.
-    """
-    kinds = set[str]()
-    for word in statement.relation:
-        is_name = word.startswith("=")
-        if is_name or len(word) <= 2:
-            continue
-        stem = word.removesuffix("or")
-        kinds.add(stem.removesuffix("er"))
-    return kinds
