@@ -17,10 +17,10 @@ from theorex_lab.designs.facts.pairs import (
     same_fact,
     signed_tokens,
 )
-from theorex_lab.designs.facts.statements import cue_of, read_statement
 from theorex_lab.designs.facts.superseding import Superseding
 from theorex_lab.eval.metrics.labelled import score_fact_updates
 from theorex_lab.eval.metrics.retrieval import kept_embedder
+from theorex_lab.memory.assertions import cue_of, read_assertion
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"
@@ -48,8 +48,8 @@ needs_data = pytest.mark.skipif(
     ],
 )
 def test_subject_and_value_are_found(text: str, subject: str, value: str) -> None:
-    assert read_statement(text)[0] == subject
-    assert read_statement(text).value == value
+    assert read_assertion(text)[0] == subject
+    assert read_assertion(text).value == value
 
 
 def test_cues_end_replace_and_add() -> None:

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
-from theorex_lab.designs.facts import pairs, statements, superseding
+from theorex_lab.designs.facts import pairs, superseding
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.assertions import as_statement
 from theorex_lab.memory.contract import Home
 from theorex_lab.memory.observation import TRUST
 
@@ -229,7 +230,7 @@ class Facts(View):
     def _compare(self, scope: Scope, fact_id: str, text: str) -> None:
         if scope in self._compared:
             judge, shared = self._compared[scope]
-            judge.hold(fact_id, statements.as_statement(scope[0], text))
+            judge.hold(fact_id, as_statement(scope[0], text))
             shared.add(fact_id, text)
 
     def comparing(

@@ -12,15 +12,20 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from theorex_lab.designs.facts.statements import Statement, read_statement
+from theorex_lab.memory.assertions import (
+    Assertion,
+    Relation,
+    kinds_of_value,
+    read_assertion,
+    relation_group,
+    relation_names,
+)
 
-Relation = frozenset[str]
 # Statements that hold, by their ids, in the order in which they came.
-Held = dict[str, Statement]
+Held = dict[str, Assertion]
 # Statements of one subject that share a relation, or a word of it: the newest.
 _LOOKED_AT = 64
 _SIMILAR = 0.5
-_TELLING_APART = frozenset({"as", "in", "on", "at"})
 # statements that must say so before a relation is held to be of one value, or of many
 _LEARNED = 2
 
@@ -36,7 +41,7 @@ class Judgement(NamedTuple):
         adds_to: Values of the same relation that hold beside it.
     """
 
-    statement: Statement
+    statement: Assertion
     supersedes: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     duplicates: tuple[str, ...] = ()
@@ -118,7 +123,7 @@ class Superseding:
 
     def judge(self, text: str) -> Judgement:
         """Return what a statement would mean for those that hold; nothing changes."""
-        new = read_statement(text)
+        new = read_assertion(text)
         if not new.subject:
             return Judgement(new)
         if not new.value:
@@ -128,7 +133,7 @@ class Superseding:
             return Judgement(new, ends=tuple(ended_ids))
         return self._compare(new)
 
-    def _compare(self, new: Statement) -> Judgement:
+    def _compare(self, new: Assertion) -> Judgement:
         """Return what a statement that ends nothing means for those of its relation."""
         group = self._group_of(new)
         many = self.holds_many(new)
@@ -155,12 +160,12 @@ class Superseding:
             adds_to=tuple(beside),
         )
 
-    def _group_of(self, statement: Statement) -> Held:
+    def _group_of(self, statement: Assertion) -> Held:
         """Return what holds of the statement's subject by its relation."""
-        group = _group(statement.relation)
+        group = relation_group(statement.relation)
         return self._groups.get((statement.subject, group), {})
 
-    def _compared_ids(self, new: Statement, group: Held) -> Iterable[str]:
+    def _compared_ids(self, new: Assertion, group: Held) -> Iterable[str]:
         """Return the statements of a group with the same value, then the newest ones."""
         same_value = self._valued.get((new.subject, new.value), {})
         ids = [id for id in same_value if id in group]
@@ -168,12 +173,12 @@ class Superseding:
         ids += islice(newest_first, _LOOKED_AT)
         return dict.fromkeys(ids)
 
-    def holds_many(self, statement: Statement) -> bool:
+    def holds_many(self, statement: Assertion) -> bool:
         """Return whether a subject may have several values of a relation at once.
 
         Statements may have shown it; else it is as English has it.
         """
-        group = _group(statement.relation)
+        group = relation_group(statement.relation)
         n_many = self._many[group]
         n_one = self._one[group]
         was_learned = max(n_many, n_one) >= _LEARNED
@@ -183,7 +188,7 @@ class Superseding:
             return True
         return statement.cue == "adds"
 
-    def _gives_way(self, old: Statement, new: Statement) -> bool:
+    def _gives_way(self, old: Assertion, new: Assertion) -> bool:
         """Return whether an old value gives way to a new one.
 
         Of relations that are open to any kind of thing, only a value of the same kind
@@ -199,23 +204,23 @@ class Superseding:
         new_kinds = self._kinds[new.value]
         if old_kinds & new_kinds:
             return True
-        return not _kinds_of(old).isdisjoint(_kinds_of(new))
+        return not kinds_of_value(old).isdisjoint(kinds_of_value(new))
 
-    def _ended(self, new: Statement) -> list[str]:
+    def _ended(self, new: Assertion) -> list[str]:
         """Return what holds of the subject with that value.
 
         It is what holds by the same relation, or by any where the words name no known
         one.
         """
         same_value = self._valued.get((new.subject, new.value), {})
-        group = _group(new.relation)
+        group = relation_group(new.relation)
         same_relation: list[str] = []
         for id, old in same_value.items():
-            if _group(old.relation) == group:
+            if relation_group(old.relation) == group:
                 same_relation.append(id)
         if same_relation:
             return same_relation
-        names_relation = bool(_names_in(new.relation))
+        names_relation = bool(relation_names(new.relation))
         ids: list[str] = []
         for id, old in same_value.items():
             is_known = names_relation and old.holds
@@ -223,7 +228,7 @@ class Superseding:
                 ids.append(id)
         return ids
 
-    def _doubtful(self, new: Statement) -> Iterator[str]:
+    def _doubtful(self, new: Assertion) -> Iterator[str]:
         """Yield statements with another value whose relation is called alike.
 
         Their relation is not the same.
@@ -233,12 +238,12 @@ class Superseding:
             named_so = self._words.get((new.subject, word), {})
             newest_first = reversed(named_so)
             candidates.update(islice(newest_first, _LOOKED_AT))
-        group = _group(new.relation)
+        group = relation_group(new.relation)
         for id in sorted(candidates):
             old = self._held[id]
             if old.value == new.value:
                 continue
-            if _group(old.relation) == group:
+            if relation_group(old.relation) == group:
                 continue
             n_shared = len(old.relation & new.relation)
             n_words = len(old.relation | new.relation)
@@ -252,8 +257,8 @@ class Superseding:
         """
         new = judged.statement
         if new.holds == "open":
-            self._kinds[new.value] |= _kinds_of(new)
-        group = _group(new.relation)
+            self._kinds[new.value] |= kinds_of_value(new)
+        group = relation_group(new.relation)
         if new.cue == "replaces":
             self._one[group] += 1
         elif new.cue == "adds":
@@ -262,7 +267,7 @@ class Superseding:
             # What was not stated last held on beside what was stated after it.
             for id in judged.ends:
                 ended = self._held[id]
-                ended_group = _group(ended.relation)
+                ended_group = relation_group(ended.relation)
                 newest_first = reversed(self._groups[new.subject, ended_group])
                 latest_id = next(newest_first, id)
                 if latest_id != id:
@@ -281,47 +286,15 @@ class Superseding:
         group = self._group_of(new)
         return any(old.cue != "ends" for old in group.values())
 
-    def _entries(self, statement: Statement) -> Iterator[Held]:
+    def _entries(self, statement: Assertion) -> Iterator[Held]:
         """Yield the tables that a statement stands in."""
         yield self._held
         subject = statement.subject
         value = statement.value
         if not (subject and value):
             return
-        group = _group(statement.relation)
+        group = relation_group(statement.relation)
         yield self._groups[subject, group]
         yield self._valued[subject, value]
         for word in statement.relation:
             yield self._words[subject, word]
-
-
-def _group(relation: Relation) -> Relation:
-    """Return what two relations share that are the same.
-
-    It is the known relations and how they are told apart, else all their words.
-    """
-    names = _names_in(relation)
-    if not names:
-        return relation
-    prepositions = relation & _TELLING_APART
-    return names | prepositions
-
-
-def _names_in(relation: Relation) -> Relation:
-    """Return the names of known relations among the words of one."""
-    return frozenset(word for word in relation if word.startswith("="))
-
-
-def _kinds_of(statement: Statement) -> set[str]:
-    """Return the words of a relation that tell which kind of thing its value is.
-
-    "editor" and "editing" are one.
-    """
-    kinds = set[str]()
-    for word in statement.relation:
-        is_name = word.startswith("=")
-        if is_name or len(word) <= 2:
-            continue
-        stem = word.removesuffix("or")
-        kinds.add(stem.removesuffix("er"))
-    return kinds

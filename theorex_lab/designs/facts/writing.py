@@ -16,7 +16,7 @@ from typing import NamedTuple
 from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import SCANNER, check_agent
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, statements, superseding
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, superseding
 from theorex_lab.designs.facts.facts import (
     Fact,
     Facts,
@@ -34,6 +34,7 @@ from theorex_lab.designs.facts.pairs import (
 )
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.memory.assertions import as_statement
 from theorex_lab.memory.contract import DesignApi, Home
 from theorex_lab.memory.observation import TRUST, check_tags, check_text
 from theorex_lab.text.directives import directive_of, reverses
@@ -356,7 +357,7 @@ def _decide(
     if duplicate:
         return FactWriteResult(duplicate, "duplicate", (duplicate,), likeness=1.0)
     explicit_ids = [_active_id(view, fact_id) for fact_id in explicit]
-    statement = statements.as_statement(entity, text)
+    statement = as_statement(entity, text)
     statements_of_scope = view.comparing(scope)[0]
     judged = statements_of_scope.judge(statement)
     is_loose = _is_loose(judged, body)

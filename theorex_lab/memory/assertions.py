@@ -11,9 +11,10 @@ from typing import Literal, NamedTuple
 import Stemmer
 
 from theorex_lab.core.sections import read_sections
-from theorex_lab.designs.facts.relations import RELATIONS, Holds, KnownRelation
+from theorex_lab.memory.relations import RELATIONS, Holds, KnownRelation
 from theorex_lab.text.lexicon import AUXILIARY, MODAL, PARTICIPLE, VERB, word_kinds
 
+Relation = frozenset[str]
 Cue = Literal["ends", "replaces", "adds", ""]
 _CUES: tuple[Cue, ...] = ("ends", "replaces", "adds")
 _TOKEN = re.compile(r"[^\s,;:!?()\"“”„«»]+|[,;:!?()]")
@@ -21,7 +22,7 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 _VERSION = re.compile(r"v?\d+(\.\d+)+[\w.-]*")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
 _IDENTIFIER = re.compile(r"\w[-_/@.]\w")
-_SECTIONS = read_sections(__file__, "statement_words.txt")
+_SECTIONS = read_sections(__file__, "assertion_words.txt")
 _WORDS = {name: frozenset(text.split()) for name, text in _SECTIONS.items()}
 GENERIC = _WORDS["generic"]
 WEAK = _WORDS["weak"]
@@ -35,6 +36,8 @@ _SUBJECTLESS = _WORDS["subjectless"]
 _VERB_KINDS = (VERB, AUXILIARY, MODAL, PARTICIPLE)
 _IRREGULAR = ("wrote", "left", "led")
 _ENDED = ("stopped", "ceased", "dropped")
+# Prepositions that make another relation of the same words.
+_TELLING_APART = frozenset({"as", "in", "on", "at"})
 _INDEFINITE = frozenset({"a", "an", "one", "another"})
 _MAY_BE_FIRST = re.compile(r"\b(?:I|[Mm]y|She|He|They|We)\b")
 # How a fact in the first person is told of its entity, whose name stands for {}.
@@ -46,7 +49,7 @@ _FIRST_PERSON = (
 )
 
 
-class Statement(NamedTuple):
+class Assertion(NamedTuple):
     """What a text states.
 
     Attributes:
@@ -159,25 +162,57 @@ def _lacks_subject(text: str) -> bool:
     return word_kinds().get(infinitive) == VERB
 
 
+def relation_group(relation: Relation) -> Relation:
+    """Return what two relations share that are the same.
+
+    It is the known relations and how they are told apart, else all their words.
+    """
+    names = relation_names(relation)
+    if not names:
+        return relation
+    prepositions = relation & _TELLING_APART
+    return names | prepositions
+
+
+def relation_names(relation: Relation) -> Relation:
+    """Return the names of known relations among the words of one."""
+    return frozenset(word for word in relation if word.startswith("="))
+
+
+def kinds_of_value(statement: Assertion) -> set[str]:
+    """Return the words of a relation that tell which kind of thing its value is.
+
+    "editor" and "editing" are one.
+    """
+    kinds = set[str]()
+    for word in statement.relation:
+        is_name = word.startswith("=")
+        if is_name or len(word) <= 2:
+            continue
+        stem = word.removesuffix("or")
+        kinds.add(stem.removesuffix("er"))
+    return kinds
+
+
 @lru_cache(1_024)  # who writes a fact and who folds it read the same
-def read_statement(text: str) -> Statement:
+def read_assertion(text: str) -> Assertion:
     """Return what a text states, by its first sentence.
 
     The subject is what stands before the verb, or, of "the R of S is V" and "V is the R
     of S", S; of a verb such as "leads" and "wrote", its object.
 
-    >>> read_statement("The mayor of Bath is Ann Lee.")
-    Statement(subject='bath', relation=frozenset({'=mayor'}), value='ann lee', cue='', holds='one')
+    >>> read_assertion("The mayor of Bath is Ann Lee.")
+    Assertion(subject='bath', relation=frozenset({'=mayor'}), value='ann lee', cue='', holds='one')
     >>> (
-    ...     read_statement("Ann Lee is mayor of Bath.")[0],
-    ...     read_statement("Ann no longer speaks Welsh.")[:4],
+    ...     read_assertion("Ann Lee is mayor of Bath.")[0],
+    ...     read_assertion("Ann no longer speaks Welsh.")[:4],
     ... )
     ('bath', ('ann', frozenset({'=speaks'}), 'welsh', 'ends'))
     """
     cue, rest = cue_of(text.strip())
     tokens = _tokens(rest)
     if not tokens:
-        return Statement("", frozenset(), "", cue)
+        return Assertion("", frozenset(), "", cue)
     mentions = _mentions(tokens)
     verb = _main_verb(tokens, mentions)
     before = [mention for mention in mentions if mention.end <= verb]
@@ -201,7 +236,7 @@ def _read(
     before: list[_NameMention],
     after: list[_NameMention],
     cue: Cue,
-) -> Statement:
+) -> Assertion:
     """Return the statement of tokens whose verb and names are known."""
     subject = _NameMention(0, verb)
     if before:
@@ -217,14 +252,14 @@ def _read(
         holds = relations[0].holds
     has_both = bool(before and after)
     if has_both and _is_object(tokens, verb, value, relations):
-        return Statement(
+        return Assertion(
             subject=value_text,
             relation=relation,
             value=subject_text,
             cue=cue,
             holds=holds,
         )
-    return Statement(
+    return Assertion(
         subject=subject_text,
         relation=relation,
         value=value_text,

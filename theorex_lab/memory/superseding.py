@@ -1,0 +1,379 @@
+"""Find the statements in whose place a newer one stands.
+
+Of statements about the same subject and attribute the newer one is given: "deploys on
+Thursdays now" replaces "deploys on Tuesdays". Statements about different things (another
+number, name, host, side) stand side by side. Of statements that say the same the newest
+wording is given.
+
+Two statements are judged by themselves, whatever else is there; so what is given does
+not depend on the order, and what is given stays so when it is judged again.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from theorex_lab.memory.assertions import (
+    Assertion,
+    kinds_of_value,
+    read_assertion,
+    relation_group,
+)
+from theorex_lab.memory.claims import (
+    BE,
+    NAME,
+    PLACE,
+    POINTING_BACK,
+    SPEAKERS,
+    STATES,
+    Claim,
+    denies,
+    is_bound,
+    read_claim,
+)
+from theorex_lab.text.wording import content_words, specifics
+
+# Words that two statements share, of all words of both, from which they say the same.
+_SAME_WORDS = 0.7
+_FEWEST_WORDS = 3  # that both have, where one has more
+# Longer statements are about more than one relation.
+_LONGEST_ASSERTION = 14  # words
+# What a thing has one of, so that another value takes the place of the last.
+_ONE_OF = frozenset(
+    "default current name version port branch url address path owner deadline limit"
+    " format language license status state title host database model timeout budget"
+    " threshold".split()
+)
+# Attributes with a value each, whatever the subject.
+_ONE_VALUED = (NAME, "point to", "default to", "belong to", "listen on", "deploy to")
+# Verbs that one subject has many objects of.
+_MANY_VALUED = frozenset(
+    "support include contain accept handle cover mention call import depend need know"
+    " speak fix close add see read write test show list have".split()
+)
+_LONGEST_PLACE = 2  # words of a place that is named as a whole
+# Words that tell two things of one kind apart.
+_TELLING_APART = (
+    frozenset("his her their its my your our".split()),
+    frozenset("left right upper lower top bottom front back".split()),
+    frozenset("morning noon afternoon evening night".split()),
+    frozenset("staging production development local remote".split()),
+    frozenset("north south east west".split()),
+    frozenset("first second third last".split()),
+    frozenset("input output client server frontend backend".split()),
+)
+# Known relations of one value: what a person has, and whom a thing has.
+_OF_PERSONS = frozenset(
+    "=residence =birthplace =employer =spouse =citizen =age =birthday =preference".split()
+)
+_BY_PERSONS = frozenset({"=leader", "=mayor", "=owner"})
+_OF_THINGS = frozenset({"=headquarters", "=version", "=port", "=capital"})
+_KNOWN_ONE_VALUED = _OF_PERSONS | _BY_PERSONS | _OF_THINGS
+# Subjects that name nothing by themselves.
+_NO_NAMES = POINTING_BACK | SPEAKERS
+_CAPITALIZED = re.compile(r"[^\W\d_a-z][^\W\d_A-Z]+(?:['’]s)?")
+
+
+@dataclass(frozen=True, slots=True)
+class DatedStatement:
+    """A statement, and when it was made.
+
+    Attributes:
+        text: One sentence.
+        at: When it was made (µs UTC).
+        subject: What it is about where its own words do not say so, such as its
+            heading.
+    """
+
+    text: str
+    at: int
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What is compared of a statement."""
+
+    statement: DatedStatement
+    claim: Claim | None
+    assertion: Assertion
+    words: frozenset[str]
+    exact_words: frozenset[str]
+    telling_apart: frozenset[str]
+
+
+def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
+    """Return for each statement the index of the newest one that replaces it.
+
+    Of statements of the same time the later in the sequence is the newer one.
+
+    Args:
+        statements: The statements, in any order.
+
+    Returns:
+        An index for each; None for a statement that nothing replaces.
+
+    >>> superseded(
+    ...     [
+    ...         DatedStatement("The team deploys on Tuesdays.", 1),
+    ...         DatedStatement("The team deploys on Thursdays now.", 2),
+    ...         DatedStatement("Server db-1 runs Postgres 14.", 1),
+    ...         DatedStatement("Server db-2 runs Postgres 14.", 2),
+    ...     ]
+    ... )
+    [1, None, None, None]
+    """
+    readings = [_reading(statement) for statement in statements]
+    newest_first = sorted(
+        range(len(statements)),
+        key=lambda index: (statements[index].at, index),
+        reverse=True,
+    )
+    ranks_by_key: dict[Hashable, list[int]] = defaultdict(list)
+    frequency = _frequency(readings)
+    replaced_by: list[int | None] = [None] * len(statements)
+    for rank, index in enumerate(newest_first):
+        reading = readings[index]
+        keys = list(_keys(reading, frequency))
+        for newer_rank in _candidates(ranks_by_key, keys):
+            newer_index = newest_first[newer_rank]
+            if _replaces(readings[newer_index], reading):
+                replaced_by[index] = newer_index
+                break
+        for key in keys:
+            ranks_by_key[key].append(rank)
+    return replaced_by
+
+
+def _reading(statement: DatedStatement) -> _Reading:
+    """Return what is compared of a statement."""
+    words = content_words(statement.text)
+    plain_words = {word.lower() for word in re.findall(r"[^\W\d_]+", statement.text)}
+    exact_words = {word.strip("`\"'").lower() for word in specifics(statement.text)}
+    telling_apart: set[str] = set()
+    for group in (*_TELLING_APART, *STATES):
+        telling_apart |= plain_words & group
+    return _Reading(
+        statement=statement,
+        claim=read_claim(statement.text, statement.subject),
+        assertion=read_assertion(statement.text),
+        words=words,
+        exact_words=frozenset(exact_words),
+        telling_apart=frozenset(telling_apart),
+    )
+
+
+def _frequency(readings: Sequence[_Reading]) -> Counter[str]:
+    """Return of how many statements each word is."""
+    frequency: Counter[str] = Counter()
+    for reading in readings:
+        frequency.update(reading.words)
+    return frequency
+
+
+def _keys(reading: _Reading, frequency: Counter[str]) -> Iterator[Hashable]:
+    """Yield keys of which two statements share one where one may replace the other."""
+    yield "text", _folded(reading)
+    claim = reading.claim
+    if claim is not None:
+        yield "claim", claim.subject, claim.attribute
+    assertion = reading.assertion
+    if assertion.holds or assertion.cue == "ends":
+        yield "relation", assertion.subject, relation_group(assertion.relation)
+    # Sets of words with such a share in common share one of their rarest words.
+    rarest_first = sorted(reading.words, key=lambda word: (frequency[word], word))
+    n_rarest = len(rarest_first) - int(_SAME_WORDS * len(rarest_first)) + 1
+    for word in rarest_first[:n_rarest]:
+        yield "word", word
+
+
+def _candidates(
+    ranks_by_key: dict[Hashable, list[int]], keys: Sequence[Hashable]
+) -> list[int]:
+    """Return the ranks of the newer statements that share a key, the newest first."""
+    ranks: set[int] = set()
+    for key in keys:
+        ranks.update(ranks_by_key.get(key, ()))
+    return sorted(ranks)
+
+
+def _replaces(newer: _Reading, older: _Reading) -> bool:
+    """Return whether a statement stands in the place of an older one."""
+    if _says_the_same(newer, older):
+        return True
+    if _has_new_value(newer.claim, older.claim):
+        return True
+    return _has_new_known_value(newer, older)
+
+
+def _says_the_same(newer: _Reading, older: _Reading) -> bool:
+    """Return whether two statements say the same in other words.
+
+    The words of one are all in the other. A statement with other names or numbers, or
+    a denial, says something else.
+    """
+    if newer.statement.subject != older.statement.subject:
+        return False
+    if _folded(newer) == _folded(older):
+        return True
+    if _is_question(newer) != _is_question(older):
+        return False
+    if newer.exact_words != older.exact_words:
+        return False
+    if newer.telling_apart != older.telling_apart:
+        return False
+    if denies(newer.statement.text) != denies(older.statement.text):
+        return False
+    if newer.claim and older.claim and newer.claim.subject != older.claim.subject:
+        return False
+    if not (newer.words <= older.words or older.words <= newer.words):
+        return False
+    n_shared = len(newer.words & older.words)
+    n_words = len(newer.words | older.words)
+    is_short = n_shared < _FEWEST_WORDS and newer.words != older.words
+    return not is_short and n_shared >= _SAME_WORDS * n_words
+
+
+def _folded(reading: _Reading) -> str:
+    """Return a statement's text without what no reader minds: case and blanks."""
+    words = reading.statement.text.lower().split()
+    return " ".join(words).rstrip(".")
+
+
+def _is_question(reading: _Reading) -> bool:
+    """Return whether a statement asks."""
+    return reading.statement.text.rstrip().endswith("?")
+
+
+def _has_new_value(newer: Claim | None, older: Claim | None) -> bool:
+    """Return whether a claim gives another value to the same attribute."""
+    if newer is None or older is None:
+        return False
+    if newer.subject != older.subject or newer.attribute != older.attribute:
+        return False
+    if newer.is_event or older.is_event:
+        return False
+    if newer.is_negative != older.is_negative:
+        return set(newer.value) == set(older.value)
+    if newer.value == older.value:
+        return False
+    if newer.given_up and _gives_up(newer, older):
+        return True
+    if newer.is_negative:
+        return False
+    if _has_other_amount(newer, older):
+        return True
+    return _is_one_valued(newer, older)
+
+
+def _gives_up(newer: Claim, older: Claim) -> bool:
+    """Return whether a claim names the value of an older one as given up."""
+    n_words = len(newer.given_up)
+    return older.value[:n_words] == newer.given_up
+
+
+def _has_other_amount(newer: Claim, older: Claim) -> bool:
+    """Return whether two values are the same but for an amount, a day or a state.
+
+    A newer one that says so itself may add a condition.
+    """
+    newer_kinds = _kinds(newer)
+    if not newer_kinds or newer_kinds != _kinds(older):
+        return False
+    verb, _, _ = newer.attribute.partition(" ")
+    is_count = newer.form[0] == "<number>" and len(newer.form) > 1
+    if verb in _MANY_VALUED and not is_count:
+        return False
+    if newer.form == older.form:
+        return True
+    return newer.is_news and set(older.form) <= set(newer.form)
+
+
+def _kinds(claim: Claim) -> list[str]:
+    """Return the kinds in a value, in their order."""
+    return [word for word in claim.form if word.startswith("<")]
+
+
+def _is_one_valued(newer: Claim, older: Claim) -> bool:
+    """Return whether the attribute of two claims has one value at a time."""
+    if not newer.value or not older.value:
+        return False
+    is_short = max(len(newer.value), len(older.value)) <= _LONGEST_PLACE
+    if newer.attribute == PLACE:
+        return newer.is_news or is_short
+    if not is_short:
+        return False
+    if newer.attribute in _ONE_VALUED:
+        return True
+    return newer.attribute == BE and not _ONE_OF.isdisjoint(newer.subject)
+
+
+def _has_new_known_value(newer: _Reading, older: _Reading) -> bool:
+    """Return whether two statements give a known relation different values."""
+    new = newer.assertion
+    old = older.assertion
+    if not new.subject or new.subject != old.subject:
+        return False
+    if new.subject in _NO_NAMES or is_bound(newer.statement.text):
+        return False
+    if is_bound(older.statement.text):
+        return False
+    group = relation_group(new.relation)
+    if group != relation_group(old.relation):
+        return False
+    if _are_told_apart(newer, older):
+        return False
+    if new.cue == "ends" or old.cue == "ends":
+        return new.cue != old.cue and new.value == old.value and bool(new.value)
+    if new.value == old.value:
+        return False
+    if "=preference" in group and kinds_of_value(new).isdisjoint(kinds_of_value(old)):
+        # Of each kind of thing one is preferred.
+        return False
+    if group.isdisjoint(_KNOWN_ONE_VALUED):
+        return False
+    return _is_of_known_kind(newer) and _is_of_known_kind(older)
+
+
+def _are_told_apart(newer: _Reading, older: _Reading) -> bool:
+    """Return whether words tell the things of two statements apart: left and right."""
+    for group in _TELLING_APART:
+        newer_words = newer.telling_apart & group
+        older_words = older.telling_apart & group
+        if newer_words and older_words and newer_words != older_words:
+            return True
+    return False
+
+
+def _is_of_known_kind(reading: _Reading) -> bool:
+    """Return whether a known relation is between what it is known of.
+
+    A verb such as "runs" names it of persons alone.
+    """
+    assertion = reading.assertion
+    text = reading.statement.text
+    if len(text.split()) > _LONGEST_ASSERTION:
+        return False
+    group = relation_group(assertion.relation)
+    if not group.isdisjoint(_OF_PERSONS):
+        return _is_full_name(text, assertion.subject)
+    if not group.isdisjoint(_BY_PERSONS):
+        return _is_full_name(text, assertion.value)
+    if "=headquarters" in group or "=capital" in group:
+        return _is_name(text, assertion.subject)
+    return assertion.value[:1].isdigit()
+
+
+def _is_full_name(text: str, phrase: str) -> bool:
+    """Return whether a phrase of a text is a name of two words or more."""
+    return " " in phrase and _is_name(text, phrase)
+
+
+def _is_name(text: str, phrase: str) -> bool:
+    """Return whether a phrase, found in a text in lower case, is a name in it."""
+    start = text.lower().find(phrase)
+    if start < 0:
+        return False
+    words = text[start : start + len(phrase)].split()
+    return all(_CAPITALIZED.fullmatch(word) for word in words)
