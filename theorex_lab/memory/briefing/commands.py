@@ -386,9 +386,10 @@ def _singles(
     """Return at most three lines, each on one command or on one and what fails."""
     working = [use for use in uses if use.n_ok >= _FEWEST_OK]
     checked = {program_of(use.words) for use in checks.values()}
+    failing = [use for use in uses if _always_fails(use)]
     singles: list[_Single] = []
     for use in working:
-        variant = _failing_variant(use, uses)
+        variant = _failing_variant(use, failing)
         is_shown = program_of(use.words) in checked
         if variant is None and (is_shown or not _is_worth(use)):
             continue
@@ -409,19 +410,24 @@ def _is_worth(use: CommandUse) -> bool:
     return len(use.sessions) >= _OFTEN_SESSIONS
 
 
+def _always_fails(use: CommandUse) -> bool:
+    """Return whether a command never worked, for what is not the work at hand."""
+    if use.n_ok > 0 or len(use.failures) < _FAILED_TIMES:
+        return False
+    return not use.failures[-1].is_of_work
+
+
 def _failing_variant(
-    use: CommandUse, others: Sequence[CommandUse]
+    use: CommandUse, failing: Sequence[CommandUse]
 ) -> CommandUse | None:
-    """Return a command much like another that has always failed; None for none."""
+    """Return the command much like another that always fails; None for none."""
     program = program_of(use.words)
-    variants: list[CommandUse] = []
-    for other in others:
-        is_failing = other.n_ok == 0 and len(other.failures) >= _FAILED_TIMES
-        if not is_failing or program_of(other.words) != program:
-            continue
-        is_near = likeness(other.words, use.words) >= NEAR
-        if is_near and not other.failures[-1].is_of_work:
-            variants.append(other)
+    variants = [
+        other
+        for other in failing
+        if program_of(other.words) == program
+        if likeness(other.words, use.words) >= NEAR
+    ]
     return max(variants, key=lambda variant: variant.n_uses, default=None)
 
 

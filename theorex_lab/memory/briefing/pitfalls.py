@@ -177,12 +177,13 @@ class _Pitfall:
 
     @property
     def shown(self) -> _Occurrence:
-        """The call that is shown: the last that was cured as most were, or the last."""
+        """The call that is shown: the last of those with the usual cure and complaint."""
         cure = self.cure
-        for occurrence in reversed(self.occurrences):
-            if occurrence.cure == cure:
-                return occurrence
-        return self.newest
+        usual = [call for call in self.occurrences if call.cure == cure]
+        complaints = Counter(call.failure.complaint for call in usual)
+        complaint, _ = complaints.most_common(1)[0]
+        shown = [call for call in usual if call.failure.complaint == complaint]
+        return shown[-1]
 
     @property
     def cures(self) -> Counter[_Cure]:
