@@ -364,6 +364,8 @@ def _is_retry(command: SimpleCommand, failure: Failure) -> bool:
         return True
     name, _, _ = program.partition(" ")
     failed_name, _, _ = failure.program.partition(" ")
+    if role_of(command.words) == INSTALL:
+        return False
     return name == failed_name and name in SCRIPT_RUNNERS
 
 

@@ -252,8 +252,9 @@ def signature_of(complaint: str) -> str:
 def output_lines(tool: ToolUse) -> tuple[str, ...]:
     """Return the lines of what a call printed, without what repeats its command."""
     text = _printed(tool.response)
-    if tool.command:
-        text = text.removeprefix(tool.command)
+    rest = text.removeprefix(tool.command)
+    if not rest or rest.startswith(("\n", "\r", " \n")):
+        text = rest
     text = _TERMINAL_COLOR.sub("", _MARKUP.sub("", text))
     lines: list[str] = []
     for raw_line in text.splitlines():
