@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +34,7 @@ def ran(
     response: str = "",
     source: str = "tool",
 ) -> Event:
-    body = {
+    body: dict[str, Any] = {
         "tool": "Bash",
         "input": "",
         "response": response,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,7 @@ def ran(
     tool: str = "Bash",
     source: str = "tool",
 ) -> Event:
-    body = {
+    body: dict[str, Any] = {
         "tool": tool,
         "input": "",
         "response": response,

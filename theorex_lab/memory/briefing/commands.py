@@ -163,7 +163,8 @@ class CommandUse:
 def freshness(at: int, now: int) -> float:
     """Return what a use at a time still counts, 0.25..0.75."""
     age = max(0, now - at)
-    return _AGED + _FRESH * 0.5 ** (age / _HALF_LIFE)
+    recency = math.exp2(-age / _HALF_LIFE)
+    return _AGED + _FRESH * recency
 
 
 def command_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
@@ -384,21 +385,29 @@ def _singles(
     uses: Sequence[CommandUse], checks: Mapping[str, CommandUse], now: int
 ) -> list[Candidate]:
     """Return at most three lines, each on one command or on one and what fails."""
-    working = [use for use in uses if use.n_ok >= _FEWEST_OK]
     checked = {program_of(use.words) for use in checks.values()}
     failing = [use for use in uses if _always_fails(use)]
     singles: list[_Single] = []
-    for use in working:
+    for use in uses:
+        if use.n_ok < _FEWEST_OK:
+            continue
         variant = _failing_variant(use, failing)
         is_shown = program_of(use.words) in checked
-        if variant is None and (is_shown or not _is_worth(use)):
-            continue
-        score = use.score(now) * (_PAIR_BONUS if variant else 1.0)
-        if not use.role:
-            score *= _WITHOUT_ROLE
-        singles.append(_Single(score, use, variant))
+        if variant is not None or (_is_worth(use) and not is_shown):
+            score = _single_score(use, variant, now)
+            singles.append(_Single(score, use, variant))
     singles.sort(key=lambda single: (-single.score, single.use.text))
     return list(_single_candidates(singles, now))
+
+
+def _single_score(use: CommandUse, variant: CommandUse | None, now: int) -> float:
+    """Return how much a line of its own is worth to a command."""
+    score = use.score(now)
+    if variant is not None:
+        score *= _PAIR_BONUS
+    if not use.role:
+        score *= _WITHOUT_ROLE
+    return score
 
 
 def _is_worth(use: CommandUse) -> bool:
@@ -490,7 +499,7 @@ def _candidate(
             "score": sum(use.score(now) for use in uses) / len(uses),
             "sessions": math.log2(1 + n_sessions),
             "success": first.success,
-            "recency": 0.5 ** (max(0, now - newest.last) / _HALF_LIFE),
+            "recency": freshness(newest.last, now),
             "check": float(kind == "check"),
             "told": float(n_run == 0),
         },
