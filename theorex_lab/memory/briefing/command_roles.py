@@ -401,15 +401,27 @@ def program_of(words: tuple[str, ...]) -> str:
         return ""
     program = work[0]
     operand = _subcommand(work)
-    is_interpreter = _PYTHON.fullmatch(program) or program in _INTERPRETERS
-    if is_interpreter and _SCRIPT_FILE.fullmatch(operand):
+    if _is_interpreter(program) and _SCRIPT_FILE.fullmatch(operand):
         return f"{program} {operand.removeprefix('./')}"
     if program in _ROLE_BY_PROGRAM and program != "golangci-lint":
         return program
-    is_run = program in _PACKAGE_MANAGERS and operand in _RUN_WORDS
-    if is_run and len(work) > 2 and not work[2].startswith("-"):
-        return f"{program} {operand} {work[2].removeprefix('./')}"
+    script = _named_script(work, operand)
+    if script:
+        return f"{program} {operand} {script}"
     return f"{program} {operand}" if _is_name(operand) else program
+
+
+def _is_interpreter(program: str) -> bool:
+    """Return whether a program runs the file that it is given."""
+    return program in _INTERPRETERS or _PYTHON.fullmatch(program) is not None
+
+
+def _named_script(work: Sequence[str], operand: str) -> str:
+    """Return the script that a package manager is asked to run; '' for none."""
+    is_run = work[0] in _PACKAGE_MANAGERS and operand in _RUN_WORDS
+    if not is_run or len(work) < 3 or work[2].startswith("-"):
+        return ""
+    return work[2].removeprefix("./")
 
 
 def _is_name(word: str) -> bool:
@@ -476,8 +488,7 @@ def _role_of_interpreter(work: Sequence[str]) -> str:
         return RUN if operand not in ("json.tool", "venv", "pip") else ""
     if not _SCRIPT_FILE.fullmatch(operand):
         return ""
-    is_interpreter = program in _INTERPRETERS or _PYTHON.fullmatch(program)
-    if not is_interpreter:
+    if not _is_interpreter(program):
         return ""
     script_words = (_base_name(operand), *work[2:])
     if script_words[0] == "manage.py":
@@ -624,17 +635,22 @@ def _mark_of(word: str, option: str, role: str) -> str:
         return TEST_MARK
     if word.count(" ") > _MOST_BLANKS:
         return TEXT_MARK
-    if option in _TAKES_FILE or option in _TAKES_OUTPUT or word.startswith("-"):
+    if word.startswith("-") or option in _TAKES_FILE or option in _TAKES_OUTPUT:
         return word
-    if _NUMBER.fullmatch(word):
-        is_amount = bool(option) and len(word) < _DIGITS_OF_ID
-        return word if is_amount or role in CHECK_ROLES else NUMBER_MARK
-    if role not in CHECK_ROLES:
-        return word
+    if role in CHECK_ROLES:
+        return _mark_of_target(word, role)
+    is_amount = bool(option) and len(word) < _DIGITS_OF_ID
+    if _NUMBER.fullmatch(word) and not is_amount:
+        return NUMBER_MARK
+    return word
+
+
+def _mark_of_target(word: str, role: str) -> str:
+    """Return the mark for one file or path that a check is of, or the word itself."""
     if _FILE_NAME.fullmatch(word) or _ONE_TEST.fullmatch(word):
         return FILE_MARK
-    is_target = role == BUILD
-    if _DEEP_PATH.fullmatch(word) and not is_target and word != "./...":
+    is_path = role != BUILD and word != "./..."
+    if is_path and _DEEP_PATH.fullmatch(word):
         return PATH_MARK
     return word
 

@@ -163,7 +163,8 @@ class CommandUse:
 def freshness(at: int, now: int) -> float:
     """Return what a use at a time still counts, 0.25..0.75."""
     age = max(0, now - at)
-    return _AGED + _FRESH * 0.5 ** (age / _HALF_LIFE)
+    recency = math.exp2(-age / _HALF_LIFE)
+    return _AGED + _FRESH * recency
 
 
 def command_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]:
@@ -384,20 +385,29 @@ def _singles(
     uses: Sequence[CommandUse], checks: Mapping[str, CommandUse], now: int
 ) -> list[Candidate]:
     """Return at most three lines, each on one command or on one and what fails."""
-    working = [use for use in uses if use.n_ok >= _FEWEST_OK]
     checked = {program_of(use.words) for use in checks.values()}
+    failing = [use for use in uses if _always_fails(use)]
     singles: list[_Single] = []
-    for use in working:
-        variant = _failing_variant(use, uses)
-        is_shown = program_of(use.words) in checked
-        if variant is None and (is_shown or not _is_worth(use)):
+    for use in uses:
+        if use.n_ok < _FEWEST_OK:
             continue
-        score = use.score(now) * (_PAIR_BONUS if variant else 1.0)
-        if not use.role:
-            score *= _WITHOUT_ROLE
-        singles.append(_Single(score, use, variant))
+        variant = _failing_variant(use, failing)
+        is_shown = program_of(use.words) in checked
+        if variant is not None or (_is_worth(use) and not is_shown):
+            score = _single_score(use, variant, now)
+            singles.append(_Single(score, use, variant))
     singles.sort(key=lambda single: (-single.score, single.use.text))
     return list(_single_candidates(singles, now))
+
+
+def _single_score(use: CommandUse, variant: CommandUse | None, now: int) -> float:
+    """Return how much a line of its own is worth to a command."""
+    score = use.score(now)
+    if variant is not None:
+        score *= _PAIR_BONUS
+    if not use.role:
+        score *= _WITHOUT_ROLE
+    return score
 
 
 def _is_worth(use: CommandUse) -> bool:
@@ -409,19 +419,24 @@ def _is_worth(use: CommandUse) -> bool:
     return len(use.sessions) >= _OFTEN_SESSIONS
 
 
+def _always_fails(use: CommandUse) -> bool:
+    """Return whether a command never worked, for what is not the work at hand."""
+    if use.n_ok > 0 or len(use.failures) < _FAILED_TIMES:
+        return False
+    return not use.failures[-1].is_of_work
+
+
 def _failing_variant(
-    use: CommandUse, others: Sequence[CommandUse]
+    use: CommandUse, failing: Sequence[CommandUse]
 ) -> CommandUse | None:
-    """Return a command much like another that has always failed; None for none."""
+    """Return the command much like another that always fails; None for none."""
     program = program_of(use.words)
-    variants: list[CommandUse] = []
-    for other in others:
-        is_failing = other.n_ok == 0 and len(other.failures) >= _FAILED_TIMES
-        if not is_failing or program_of(other.words) != program:
-            continue
-        is_near = likeness(other.words, use.words) >= NEAR
-        if is_near and not other.failures[-1].is_of_work:
-            variants.append(other)
+    variants = [
+        other
+        for other in failing
+        if program_of(other.words) == program
+        if likeness(other.words, use.words) >= NEAR
+    ]
     return max(variants, key=lambda variant: variant.n_uses, default=None)
 
 
@@ -484,7 +499,7 @@ def _candidate(
             "score": sum(use.score(now) for use in uses) / len(uses),
             "sessions": math.log2(1 + n_sessions),
             "success": first.success,
-            "recency": 0.5 ** (max(0, now - newest.last) / _HALF_LIFE),
+            "recency": freshness(newest.last, now),
             "check": float(kind == "check"),
             "told": float(n_run == 0),
         },

@@ -177,12 +177,13 @@ class _Pitfall:
 
     @property
     def shown(self) -> _Occurrence:
-        """The call that is shown: the last that was cured as most were, or the last."""
+        """The call that is shown: the last of those with the usual cure and complaint."""
         cure = self.cure
-        for occurrence in reversed(self.occurrences):
-            if occurrence.cure == cure:
-                return occurrence
-        return self.newest
+        usual = [call for call in self.occurrences if call.cure == cure]
+        complaints = Counter(call.failure.complaint for call in usual)
+        complaint, _ = complaints.most_common(1)[0]
+        shown = [call for call in usual if call.failure.complaint == complaint]
+        return shown[-1]
 
     @property
     def cures(self) -> Counter[_Cure]:
@@ -263,9 +264,7 @@ def _last_successes(sessions: Iterable[Session]) -> dict[str, ToolUse]:
     """Return by command, as it is shown, the call in which it last succeeded."""
     successes: dict[str, ToolUse] = {}
     for tool in _trusted_calls(sessions):
-        if not tool.command or tool.ok is False or failure_of(tool) is not None:
-            continue
-        for command in commands_of(tool.command):
+        for command in _succeeded_commands(tool):
             successes[general_text(command)] = tool
     return successes
 
@@ -343,15 +342,20 @@ def _cure_of(
         return None
     helpers: list[SimpleCommand] = []
     for tool in later_calls:
-        has_failed = tool.ok is False or failure_of(tool) is not None
-        if has_failed or not tool.command:
-            continue
-        commands = commands_of(tool.command)
+        commands = _succeeded_commands(tool)
         retries = [command for command in commands if _is_retry(command, failure)]
         helpers += [command for command in commands if _may_help(command, failure)]
         if retries:
             return _cure_by(failure, failure.command, retries, helpers, formatters)
     return None
+
+
+def _succeeded_commands(tool: ToolUse) -> tuple[SimpleCommand, ...]:
+    """Return the commands of a call; none where it failed."""
+    has_failed = tool.ok is False or failure_of(tool) is not None
+    if has_failed or not tool.command:
+        return ()
+    return commands_of(tool.command)
 
 
 def _is_retry(command: SimpleCommand, failure: Failure) -> bool:
@@ -363,6 +367,8 @@ def _is_retry(command: SimpleCommand, failure: Failure) -> bool:
         return True
     name, _, _ = program.partition(" ")
     failed_name, _, _ = failure.program.partition(" ")
+    if role_of(command.words) == INSTALL:
+        return False
     return name == failed_name and name in SCRIPT_RUNNERS
 
 
@@ -393,13 +399,18 @@ def _cure_by(
         return _Cure(general or general_text(helper), is_instead=False)
     if is_same or failure.is_of_format:
         return None
-    unknown = _UNKNOWN.search(failure.complaint)
-    is_still_there = unknown is not None and unknown[1] in nearest.words
-    if is_still_there or not _has_same_aim(nearest.words, failed_command.words):
+    is_near = likeness(nearest.words, failed_words) >= NEAR
+    if not is_near or not _has_same_aim(nearest.words, failed_words):
         return None
-    if likeness(nearest.words, failed_words) < NEAR:
+    if _names_unknown(nearest.words, failure.complaint):
         return None
     return _Cure(text, is_instead=True)
+
+
+def _names_unknown(words: tuple[str, ...], complaint: str) -> bool:
+    """Return whether a command still names what the complaint says is unknown."""
+    unknown = _UNKNOWN.search(complaint)
+    return unknown is not None and unknown[1] in words
 
 
 def _has_same_aim(words: tuple[str, ...], failed_words: tuple[str, ...]) -> bool:
@@ -429,7 +440,7 @@ def _is_worth(pitfall: _Pitfall) -> bool:
 def _score(pitfall: _Pitfall, now: int) -> float:
     """Return how much it is worth to know a failure."""
     freshness_now = freshness(pitfall.newest.tool.at, now)
-    score = pitfall.n_sessions**_SESSIONS_POWER * freshness_now
+    score = math.pow(pitfall.n_sessions, _SESSIONS_POWER) * freshness_now
     n_cured = max(pitfall.cures.values(), default=0)
     if n_cured > 1:
         score *= _CURED_OFTEN

@@ -252,8 +252,9 @@ def signature_of(complaint: str) -> str:
 def output_lines(tool: ToolUse) -> tuple[str, ...]:
     """Return the lines of what a call printed, without what repeats its command."""
     text = _printed(tool.response)
-    if tool.command:
-        text = text.removeprefix(tool.command)
+    rest = text.removeprefix(tool.command)
+    if not rest or rest.startswith(("\n", "\r", " \n")):
+        text = rest
     text = _TERMINAL_COLOR.sub("", _MARKUP.sub("", text))
     lines: list[str] = []
     for raw_line in text.splitlines():
@@ -315,21 +316,26 @@ def _hidden_complaint(tool: ToolUse, lines: Sequence[str]) -> str:
     """Return the first line where it is the complaint of a program that was run."""
     if not tool.command or not lines:
         return ""
-    first_line = lines[0]
-    is_short = len(first_line) < _LONGEST_HIDDEN
-    if not is_short or not _is_complaint(first_line) or _WARNING.search(first_line):
+    line = lines[0]
+    if len(line) >= _LONGEST_HIDDEN or not _is_complaint(line):
         return ""
-    if first_line.startswith("(eval):") or _NOT_FOUND.search(first_line):
-        return first_line
-    is_working = not all(
-        is_everyday(command.words) for command in commands_of(tool.command)
-    )
-    if is_working and _SAYS_FAILURE.match(first_line):
-        return first_line
-    speaker = _speaker(first_line)
-    if speaker in _NAMELESS or speaker in _programs(commands_of(tool.command)):
-        return first_line
-    return ""
+    commands = commands_of(tool.command)
+    is_surely_one = _is_of_shell(line) or _is_of_program(line, commands)
+    return line if is_surely_one and not _WARNING.search(line) else ""
+
+
+def _is_of_shell(line: str) -> bool:
+    """Return whether a complaint is the shell's own."""
+    return line.startswith("(eval):") or _NOT_FOUND.search(line) is not None
+
+
+def _is_of_program(line: str, commands: Sequence[SimpleCommand]) -> bool:
+    """Return whether a complaint is of one of the programs that were run."""
+    speaker = _speaker(line)
+    if speaker in _NAMELESS or speaker in _programs(commands):
+        return True
+    only_looks = all(is_everyday(command.words) for command in commands)
+    return not only_looks and _SAYS_FAILURE.match(line) is not None
 
 
 def _speaker(line: str) -> str:
@@ -387,13 +393,13 @@ def _failed_command(
     """Return the command that complained; None where several may have."""
     speaker = _speaker(complaint)
     for command in commands:
-        work = launched(command.words)
-        if work and work[0].lower() == speaker:
+        if speaker in _programs([command]):
             return command
     if _FORMAT_ERROR.search(complaint):
         return _only_one(commands, (LINT, FORMAT))
-    working = [command for command in commands if not is_everyday(command.words)]
-    candidates = working or [command for command in commands if not command.reads_pipe]
+    candidates = [command for command in commands if not is_everyday(command.words)]
+    if not candidates:
+        candidates = [command for command in commands if not command.reads_pipe]
     programs = {program_of(command.words) for command in candidates}
     return candidates[0] if len(programs) == 1 else None
 
