@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,7 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Home
+from theorex_lab.text.spoken import own_lines
 from theorex_lab.text.statements import Statement, statements_in
 
 PromptKind = Literal[
@@ -81,7 +83,7 @@ _SESSIONS_OF_TEMPLATE = 3
 # Characters of a line, but for signs, from which on its return is no chance.
 _SHORTEST_REPEATED_LINE = 30
 
-# A line that announces another's words, which follow it.
+# Words that announce what somebody else wrote, before a colon.
 _ANNOUNCEMENT = re.compile(
     r"""
     \b(?:
@@ -97,45 +99,51 @@ _ANNOUNCEMENT = re.compile(
         | summari[sz]e
         | translate
         | review[ ](?:this|the[ ]following)
-        | (?:the[ ])?following
+        | following
         | got[ ](?:this|an?|the)
-        | (?:see|read)(?:[ ]this|[ ]below)?
+        | (?:see|read)(?:[ ](?:this|below))?
         | below
         | reviewed
         | pasted?
         | quot\w+
     )\b
-    [^.\n]*:\s*$
     """,
     re.I | re.VERBOSE,
 )
-_ANNOUNCEMENT_CHARACTERS = 200  # at the end of a line, among which one is sought
-# A line of a log, a diff, a terminal or code.
-_PRINTED = re.compile(
+# Words before a colon by which the user announces wishes, not a page: their own ones,
+# or the form of a rule.
+_OWN_ANNOUNCEMENT = re.compile(
     r"""
-    ^\s*(?:
-          \d{2,4}[-/:]\d{2}
-        | \[?(?:INFO|WARN|ERROR|DEBUG)\b
-        | at[ ]\S+\(
-        | File[ ]"
-        | Traceback
-        | [$❯>%\#]\s
-        | [+-]{1,3}[ \t\S]
-        | @@
-        | diff[ ]--git
-        | \|
-        | //
+    \b(?:
+          my | mine | our
+        | (?:what|how|why|where)[ ](?:i|we)
+        | (?:i|we)[ ](?:want|need|would|think|like|expect|suggest|propose|prefer)
         | (?:
-              import | func | def | class | const | let | var | return | public
-            | private
-          )\b
-    )
-    | [{};]\s*$
-    | =>
-    | :=
+              suggestion | rule | requirement | wish | preference | convention
+            | guideline | instruction | goal | idea | thought | question | answer
+            | task | step | change | thing | constraint | principle | note | point
+          )(?:e?s)?
+    )\b
     """,
-    re.VERBOSE,
+    re.I | re.VERBOSE,
 )
+# What somebody else wrote is one of these.
+_DOCUMENT = re.compile(
+    r"""
+    \b(?:
+          issue | ticket | page | docs? | document(?:s|ation)? | readme | spec | article
+        | errors? | output | logs? | message | e-?mail | reviews? | comments? | template
+        | terminal | response | files? | website | site | blog | wiki | transcript
+        | library | package | tool | bot | agent | assistant | summari[sz]e | translate
+    )\b
+    """,
+    re.I | re.VERBOSE,
+)
+_ANNOUNCEMENT_CHARACTERS = 200  # before a colon, among which an announcement is sought
+_COLON = re.compile(r":(?=\s)")
+_MOST_COLONS = 5  # of a line, at which an announcement is sought
+# Code that reads like a line of text.
+_CODE = re.compile(r"[{};]\s*$|=>|:=|&(?:lt|gt|amp|quot|nbsp|#\d+);")
 # Of a longer prompt all but the first lines are taken for pasted.
 _LONG_PROMPT = 1_500
 _OWN_LINES_OF_LONG = 4
@@ -363,16 +371,16 @@ class _Log:
             self._last[key] = "agent"
 
     def _sent_prompt(self, event: Event, key: _SessionKey) -> _SentPrompt:
-        text = event.body["text"].strip()
+        text = event.body["text"].strip("\r\n").rstrip()
         after = self._last.get(key, "start")
-        kind = _kind_by_form(text, after)
+        kind = _kind_by_form(text.lstrip(), after)
         head = " ".join(text[:_HEAD_CHARACTERS].lower().split())
         if kind in ("own", "template") and len(head) > _SHORTEST_HEAD:
             self._sessions_with[head].add(key)
             if after in ("agent", "tool"):
                 self._answered_with[head].add(key)
         if kind in ("interrupt", "slash"):
-            self._last[key] = kind  # type: ignore[assignment]
+            self._last[key] = kind
         elif kind != "noise":
             self._last[key] = "prompt"
         prompt = _SentPrompt(event, text, head, kind, after)
@@ -563,22 +571,58 @@ def _marked(
             yield statement, kind  # type: ignore[misc]
         return
     lines = text.splitlines()
-    announced = _announced_lines(lines)
+    own_numbers = _own_lines(text, lines)
     for statement in _statements(text):
-        line = lines[statement.line]
+        numbers = range(statement.line, statement.last_line + 1)
         words_of: WordsOf = "own"
-        if _bare(line) in repeated:
+        if _bare(lines[statement.line]) in repeated:
             words_of = "repeated"
-        elif statement.quoted or statement.line in announced or _PRINTED.search(line):
-            words_of = "quoted"
-        elif len(text) > _LONG_PROMPT and statement.line >= _OWN_LINES_OF_LONG:
+        elif statement.quoted or not own_numbers.issuperset(numbers):
             words_of = "quoted"
         yield statement, words_of
 
 
-def _announced_lines(lines: Sequence[str]) -> range:
-    """Return the numbers of the lines that follow one which announces them."""
+def _own_lines(text: str, lines: Sequence[str]) -> frozenset[int]:
+    """Return the numbers of the lines of a prompt that hold its user's own words."""
+    numbers = own_lines(text)
+    end = _end_of_own(lines)
+    if len(text) > _LONG_PROMPT:
+        end = min(end, _OWN_LINES_OF_LONG)
+    kept: set[int] = set()
+    for number in numbers:
+        if number < end and not _CODE.search(lines[number]):
+            kept.add(number)
+    return frozenset(kept)
+
+
+def _end_of_own(lines: Sequence[str]) -> int:
+    """Return the number of the line from which on another's words follow.
+
+    The line that announces them is the user's own, unless they begin in it.
+    """
     for number, line in enumerate(lines):
-        if _ANNOUNCEMENT.search(line.strip()[-_ANNOUNCEMENT_CHARACTERS:]):
-            return range(number + 1, len(lines))
-    return range(0)
+        bare = line.strip()
+        if bare.endswith(":") and _announces(bare, len(bare) - 1, within_line=False):
+            return number + 1
+        colons = islice(_COLON.finditer(bare), _MOST_COLONS)
+        if any(_announces(bare, colon.start(), within_line=True) for colon in colons):
+            return number
+    return len(lines)
+
+
+def _announces(line: str, colon: int, *, within_line: bool) -> bool:
+    """Return whether what stands before a colon announces another's words.
+
+    Args:
+        line: The line.
+        colon: Where the colon is.
+        within_line: Whether the line goes on after it: then only a document is
+            announced, since many own sentences have a colon.
+    """
+    first = max(0, colon - _ANNOUNCEMENT_CHARACTERS)
+    sentence = line[first:colon].rpartition(". ")[2]
+    if not _ANNOUNCEMENT.search(sentence):
+        return False
+    if _DOCUMENT.search(sentence):
+        return True
+    return not within_line and not _OWN_ANNOUNCEMENT.search(sentence)
