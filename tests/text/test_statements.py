@@ -228,7 +228,9 @@ def test_every_line_that_is_no_code_is_a_statement_or_a_heading(shapes):
             lines.append("")
     statements = statements_in("\n".join(lines))
     read = " ".join(f"{s.heading} {s.text}" for s in statements)
-    titles = [name for name, (mark, *_) in zip(names, shapes, strict=True) if "#" in mark]
+    titles = [
+        name for name, (mark, *_) in zip(names, shapes, strict=True) if "#" in mark
+    ]
     for name in names:
         # A title that has only other headings under it is no statement.
         assert name in read or name in titles

@@ -103,7 +103,8 @@ _CHANGED_BY = re.compile(
     rf"(?P<subject>(?!from\b|to\b)\S.*?)\s+{_FROM_TO}"
 )
 _THIRD_PERSONS = (lexicon.STRONG_S, lexicon.MIDDLE_S, lexicon.WEAK_S)
-_BASE_FORMS = (lexicon.VERB, lexicon.STRONG, lexicon.MIDDLE, lexicon.WEAK)
+# Base forms that may be a noun as well.
+_BASE_FORMS = (lexicon.STRONG, lexicon.MIDDLE, lexicon.WEAK)
 # Base forms that are seldom a noun.
 _BASE_FORMS_OF_VERBS = (lexicon.VERB, lexicon.STRONG, lexicon.MIDDLE)
 _TOKEN = re.compile(r"`[^`]+`|[^\s,;:!?\"“”()]+")
@@ -159,11 +160,9 @@ STATES = (
     frozenset("true false".split()),
     frozenset("blocked unblocked done pending finished unfinished".split()),
 )
-_STATE_KINDS = {
-    state: f"<state {number}>"
-    for number, states in enumerate(STATES)
-    for state in states
-}
+_STATE_KINDS: dict[str, str] = {}
+for _number, _states in enumerate(STATES):
+    _STATE_KINDS.update(dict.fromkeys(_states, f"<state {_number}>"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,20 +381,37 @@ def _is_verb(tokens: Sequence[str], index: int) -> bool:
     word = tokens[index].lower()
     if word in _AUXILIARIES:
         return True
-    kind = lexicon.word_kinds().get(word)
-    is_third_person = kind in _THIRD_PERSONS or word in _OTHER_VERBS
     if index == 0:
-        # "Tests are green" begins with a noun, "uses Postgres" with a verb.
-        is_count = len(tokens) > 1 and tokens[1][0].isdigit()
-        return is_third_person and not is_count and not _is_verb(tokens, 1)
+        return _begins_with_verb(tokens)
     previous = tokens[index - 1].lower()
     if previous in _DETERMINERS or previous in _PREPOSITIONS:
         return False
-    if is_third_person or kind in (lexicon.VERB, lexicon.PARTICIPLE):
-        return True
-    previous_kind = lexicon.word_kinds().get(previous)
-    is_plural = previous.endswith("s") or previous_kind == lexicon.PRONOUN
-    return kind in _BASE_FORMS and is_plural
+    kind = lexicon.word_kinds().get(word)
+    if kind in _BASE_FORMS:
+        return _takes_base_form(previous)
+    return _is_third_person(word) or kind in (lexicon.VERB, lexicon.PARTICIPLE)
+
+
+def _begins_with_verb(tokens: Sequence[str]) -> bool:
+    """Return whether a clause begins with a verb in the third person.
+
+    "Tests are green" begins with a noun, and so does "lines 9 to 12"; "uses Postgres"
+    begins with a verb.
+    """
+    if not _is_third_person(tokens[0].lower()):
+        return False
+    is_count = len(tokens) > 1 and tokens[1][0].isdigit()
+    return not is_count and not _is_verb(tokens, 1)
+
+
+def _is_third_person(word: str) -> bool:
+    """Return whether a word may be a verb in the third person."""
+    return lexicon.word_kinds().get(word) in _THIRD_PERSONS or word in _OTHER_VERBS
+
+
+def _takes_base_form(word: str) -> bool:
+    """Return whether the verb of a subject that ends in a word has no ending."""
+    return word.endswith("s") or lexicon.word_kinds().get(word) == lexicon.PRONOUN
 
 
 def _group_from(tokens: Sequence[str], start: int) -> _VerbGroup:

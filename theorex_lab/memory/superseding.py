@@ -63,6 +63,7 @@ _TELLING_APART = (
     frozenset("first second third last".split()),
     frozenset("input output client server frontend backend".split()),
 )
+_ALL_TELLING_APART = frozenset[str]().union(*_TELLING_APART, *STATES)
 # Known relations of one value: what a person has, and whom a thing has.
 _OF_PERSONS = frozenset(
     "=residence =birthplace =employer =spouse =citizen =age =birthday =preference".split()
@@ -72,6 +73,7 @@ _OF_THINGS = frozenset({"=headquarters", "=version", "=port", "=capital"})
 _KNOWN_ONE_VALUED = _OF_PERSONS | _BY_PERSONS | _OF_THINGS
 # Subjects that name nothing by themselves.
 _NO_NAMES = POINTING_BACK | SPEAKERS
+_LETTERS = re.compile(r"[^\W\d_]+")
 _CAPITALIZED = re.compile(r"[^\W\d_a-z][^\W\d_A-Z]+(?:['’]s)?")
 
 
@@ -95,12 +97,15 @@ class DatedStatement:
 class _Reading:
     """What is compared of a statement."""
 
-    statement: DatedStatement
+    text: str
+    subject: str
     claim: Claim | None
     assertion: Assertion
     words: frozenset[str]
-    exact_words: frozenset[str]
     telling_apart: frozenset[str]
+    details: frozenset[str]  # what statements that say the same have in common
+    folded_text: str
+    is_bound: bool
 
 
 def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
@@ -148,20 +153,32 @@ def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
 
 def _reading(statement: DatedStatement) -> _Reading:
     """Return what is compared of a statement."""
-    words = content_words(statement.text)
-    plain_words = {word.lower() for word in re.findall(r"[^\W\d_]+", statement.text)}
-    exact_words = {word.strip("`\"'").lower() for word in specifics(statement.text)}
-    telling_apart: set[str] = set()
-    for group in (*_TELLING_APART, *STATES):
-        telling_apart |= plain_words & group
+    text = statement.text
+    telling_apart = _words_telling_apart(text)
+    exact_words = {word.strip("`\"'").lower() for word in specifics(text)}
+    details = telling_apart | exact_words
+    if text.rstrip().endswith("?"):
+        details |= {"?"}
+    if denies(text):
+        details |= {"not"}
+    folded_words = text.lower().split()
     return _Reading(
-        statement=statement,
-        claim=read_claim(statement.text, statement.subject),
-        assertion=read_assertion(statement.text),
-        words=words,
-        exact_words=frozenset(exact_words),
-        telling_apart=frozenset(telling_apart),
+        text=text,
+        subject=statement.subject,
+        claim=read_claim(text, statement.subject),
+        assertion=read_assertion(text),
+        words=content_words(text),
+        telling_apart=telling_apart,
+        details=details,
+        folded_text=" ".join(folded_words).rstrip("."),
+        is_bound=is_bound(text),
     )
+
+
+def _words_telling_apart(text: str) -> frozenset[str]:
+    """Return the words of a text that tell two things of one kind apart."""
+    words = {word.lower() for word in _LETTERS.findall(text)}
+    return frozenset(words & _ALL_TELLING_APART)
 
 
 def _frequency(readings: Sequence[_Reading]) -> Counter[str]:
@@ -174,7 +191,7 @@ def _frequency(readings: Sequence[_Reading]) -> Counter[str]:
 
 def _keys(reading: _Reading, frequency: Counter[str]) -> Iterator[Hashable]:
     """Yield keys of which two statements share one where one may replace the other."""
-    yield "text", _folded(reading)
+    yield "text", reading.folded_text
     claim = reading.claim
     if claim is not None:
         yield "claim", claim.subject, claim.attribute
@@ -213,17 +230,11 @@ def _says_the_same(newer: _Reading, older: _Reading) -> bool:
     The words of one are all in the other. A statement with other names or numbers, or
     a denial, says something else.
     """
-    if newer.statement.subject != older.statement.subject:
+    if newer.subject != older.subject:
         return False
-    if _folded(newer) == _folded(older):
+    if newer.folded_text == older.folded_text:
         return True
-    if _is_question(newer) != _is_question(older):
-        return False
-    if newer.exact_words != older.exact_words:
-        return False
-    if newer.telling_apart != older.telling_apart:
-        return False
-    if denies(newer.statement.text) != denies(older.statement.text):
+    if newer.details != older.details:
         return False
     if newer.claim and older.claim and newer.claim.subject != older.claim.subject:
         return False
@@ -235,24 +246,11 @@ def _says_the_same(newer: _Reading, older: _Reading) -> bool:
     return not is_short and n_shared >= _SAME_WORDS * n_words
 
 
-def _folded(reading: _Reading) -> str:
-    """Return a statement's text without what no reader minds: case and blanks."""
-    words = reading.statement.text.lower().split()
-    return " ".join(words).rstrip(".")
-
-
-def _is_question(reading: _Reading) -> bool:
-    """Return whether a statement asks."""
-    return reading.statement.text.rstrip().endswith("?")
-
-
 def _has_new_value(newer: Claim | None, older: Claim | None) -> bool:
     """Return whether a claim gives another value to the same attribute."""
     if newer is None or older is None:
         return False
-    if newer.subject != older.subject or newer.attribute != older.attribute:
-        return False
-    if newer.is_event or older.is_event:
+    if not _are_of_one_attribute(newer, older):
         return False
     if newer.is_negative != older.is_negative:
         return set(newer.value) == set(older.value)
@@ -262,9 +260,14 @@ def _has_new_value(newer: Claim | None, older: Claim | None) -> bool:
         return True
     if newer.is_negative:
         return False
-    if _has_other_amount(newer, older):
-        return True
-    return _is_one_valued(newer, older)
+    return _has_other_amount(newer, older) or _is_one_valued(newer, older)
+
+
+def _are_of_one_attribute(newer: Claim, older: Claim) -> bool:
+    """Return whether two claims tell the state of the same attribute of one subject."""
+    if newer.is_event or older.is_event:
+        return False
+    return newer.subject == older.subject and newer.attribute == older.attribute
 
 
 def _gives_up(newer: Claim, older: Claim) -> bool:
@@ -313,27 +316,30 @@ def _has_new_known_value(newer: _Reading, older: _Reading) -> bool:
     """Return whether two statements give a known relation different values."""
     new = newer.assertion
     old = older.assertion
-    if not new.subject or new.subject != old.subject:
+    if not _are_of_one_relation(newer, older):
         return False
-    if new.subject in _NO_NAMES or is_bound(newer.statement.text):
-        return False
-    if is_bound(older.statement.text):
-        return False
-    group = relation_group(new.relation)
-    if group != relation_group(old.relation):
-        return False
-    if _are_told_apart(newer, older):
-        return False
-    if new.cue == "ends" or old.cue == "ends":
+    if "ends" in (new.cue, old.cue):
         return new.cue != old.cue and new.value == old.value and bool(new.value)
-    if new.value == old.value:
+    group = relation_group(new.relation)
+    if new.value == old.value or group.isdisjoint(_KNOWN_ONE_VALUED):
         return False
     if "=preference" in group and kinds_of_value(new).isdisjoint(kinds_of_value(old)):
         # Of each kind of thing one is preferred.
         return False
-    if group.isdisjoint(_KNOWN_ONE_VALUED):
-        return False
     return _is_of_known_kind(newer) and _is_of_known_kind(older)
+
+
+def _are_of_one_relation(newer: _Reading, older: _Reading) -> bool:
+    """Return whether two statements are about the same relation of one subject."""
+    new = newer.assertion
+    old = older.assertion
+    if not new.subject or new.subject != old.subject or new.subject in _NO_NAMES:
+        return False
+    if newer.is_bound or older.is_bound:
+        return False
+    if relation_group(new.relation) != relation_group(old.relation):
+        return False
+    return not _are_told_apart(newer, older)
 
 
 def _are_told_apart(newer: _Reading, older: _Reading) -> bool:
@@ -352,7 +358,7 @@ def _is_of_known_kind(reading: _Reading) -> bool:
     A verb such as "runs" names it of persons alone.
     """
     assertion = reading.assertion
-    text = reading.statement.text
+    text = reading.text
     if len(text.split()) > _LONGEST_ASSERTION:
         return False
     group = relation_group(assertion.relation)

@@ -44,7 +44,7 @@ _SENTENCE_END = re.compile(
     re.VERBOSE,
 )
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|ms|dr)\.$", re.I)
-_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1")
+_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,200}?)(?<=\S)\1")
 _LINK = re.compile(r"\[([^\]\n]{1,120})\]\((?:[^()\s]|\([^()\s]*\))*\)")
 
 

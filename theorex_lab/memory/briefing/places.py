@@ -1,0 +1,529 @@
+"""Say where things are: the files that work returns to, and what was said of places.
+
+A file is named with the symbols that messages name with it and with the files that
+change together with it. Files that were removed are not named, and those that were
+moved are named as they are called now. Standard library only.
+"""
+
+from __future__ import annotations
+
+import math
+import posixpath
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from theorex_lab.memory.briefing.candidates import (
+    PLACES,
+    Candidate,
+    dated,
+    fits_a_line,
+    short_date,
+)
+from theorex_lab.memory.briefing.session_log import Message, Prompt, Session
+from theorex_lab.memory.claims import POINTING_BACK, SPEAKERS, is_bound
+from theorex_lab.memory.superseding import DatedStatement, superseded
+from theorex_lab.text.file_moves import (
+    ELSEWHERE,
+    MOVE,
+    PATTERN,
+    REMOVE,
+    RESTORE,
+    FileStep,
+    joined_path,
+    steps_of,
+)
+from theorex_lab.text.wording import content_words
+
+_DAY = 86_400_000_000  # µs
+_HALF_LIFE = 30 * _DAY  # of how much an edit counts
+_MOST_PLACES = 8
+_MOST_STATED = 4  # places that a statement tells
+_FEWEST_SESSIONS = 2  # in which a file is edited that is a place
+_MOST_SYMBOLS = 2  # that a line names
+_MOST_PARTNERS = 2  # files that change together, in a line
+_MOST_FILES = 3  # in the line of a folder
+_LEAST_TOGETHER = 0.5  # share of the sessions in which a partner changes too
+_MOST_EVENTS = 5  # that a line names
+
+# What a statement weighs, by who made it, and what an edited file weighs at most.
+_WEIGHT_OF_USER = 0.42
+_WEIGHT_OF_AGENT = 0.24
+_WEIGHT_OF_FILE = 0.22
+_WEIGHT_OF_FOLDER = 0.14
+_MANY_SESSIONS = 4.0  # recent sessions from which on a file weighs most of it
+
+# A path that is written out: with a folder, or with an ending.
+_PATH = r"`?(?:~|\.{1,2})?/?[\w.@-]*(?:/[\w.@*{}#-]+)+/?`?|`?[\w-]+\.[a-z]{1,5}\b`?"
+# Words that say where something is, before the path, or that it is a neighbour.
+_WHERE = re.compile(
+    rf"""
+    (?:
+        \b(?:is|are|lives?|sits?|stays?|located|stored|defined|implemented|documented
+            |declared|found|kept)
+        \s+(?:now\s+|only\s+|located\s+|checked\s+out\s+)*
+        (?:in|at|under|inside)\s+
+      | \bmoved\s+(?:from\s+\S+\s+)?(?:in)?to\s+
+      | \b(?:sibling|neighbou?ring)\s+
+    )
+    [^.;:?]{{0,40}}?(?P<path>{_PATH})
+    """,
+    re.VERBOSE,
+)
+# A path first, then what it is.
+_WHAT = re.compile(
+    rf"(?P<path>{_PATH})\s+(?:is|contains|holds)\s+(?:the|a|an|our|my|all)\b"
+)
+_OUTSIDE = re.compile(r"`?(?:~/|\.\./)")
+# Names in code: with a capital inside, with an underscore, or called.
+_SYMBOL = re.compile(
+    r"(?<![\w/.-])(?:\w*[a-z]\w*[A-Z]\w*|[a-z]+_\w+|\w+(?=\(\)))(?![\w/]|\.\w)"
+)
+_NAME_OF_FILE = re.compile(r"[\w@.+-]+\.\w+")
+_FIRST_WORD = re.compile(r"[\w'’]+")
+_SHORTEST_SYMBOL = 5
+
+
+def place_candidates(
+    sessions: Sequence[Session],
+    now: int,
+    *,
+    exists: Callable[[str], bool] | None = None,
+) -> list[Candidate]:
+    """Return at most eight places, each with what it is for or when it changes.
+
+    Args:
+        sessions: The sessions up to now, by their start.
+        now: The time (µs UTC).
+        exists: Tells whether a path of the project exists; without it, what the
+            sessions did to files tells.
+    """
+    history = _history(sessions)
+    files = _Files(history, exists)
+    stated = _stated_places(sessions, files, now)
+    edited = _edited_places(sessions, files, now)
+    places = [*stated[:_MOST_STATED], *edited]
+    places.sort(key=lambda candidate: (-candidate.weight, candidate.text))
+    return places[:_MOST_PLACES]
+
+
+def _recency(at: int, now: int) -> float:
+    """Return how much what happened at a time counts now, 0..1."""
+    half_lives = max(0, now - at) / _HALF_LIFE
+    return math.pow(0.5, half_lives)
+
+
+@dataclass(slots=True)
+class _Edits:
+    """The edits of one file.
+
+    Attributes:
+        sessions: The sessions that edited it, each with the time of its last edit.
+        events: The ids of the events, in time order.
+    """
+
+    sessions: dict[str, int] = field(default_factory=dict)
+    events: list[str] = field(default_factory=list)
+
+    @property
+    def last(self) -> int:
+        """When it was last edited (µs UTC)."""
+        return max(self.sessions.values())
+
+    def worth(self, now: int) -> float:
+        """Return the number of its sessions, the older ones counting less."""
+        return math.fsum(_recency(at, now) for at in self.sessions.values())
+
+
+@dataclass(slots=True)
+class _History:
+    """What sessions did to files, by the present names of the files."""
+
+    edits: dict[str, _Edits] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)  # files and folders
+
+    def edit(self, path: str, session: str, at: int, event: str) -> None:
+        """Note an edit; a file that is edited is there."""
+        self.restore(path)
+        edits = self.edits.setdefault(path, _Edits())
+        edits.sessions[session] = at
+        edits.events.append(event)
+
+    def restore(self, path: str) -> None:
+        """Note that a file is there, and with it its folders."""
+        self.gone = {old for old in self.gone if not _is_within(path, old)}
+
+    def move(self, old: str, new: str) -> None:
+        """Give all that is known of a file or folder to its new name."""
+        inner_paths = [path for path in self.edits if _is_within(path, old)]
+        for path in inner_paths:
+            new_path = new + path[len(old) :]
+            self.restore(new_path)
+            moved = self.edits.pop(path)
+            edits = self.edits.setdefault(new_path, _Edits())
+            edits.sessions.update(moved.sessions)
+            edits.events += moved.events
+        self.restore(new)
+        self.gone.add(old)
+
+    def is_gone(self, path: str) -> bool:
+        """Return whether a path was removed or moved away."""
+        return any(_is_within(path, old) for old in self.gone)
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or in it."""
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def _history(sessions: Sequence[Session]) -> _History:
+    """Return what sessions did to files, in time order."""
+    history = _History()
+    uses = [use for session in sessions for use in session.tools]
+    uses.sort(key=lambda use: use.at)
+    for use in uses:
+        if use.ok is False:
+            continue
+        for path in use.edits:
+            history.edit(path, use.session, use.at, use.event)
+        for step in steps_of(use.command):
+            _take_step(history, step)
+    return history
+
+
+def _take_step(history: _History, step: FileStep) -> None:
+    """Note what a part of a command does to files."""
+    folder = step.folders[0] if step.folders else ""
+    for path in step.paths:
+        whole_path = _whole_path(folder, path)
+        if not whole_path:
+            continue
+        if step.verb == REMOVE:
+            history.gone.add(whole_path)
+        elif step.verb == RESTORE:
+            history.restore(whole_path)
+        elif step.verb == MOVE:
+            _take_move(history, step, whole_path)
+
+
+def _take_move(history: _History, step: FileStep, path: str) -> None:
+    """Note the move of one path."""
+    folder = step.folders[0] if step.folders else ""
+    target = _whole_path(folder, step.target)
+    name = posixpath.basename(path)
+    is_into = step.into or len(step.paths) > 1 or step.target.endswith("/")
+    has_same_ending = _ending(path) == _ending(step.target)
+    if not is_into and step.into is None and not has_same_ending:
+        # "mv a.py lib" names a folder.
+        is_into = not _ending(step.target)
+    if target is None:
+        history.gone.add(path)
+    elif is_into:
+        history.move(path, posixpath.join(target, name))
+    else:
+        history.move(path, target)
+
+
+def _ending(path: str) -> str:
+    """Return the ending of a file's name."""
+    _, ending = posixpath.splitext(path)
+    return ending
+
+
+def _whole_path(folder: str, path: str) -> str | None:
+    """Return a path from the project's root; None for an unknown or a far one."""
+    if path.startswith((ELSEWHERE, PATTERN)):
+        return None
+    return joined_path(folder, path)
+
+
+class _Files:
+    """The files that were edited in several sessions and are there."""
+
+    def __init__(self, history: _History, exists: Callable[[str], bool] | None) -> None:
+        self._history = history
+        self._exists = exists
+        self.edits: dict[str, _Edits] = {}
+        for path, edits in history.edits.items():
+            if len(edits.sessions) >= _FEWEST_SESSIONS and self.is_there(path):
+                self.edits[path] = edits
+
+    def is_there(self, path: str) -> bool:
+        """Return whether a path of the project is there, as far as anybody knows."""
+        if self._history.is_gone(path):
+            return False
+        return self._exists is None or self._exists(path)
+
+    def may_be_named(self, text: str) -> bool:
+        """Return whether a statement names no path that is known to be gone."""
+        for match in re.finditer(_PATH, text):
+            path = match[0].strip("`").rstrip("/.,")
+            is_outside = _OUTSIDE.match(path) is not None
+            if not is_outside and self._was_removed(path):
+                return False
+        return True
+
+    def _was_removed(self, path: str) -> bool:
+        """Return whether a path, or the last part of one, was removed or moved away."""
+        for old in self._history.gone:
+            if _is_within(path, old) or old.endswith(f"/{path}"):
+                return True
+        is_whole_path = "/" in path and path in self._history.edits
+        return is_whole_path and not self.is_there(path)
+
+
+def _edited_places(
+    sessions: Sequence[Session], files: _Files, now: int
+) -> list[Candidate]:
+    """Return the files that work returns to, the rest of them by their folders."""
+    symbols = _symbols_by_file(sessions, files.edits)
+    best_first = sorted(
+        files.edits, key=lambda path: (-files.edits[path].worth(now), path)
+    )
+    candidates: list[Candidate] = []
+    named: set[str] = set()  # as partners of others
+    rest: dict[str, list[str]] = defaultdict(list)
+    for path in best_first:
+        partners = _partners(path, files.edits)
+        if not partners and not symbols.get(path):
+            rest[posixpath.dirname(path)].append(path)
+            continue
+        if path in named and not symbols.get(path):
+            continue
+        candidate = _place_of_file(path, files.edits, symbols.get(path, ()), now)
+        if candidate is not None:
+            candidates.append(candidate)
+            named.update(partner for partner, _ in partners)
+    for folder, paths in rest.items():
+        candidate = _place_of_folder(folder, paths, files.edits, now)
+        if candidate is not None:
+            candidates.append(candidate)
+    return candidates
+
+
+def _partners(path: str, edits: dict[str, _Edits]) -> list[tuple[str, int]]:
+    """Return the files that change in most sessions of a file, with how many these are."""
+    own_sessions = edits[path].sessions.keys()
+    partners: list[tuple[str, int]] = []
+    for other, other_edits in edits.items():
+        n_shared = len(own_sessions & other_edits.sessions.keys())
+        share = n_shared / len(own_sessions)
+        if other != path and n_shared >= _FEWEST_SESSIONS and share >= _LEAST_TOGETHER:
+            partners.append((other, n_shared))
+    partners.sort(key=lambda partner: (-partner[1], partner[0]))
+    return partners
+
+
+def _place_of_file(
+    path: str, edits: dict[str, _Edits], symbols: Sequence[str], now: int
+) -> Candidate | None:
+    """Return the line of a file; None where it does not fit."""
+    own_edits = edits[path]
+    n_sessions = len(own_edits.sessions)
+    purpose = ""
+    if symbols:
+        quoted = [f"`{symbol}`" for symbol in symbols]
+        purpose = f" ({', '.join(quoted)})"
+    together = _together(_partners(path, edits), n_sessions)
+    last = short_date(own_edits.last)
+    text = f"`{path}`{purpose}: edited in {n_sessions} sessions{together}, last {last}."
+    if not fits_a_line(text):
+        return None
+    worth = min(1.0, own_edits.worth(now) / _MANY_SESSIONS)
+    return _candidate(text, "file", _WEIGHT_OF_FILE * (0.4 + 0.6 * worth), own_edits)
+
+
+def _together(partners: Sequence[tuple[str, int]], n_sessions: int) -> str:
+    """Return the part of a line that tells which files change together with one.
+
+    Files of one name in sibling folders are one pattern.
+    """
+    if not partners:
+        return ""
+    n_shared = partners[0][1]
+    paths = [path for path, number in partners if number == n_shared]
+    names = _patterns(paths)[:_MOST_PARTNERS]
+    quoted = [f"`{name}`" for name in names]
+    return f", together with {' and '.join(quoted)} in {n_shared} of {n_sessions}"
+
+
+def _patterns(paths: Sequence[str]) -> list[str]:
+    """Return paths with one pattern for those of one name in sibling folders.
+
+    >>> _patterns(["p/a/watcher.go", "main.go", "p/b/watcher.go"])
+    ['p/*/watcher.go', 'main.go']
+    """
+    siblings: dict[tuple[str, str], list[str]] = {}
+    for path in paths:
+        folder, name = posixpath.split(path)
+        key = (posixpath.dirname(folder), name)
+        siblings.setdefault(key, []).append(path)
+    patterns: list[str] = []
+    for (parent, name), group in siblings.items():
+        if len(group) == 1:
+            patterns += group
+        else:
+            patterns.append(posixpath.join(parent, "*", name))
+    return patterns
+
+
+def _place_of_folder(
+    folder: str, paths: Sequence[str], edits: dict[str, _Edits], now: int
+) -> Candidate | None:
+    """Return the line of a folder with its files that are edited most."""
+    all_edits = _Edits()
+    for path in paths:
+        all_edits.sessions |= edits[path].sessions
+        all_edits.events += edits[path].events
+    names = [f"`{posixpath.basename(path)}`" for path in paths[:_MOST_FILES]]
+    place = f"`{folder}/`" if folder else "The project's root"
+    n_sessions = len(all_edits.sessions)
+    last = short_date(all_edits.last)
+    text = f"{place}: {', '.join(names)} edited in {n_sessions} sessions, last {last}."
+    if not fits_a_line(text):
+        return None
+    worth = min(1.0, all_edits.worth(now) / _MANY_SESSIONS)
+    weight = _WEIGHT_OF_FOLDER * (0.4 + 0.6 * worth)
+    return _candidate(text, "folder", weight, all_edits)
+
+
+def _candidate(text: str, kind: str, weight: float, edits: _Edits) -> Candidate:
+    """Return the candidate of a line that edits are the reason of."""
+    n_sessions = len(edits.sessions)
+    return Candidate(
+        section=PLACES,
+        kind=kind,
+        text=text,
+        weight=weight,
+        at=edits.last,
+        session="",
+        words=content_words(text),
+        events=tuple(edits.events[-_MOST_EVENTS:]),
+        why=f"edited in {n_sessions} sessions",
+        features={"sessions": float(n_sessions)},
+    )
+
+
+def _symbols_by_file(
+    sessions: Sequence[Session], edits: dict[str, _Edits]
+) -> dict[str, list[str]]:
+    """Return the names in code that statements name together with a file.
+
+    A statement that names several files, or a file's name that several have, tells
+    nothing of one.
+    """
+    paths_by_name: dict[str, list[str]] = defaultdict(list)
+    for path in edits:
+        paths_by_name[posixpath.basename(path)].append(path)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for text in _all_statements(sessions):
+        names = set(_NAME_OF_FILE.findall(text)) & paths_by_name.keys()
+        if len(names) != 1:
+            continue
+        paths = paths_by_name[names.pop()]
+        if len(paths) == 1:
+            counts[paths[0]].update(set(_symbols_in(text)))
+    symbols: dict[str, list[str]] = {}
+    for path, counter in counts.items():
+        by_count = sorted(counter, key=lambda symbol: (-counter[symbol], symbol))
+        symbols[path] = [symbol for symbol in by_count if counter[symbol] > 1]
+        symbols[path] = symbols[path][:_MOST_SYMBOLS]
+    return symbols
+
+
+def _symbols_in(text: str) -> Iterator[str]:
+    """Yield the names in code of a statement."""
+    for symbol in _SYMBOL.findall(text):
+        if len(symbol) >= _SHORTEST_SYMBOL:
+            yield symbol
+
+
+def _all_statements(sessions: Sequence[Session]) -> Iterator[str]:
+    """Yield the statements of agents, and of users the own ones."""
+    for session in sessions:
+        for step in session.steps:
+            yield from _statements_of(step)
+
+
+def _statements_of(step: object) -> Iterator[str]:
+    """Yield the statements of a message, or the own ones of a prompt."""
+    if isinstance(step, Message):
+        for statement in step.statements:
+            yield statement.text
+    elif isinstance(step, Prompt):
+        for statement, words_of in step.statements:
+            if words_of in ("own", "repeated"):
+                yield statement.text
+
+
+def _stated_places(
+    sessions: Sequence[Session], files: _Files, now: int
+) -> list[Candidate]:
+    """Return what users and agents say of where something is, the best first.
+
+    Of two places of one thing the newer is given.
+    """
+    steps = [step for session in sessions for step in session.steps]
+    candidates: list[Candidate] = []
+    statements: list[DatedStatement] = []
+    for step in steps:
+        for text in _statements_of(step):
+            if not _says_where(text) or not files.may_be_named(text):
+                continue
+            line = dated(text, step.at)
+            if fits_a_line(line):
+                candidates.append(_stated_place(line, text, step, now))
+                statements.append(DatedStatement(text, step.at))
+    replaced_by = superseded(statements)
+    standing: list[Candidate] = []
+    for candidate, newer in zip(candidates, replaced_by, strict=True):
+        if newer is None:
+            standing.append(candidate)
+    standing.sort(key=lambda candidate: (-candidate.weight, candidate.text))
+    return standing
+
+
+def _says_where(text: str) -> bool:
+    """Return whether a statement by itself says where something is.
+
+    >>> _says_where("The Intent repo is at ../../intent."), _says_where("It is in a/b.")
+    (True, False)
+    """
+    first = _FIRST_WORD.match(text.lstrip("`*_"))
+    if text.endswith(("?", ":")) or is_bound(text):
+        return False
+    if first and first[0].lower() in POINTING_BACK | SPEAKERS:
+        return False
+    match = _WHERE.search(text)
+    if match is not None:
+        return match.start() > 0
+    return _WHAT.match(text) is not None
+
+
+def _stated_place(
+    line: str, text: str, step: Prompt | Message | object, now: int
+) -> Candidate:
+    """Return the candidate of a statement that says where something is."""
+    assert isinstance(step, Prompt | Message)
+    is_users = isinstance(step, Prompt)
+    recency = _recency(step.at, now)
+    base = _WEIGHT_OF_USER if is_users else _WEIGHT_OF_AGENT
+    is_outside = _OUTSIDE.search(text) is not None
+    weight = base * (0.5 + 0.5 * recency)
+    if is_outside:
+        # Nothing in the project shows where its neighbours are.
+        weight *= 1.4
+    who = "the user" if is_users else "the agent"
+    return Candidate(
+        section=PLACES,
+        kind="stated",
+        text=line,
+        weight=min(weight, 1.0),
+        at=step.at,
+        session=step.session,
+        words=content_words(text),
+        events=(step.event,),
+        why=f"{who} said where it is",
+        features={"recency": recency, "outside": float(is_outside)},
+    )
