@@ -183,10 +183,19 @@ def test_sentences_end_where_another_begins(paragraph, sentences):
     assert " ".join(parts) == paragraph
 
 
-MARKUP = st.sampled_from(
-    list("ab Z.!?:;,-*_#>|`~[]()=\n\t1Жи")
-    + ["\n", "- ", "# ", "> ", "```", "**", "| a |", "|-|", "](", "\u2028", "\r\n"]
-)
+SIGNS = "ab Z.!?:;,-*_#>|`~[]()=\n\t1Жи"
+MARKS_OF_LINES = [
+    "\n- ",
+    "\n# ",
+    "\n> ",
+    "\n```",
+    "**",
+    "\n| a |",
+    "\n|-|",
+    "](",
+    "\u2028",
+]
+MARKUP = st.sampled_from([*SIGNS, *MARKS_OF_LINES])
 
 
 @given(st.lists(MARKUP, max_size=120).map("".join))

@@ -116,12 +116,8 @@ def own_lines(text: str) -> frozenset[int]:
         and all that follows something pasted. A line that announces what was pasted is the
         user's own.
 
-        >>> sorted(own_lines("It fails.
-
-    The output is:
-    Done
-    Use it"))
-        [0, 2]
+        >>> sorted(own_lines("It fails.\n\nThe output is:\nDone\nUse it"))
+    [0, 2]
     """
     if _is_foreign_message(text):
         return frozenset()

@@ -23,6 +23,7 @@ from theorex_lab.memory.briefing.line_features import (
     cleaned,
     features_of,
     has_open_subject,
+    is_process,
     is_usable,
     is_worded,
     standing_alone,
@@ -58,7 +59,7 @@ _SHORTEST_REQUEST = 20
 _SHORTEST_TITLE = 15
 _LONGEST_REQUEST = 220
 # Cues of what is no conclusion, and those of which a conclusion has at least one.
-_NOT_ABOUT_THE_WORK = ("process", "praise", "meta")
+_NOT_ABOUT_THE_WORK = ("praise", "meta")
 _ABOUT_THE_WORK = ("done", "tests", "open", "why", "fact", "decide")
 # How the line of a wish begins.
 REQUESTED = "Asked"
@@ -627,6 +628,8 @@ def _is_whole(line: CardLine) -> bool:
         return False
     if line.kind in ("asked", "interrupted") or line.features.get("failing"):
         return True
+    if is_process(line.text):
+        return False
     if any(CUES[cue].search(line.text) for cue in _NOT_ABOUT_THE_WORK):
         return False
     if not any(line.features[cue] for cue in _ABOUT_THE_WORK):

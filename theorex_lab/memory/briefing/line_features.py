@@ -107,6 +107,11 @@ CUES = {
     "line_number": re.compile(r"\blines? \d+|:\d+\b|^\d+;|^L\d+", re.I),
 }
 
+# The same as "process", within a sentence.
+_ANNOUNCEMENT = re.compile(
+    r"\b(?:i['’]?ll|let me|i will|i['’]?m going to|i should|i['’]?m about to)\b", re.I
+)
+
 # A heading that begins so names a part of an answer and not a subject.
 _PART_OF_AN_ANSWER = re.compile(
     r"(?:summary|changes?|what|key|files?|notes?|example|usage|result|overview|here"
@@ -139,10 +144,10 @@ _CONNECTIVE = re.compile(
     re.I,
 )
 _CODE_SPAN = re.compile(r"`[^`]+`")
-_NAME = re.compile(
-    r"`[^`]*`|[\w@.+\-/\[\]()~%$:]*(?:[a-z0-9][A-Z]|_|/|\w\.\w|::)"
-    r"[\w@.+\-/\[\]()~%$:]*"
-)
+# A run of signs that may be a name, and what makes it one: a file, a path, code.
+_RUN = re.compile(r"[\w@.+\-/\[\]()~%$:]+")
+_MARK_OF_A_NAME = re.compile(r"[a-z0-9][A-Z]|_|/|\w\.\w|::")
+_NO_LETTER = re.compile(r"[^\w ]|[\d_]")
 _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_NAMES_OF_A_WALL = 3
 _SENTENCE_ENDS = (".", "!", "?")
@@ -189,14 +194,23 @@ def is_usable(text: str) -> bool:
 
 def is_worded(text: str) -> bool:
     """Return whether a text is mostly letters, as no log and no code is."""
-    n_letters = sum(sign.isalpha() or sign == " " for sign in text)
+    n_letters = len(text) - len(_NO_LETTER.findall(text))
     return n_letters > LEAST_LETTERS * max(1, len(text))
 
 
 def is_wall_of_names(text: str) -> bool:
-    """Return whether a text names more files and identifiers than it has words."""
-    n_names = len(_NAME.findall(text))
-    n_words = len(_PLAIN_WORD.findall(_NAME.sub(" ", text)))
+    """Return whether a text names more files and identifiers than it has words.
+
+    >>> is_wall_of_names("a.py, b.py, c.py, d.py: done")
+    True
+    """
+    without_code, n_names = _CODE_SPAN.subn(" ", text)
+    n_words = 0
+    for run in _RUN.findall(without_code):
+        if _MARK_OF_A_NAME.search(run):
+            n_names += 1
+        else:
+            n_words += len(_PLAIN_WORD.findall(run))
     return n_names >= _FEWEST_NAMES_OF_A_WALL and n_names > n_words
 
 
@@ -280,6 +294,15 @@ def standing_alone(statement: Statement) -> str:
     return worded
 
 
+def is_process(text: str) -> bool:
+    """Return whether an agent announces what it is about to do.
+
+    >>> is_process("After that, I'll run the tests."), is_process("The tests pass.")
+    (True, False)
+    """
+    return bool(CUES["process"].search(text) or _ANNOUNCEMENT.search(text))
+
+
 def has_open_subject(text: str) -> bool:
     """Return whether a text begins with a word that stands for an earlier one."""
     return bool(CUES["pronoun"].search(text))
@@ -298,11 +321,18 @@ def windows(statements: Sequence[Statement]) -> Iterator[tuple[Statement, str]]:
         for following in statements[number + 1 : number + 1 + _NEXT_STATEMENTS]:
             if not _are_neighbours(statement, following):
                 break
+            if not _may_follow(following.text):
+                break
             joined = _joined(text, cleaned(following.text))
             if len(joined.encode()) > WINDOW_BYTES:
                 break
             text = joined
         yield statement, text
+
+
+def _may_follow(text: str) -> bool:
+    """Return whether a statement may end a line: it leads to nothing further."""
+    return not text.endswith((":", "?")) and not is_process(text)
 
 
 def _are_neighbours(statement: Statement, following: Statement) -> bool:

@@ -32,6 +32,7 @@ from theorex_lab.memory.briefing.cards import (
 )
 from theorex_lab.memory.briefing.line_features import (
     features_of,
+    is_process,
     is_usable,
     standing_alone,
     windows,
@@ -86,7 +87,7 @@ _MOST_CANDIDATES = 120
 _MOST_LOOKED_AT = 400
 # A prompt's words that a passage shares have to be informative: in all as much as this
 # many words that nothing else has.
-_LEAST_INFORMATION = 0.9
+_LEAST_INFORMATION = 0.6
 _STRONG_INFORMATION = 2.0
 _SAME_LINE = 0.62
 _FEWEST_SAME_WORDS = 3
@@ -114,10 +115,15 @@ WEIGHTS: Mapping[str, float] = {
 _ADDRESS = re.compile(r"https?://\S*?([\w-]+)/?(?=[\s)>\]]|$)")
 _LONG_PATH = re.compile(r"(?<![\w.])(?:[\w.@~-]*/){2,}([\w.@-]+)")
 _FILE = re.compile(r"[\w@.+\-/\[\]()~%]*\.[A-Za-z]\w{0,7}\b")
-# A name made of several words, and its words.
-_COMPOUND = re.compile(r"[\w./\-]*(?:[._/\-]\w|[a-z][A-Z])[\w./\-]*")
+# What may be a name made of several words, what makes it one, and its words.
+_RUN = re.compile(r"[\w./\-]+")
+_MARK_OF_A_COMPOUND = re.compile(r"\w[._/\-]+\w|[a-z][A-Z]")
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SHORTEST_PART = 3
+# What English drops: the tail of a word that says nothing by itself.
+_CONTRACTION = re.compile(r"\b\w+n['’]t\b|['’](?:s|ll|ve|re|d|m)\b", re.I)
+# A variable of an editor, which stands for what the reader does not see.
+_EDITOR_VARIABLE = re.compile(r"(?<!\w)#[a-z]+[A-Z]\w*")
 # Says that the prompt goes on with what was done before. English.
 _CONTINUING = re.compile(
     r"^\W*(?:(?:ok|okay|so|now|please|let['’]?s)\W+)*"
@@ -129,6 +135,8 @@ _CONTINUING = re.compile(
 _NOT_SEARCHED = ("noise", "interrupt")
 _NOT_OF_A_SUBJECT = ("noise", "interrupt", "standing")
 _NOBODYS_WORDS = ("template", "standing")
+# How a line begins that holds another's words than an agent's.
+_SPEAKER = {"own": "Asked: ", "repeated": "Asked: ", "quoted": "Pasted: "}
 _SUBJECT_WORDS = ("own", "repeated", "plan", "slash")
 
 
@@ -251,10 +259,10 @@ class PassageIndex:
         if similarity is not None and len(order):
             scores[order] *= self._boost(order, similarity)
             order = order[np.argsort(-scores[order], kind="stable")]
-        lines.extend(
-            self._lines(query, order[:_MOST_LOOKED_AT], scores, information, lines)
-        )
-        return lines[:_MOST_CANDIDATES]
+        order = order[:_MOST_LOOKED_AT]
+        passages = list(self._lines(query, order, scores, information, lines))
+        passages.sort(key=lambda line: -line.weight)
+        return [*lines, *passages][:_MOST_CANDIDATES]
 
     def _likeness(self, query: _Query, now: int) -> Floats:
         """Return how like each session is to a prompt; the latest session is first."""
@@ -440,16 +448,24 @@ def search_terms(text: str) -> frozenset[str]:
     >>> sorted(search_terms("Set `maxRetries` in http_client.py"))
     ['client', 'http', 'http_client.py', 'max', 'maxretry', 'retry', 'set']
     """
-    terms = set(content_words(text))
-    for name in _COMPOUND.findall(text):
-        for part in _PART.findall(name):
-            if len(part) >= _SHORTEST_PART and part.lower() not in STOP_WORDS:
-                terms.add(stem(part))
+    plain_text = _CONTRACTION.sub(" ", text)
+    terms = set(content_words(plain_text))
+    for run in _RUN.findall(plain_text):
+        if _MARK_OF_A_COMPOUND.search(run):
+            terms.update(_stems_of_parts(run))
     return frozenset(terms)
+
+
+def _stems_of_parts(name: str) -> Iterator[str]:
+    """Yield the stems of the words that a name is made of."""
+    for part in _PART.findall(name):
+        if len(part) >= _SHORTEST_PART and part.lower() not in STOP_WORDS:
+            yield stem(part)
 
 
 def _query(prompt: str) -> _Query:
     """Return what is searched for a prompt."""
+    prompt = _EDITOR_VARIABLE.sub(" ", prompt)
     own_text = " ".join(_own_statements(prompt)) or prompt[:_LONGEST_READ]
     own_terms = search_terms(_with_last_parts(own_text))
     weights = dict.fromkeys(sorted(own_terms), _OWN_WORD)
@@ -523,7 +539,7 @@ def _passages(sessions: Iterable[Session]) -> Iterator[Passage]:
 def _message_passages(message: Message) -> Iterator[Passage]:
     """Yield what an agent said, each statement with its neighbours."""
     for statement, text in windows(message.statements):
-        if is_usable(statement.text):
+        if is_usable(statement.text) and not is_process(statement.text):
             features = features_of(statement, is_users=False)
             features["automatic"] = float(message.is_automatic)
             yield _passage(message, statement, text, features)
@@ -535,7 +551,8 @@ def _prompt_passages(prompt: Prompt) -> Iterator[Passage]:
         if words_of in _NOBODYS_WORDS or not is_usable(statement.text):
             continue
         features = features_of(statement, is_users=True)
-        yield _passage(prompt, statement, standing_alone(statement), features)
+        text = _SPEAKER.get(words_of, "") + standing_alone(statement)
+        yield _passage(prompt, statement, text, features)
 
 
 def _passage(
@@ -545,14 +562,14 @@ def _passage(
     features: Mapping[str, float],
 ) -> Passage:
     """Return a passage of a prompt or a message."""
-    with_heading = f"{text} {statement.heading}"
+    terms = search_terms(f"{text} {statement.heading}")
     return Passage(
         text=text,
         at=step.at,
         session=step.session,
         event=step.event,
-        terms=search_terms(with_heading),
-        words=content_words(with_heading),
+        terms=terms,
+        words=terms,
         features=features,
         is_users=isinstance(step, Prompt),
     )

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -20,7 +19,7 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Home
-from theorex_lab.text.spoken import own_lines
+from theorex_lab.text.pasted import is_likely_pasted, own_line_numbers
 from theorex_lab.text.statements import Statement, statements_in
 
 PromptKind = Literal[
@@ -51,7 +50,8 @@ _NOISE = re.compile(
     | <task-notification
     | <system-reminder
     | Caveat:[ ]The[ ]messages[ ]below
-    | \[Image
+    | \[Image:
+    | \[Image[^\]\n]*\]\s*$
     | \[object[ ]Object\]
     | undefined$
     """,
@@ -70,6 +70,14 @@ _BEGINNINGS: tuple[tuple[re.Pattern[str], PromptKind], ...] = (
     (_PLAN, "plan"),
     (_SLASH, "slash"),
 )
+# Whose words all statements of a prompt are, by its kind; of another kind each one is
+# looked at.
+_WORDS_OF_WHOLE: dict[PromptKind, WordsOf] = {
+    "summary": "summary",
+    "plan": "plan",
+    "standing": "standing",
+    "template": "template",
+}
 # How the text begins into which many programs expand a slash command.
 _EXPANDED_COMMAND = "## Context"
 _LONG_AFTER_SLASH = 500  # characters of a prompt that a slash command became
@@ -83,77 +91,12 @@ _SESSIONS_OF_TEMPLATE = 3
 # Characters of a line, but for signs, from which on its return is no chance.
 _SHORTEST_REPEATED_LINE = 30
 
-# Words that announce what somebody else wrote, before a colon.
-_ANNOUNCEMENT = re.compile(
-    r"""
-    \b(?:
-          here(?:'s|[ ]is|[ ]are)
-        | this[ ]is[ ](?:the|what|an?)
-        | (?:
-              issue | ticket | page | doc(?:s|ument)? | readme | spec | article | error
-            | output | log | message | email | review | comment | template | example
-            | it | they | he | she | agent | terminal | result | response | file
-          )s?
-          (?:[ ]\w+){0,3}
-          [ ](?:says?|said|is|are|reads?|shows?|returned|prints?|wrote|found)
-        | summari[sz]e
-        | translate
-        | review[ ](?:this|the[ ]following)
-        | following
-        | got[ ](?:this|an?|the)
-        | (?:see|read)(?:[ ](?:this|below))?
-        | below
-        | reviewed
-        | pasted?
-        | quot\w+
-    )\b
-    """,
-    re.I | re.VERBOSE,
-)
-# Words before a colon by which the user announces wishes, not a page: their own ones,
-# or the form of a rule.
-_OWN_ANNOUNCEMENT = re.compile(
-    r"""
-    \b(?:
-          my | mine | our
-        | (?:what|how|why|where)[ ](?:i|we)
-        | (?:i|we)[ ](?:want|need|would|think|like|expect|suggest|propose|prefer)
-        | (?:
-              suggestion | rule | requirement | wish | preference | convention
-            | guideline | instruction | goal | idea | thought | question | answer
-            | task | step | change | thing | constraint | principle | note | point
-          )(?:e?s)?
-    )\b
-    """,
-    re.I | re.VERBOSE,
-)
-# What somebody else wrote is one of these.
-_DOCUMENT = re.compile(
-    r"""
-    \b(?:
-          issue | ticket | page | docs? | document(?:s|ation)? | readme | spec | article
-        | errors? | output | logs? | message | e-?mail | reviews? | comments? | template
-        | terminal | response | files? | website | site | blog | wiki | transcript
-        | library | package | tool | bot | agent | assistant | summari[sz]e | translate
-    )\b
-    """,
-    re.I | re.VERBOSE,
-)
-_ANNOUNCEMENT_CHARACTERS = 200  # before a colon, among which an announcement is sought
-_COLON = re.compile(r":(?=\s)")
-_MOST_COLONS = 5  # of a line, at which an announcement is sought
-# Code that reads like a line of text.
-_CODE = re.compile(r"[{};]\s*$|=>|:=|&(?:lt|gt|amp|quot|nbsp|#\d+);")
-# Of a longer prompt all but the first lines are taken for pasted.
-_LONG_PROMPT = 1_500
-_OWN_LINES_OF_LONG = 4
-
 # How the response of a call begins that failed.
 _FAILURE_START = re.compile(
     r"""
     \s*(?:
           Exit[ ]code[ ][1-9]\d*
-        | Error
+        | Error\b
         | fatal:
         | Traceback
         | <tool_use_error>
@@ -523,7 +466,7 @@ def _has_failed(command: str, response: str) -> bool:
     return bool(command) and _FAILURE_CODE.search(beginning) is not None
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 12)
 def _statements(text: str) -> tuple[Statement, ...]:
     return tuple(statements_in(text))
 
@@ -566,63 +509,20 @@ def _marked(
         kind: What the prompt is; none that has no statements.
         repeated: The lines that an earlier prompt of another session had.
     """
-    if kind not in ("own", "slash"):
+    words_of_all = _WORDS_OF_WHOLE.get(kind)
+    if words_of_all is not None:
         for statement in _statements(text):
-            yield statement, kind  # type: ignore[misc]
+            yield statement, words_of_all
         return
     lines = text.splitlines()
-    own_numbers = _own_lines(text, lines)
+    own_numbers = own_line_numbers(text)
     for statement in _statements(text):
         numbers = range(statement.line, statement.last_line + 1)
         words_of: WordsOf = "own"
-        if _bare(lines[statement.line]) in repeated:
+        if statement.quoted or not own_numbers.issuperset(numbers):
+            words_of = "quoted"
+        elif _bare(lines[statement.line]) in repeated:
             words_of = "repeated"
-        elif statement.quoted or not own_numbers.issuperset(numbers):
+        elif is_likely_pasted(text, statement.line):
             words_of = "quoted"
         yield statement, words_of
-
-
-def _own_lines(text: str, lines: Sequence[str]) -> frozenset[int]:
-    """Return the numbers of the lines of a prompt that hold its user's own words."""
-    numbers = own_lines(text)
-    end = _end_of_own(lines)
-    if len(text) > _LONG_PROMPT:
-        end = min(end, _OWN_LINES_OF_LONG)
-    kept: set[int] = set()
-    for number in numbers:
-        if number < end and not _CODE.search(lines[number]):
-            kept.add(number)
-    return frozenset(kept)
-
-
-def _end_of_own(lines: Sequence[str]) -> int:
-    """Return the number of the line from which on another's words follow.
-
-    The line that announces them is the user's own, unless they begin in it.
-    """
-    for number, line in enumerate(lines):
-        bare = line.strip()
-        if bare.endswith(":") and _announces(bare, len(bare) - 1, within_line=False):
-            return number + 1
-        colons = islice(_COLON.finditer(bare), _MOST_COLONS)
-        if any(_announces(bare, colon.start(), within_line=True) for colon in colons):
-            return number
-    return len(lines)
-
-
-def _announces(line: str, colon: int, *, within_line: bool) -> bool:
-    """Return whether what stands before a colon announces another's words.
-
-    Args:
-        line: The line.
-        colon: Where the colon is.
-        within_line: Whether the line goes on after it: then only a document is
-            announced, since many own sentences have a colon.
-    """
-    first = max(0, colon - _ANNOUNCEMENT_CHARACTERS)
-    sentence = line[first:colon].rpartition(". ")[2]
-    if not _ANNOUNCEMENT.search(sentence):
-        return False
-    if _DOCUMENT.search(sentence):
-        return True
-    return not within_line and not _OWN_ANNOUNCEMENT.search(sentence)
