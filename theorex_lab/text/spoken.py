@@ -112,11 +112,11 @@ def sentences_of(
 def own_lines(text: str) -> frozenset[int]:
     r"""Return the numbers, from 0, of the lines of a prompt that are its user's own.
 
-        The lines are those of `str.splitlines`. Left out is what `sentences_of` leaves out,
-        and all that follows something pasted. A line that announces what was pasted is the
-        user's own.
+    The lines are those of `str.splitlines`. Left out is what `sentences_of` leaves out,
+    and all that follows something pasted. A line that announces what was pasted is the
+    user's own.
 
-        >>> sorted(own_lines("It fails.\n\nThe output is:\nDone\nUse it"))
+    >>> sorted(own_lines("It fails.\n\nThe output is:\nDone\nUse it"))
     [0, 2]
     """
     if _is_foreign_message(text):
