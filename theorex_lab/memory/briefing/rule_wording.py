@@ -28,7 +28,7 @@ _LEAD_INS = (
     re.compile(r"(?:and|also|please|but|so|now|lets|let's) +", re.I),
     re.compile(r"you (?:missed|forgot) this(?: part)?:\s*>?\s*", re.I),
     re.compile(r"\(?\d{1,2}[.)]\s+|[>*•–-]\s+"),
-    re.compile(r"(?:be sure|make sure|remember|you (?:have|need|are)) to +", re.I),
+    re.compile(r"(?:be sure|make sure|remember|you (?:have|need)) to +", re.I),
     re.compile(r"(?:mention|note|state|specify|remember) that +", re.I),
     re.compile(r"i (?:want|need|expect|would like|'d like) you to +", re.I),
 )
@@ -86,6 +86,7 @@ _OBJECTION = re.compile(
 )
 _OBJECTION_OF_PAST = re.compile(
     r"^why (?:did|do|would) (?:you|we) (?:start|keep|begin)? ?"
+    r"(?!have|need|care|see|even|think|want)"
     r"(?P<verb>[a-z]+)\b(?P<rest>.*)$",
     re.I,
 )
@@ -113,7 +114,9 @@ _USER_DOES = re.compile(
 )
 # Contractions that were typed without their apostrophe.
 _APOSTROPHE = re.compile(
-    r"\b(do|does|did|is|are|was|were|have|has|should|would|could|wo|ca)nt\b", re.I
+    r"(?<![@/\w-])(do|does|did|is|are|was|were|have|has|should|would|could|wo|ca)nt"
+    r"(?![\w./-])",
+    re.I,
 )
 
 _IRREGULAR_GERUNDS = {
@@ -173,7 +176,7 @@ def standing_wording(text: str) -> str:
     >>> standing_wording("create a rule that specifies that tests must be small")
     'Tests must be small'
     """
-    sentence = _without_shouting(" ".join(text.split()))
+    sentence = without_shouting(" ".join(text.split()))
     sentence = _APOSTROPHE.sub(r"\1n't", sentence)
     sentence = _without_lead_ins(sentence)
     sentence, rule_file = _apart_from_rule_file(sentence)
@@ -312,8 +315,12 @@ def _gerund_of_past(past: str) -> str:
     return f"{past.removesuffix('ed')}ing"
 
 
-def _without_shouting(sentence: str) -> str:
-    """Return a sentence that is nearly all capitals in small letters."""
+def without_shouting(sentence: str) -> str:
+    """Return a sentence that is nearly all capitals in small letters.
+
+    >>> without_shouting("YOU ARE TO ASK ME!")
+    'you are to ask me!'
+    """
     letters = [letter for letter in sentence if letter.isalpha()]
     capitals = [letter for letter in letters if letter.isupper()]
     if len(capitals) < _SHOUTED * len(letters) or len(sentence.split()) < 3:

@@ -28,6 +28,7 @@ from theorex_lab.memory.briefing.rule_wording import (
     obedience_wording,
     report_wording,
     standing_wording,
+    without_shouting,
 )
 from theorex_lab.memory.briefing.session_log import (
     Message,
@@ -59,6 +60,7 @@ _SHORTEST_WORDING = 10
 _LONGEST = 220
 _CORRECTION_CHARACTERS = 280  # a longer prompt is a new piece of work
 _AFTER_AN_ACT = frozenset({"agent", "tool", "interrupt", "prompt"})
+_MOST_ANNOUNCING_WORDS = 12
 _SHORTEST_STANDING = 100  # characters of a prompt that nobody types again
 _SENT_OFTEN = 3
 _MANY_WORDS = 28
@@ -81,11 +83,9 @@ WEIGHTS: Mapping[str, float] = {
     "role": 1.0,
     "task": -1.3,
     "deictic": -0.5,
-    "question": -0.8,
     "long": -0.6,
     "short": -0.3,
     "pronoun": -0.8,
-    "colon": -3.0,
     "objection": -0.5,
     "correction": 0.6,
     "recorded": 1.6,
@@ -119,6 +119,10 @@ _SAME_SUBJECT = 0.5
 _FEWEST_SHARED = 2
 # Principles that are named by an acronym; two sayings that name one mean the same.
 _PRINCIPLE = re.compile(r"\b(?:DRY|KISS|YAGNI|SOLID|TDD)\b")
+# "I decide. […] Not you!"
+_NOT_YOU = re.compile(r"\bnot you\b", re.I)
+# What is quoted within a sentence is another's.
+_QUOTATION = re.compile(r"[\"“][^\"”]{5,}[\"”]")
 # A capitalised word within a sentence: mostly the name of a product or a part of it.
 _NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]+)\b")
 # Where a sentence ends before another one in small letters.
@@ -272,6 +276,8 @@ def _prompt_sayings(prompt: Prompt) -> Iterator[_Saying]:
     }
     request = prompt.event if _asks_to_record(prompt) else ""
     for statement, words_of in _joined(prompt.statements):
+        if words_of == "own" and _announces(statement.text):
+            return
         source = _source_of(statement, words_of)
         if source is None:
             continue
@@ -279,6 +285,18 @@ def _prompt_sayings(prompt: Prompt) -> Iterator[_Saying]:
             saying = _user_saying(prompt, sentence, source, context, request)
             if saying is not None:
                 yield saying
+
+
+def _announces(text: str) -> bool:
+    """Return whether a sentence hands over another text: "Summarise this: …"."""
+    head, colon, _ = text.partition(": ")
+    if not colon and text.endswith(":"):
+        head = text
+    elif not colon or len(head.split()) > _MOST_ANNOUNCING_WORDS:
+        return False
+    if cues.EVERY_TIME.search(head) or re.search(cues.RULE_FILE, head, re.I | re.X):
+        return False
+    return bool(cues.TASK.search(head) or cues.ANNOUNCEMENT.search(head))
 
 
 def _joined(
@@ -289,7 +307,9 @@ def _joined(
     for statement, words_of in statements:
         if joined and statement.text.lower().startswith("not "):
             before, words_before = joined.pop()
-            text = f"{before.text.rstrip(' .!')}, {statement.text}"
+            text = (
+                f"{without_shouting(before.text).rstrip(' .!')}, n{statement.text[1:]}"
+            )
             joined.append((before._replace(text=text), words_before))
         else:
             joined.append((statement, words_of))
@@ -315,6 +335,8 @@ def _user_saying(
         return None
     wording = standing_wording(sentence)
     signs = _signs(wording)
+    if signs["role"] and _NOT_YOU.search(prompt.text) and " not " not in wording:
+        wording = f"{wording}, not the agent"
     if not _states_a_wish(wording, signs, sentence):
         return None
     features = {**signs, **context, source: 1.0}
@@ -336,14 +358,15 @@ def _user_saying(
 
 def _signs(wording: str) -> dict[str, float]:
     """Return the signs for and against a rule that its wording holds."""
+    n_specifics = min(_MOST_SPECIFICS, len(specifics(wording)))
+    wording = _QUOTATION.sub(" ", wording)
     practices = {practice.lower() for practice in cues.PRACTICE.findall(wording)}
     n_practices = min(_MOST_PRACTICES, len(practices))
-    n_specifics = min(_MOST_SPECIFICS, len(specifics(wording)))
     n_words = len(wording.split())
     is_lasting = cues.EVERY_TIME.search(wording) is not None
     is_task = cues.TASK.search(wording) is not None and not is_lasting
     n_names = min(_MOST_SPECIFICS, len(_NAME.findall(wording)))
-    is_wish = cues.WISH.search(wording) is not None and not is_task
+    is_wish = _begins_as_wish(wording) and not is_task
     return {
         "wish": float(is_wish),
         "every_time": float(is_lasting),
@@ -362,6 +385,14 @@ def _signs(wording: str) -> dict[str, float]:
     }
 
 
+def _begins_as_wish(wording: str) -> bool:
+    """Return whether a sentence begins with a verb that says how to work."""
+    if cues.WISH.search(wording):
+        return True
+    is_either = cues.WISH_OR_TASK.search(wording) is not None
+    return is_either and cues.MANNER.search(wording) is not None
+
+
 def _states_a_wish(wording: str, signs: Mapping[str, float], sentence: str) -> bool:
     """Return whether a sentence says how work is to be done."""
     is_lasting_wish = signs["every_time"] and signs["wish"]
@@ -370,14 +401,19 @@ def _states_a_wish(wording: str, signs: Mapping[str, float], sentence: str) -> b
         return False
     if cues.SMALL_TALK.search(wording) or cues.WITHOUT_REFERENT.search(wording):
         return False
-    if wording.endswith(":"):
+    if signs["pronoun"] and not signs["every_time"]:
+        return False
+    if cues.TASK.search(wording) and cues.RECORD_REQUEST.search(wording):
         return False
     if signs["objection"]:
-        return True
+        return not signs["deictic"]
     is_question = sentence.rstrip().endswith("?") and not signs["wish"]
     if is_question:
         return False
-    return bool(signs["wish"] or signs["ought"] or signs["every_time"] or signs["role"])
+    if signs["wish"] or signs["ought"] or signs["role"]:
+        return True
+    # "Run the linter after every change", but not "The root is always set".
+    return bool(signs["every_time"]) and cues.TASK.search(wording) is not None
 
 
 def _reminders(prompt: Prompt) -> Iterator[_Saying]:
@@ -396,7 +432,7 @@ def _reminders(prompt: Prompt) -> Iterator[_Saying]:
         event=prompt.event,
         session=prompt.session,
         source="reminder",
-        features={**_signs(wording), "reminder": 1.0},
+        features={**_signs("Follow the rule"), "reminder": 1.0},
         words=content_words(match[1]),
         key=match[1].lower(),
     )
@@ -537,16 +573,20 @@ def _answers(report: _Saying, group: _Group) -> bool:
 
 
 _PRACTICE_STEMS = content_words("rule rules instructions file agent create update")
+# "committed" and "uncommitted" are of "commit".
+_DOUBLED_END = re.compile(r"([bdgmnprt])\1$")
 # Words of how a rule is put, not of what it is about.
 _FORM = content_words(
     "never always don doesn isn won can per rule rules convention conventions agents"
-    " agent report reports user nothing ensure first avoid stop"
+    " agent report reports user nothing ensure first avoid stop haven didn anything ve"
+    " left made global project house repo"
 )
 
 
 def _rule_words(wording: str) -> frozenset[str]:
     """Return the words that say what a rule is about."""
-    return content_words(wording) - _FORM
+    words = content_words(wording) - _FORM
+    return frozenset(_DOUBLED_END.sub(r"\1", word.removeprefix("un")) for word in words)
 
 
 def _principles(saying: _Saying) -> set[str]:
@@ -587,7 +627,7 @@ def _readability(saying: _Saying) -> tuple[float, int]:
     if saying.source == "obeyed":
         worth -= 1.5
     if saying.source == "reminder":
-        worth -= 2.0
+        worth -= 3.0
     worth -= 0.8 * saying.features["objection"]
     worth += 0.1 * min(len(saying.words), 8)
     return worth, saying.at
@@ -621,7 +661,7 @@ def _reasons(group: _Group) -> list[str]:
         n_reminders = len(group.sessions("reminder"))
         reasons.append(f"the user pointed to its file in {n_reminders} sessions")
     n_templates = len(_template_sessions(group))
-    if n_templates >= _SESSIONS_OF_TEMPLATE:
+    if n_templates >= _SESSIONS_OF_TEMPLATE and not best.features["deictic"]:
         reasons.append(f"a template of the user's holds it in {n_templates} sessions")
     if not reasons and _is_general(best):
         reasons.append("the user stated it in general")
@@ -633,7 +673,9 @@ def _is_named_as_obeyed(group: _Group) -> bool:
     best = group.best
     if best.source != "obeyed":
         return bool(group.sessions("obeyed"))
-    if best.features["deictic"] or _IF_ONLY.search(best.text):
+    if best.features["deictic"] or best.features["specific"] > 1:
+        return False
+    if _IF_ONLY.search(best.text):
         return False
     is_users = "the user's" in best.text
     return bool(is_users or best.features["negative"] or best.features["ought"])
