@@ -97,8 +97,11 @@ _EXPECTATION = re.compile(
 )
 _TOO_MANY = re.compile(r"^why so (?P<what>many|much)\b(?P<rest>.*)$", re.I)
 _DONE_WRONG = re.compile(
-    r"^you (?:just |also )?(?P<past>[a-z]+ed|made|put|wrote|did|ran)\b(?P<rest>.*)$",
+    r"^you (?:just |also )?(?P<past>[a-z]+ed|made|put|wrote|ran)\b(?P<rest>.*)$",
     re.I,
+)
+_NOT_DONE = re.compile(
+    r"^you (?:did ?n[o'’]?t|forgot to|failed to) (?P<wish>.+)$", re.I
 )
 _NOT_DOING = re.compile(
     r"^you(?:'?re| are) not (?P<gerund>\w+ing)\b(?P<rest>.*)$", re.I
@@ -123,7 +126,6 @@ _IRREGULAR_GERUNDS = {
     "made": "making",
     "put": "putting",
     "wrote": "writing",
-    "did": "doing",
     "ran": "running",
 }
 # Verbs that double their last letter, or that are not regular otherwise.
@@ -287,6 +289,7 @@ _REWORDINGS = (
     (_EXPECTATION, _expects),
     (_TOO_MANY, _objects_to_many),
     (_OBJECTION_OF_PAST, _objects_to_base),
+    (_NOT_DONE, _expects),
     (_NOT_DOING, _objects_to_not_doing),
     (_OUGHT, _agent_ought),
     (_DONE_WRONG, _objects_to_past),
@@ -368,6 +371,8 @@ def report_wording(text: str) -> str:
     'The rule at `a.mdc` requires a failing test'
     """
     sentence = " ".join(text.split()).rstrip(" .!")
+    if sentence.endswith(":"):
+        return ""
     if _AGENTS_WISH.match(sentence):
         return _capitalised(sentence)
     match = _REPORT.match(sentence)
