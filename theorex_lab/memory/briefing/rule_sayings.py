@@ -104,22 +104,41 @@ class Saying:
 
 
 def sayings_of(sessions: Iterable[Session]) -> Iterator[Saying]:
-    """Yield the sayings of sessions that may state a rule."""
+    """Yield the sayings of sessions that may state a rule.
+
+    Only what was captured counts; what was imported is nobody's rule.
+    """
     sessions = list(sessions)
     standing = _standing_texts(sessions)
     for session in sessions:
-        request = ""
-        for step in session.steps:
-            if isinstance(step, ToolUse) or not step.trusted:
-                continue
-            if isinstance(step, Message):
-                yield from _message_sayings(step, request)
-                continue
-            if step.kind == "standing" or step.text in standing:
-                yield from _standing_sayings(step)
-                continue
-            request = step.event if _asks_to_record(step) else ""
+        yield from _session_sayings(session, standing)
+
+
+def _session_sayings(session: Session, standing: set[str]) -> Iterator[Saying]:
+    """Yield the sayings of a session.
+
+    Args:
+        session: The session.
+        standing: Prompts that a program sends.
+    """
+    request = ""
+    for step in session.steps:
+        if isinstance(step, ToolUse) or not step.trusted:
+            continue
+        if isinstance(step, Message):
+            yield from _message_sayings(step, request)
+        elif step.kind == "standing" or step.text in standing:
+            yield from _standing_sayings(step)
+        else:
+            request = _request_of(step)
             yield from _prompt_sayings(step)
+
+
+def _request_of(prompt: Prompt) -> str:
+    """Return a prompt's event where it asks to record a wish, otherwise ''."""
+    if _asks_to_record(prompt):
+        return prompt.event
+    return ""
 
 
 def _standing_texts(sessions: Iterable[Session]) -> set[str]:
@@ -128,7 +147,8 @@ def _standing_texts(sessions: Iterable[Session]) -> set[str]:
     for session in sessions:
         for prompt in session.prompts:
             is_long = len(prompt.text) > _SHORTEST_STANDING
-            if prompt.kind == "own" and is_long and prompt.after == "agent":
+            is_own = prompt.trusted and prompt.kind == "own"
+            if is_own and is_long and prompt.after == "agent":
                 counts[prompt.text] += 1
     return {text for text, n_sent in counts.items() if n_sent >= _SENT_OFTEN}
 
@@ -154,7 +174,16 @@ def _prompt_sayings(prompt: Prompt) -> Iterator[Saying]:
         "correction": float(_is_correction(prompt)),
         "interrupted": float(prompt.after == "interrupt"),
     }
-    request = prompt.event if _asks_to_record(prompt) else ""
+    if _asks_to_record(prompt):
+        context["recorded"] = 1.0
+    for sentence, source in _sentences(prompt):
+        saying = _user_saying(prompt, sentence, source, context)
+        if saying is not None:
+            yield saying
+
+
+def _sentences(prompt: Prompt) -> Iterator[tuple[str, Source]]:
+    """Yield the sentences of a prompt that may state a rule, with whose they are."""
     for statement, words_of in _joined(prompt.statements):
         if words_of == "own" and _announces(statement.text):
             return
@@ -162,9 +191,7 @@ def _prompt_sayings(prompt: Prompt) -> Iterator[Saying]:
         if source is None:
             continue
         for sentence in _CLAUSE_END.split(statement.text):
-            saying = _user_saying(prompt, sentence, source, context, request)
-            if saying is not None:
-                yield saying
+            yield sentence, source
 
 
 def _announces(text: str) -> bool:
@@ -208,7 +235,6 @@ def _user_saying(
     sentence: str,
     source: Source,
     context: Mapping[str, float],
-    request: str,
 ) -> Saying | None:
     """Return the saying of one sentence of a user; None where it states no rule."""
     if not _SHORTEST <= len(sentence) <= _LONGEST:
@@ -222,8 +248,6 @@ def _user_saying(
     features = {**signs, **context, source: 1.0}
     if source == "template" and prompt.after != "slash":
         features["unasked"] = 1.0
-    if request:
-        features["recorded"] = 1.0
     return Saying(
         text=wording,
         at=prompt.at,
@@ -232,7 +256,7 @@ def _user_saying(
         source=source,
         features=features,
         words=_rule_words(wording),
-        request=request,
+        request=_request_of(prompt),
     )
 
 
@@ -264,17 +288,29 @@ def _standing_sayings(prompt: Prompt) -> Iterator[Saying]:
     is_first = True
     for statement, _ in prompt.statements:
         text = statement.text
-        match = _CONDITION.search(text)
-        if text.endswith(":") and match:
-            condition = _ASIDE.sub("", match["condition"]).strip()
+        if text.endswith(":"):
+            condition = _condition_in(text) or condition
+        elif statement.is_bullet or not specifics(text):
             continue
-        if statement.is_bullet or not specifics(text):
-            continue
-        if is_first and (cues.TASK.search(text) or cues.WISH.search(text)):
+        elif is_first and _is_imperative(text):
             yield _standing_saying(prompt, _conditioned(text, condition))
             is_first = False
         elif _CONDITIONAL.search(text):
             yield _standing_saying(prompt, _conditioned(text, ""))
+
+
+def _condition_in(text: str) -> str:
+    """Return the condition that a sentence names; '' for none."""
+    match = _CONDITION.search(text)
+    if match is None:
+        return ""
+    return _ASIDE.sub("", match["condition"]).strip()
+
+
+def _is_imperative(text: str) -> bool:
+    if cues.TASK.search(text):
+        return True
+    return cues.WISH.search(text) is not None
 
 
 def _conditioned(text: str, condition: str) -> str:

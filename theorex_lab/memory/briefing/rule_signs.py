@@ -5,6 +5,7 @@ A sign is a number by name; `WEIGHTS` says what it adds. Standard library only.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -44,6 +45,7 @@ _SHORTEST_WORDING = 10
 _MANY_WORDS = 28
 _FEW_WORDS = 5
 _MOST_PRACTICES = 3  # more words of practice do not make a rule more general
+_PRACTICE_POWER = 0.8
 _MOST_SPECIFICS = 3
 # What is quoted within a sentence is another's.
 _QUOTATION = re.compile(r"[\"“][^\"”]{5,}[\"”]")
@@ -61,31 +63,49 @@ def score_of(signs: Mapping[str, float]) -> float:
 
 def signs_of(wording: str) -> dict[str, float]:
     """Return the signs for and against a rule that its wording holds."""
-    n_specifics = min(_MOST_SPECIFICS, len(specifics(wording)))
+    n_specifics = len(specifics(wording))
     wording = _QUOTATION.sub(" ", wording)
-    practices = {practice.lower() for practice in cues.PRACTICE.findall(wording)}
-    n_practices = min(_MOST_PRACTICES, len(practices))
     n_words = len(wording.split())
-    is_lasting = cues.EVERY_TIME.search(wording) is not None
-    is_task = cues.TASK.search(wording) is not None and not is_lasting
-    n_names = min(_MOST_SPECIFICS, len(_NAME.findall(wording)))
-    is_wish = _begins_as_wish(wording) and not is_task
+    n_names = len(_NAME.findall(wording))
+    every_time = _has(cues.EVERY_TIME, wording)
+    task = 0.0
+    if not every_time:
+        task = _has(cues.TASK, wording)
+    wish = 0.0
+    if not task and _begins_as_wish(wording):
+        wish = 1.0
     return {
-        "wish": float(is_wish),
-        "every_time": float(is_lasting),
-        "negative": float(cues.NEGATION.search(wording) is not None),
-        "ought": float(cues.OUGHT.search(wording) is not None),
-        "practice": n_practices**0.8,
-        "specific": float(n_specifics),
-        "name": float(n_names),
-        "role": float(cues.ROLE.search(wording) is not None),
-        "task": float(is_task),
-        "deictic": float(cues.DEICTIC.search(wording) is not None),
+        "wish": wish,
+        "every_time": every_time,
+        "negative": _has(cues.NEGATION, wording),
+        "ought": _has(cues.OUGHT, wording),
+        "practice": _generality(wording),
+        "specific": float(min(n_specifics, _MOST_SPECIFICS)),
+        "name": float(min(n_names, _MOST_SPECIFICS)),
+        "role": _has(cues.ROLE, wording),
+        "task": task,
+        "deictic": _has(cues.DEICTIC, wording),
         "long": float(n_words > _MANY_WORDS),
         "short": float(n_words < _FEW_WORDS),
-        "pronoun": float(cues.BEGINS_WITH_PRONOUN.search(wording) is not None),
+        "pronoun": _has(cues.BEGINS_WITH_PRONOUN, wording),
         "objection": float(is_objection(wording)),
     }
+
+
+def _has(pattern: re.Pattern[str], wording: str) -> float:
+    """Return 1 where a wording holds a cue, otherwise 0."""
+    if pattern.search(wording):
+        return 1.0
+    return 0.0
+
+
+def _generality(wording: str) -> float:
+    """Return how much a wording speaks of how any work is done."""
+    practices = set()
+    for practice in cues.PRACTICE.findall(wording):
+        practices.add(practice.lower())
+    n_practices = min(len(practices), _MOST_PRACTICES)
+    return math.pow(n_practices, _PRACTICE_POWER)
 
 
 def _begins_as_wish(wording: str) -> bool:
@@ -110,12 +130,12 @@ def states_a_wish(wording: str, signs: Mapping[str, float], sentence: str) -> bo
         return False
     if signs["objection"]:
         return not signs["deictic"]
-    if sentence.rstrip().endswith("?") and not signs["wish"]:
-        return False
+    if sentence.rstrip().endswith("?"):
+        return bool(signs["wish"])
     if signs["wish"] or signs["ought"] or signs["role"]:
         return True
     # "Run the linter after every change", but not "The root is always set".
-    return bool(signs["every_time"]) and cues.TASK.search(wording) is not None
+    return bool(signs["every_time"] and cues.TASK.search(wording))
 
 
 def _is_of_work(signs: Mapping[str, float]) -> bool:

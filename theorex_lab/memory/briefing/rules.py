@@ -86,6 +86,9 @@ class _Group:
         }
 
 
+_Scored = tuple[float, _Group]
+
+
 def rule_candidates(sessions: Iterable[Session], now: int) -> list[Candidate]:
     """Return the standing rules that sessions tell of, the best first.
 
@@ -94,7 +97,7 @@ def rule_candidates(sessions: Iterable[Session], now: int) -> list[Candidate]:
         now: The time (µs UTC).
     """
     sayings = list(sayings_of(sessions))
-    scored: list[tuple[float, _Group]] = []
+    scored: list[_Scored] = []
     for group in _groups(sayings):
         if _reasons(group):
             scored.append((_group_score(group, sayings, now), group))
@@ -333,22 +336,40 @@ def _is_general(saying: Saying) -> bool:
 def _group_score(group: _Group, sayings: Sequence[Saying], now: int) -> float:
     """Return how much speaks for a rule: log odds but for a constant."""
     best = group.best
-    score = best.score + _recurrence(group)
-    voices = {saying.source in _USERS_SOURCES for saying in group.sayings}
-    if len(voices) > 1:
+    score = best.score + _recurrence(group) + _RECENT * _recency(group, now)
+    if _is_of_two_voices(group):
         score += _TWO_VOICES
-    age_days = (now - group.last) / MICROSECONDS_PER_DAY
-    score += _RECENT * 0.5 ** (age_days / _HALF_LIFE_DAYS)
     if group.sessions_with("correction"):
         score += _ONCE_A_CORRECTION
     if group.sessions_with("recorded") and not best.features.get("recorded"):
         score += WEIGHTS["recorded"] / 2
-    like_sessions = {
-        saying.session
-        for saying in sayings
-        if len(saying.words & best.words) >= _FEWEST_SHARED
-    }
-    return score + _PER_DOUBLING_OF_LIKE * math.log2(1 + len(like_sessions))
+    n_like = len(_like_sessions(best, sayings))
+    return score + _PER_DOUBLING_OF_LIKE * math.log2(1 + n_like)
+
+
+def _recency(group: _Group, now: int) -> float:
+    """Return 1 for a rule that was said just now, and ever less for an older one."""
+    age_days = (now - group.last) / MICROSECONDS_PER_DAY
+    return math.pow(0.5, age_days / _HALF_LIFE_DAYS)
+
+
+def _is_of_two_voices(group: _Group) -> bool:
+    """Return whether both the user and an agent speak of a rule."""
+    n_of_users = 0
+    for saying in group.sayings:
+        if saying.source in _USERS_SOURCES:
+            n_of_users += 1
+    return 0 < n_of_users < len(group.sayings)
+
+
+def _like_sessions(best: Saying, sayings: Sequence[Saying]) -> set[str]:
+    """Return the sessions with a saying on the subject of another one."""
+    sessions = set()
+    for saying in sayings:
+        shared = saying.words & best.words
+        if len(shared) >= _FEWEST_SHARED:
+            sessions.add(saying.session)
+    return sessions
 
 
 def _recurrence(group: _Group) -> float:
@@ -361,26 +382,29 @@ def _recurrence(group: _Group) -> float:
     return recurrence
 
 
-def _without_repetition(
-    scored: Sequence[tuple[float, _Group]],
-) -> list[tuple[float, _Group]]:
+def _without_repetition(scored: Sequence[_Scored]) -> list[_Scored]:
     """Return groups by score, each lowered that is on the subject of a better one."""
-    ordered = sorted(scored, key=_descending)
-    lowered: list[tuple[float, _Group]] = []
-    for score, group in ordered:
-        words = group.best.words
-        for _, better in lowered:
-            shared = words & better.best.words
-            if len(shared) >= _FEWEST_SHARED and (
-                overlap(words, better.best.words) >= _SAME_SUBJECT
-            ):
-                score -= _SAID_ALREADY
-                break
+    lowered: list[_Scored] = []
+    for score, group in sorted(scored, key=_descending):
+        if _is_said_already(group, lowered):
+            score -= _SAID_ALREADY
         lowered.append((score, group))
     return sorted(lowered, key=_descending)
 
 
-def _descending(scored: tuple[float, _Group]) -> tuple[float, int]:
+def _is_said_already(group: _Group, better: Iterable[_Scored]) -> bool:
+    """Return whether a better rule is on the same subject."""
+    words = group.best.words
+    for _, other in better:
+        other_words = other.best.words
+        n_shared = len(words & other_words)
+        is_like = overlap(words, other_words) >= _SAME_SUBJECT
+        if n_shared >= _FEWEST_SHARED and is_like:
+            return True
+    return False
+
+
+def _descending(scored: _Scored) -> tuple[float, int]:
     score, group = scored
     return -score, -group.last
 
@@ -390,11 +414,10 @@ def _candidate(group: _Group, score: float, now: int) -> Candidate | None:
     saying, text = _shown(group)
     if not text:
         return None
-    age_days = (now - group.last) / MICROSECONDS_PER_DAY
     features = {
         **saying.features,
         "sessions": math.log2(len(group.sessions())),
-        "recency": 0.5 ** (age_days / _HALF_LIFE_DAYS),
+        "recency": _recency(group, now),
         "score": score,
     }
     events = dict.fromkeys(saying.event for saying in reversed(group.sayings))
