@@ -5,6 +5,7 @@ What they only pasted or quoted, and what a program handed to them, is left out.
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -106,6 +107,41 @@ def sentences_of(
         if span.start >= own_end:
             spans[index] = span._replace(own=False)
     return spans
+
+
+def own_lines(text: str) -> frozenset[int]:
+    r"""Return the numbers, from 0, of the lines of a prompt that are its user's own.
+
+        The lines are those of `str.splitlines`. Left out is what `sentences_of` leaves out,
+        and all that follows something pasted. A line that announces what was pasted is the
+        user's own.
+
+        >>> sorted(own_lines("It fails.\n\nThe output is:\nDone\nUse it"))
+    [0, 2]
+    """
+    if _is_foreign_message(text):
+        return frozenset()
+    ends = [len(text)]
+    reader = _LineReader(text, hidden=_hidden_spans(text), by="user", ends=ends)
+    spoken = [line for line in reader.read() if line is not None]
+    line_starts = [start for start, _ in spoken]
+    own_end = min(ends)
+    numbers: set[int] = set()
+    start = 0
+    for number, line in enumerate(text.splitlines(keepends=True)):
+        position = bisect_right(line_starts, start) - 1
+        is_spoken = position >= 0 and start <= spoken[position][1]
+        is_own = start < own_end or (start == own_end and _introduces_more(line))
+        if is_spoken and is_own:
+            numbers.add(number)
+        start += len(line)
+    return frozenset(numbers)
+
+
+def _introduces_more(line: str) -> bool:
+    """Return whether a line that ends the own words is one of them."""
+    bare = line.strip()
+    return bool(bare) and _introduces(bare)
 
 
 def _is_foreign_message(text: str) -> bool:

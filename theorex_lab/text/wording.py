@@ -24,6 +24,9 @@ STOP_WORDS = frozenset(
 # Endings of English words, the longer before those that they end with.
 _ENDINGS = ("'s", "ing", "edly", "ed", "ies", "es", "s", "ly")
 _SHORTEST_STEM = 3
+# Consonants that are doubled before an ending, as in "running"; others, as in "passing",
+# are the word's own.
+_DOUBLED = re.compile(r"([bdgmnprt])\1$")
 _LONGEST_WITH_E = 4  # letters of a word whose final e stays
 _TOKEN = re.compile(r"[^\W\d][\w.\-/#]*\w|\w")
 # What is named exactly: code, an address, a path, a file, a name in code, a number, a
@@ -61,20 +64,27 @@ _NUMBER = re.compile(
 def stem(word: str) -> str:
     """Return a word in lower case without its English ending.
 
-    >>> stem("Tests"), stem("testing"), stem("queries"), stem("cache")
-    ('test', 'test', 'query', 'cach')
+    >>> stem("Tests"), stem("running"), stem("queries"), stem("cache")
+    ('test', 'run', 'query', 'cach')
     """
-    stemmed = word.lower()
-    for ending in _ENDINGS:
-        n_left = len(stemmed) - len(ending)
-        if stemmed.endswith(ending) and n_left >= _SHORTEST_STEM:
-            stemmed = stemmed[:n_left]
-            if ending == "ies":
-                stemmed += "y"
-            break
+    stemmed = _without_ending(word.lower())
     if stemmed.endswith("e") and len(stemmed) > _LONGEST_WITH_E:
         stemmed = stemmed[:-1]
     return stemmed
+
+
+def _without_ending(word: str) -> str:
+    for ending in _ENDINGS:
+        n_left = len(word) - len(ending)
+        if not word.endswith(ending) or n_left < _SHORTEST_STEM:
+            continue
+        beginning = word[:n_left]
+        if ending == "ies":
+            return f"{beginning}y"
+        if n_left > _SHORTEST_STEM and _DOUBLED.search(beginning):
+            return beginning[:-1]
+        return beginning
+    return word
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -19,6 +19,7 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.contract import Home
+from theorex_lab.text.pasted import is_likely_pasted, own_line_numbers
 from theorex_lab.text.statements import Statement, statements_in
 
 PromptKind = Literal[
@@ -49,7 +50,8 @@ _NOISE = re.compile(
     | <task-notification
     | <system-reminder
     | Caveat:[ ]The[ ]messages[ ]below
-    | \[Image
+    | \[Image:
+    | \[Image[^\]\n]*\]\s*$
     | \[object[ ]Object\]
     | undefined$
     """,
@@ -68,6 +70,14 @@ _BEGINNINGS: tuple[tuple[re.Pattern[str], PromptKind], ...] = (
     (_PLAN, "plan"),
     (_SLASH, "slash"),
 )
+# Whose words all statements of a prompt are, by its kind; of another kind each one is
+# looked at.
+_WORDS_OF_WHOLE: dict[PromptKind, WordsOf] = {
+    "summary": "summary",
+    "plan": "plan",
+    "standing": "standing",
+    "template": "template",
+}
 # How the text begins into which many programs expand a slash command.
 _EXPANDED_COMMAND = "## Context"
 _LONG_AFTER_SLASH = 500  # characters of a prompt that a slash command became
@@ -81,71 +91,12 @@ _SESSIONS_OF_TEMPLATE = 3
 # Characters of a line, but for signs, from which on its return is no chance.
 _SHORTEST_REPEATED_LINE = 30
 
-# A line that announces another's words, which follow it.
-_ANNOUNCEMENT = re.compile(
-    r"""
-    \b(?:
-          here(?:'s|[ ]is|[ ]are)
-        | this[ ]is[ ](?:the|what|an?)
-        | (?:
-              issue | ticket | page | doc(?:s|ument)? | readme | spec | article | error
-            | output | log | message | email | review | comment | template | example
-            | it | they | he | she | agent | terminal | result | response | file
-          )s?
-          (?:[ ]\w+){0,3}
-          [ ](?:says?|said|is|are|reads?|shows?|returned|prints?|wrote|found)
-        | summari[sz]e
-        | translate
-        | review[ ](?:this|the[ ]following)
-        | (?:the[ ])?following
-        | got[ ](?:this|an?|the)
-        | (?:see|read)(?:[ ]this|[ ]below)?
-        | below
-        | reviewed
-        | pasted?
-        | quot\w+
-    )\b
-    [^.\n]*:\s*$
-    """,
-    re.I | re.VERBOSE,
-)
-_ANNOUNCEMENT_CHARACTERS = 200  # at the end of a line, among which one is sought
-# A line of a log, a diff, a terminal or code.
-_PRINTED = re.compile(
-    r"""
-    ^\s*(?:
-          \d{2,4}[-/:]\d{2}
-        | \[?(?:INFO|WARN|ERROR|DEBUG)\b
-        | at[ ]\S+\(
-        | File[ ]"
-        | Traceback
-        | [$❯>%\#]\s
-        | [+-]{1,3}[ \t\S]
-        | @@
-        | diff[ ]--git
-        | \|
-        | //
-        | (?:
-              import | func | def | class | const | let | var | return | public
-            | private
-          )\b
-    )
-    | [{};]\s*$
-    | =>
-    | :=
-    """,
-    re.VERBOSE,
-)
-# Of a longer prompt all but the first lines are taken for pasted.
-_LONG_PROMPT = 1_500
-_OWN_LINES_OF_LONG = 4
-
 # How the response of a call begins that failed.
 _FAILURE_START = re.compile(
     r"""
     \s*(?:
           Exit[ ]code[ ][1-9]\d*
-        | Error
+        | Error\b
         | fatal:
         | Traceback
         | <tool_use_error>
@@ -363,16 +314,16 @@ class _Log:
             self._last[key] = "agent"
 
     def _sent_prompt(self, event: Event, key: _SessionKey) -> _SentPrompt:
-        text = event.body["text"].strip()
+        text = event.body["text"].strip("\r\n").rstrip()
         after = self._last.get(key, "start")
-        kind = _kind_by_form(text, after)
+        kind = _kind_by_form(text.lstrip(), after)
         head = " ".join(text[:_HEAD_CHARACTERS].lower().split())
         if kind in ("own", "template") and len(head) > _SHORTEST_HEAD:
             self._sessions_with[head].add(key)
             if after in ("agent", "tool"):
                 self._answered_with[head].add(key)
         if kind in ("interrupt", "slash"):
-            self._last[key] = kind  # type: ignore[assignment]
+            self._last[key] = kind
         elif kind != "noise":
             self._last[key] = "prompt"
         prompt = _SentPrompt(event, text, head, kind, after)
@@ -515,7 +466,7 @@ def _has_failed(command: str, response: str) -> bool:
     return bool(command) and _FAILURE_CODE.search(beginning) is not None
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 12)
 def _statements(text: str) -> tuple[Statement, ...]:
     return tuple(statements_in(text))
 
@@ -558,27 +509,20 @@ def _marked(
         kind: What the prompt is; none that has no statements.
         repeated: The lines that an earlier prompt of another session had.
     """
-    if kind not in ("own", "slash"):
+    words_of_all = _WORDS_OF_WHOLE.get(kind)
+    if words_of_all is not None:
         for statement in _statements(text):
-            yield statement, kind  # type: ignore[misc]
+            yield statement, words_of_all
         return
     lines = text.splitlines()
-    announced = _announced_lines(lines)
+    own_numbers = own_line_numbers(text)
     for statement in _statements(text):
-        line = lines[statement.line]
+        numbers = range(statement.line, statement.last_line + 1)
         words_of: WordsOf = "own"
-        if _bare(line) in repeated:
-            words_of = "repeated"
-        elif statement.quoted or statement.line in announced or _PRINTED.search(line):
+        if statement.quoted or not own_numbers.issuperset(numbers):
             words_of = "quoted"
-        elif len(text) > _LONG_PROMPT and statement.line >= _OWN_LINES_OF_LONG:
+        elif _bare(lines[statement.line]) in repeated:
+            words_of = "repeated"
+        elif is_likely_pasted(text, statement.line):
             words_of = "quoted"
         yield statement, words_of
-
-
-def _announced_lines(lines: Sequence[str]) -> range:
-    """Return the numbers of the lines that follow one which announces them."""
-    for number, line in enumerate(lines):
-        if _ANNOUNCEMENT.search(line.strip()[-_ANNOUNCEMENT_CHARACTERS:]):
-            return range(number + 1, len(lines))
-    return range(0)
