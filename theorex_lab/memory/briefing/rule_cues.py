@@ -74,7 +74,7 @@ TASK = re.compile(
     ^ {_OPENERS}
     (?: (?:can|could|would)[ ](?:you|we) | let'?s | lets | now | go[ ]ahead | go[ ]with
       | continue | proceed | add | implement | fix | create | build | remove | delete
-      | rename | move | change | convert | refactor | merge | replace | update | make
+      | rename | move | change | convert | refactor | merge | replace | update | make(?![ ]sure)
       | look | take[ ]a[ ]look | investigate | review | summari[sz]e | translate
       | proofread | check | run | try | start | finish | generate | read | fetch | find
       | set | switch | pull | push | commit | save | store | test

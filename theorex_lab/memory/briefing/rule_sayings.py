@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -285,18 +285,27 @@ def _reminders(prompt: Prompt) -> Iterator[Saying]:
 def _standing_sayings(prompt: Prompt) -> Iterator[Saying]:
     """Yield what a program asks for after each answer, each with its condition."""
     condition = ""
-    is_first = True
+    texts: list[str] = []
     for statement, _ in prompt.statements:
-        text = statement.text
-        if text.endswith(":"):
-            condition = _condition_in(text) or condition
-        elif statement.is_bullet or not specifics(text):
-            continue
-        elif is_first and _is_imperative(text):
-            yield _standing_saying(prompt, _conditioned(text, condition))
-            is_first = False
-        elif _CONDITIONAL.search(text):
+        if statement.text.endswith(":"):
+            condition = condition or _condition_in(statement.text)
+        elif not statement.is_bullet:
+            texts.append(statement.text)
+    demand = _demand_of(texts)
+    if demand:
+        yield _standing_saying(prompt, _conditioned(demand, condition))
+    for text in texts:
+        if text != demand and specifics(text) and _CONDITIONAL.search(text):
             yield _standing_saying(prompt, _conditioned(text, ""))
+
+
+def _demand_of(texts: Sequence[str]) -> str:
+    """Return the first imperative, one that names something before any other."""
+    demands = [text for text in texts if _is_imperative(text)]
+    for demand in demands:
+        if specifics(demand):
+            return demand
+    return demands[0] if demands else ""
 
 
 def _condition_in(text: str) -> str:

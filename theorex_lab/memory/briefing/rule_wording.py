@@ -76,7 +76,8 @@ _DOUBT = re.compile(
     r"[,.]?\s*(?:though|right|no|yeah|yes|pls|please|ok|okay)?\s*[?!.…]+$", re.I
 )
 _ASIDE = re.compile(
-    r"\s*(?:,\s*(?:think carefully|be specific)|explain in details?)\s*$"
+    r"[\s,]*\b(?:think carefully|be specific|explain in details?|again|just now)$",
+    re.I,
 )
 
 _OBJECTION = re.compile(
@@ -182,8 +183,8 @@ def standing_wording(text: str) -> str:
     sentence = _APOSTROPHE.sub(r"\1n't", sentence)
     sentence = _without_lead_ins(sentence)
     sentence, rule_file = _apart_from_rule_file(sentence)
-    sentence = _ASIDE.sub("", sentence)
     sentence = _DOUBT.sub("", sentence).rstrip(" .,;:")
+    sentence = _ASIDE.sub("", sentence).rstrip(" .,;:?!")
     sentence = _as_statement(sentence)
     if rule_file and sentence:
         sentence = f"{sentence} ({rule_file})"

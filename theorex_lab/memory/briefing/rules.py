@@ -205,6 +205,7 @@ def _readability(saying: Saying) -> tuple[float, int]:
     if saying.source == "reminder":
         worth -= 3.0
     worth -= 0.8 * saying.features["objection"]
+    worth -= 1.0 * saying.features["short"]
     worth += 0.1 * min(len(saying.words), 8)
     return worth, saying.at
 
