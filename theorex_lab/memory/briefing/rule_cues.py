@@ -35,18 +35,35 @@ RULE_FILE = r"""
 WISH = re.compile(
     rf"""
     ^ {_OPENERS} (?: for[ ][^,]{{3,40}},[ ] )?
-    (?: always | never | avoid | prefer | keep | use | stop | only | ask | follow
-      | lint | format | work(?:ing)? | verify[ ](?:that[ ])?the[ ]code[ ]
-      | stay | respect | stick[ ]to | treat | leave | limit | focus | wait
-      | make[ ]sure | ensure | be[ ]sure | be[ ]careful | no[ ]more | single | one
-      | explain | present | show[ ]me | write | put | place | document | describe | include
+    (?: always | never | avoid | prefer | keep | stop | only | ask | follow | lint
+      | format | verify[ ](?:that[ ])?the[ ]code[ ] | stay | respect | stick[ ]to
+      | treat | limit | wait | make[ ]sure | ensure | be[ ]sure | be[ ]careful
+      | no[ ]more | single | one
       | when(?:ever)? \b [^.?!]{{3,80}} \b
         (?: never | always | first | use | do[ ]not | don'?t )
       | after[ ](?:each|every) | before[ ](?:each|every|any)
-      | (?:do[ ]not|don'?t|dont) [ ]
+      | (?:do[ ]not|don'?t) [ ]
         (?! need | think | want | see | know | have | like | love | get | remember
           | understand | care | forget | mind | worry | believe | feel )
     ) \b
+    """,
+    re.I | re.VERBOSE,
+)
+# A verb that begins a wish as often as a piece of work: with a word of MANNER a wish.
+WISH_OR_TASK = re.compile(
+    rf"""
+    ^ {_OPENERS}
+    (?: use | write | put | place | document | describe | include | explain | present
+      | show[ ]me | work | leave | focus
+    ) \b
+    """,
+    re.I | re.VERBOSE,
+)
+MANNER = re.compile(
+    r"""
+    \b(?: always | never | each | every | all | any | instead | rather[ ]than
+      | without | not | whenever | when \s \w+ing | before \s \w+ing
+    )\b
     """,
     re.I | re.VERBOSE,
 )
@@ -57,11 +74,13 @@ TASK = re.compile(
     ^ {_OPENERS}
     (?: (?:can|could|would)[ ](?:you|we) | let'?s | lets | now | go[ ]ahead | go[ ]with
       | continue | proceed | add | implement | fix | create | build | remove | delete
-      | rename | move | change | convert | refactor | merge | replace | update | make
-      | look | take[ ]a[ ]look | investigate | review | summari[sz]e | check | run | try
-      | start | finish | generate | read | fetch | find | set | switch | pull | push
-      | commit | save | store | test | verify[ ](?!(?:that[ ])?the[ ]code[ ]) | demonstrate | show | give | tell | think
-      | explain[ ](?:what|why|how|the|this|to) | describe[ ](?:the|this|how)
+      | rename | move | change | convert | refactor | merge | replace | update | make(?![ ]sure)
+      | look | take[ ]a[ ]look | investigate | review | summari[sz]e | translate
+      | proofread | check | run | try | start | finish | generate | read | fetch | find
+      | set | switch | pull | push | commit | save | store | test
+      | verify[ ](?!(?:that[ ])?the[ ]code[ ]) | demonstrate | show | give | tell | think
+      | format[ ](?:your|this|it|the)
+      | explain[ ](?:\w+ly[ ])?(?:what|why|how|the|this|to) | describe[ ](?:the|this|how)
       | write[ ](?:a|an|the|some|it|this) | use[ ](?:the|this|that|these|those)
       | put[ ](?:the|this|that|it) | keep[ ](?:going|trying|in[ ]mind)
       | (?:include|place|document)[ ](?:the|this|that|it|those|these)
@@ -104,6 +123,13 @@ OUGHT = re.compile(
     )\b
     """,
     re.I | re.VERBOSE,
+)
+
+# What stands before a colon that announces a text of someone else.
+ANNOUNCEMENT = re.compile(
+    r"^(?:here(?:'s| is| are)|this is|(?:the|a|an|his|her|their|my) [\w ]+ "
+    r"(?:says?|said|reads?|wrote))\b",
+    re.I,
 )
 
 # Who does what: the user's part of the work, or the agent's.
@@ -222,7 +248,8 @@ OBEYED = re.compile(
 NOT_OBEDIENCE = re.compile(
     r"""
       ^ (?: let[ ]me | let'?s | now | next | i'?ll | i[ ]will | i'?m[ ]going | to[ ]ensure
-        | thank | you'?re | here | this | it | that | after | first | sorry | earlier | i[ ]can | \(?\d
+        | thank | you'?re | here | this | it | that | after | first | sorry | earlier
+        | i[ ]can | \(?\d
         | \W*(?:✅|⚠|❌|🔴|🟡|🟢) )
     | \b(?: should[ ]have | did[ ]?n[o'’]?t[ ]+ (?:follow|invoke|create|start|use|read)
         | neglected | failed[ ]to | i[ ]missed | apologi[sz]e | checklist )

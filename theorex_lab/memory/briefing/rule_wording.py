@@ -28,7 +28,7 @@ _LEAD_INS = (
     re.compile(r"(?:and|also|please|but|so|now|lets|let's) +", re.I),
     re.compile(r"you (?:missed|forgot) this(?: part)?:\s*>?\s*", re.I),
     re.compile(r"\(?\d{1,2}[.)]\s+|[>*•–-]\s+"),
-    re.compile(r"(?:be sure|make sure|remember|you (?:have|need|are)) to +", re.I),
+    re.compile(r"(?:be sure|make sure|remember|you (?:have|need)) to +", re.I),
     re.compile(r"(?:mention|note|state|specify|remember) that +", re.I),
     re.compile(r"i (?:want|need|expect|would like|'d like) you to +", re.I),
 )
@@ -76,7 +76,8 @@ _DOUBT = re.compile(
     r"[,.]?\s*(?:though|right|no|yeah|yes|pls|please|ok|okay)?\s*[?!.…]+$", re.I
 )
 _ASIDE = re.compile(
-    r"\s*(?:,\s*(?:think carefully|be specific)|explain in details?)\s*$"
+    r"[\s,]*\b(?:think carefully|be specific|explain in details?|again|just now)$",
+    re.I,
 )
 
 _OBJECTION = re.compile(
@@ -86,6 +87,7 @@ _OBJECTION = re.compile(
 )
 _OBJECTION_OF_PAST = re.compile(
     r"^why (?:did|do|would) (?:you|we) (?:start|keep|begin)? ?"
+    r"(?!have|need|care|see|even|think|want)"
     r"(?P<verb>[a-z]+)\b(?P<rest>.*)$",
     re.I,
 )
@@ -96,8 +98,11 @@ _EXPECTATION = re.compile(
 )
 _TOO_MANY = re.compile(r"^why so (?P<what>many|much)\b(?P<rest>.*)$", re.I)
 _DONE_WRONG = re.compile(
-    r"^you (?:just |also )?(?P<past>[a-z]+ed|made|put|wrote|did|ran)\b(?P<rest>.*)$",
+    r"^you (?:just |also )?(?P<past>[a-z]+ed|made|put|wrote|ran)\b(?P<rest>.*)$",
     re.I,
+)
+_NOT_DONE = re.compile(
+    r"^you (?:did ?n[o'’]?t|forgot to|failed to) (?P<wish>.+)$", re.I
 )
 _NOT_DOING = re.compile(
     r"^you(?:'?re| are) not (?P<gerund>\w+ing)\b(?P<rest>.*)$", re.I
@@ -113,14 +118,15 @@ _USER_DOES = re.compile(
 )
 # Contractions that were typed without their apostrophe.
 _APOSTROPHE = re.compile(
-    r"\b(do|does|did|is|are|was|were|have|has|should|would|could|wo|ca)nt\b", re.I
+    r"(?<![@/\w-])(do|does|did|is|are|was|were|have|has|should|would|could|wo|ca)nt"
+    r"(?![\w./-])",
+    re.I,
 )
 
 _IRREGULAR_GERUNDS = {
     "made": "making",
     "put": "putting",
     "wrote": "writing",
-    "did": "doing",
     "ran": "running",
 }
 # Verbs that double their last letter, or that are not regular otherwise.
@@ -173,12 +179,12 @@ def standing_wording(text: str) -> str:
     >>> standing_wording("create a rule that specifies that tests must be small")
     'Tests must be small'
     """
-    sentence = _without_shouting(" ".join(text.split()))
+    sentence = without_shouting(" ".join(text.split()))
     sentence = _APOSTROPHE.sub(r"\1n't", sentence)
     sentence = _without_lead_ins(sentence)
     sentence, rule_file = _apart_from_rule_file(sentence)
-    sentence = _ASIDE.sub("", sentence)
     sentence = _DOUBT.sub("", sentence).rstrip(" .,;:")
+    sentence = _ASIDE.sub("", sentence).rstrip(" .,;:?!")
     sentence = _as_statement(sentence)
     if rule_file and sentence:
         sentence = f"{sentence} ({rule_file})"
@@ -284,6 +290,7 @@ _REWORDINGS = (
     (_EXPECTATION, _expects),
     (_TOO_MANY, _objects_to_many),
     (_OBJECTION_OF_PAST, _objects_to_base),
+    (_NOT_DONE, _expects),
     (_NOT_DOING, _objects_to_not_doing),
     (_OUGHT, _agent_ought),
     (_DONE_WRONG, _objects_to_past),
@@ -312,8 +319,12 @@ def _gerund_of_past(past: str) -> str:
     return f"{past.removesuffix('ed')}ing"
 
 
-def _without_shouting(sentence: str) -> str:
-    """Return a sentence that is nearly all capitals in small letters."""
+def without_shouting(sentence: str) -> str:
+    """Return a sentence that is nearly all capitals in small letters.
+
+    >>> without_shouting("YOU ARE TO ASK ME!")
+    'you are to ask me!'
+    """
     letters = [letter for letter in sentence if letter.isalpha()]
     capitals = [letter for letter in letters if letter.isupper()]
     if len(capitals) < _SHOUTED * len(letters) or len(sentence.split()) < 3:
@@ -361,6 +372,8 @@ def report_wording(text: str) -> str:
     'The rule at `a.mdc` requires a failing test'
     """
     sentence = " ".join(text.split()).rstrip(" .!")
+    if sentence.endswith(":"):
+        return ""
     if _AGENTS_WISH.match(sentence):
         return _capitalised(sentence)
     match = _REPORT.match(sentence)

@@ -11,94 +11,27 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from theorex_lab.memory.briefing import rule_cues as cues
 from theorex_lab.memory.briefing.candidates import (
     RULES,
     Candidate,
     fits_a_line,
     short_date,
 )
-from theorex_lab.memory.briefing.rule_wording import (
-    is_objection,
-    obedience_wording,
-    report_wording,
-    standing_wording,
-)
-from theorex_lab.memory.briefing.session_log import (
-    Message,
-    Prompt,
-    Session,
-    ToolUse,
-    WordsOf,
-)
-from theorex_lab.text.statements import Statement
-from theorex_lab.text.wording import content_words, overlap, specifics
+from theorex_lab.memory.briefing.rule_sayings import Saying, Source, sayings_of
+from theorex_lab.memory.briefing.rule_signs import WEIGHTS
+from theorex_lab.memory.briefing.session_log import Session
+from theorex_lab.text.wording import content_words, overlap
 
-# Whose words a saying is. 'reminder' names a rule file and nothing else; 'report' is an
-# agent's of what it wrote down; 'obeyed' is an agent's of a rule that it keeps.
-Source = Literal[
-    "own", "repeated", "template", "summary", "standing", "reminder", "report", "obeyed"
-]
 _USERS_SOURCES = frozenset({"own", "repeated", "template", "summary", "reminder"})
-_SOURCES: Mapping[WordsOf, Source] = {
-    "own": "own",
-    "repeated": "repeated",
-    "template": "template",
-    "summary": "summary",
-}
-
 MOST_RULES = 60
+_MOST_TRIED = 200  # wordings of a rule, until one fits a line
 MICROSECONDS_PER_DAY = 86_400_000_000
-_SHORTEST = 15  # characters of a sentence that may be a rule
-_SHORTEST_WORDING = 10
-_LONGEST = 220
-_CORRECTION_CHARACTERS = 280  # a longer prompt is a new piece of work
-_AFTER_AN_ACT = frozenset({"agent", "tool", "interrupt", "prompt"})
-_SHORTEST_STANDING = 100  # characters of a prompt that nobody types again
-_SENT_OFTEN = 3
-_MANY_WORDS = 28
-_FEW_WORDS = 5
-_MOST_PRACTICES = 3  # more words of practice do not make a rule more general
-_MOST_SPECIFICS = 3
 _SESSIONS_OF_TEMPLATE = 3
 _IF_ONLY = re.compile(r"\b(?:would|could|might)\b", re.I)
 _SHORT_RULE = 25  # words of a rule that its user may state once, in general
-
-# What each feature adds to the log odds that a maintainer keeps the rule.
-WEIGHTS: Mapping[str, float] = {
-    "wish": 0.6,
-    "every_time": 1.0,
-    "negative": 0.5,
-    "ought": 0.4,
-    "practice": 0.9,
-    "specific": -0.35,
-    "name": -0.35,
-    "role": 1.0,
-    "task": -1.3,
-    "deictic": -0.5,
-    "question": -0.8,
-    "long": -0.6,
-    "short": -0.3,
-    "pronoun": -0.8,
-    "colon": -3.0,
-    "objection": -0.5,
-    "correction": 0.6,
-    "recorded": 1.6,
-    "obeyed": 1.1,
-    "reported": 1.7,
-    "interrupted": 0.3,
-    "standing": 3.0,
-    "template": -0.6,
-    "unasked": -1.0,
-    "repeated": -0.2,
-    "summary": 1.4,
-    "reminder": 0.6,
-}
 _PER_DOUBLING = 1.1  # of the sessions in which it was said
 _MOST_OF_TEMPLATE = 1.2  # a template says the same each time it is used
 _MOST_OF_STANDING = 3.0
@@ -113,65 +46,23 @@ _SAID_ALREADY = 1.0  # off a rule on the subject of a better one
 _EVEN_SCORE = 4.6
 _STEEPNESS = 0.8
 _MOST_WEIGHT = 0.6
-
 _SAME_WISH = 0.6  # share of the smaller set of words
 _SAME_SUBJECT = 0.5
 _FEWEST_SHARED = 2
 # Principles that are named by an acronym; two sayings that name one mean the same.
 _PRINCIPLE = re.compile(r"\b(?:DRY|KISS|YAGNI|SOLID|TDD)\b")
-# A capitalised word within a sentence: mostly the name of a product or a part of it.
-_NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]+)\b")
-# Where a sentence ends before another one in small letters.
-_CLAUSE_END = re.compile(
-    r"(?<!\.[a-z])(?<!\bvs)(?<!\betc)\s*(?:[.!;]|(?<=\?))\s+(?=[a-z])|,\s+(?=just [a-z])"
-)
-_CONDITION = re.compile(r"\b(?:if|when|once|after)\b (?P<condition>[^:]+)", re.I)
-_CONDITIONAL = re.compile(r"^(?:if|when(?:ever)?|after|once)\b.{8,}, ", re.I)
 _ASIDE = re.compile(r"\s*\([^)]*\)")
-
-
-@dataclass(frozen=True, slots=True)
-class _Saying:
-    """One sentence that may state a rule.
-
-    Attributes:
-        text: The sentence as it would be shown.
-        at: When it was said (µs UTC).
-        event: The id of the event that holds it.
-        session: Its session.
-        source: Whose words it is.
-        features: By name the signs for and against it.
-        words: Its content words.
-        key: What it is grouped by instead of its words; '' for its words.
-        request: The event of the request to record it, '' for none.
-    """
-
-    text: str
-    at: int
-    event: str
-    session: str
-    source: Source
-    features: Mapping[str, float]
-    words: frozenset[str]
-    key: str = ""
-    request: str = ""
-
-    @property
-    def score(self) -> float:
-        """The sum of its features, each with its weight."""
-        return sum(
-            WEIGHTS.get(name, 0.0) * value for name, value in self.features.items()
-        )
+_PRACTICE_STEMS = content_words("rule rules instructions file agent create update")
 
 
 @dataclass(slots=True)
 class _Group:
     """Sayings that state the same rule, in time order."""
 
-    sayings: list[_Saying] = field(default_factory=list)
+    sayings: list[Saying] = field(default_factory=list)
 
     @property
-    def best(self) -> _Saying:
+    def best(self) -> Saying:
         """The saying that reads best as a rule; of equals, the newest."""
         return max(self.sayings, key=_readability)
 
@@ -195,6 +86,9 @@ class _Group:
         }
 
 
+_Scored = tuple[float, _Group]
+
+
 def rule_candidates(sessions: Iterable[Session], now: int) -> list[Candidate]:
     """Return the standing rules that sessions tell of, the best first.
 
@@ -202,8 +96,8 @@ def rule_candidates(sessions: Iterable[Session], now: int) -> list[Candidate]:
         sessions: The sessions, by their start.
         now: The time (µs UTC).
     """
-    sayings = list(_sayings(sessions))
-    scored: list[tuple[float, _Group]] = []
+    sayings = list(sayings_of(sessions))
+    scored: list[_Scored] = []
     for group in _groups(sayings):
         if _reasons(group):
             scored.append((_group_score(group, sayings, now), group))
@@ -216,272 +110,7 @@ def rule_candidates(sessions: Iterable[Session], now: int) -> list[Candidate]:
     return candidates
 
 
-# What was said
-
-
-def _sayings(sessions: Iterable[Session]) -> Iterator[_Saying]:
-    """Yield the sayings of sessions that may state a rule."""
-    sessions = list(sessions)
-    standing = _standing_texts(sessions)
-    for session in sessions:
-        request = ""
-        for step in session.steps:
-            if isinstance(step, ToolUse) or not step.trusted:
-                continue
-            if isinstance(step, Message):
-                yield from _message_sayings(step, request)
-                continue
-            if step.kind == "standing" or step.text in standing:
-                yield from _standing_sayings(step)
-                continue
-            request = step.event if _asks_to_record(step) else ""
-            yield from _prompt_sayings(step)
-
-
-def _standing_texts(sessions: Iterable[Session]) -> set[str]:
-    """Return the long prompts that follow answers again and again, word for word."""
-    counts: Counter[str] = Counter()
-    for session in sessions:
-        for prompt in session.prompts:
-            is_long = len(prompt.text) > _SHORTEST_STANDING
-            if prompt.kind == "own" and is_long and prompt.after == "agent":
-                counts[prompt.text] += 1
-    return {text for text, n_sent in counts.items() if n_sent >= _SENT_OFTEN}
-
-
-def _asks_to_record(prompt: Prompt) -> bool:
-    """Return whether a user asks to write a wish down where agents read it."""
-    if prompt.kind != "own":
-        return False
-    return cues.RECORD_REQUEST.search(prompt.text) is not None
-
-
-def _is_correction(prompt: Prompt) -> bool:
-    """Return whether a short prompt objects to what the agent has just done."""
-    if len(prompt.text) >= _CORRECTION_CHARACTERS or prompt.after not in _AFTER_AN_ACT:
-        return False
-    return cues.CORRECTION.search(prompt.text) is not None
-
-
-def _prompt_sayings(prompt: Prompt) -> Iterator[_Saying]:
-    """Yield what a prompt says that may be a rule."""
-    yield from _reminders(prompt)
-    context = {
-        "correction": float(_is_correction(prompt)),
-        "interrupted": float(prompt.after == "interrupt"),
-    }
-    request = prompt.event if _asks_to_record(prompt) else ""
-    for statement, words_of in _joined(prompt.statements):
-        source = _source_of(statement, words_of)
-        if source is None:
-            continue
-        for sentence in _CLAUSE_END.split(statement.text):
-            saying = _user_saying(prompt, sentence, source, context, request)
-            if saying is not None:
-                yield saying
-
-
-def _joined(
-    statements: Iterable[tuple[Statement, WordsOf]],
-) -> list[tuple[Statement, WordsOf]]:
-    """Return statements, each that begins with "Not" joined to the one before it."""
-    joined: list[tuple[Statement, WordsOf]] = []
-    for statement, words_of in statements:
-        if joined and statement.text.lower().startswith("not "):
-            before, words_before = joined.pop()
-            text = f"{before.text.rstrip(' .!')}, {statement.text}"
-            joined.append((before._replace(text=text), words_before))
-        else:
-            joined.append((statement, words_of))
-    return joined
-
-
-def _source_of(statement: Statement, words_of: WordsOf) -> Source | None:
-    """Return whose words a statement is; None where it cannot state a rule."""
-    if words_of == "summary" and not cues.NORM_HEADING.search(statement.heading):
-        return None
-    return _SOURCES.get(words_of)
-
-
-def _user_saying(
-    prompt: Prompt,
-    sentence: str,
-    source: Source,
-    context: Mapping[str, float],
-    request: str,
-) -> _Saying | None:
-    """Return the saying of one sentence of a user; None where it states no rule."""
-    if not _SHORTEST <= len(sentence) <= _LONGEST:
-        return None
-    wording = standing_wording(sentence)
-    signs = _signs(wording)
-    if not _states_a_wish(wording, signs, sentence):
-        return None
-    features = {**signs, **context, source: 1.0}
-    if source == "template" and prompt.after != "slash":
-        features["unasked"] = 1.0
-    if request:
-        features["recorded"] = 1.0
-    return _Saying(
-        text=wording,
-        at=prompt.at,
-        event=prompt.event,
-        session=prompt.session,
-        source=source,
-        features=features,
-        words=_rule_words(wording),
-        request=request,
-    )
-
-
-def _signs(wording: str) -> dict[str, float]:
-    """Return the signs for and against a rule that its wording holds."""
-    practices = {practice.lower() for practice in cues.PRACTICE.findall(wording)}
-    n_practices = min(_MOST_PRACTICES, len(practices))
-    n_specifics = min(_MOST_SPECIFICS, len(specifics(wording)))
-    n_words = len(wording.split())
-    is_lasting = cues.EVERY_TIME.search(wording) is not None
-    is_task = cues.TASK.search(wording) is not None and not is_lasting
-    n_names = min(_MOST_SPECIFICS, len(_NAME.findall(wording)))
-    is_wish = cues.WISH.search(wording) is not None and not is_task
-    return {
-        "wish": float(is_wish),
-        "every_time": float(is_lasting),
-        "negative": float(cues.NEGATION.search(wording) is not None),
-        "ought": float(cues.OUGHT.search(wording) is not None),
-        "practice": n_practices**0.8,
-        "specific": float(n_specifics),
-        "name": float(n_names),
-        "role": float(cues.ROLE.search(wording) is not None),
-        "task": float(is_task),
-        "deictic": float(cues.DEICTIC.search(wording) is not None),
-        "long": float(n_words > _MANY_WORDS),
-        "short": float(n_words < _FEW_WORDS),
-        "pronoun": float(cues.BEGINS_WITH_PRONOUN.search(wording) is not None),
-        "objection": float(is_objection(wording)),
-    }
-
-
-def _states_a_wish(wording: str, signs: Mapping[str, float], sentence: str) -> bool:
-    """Return whether a sentence says how work is to be done."""
-    is_lasting_wish = signs["every_time"] and signs["wish"]
-    is_general = bool(signs["practice"] or is_lasting_wish)
-    if len(wording) < _SHORTEST_WORDING or signs["task"] or not is_general:
-        return False
-    if cues.SMALL_TALK.search(wording) or cues.WITHOUT_REFERENT.search(wording):
-        return False
-    if wording.endswith(":"):
-        return False
-    if signs["objection"]:
-        return True
-    is_question = sentence.rstrip().endswith("?") and not signs["wish"]
-    if is_question:
-        return False
-    return bool(signs["wish"] or signs["ought"] or signs["every_time"] or signs["role"])
-
-
-def _reminders(prompt: Prompt) -> Iterator[_Saying]:
-    """Yield a saying where a prompt points an agent at a rule file."""
-    if prompt.kind != "own":
-        return
-    match = cues.BARE_REMINDER.search(prompt.text)
-    if match is None and _is_correction(prompt):
-        match = cues.RULE_MENTION.search(prompt.text)
-    if match is None or match[1].isupper() or not match[1].endswith(".mdc"):
-        return
-    wording = f"Follow the rule file {match[1]}"
-    yield _Saying(
-        text=wording,
-        at=prompt.at,
-        event=prompt.event,
-        session=prompt.session,
-        source="reminder",
-        features={**_signs(wording), "reminder": 1.0},
-        words=content_words(match[1]),
-        key=match[1].lower(),
-    )
-
-
-def _standing_sayings(prompt: Prompt) -> Iterator[_Saying]:
-    """Yield what a program asks for after each answer, each with its condition."""
-    condition = ""
-    is_first = True
-    for statement, _ in prompt.statements:
-        text = statement.text
-        match = _CONDITION.search(text)
-        if text.endswith(":") and match:
-            condition = _ASIDE.sub("", match["condition"]).strip()
-            continue
-        if statement.is_bullet or not specifics(text):
-            continue
-        if is_first and (cues.TASK.search(text) or cues.WISH.search(text)):
-            yield _standing_saying(prompt, _conditioned(text, condition))
-            is_first = False
-        elif _CONDITIONAL.search(text):
-            yield _standing_saying(prompt, f"After each answer: {text}")
-
-
-def _conditioned(text: str, condition: str) -> str:
-    """Return what a program asks for, with when it does."""
-    task = text[:1].lower() + text[1:]
-    if condition:
-        return f"After each answer, if {condition}: {task}"
-    return f"After each answer: {task}"
-
-
-def _standing_saying(prompt: Prompt, text: str) -> _Saying:
-    wording = text.rstrip(" .:")
-    return _Saying(
-        text=wording,
-        at=prompt.at,
-        event=prompt.event,
-        session=prompt.session,
-        source="standing",
-        features={**_signs(wording), "task": 0.0, "standing": 1.0},
-        words=_rule_words(wording),
-    )
-
-
-def _message_sayings(message: Message, request: str) -> Iterator[_Saying]:
-    """Yield what an agent says of rules that it keeps or has written down.
-
-    What it says of its future is its own statement, not a rule.
-
-    Args:
-        message: The message.
-        request: The event of the prompt that asked to record a rule, '' for none.
-    """
-    for statement in message.statements:
-        text = statement.text
-        if not _SHORTEST <= len(text) <= _LONGEST or text.endswith("?"):
-            continue
-        wording = report_wording(text) if request else ""
-        if wording:
-            yield _agent_saying(message, wording, "report", request)
-        elif cues.OBEYED.search(text) and not cues.NOT_OBEDIENCE.search(text):
-            yield _agent_saying(message, obedience_wording(text), "obeyed", "")
-
-
-def _agent_saying(
-    message: Message, wording: str, source: Source, request: str
-) -> _Saying:
-    feature = "reported" if source == "report" else "obeyed"
-    return _Saying(
-        text=wording,
-        at=message.at,
-        event=message.event,
-        session=message.session,
-        source=source,
-        features={**_signs(wording), "task": 0.0, feature: 1.0},
-        words=_rule_words(wording),
-        request=request,
-    )
-
-
-# Which sayings are one rule
-
-
-def _groups(sayings: Sequence[_Saying]) -> list[_Group]:
+def _groups(sayings: Sequence[Saying]) -> list[_Group]:
     """Return the sayings by the rule that they state."""
     groups: list[_Group] = []
     reminders: dict[str, _Group] = {}
@@ -497,7 +126,7 @@ def _groups(sayings: Sequence[_Saying]) -> list[_Group]:
     return _with_reminders(groups, reminders)
 
 
-def _group_of(saying: _Saying, groups: Sequence[_Group]) -> _Group | None:
+def _group_of(saying: Saying, groups: Sequence[_Group]) -> _Group | None:
     """Return the group whose first saying a saying is most like."""
     nearest = None
     highest = 0.0
@@ -509,7 +138,7 @@ def _group_of(saying: _Saying, groups: Sequence[_Group]) -> _Group | None:
     return nearest
 
 
-def _likeness(saying: _Saying, group: _Group) -> float:
+def _likeness(saying: Saying, group: _Group) -> float:
     """Return how sure it is that a saying states a group's rule; 0 for another one."""
     first = group.sayings[0]
     if "standing" in (saying.source, first.source) and saying.source != first.source:
@@ -525,7 +154,7 @@ def _likeness(saying: _Saying, group: _Group) -> float:
     return likeness if likeness >= _SAME_WISH else 0.0
 
 
-def _answers(report: _Saying, group: _Group) -> bool:
+def _answers(report: Saying, group: _Group) -> bool:
     """Return whether a report tells of a wish that its user asked to record."""
     for saying in group.sayings:
         is_asked = saying.request == report.request and saying.source == "own"
@@ -536,20 +165,7 @@ def _answers(report: _Saying, group: _Group) -> bool:
     return False
 
 
-_PRACTICE_STEMS = content_words("rule rules instructions file agent create update")
-# Words of how a rule is put, not of what it is about.
-_FORM = content_words(
-    "never always don doesn isn won can per rule rules convention conventions agents"
-    " agent report reports user nothing ensure first avoid stop"
-)
-
-
-def _rule_words(wording: str) -> frozenset[str]:
-    """Return the words that say what a rule is about."""
-    return content_words(wording) - _FORM
-
-
-def _principles(saying: _Saying) -> set[str]:
+def _principles(saying: Saying) -> set[str]:
     return set(_PRINCIPLE.findall(saying.text))
 
 
@@ -579,7 +195,7 @@ def _rule_naming(name: str, groups: Sequence[_Group]) -> _Group | None:
     return max(naming, key=lambda group: group.best.score)
 
 
-def _readability(saying: _Saying) -> tuple[float, int]:
+def _readability(saying: Saying) -> tuple[float, int]:
     """Return how well a saying reads as a rule, and when it was said."""
     worth = saying.score
     if saying.source in _USERS_SOURCES:
@@ -587,45 +203,96 @@ def _readability(saying: _Saying) -> tuple[float, int]:
     if saying.source == "obeyed":
         worth -= 1.5
     if saying.source == "reminder":
-        worth -= 2.0
+        worth -= 3.0
     worth -= 0.8 * saying.features["objection"]
+    worth -= 1.0 * saying.features["short"]
     worth += 0.1 * min(len(saying.words), 8)
     return worth, saying.at
 
 
-# What speaks for a rule
-
-
 def _reasons(group: _Group) -> list[str]:
     """Return what gives a rule its authority, in plain words; none for no rule."""
-    best = group.best
-    own_sessions = group.sessions("own")
-    reasons: list[str] = []
-    if group.sessions("standing"):
-        reasons.append("a program of the user's sends it after each answer")
-    if group.sessions("summary"):
-        reasons.append("a summary of a session lists it among the user's rules")
-    if len(own_sessions) > 1:
-        reasons.append(f"the user said it in {len(own_sessions)} sessions")
-    if group.sessions_with("correction"):
-        n_corrections = len(group.sessions_with("correction"))
-        reasons.append(f"the user corrected an agent with it {_times(n_corrections)}")
-    if group.sessions_with("recorded"):
-        reasons.append("the user asked to record it")
-    if group.sessions("report"):
-        reasons.append("an agent reported that it recorded it")
-    if _is_named_as_obeyed(group):
-        n_obeyed = len(group.sessions("obeyed"))
-        reasons.append(f"agents named it as obeyed {_times(n_obeyed)}")
-    if len(group.sessions("reminder")) > 1:
-        n_reminders = len(group.sessions("reminder"))
-        reasons.append(f"the user pointed to its file in {n_reminders} sessions")
-    n_templates = len(_template_sessions(group))
-    if n_templates >= _SESSIONS_OF_TEMPLATE:
-        reasons.append(f"a template of the user's holds it in {n_templates} sessions")
-    if not reasons and _is_general(best):
+    reasons = []
+    for reason_of in _AUTHORITIES:
+        reason = reason_of(group)
+        if reason:
+            reasons.append(reason)
+    if not reasons and _is_general(group.best):
         reasons.append("the user stated it in general")
     return reasons
+
+
+def _of_a_program(group: _Group) -> str:
+    if group.sessions("standing"):
+        return "a program of the user's sends it after each answer"
+    return ""
+
+
+def _of_a_summary(group: _Group) -> str:
+    if group.sessions("summary"):
+        return "a summary of a session lists it among the user's rules"
+    return ""
+
+
+def _of_repetition(group: _Group) -> str:
+    n_sessions = len(group.sessions("own"))
+    if n_sessions > 1:
+        return f"the user said it in {n_sessions} sessions"
+    return ""
+
+
+def _of_a_correction(group: _Group) -> str:
+    n_sessions = len(group.sessions_with("correction"))
+    if n_sessions:
+        return f"the user corrected an agent with it {_times(n_sessions)}"
+    return ""
+
+
+def _of_a_request(group: _Group) -> str:
+    if group.sessions_with("recorded"):
+        return "the user asked to record it"
+    return ""
+
+
+def _of_a_report(group: _Group) -> str:
+    if group.sessions("report"):
+        return "an agent reported that it recorded it"
+    return ""
+
+
+def _of_obedience(group: _Group) -> str:
+    if _is_named_as_obeyed(group):
+        n_sessions = len(group.sessions("obeyed"))
+        return f"agents named it as obeyed {_times(n_sessions)}"
+    return ""
+
+
+def _of_reminders(group: _Group) -> str:
+    n_sessions = len(group.sessions("reminder"))
+    if n_sessions > 1:
+        return f"the user pointed to its file in {n_sessions} sessions"
+    return ""
+
+
+def _of_a_template(group: _Group) -> str:
+    n_sessions = len(_template_sessions(group))
+    if n_sessions >= _SESSIONS_OF_TEMPLATE and not group.best.features["deictic"]:
+        return f"a template of the user's holds it in {n_sessions} sessions"
+    return ""
+
+
+# What may give a rule its authority: each tells it in words, or says ''.
+_AUTHORITIES: tuple[Callable[[_Group], str], ...] = (
+    _of_a_program,
+    _of_a_summary,
+    _of_repetition,
+    _of_a_correction,
+    _of_a_request,
+    _of_a_report,
+    _of_obedience,
+    _of_reminders,
+    _of_a_template,
+)
 
 
 def _is_named_as_obeyed(group: _Group) -> bool:
@@ -633,7 +300,9 @@ def _is_named_as_obeyed(group: _Group) -> bool:
     best = group.best
     if best.source != "obeyed":
         return bool(group.sessions("obeyed"))
-    if best.features["deictic"] or _IF_ONLY.search(best.text):
+    if best.features["deictic"] or best.features["specific"] > 1:
+        return False
+    if _IF_ONLY.search(best.text):
         return False
     is_users = "the user's" in best.text
     return bool(is_users or best.features["negative"] or best.features["ought"])
@@ -655,7 +324,7 @@ def _times(n: int) -> str:
     return f"in {n} sessions"
 
 
-def _is_general(saying: _Saying) -> bool:
+def _is_general(saying: Saying) -> bool:
     """Return whether a user's short sentence holds beyond the work at hand."""
     signs = saying.features
     if saying.source != "own" or len(saying.text.split()) > _SHORT_RULE:
@@ -665,25 +334,43 @@ def _is_general(saying: _Saying) -> bool:
     return bool(signs["wish"] or signs["every_time"] or signs["role"])
 
 
-def _group_score(group: _Group, sayings: Sequence[_Saying], now: int) -> float:
+def _group_score(group: _Group, sayings: Sequence[Saying], now: int) -> float:
     """Return how much speaks for a rule: log odds but for a constant."""
     best = group.best
-    score = best.score + _recurrence(group)
-    voices = {saying.source in _USERS_SOURCES for saying in group.sayings}
-    if len(voices) > 1:
+    score = best.score + _recurrence(group) + _RECENT * _recency(group, now)
+    if _is_of_two_voices(group):
         score += _TWO_VOICES
-    age_days = (now - group.last) / MICROSECONDS_PER_DAY
-    score += _RECENT * 0.5 ** (age_days / _HALF_LIFE_DAYS)
     if group.sessions_with("correction"):
         score += _ONCE_A_CORRECTION
     if group.sessions_with("recorded") and not best.features.get("recorded"):
         score += WEIGHTS["recorded"] / 2
-    like_sessions = {
-        saying.session
-        for saying in sayings
-        if len(saying.words & best.words) >= _FEWEST_SHARED
-    }
-    return score + _PER_DOUBLING_OF_LIKE * math.log2(1 + len(like_sessions))
+    n_like = len(_like_sessions(best, sayings))
+    return score + _PER_DOUBLING_OF_LIKE * math.log2(1 + n_like)
+
+
+def _recency(group: _Group, now: int) -> float:
+    """Return 1 for a rule that was said just now, and ever less for an older one."""
+    age_days = (now - group.last) / MICROSECONDS_PER_DAY
+    return math.pow(0.5, age_days / _HALF_LIFE_DAYS)
+
+
+def _is_of_two_voices(group: _Group) -> bool:
+    """Return whether both the user and an agent speak of a rule."""
+    n_of_users = 0
+    for saying in group.sayings:
+        if saying.source in _USERS_SOURCES:
+            n_of_users += 1
+    return 0 < n_of_users < len(group.sayings)
+
+
+def _like_sessions(best: Saying, sayings: Sequence[Saying]) -> set[str]:
+    """Return the sessions with a saying on the subject of another one."""
+    sessions = set()
+    for saying in sayings:
+        shared = saying.words & best.words
+        if len(shared) >= _FEWEST_SHARED:
+            sessions.add(saying.session)
+    return sessions
 
 
 def _recurrence(group: _Group) -> float:
@@ -696,47 +383,42 @@ def _recurrence(group: _Group) -> float:
     return recurrence
 
 
-def _without_repetition(
-    scored: Sequence[tuple[float, _Group]],
-) -> list[tuple[float, _Group]]:
+def _without_repetition(scored: Sequence[_Scored]) -> list[_Scored]:
     """Return groups by score, each lowered that is on the subject of a better one."""
-    ordered = sorted(scored, key=_descending)
-    lowered: list[tuple[float, _Group]] = []
-    for score, group in ordered:
-        words = group.best.words
-        for _, better in lowered:
-            shared = words & better.best.words
-            if len(shared) >= _FEWEST_SHARED and (
-                overlap(words, better.best.words) >= _SAME_SUBJECT
-            ):
-                score -= _SAID_ALREADY
-                break
+    lowered: list[_Scored] = []
+    for score, group in sorted(scored, key=_descending):
+        if _is_said_already(group, lowered):
+            score -= _SAID_ALREADY
         lowered.append((score, group))
     return sorted(lowered, key=_descending)
 
 
-def _descending(scored: tuple[float, _Group]) -> tuple[float, int]:
+def _is_said_already(group: _Group, better: Iterable[_Scored]) -> bool:
+    """Return whether a better rule is on the same subject."""
+    words = group.best.words
+    for _, other in better:
+        other_words = other.best.words
+        n_shared = len(words & other_words)
+        is_like = overlap(words, other_words) >= _SAME_SUBJECT
+        if n_shared >= _FEWEST_SHARED and is_like:
+            return True
+    return False
+
+
+def _descending(scored: _Scored) -> tuple[float, int]:
     score, group = scored
     return -score, -group.last
 
 
-# The line
-
-
 def _candidate(group: _Group, score: float, now: int) -> Candidate | None:
     """Return the line of a rule; None where no wording of it fits a line."""
-    saying = group.best
-    text = _line(saying.text, group)
-    if not fits_a_line(text):
-        saying = replace(saying, text=_ASIDE.sub("", saying.text))
-        text = _line(saying.text, group)
-    if not fits_a_line(text):
+    saying, text = _shown(group)
+    if not text:
         return None
-    age_days = (now - group.last) / MICROSECONDS_PER_DAY
     features = {
         **saying.features,
         "sessions": math.log2(len(group.sessions())),
-        "recency": 0.5 ** (age_days / _HALF_LIFE_DAYS),
+        "recency": _recency(group, now),
         "score": score,
     }
     events = dict.fromkeys(saying.event for saying in reversed(group.sayings))
@@ -754,6 +436,17 @@ def _candidate(group: _Group, score: float, now: int) -> Candidate | None:
         why=f"{why[:1].upper()}{why[1:]}.",
         features=features,
     )
+
+
+def _shown(group: _Group) -> tuple[Saying, str]:
+    """Return the saying that is shown of a rule, and its line; '' where none fits."""
+    by_readability = sorted(group.sayings, key=_readability, reverse=True)
+    for saying in by_readability[:_MOST_TRIED]:
+        for wording in (saying.text, _ASIDE.sub("", saying.text)):
+            line = _line(wording, group)
+            if fits_a_line(line):
+                return saying, line
+    return group.best, ""
 
 
 def _line(wording: str, group: _Group) -> str:

@@ -1,0 +1,157 @@
+"""Weigh the signs for and against a sentence being a standing rule.
+
+A sign is a number by name; `WEIGHTS` says what it adds. Standard library only.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from theorex_lab.memory.briefing import rule_cues as cues
+from theorex_lab.memory.briefing.rule_wording import is_objection
+from theorex_lab.text.wording import specifics
+
+# What each feature adds to the log odds that a maintainer keeps the rule.
+WEIGHTS: Mapping[str, float] = {
+    "wish": 0.6,
+    "every_time": 1.0,
+    "negative": 0.5,
+    "ought": 0.4,
+    "practice": 0.9,
+    "specific": -0.35,
+    "name": -0.35,
+    "role": 1.0,
+    "task": -1.3,
+    "deictic": -0.5,
+    "long": -0.6,
+    "short": -0.3,
+    "pronoun": -0.8,
+    "objection": -0.5,
+    "correction": 0.6,
+    "recorded": 1.6,
+    "obeyed": 1.1,
+    "reported": 1.7,
+    "interrupted": 0.3,
+    "standing": 3.0,
+    "template": -0.6,
+    "unasked": -1.0,
+    "repeated": -0.2,
+    "summary": 1.4,
+    "reminder": 0.6,
+}
+_SHORTEST_WORDING = 10
+_MANY_WORDS = 28
+_FEW_WORDS = 5
+_MOST_PRACTICES = 3  # more words of practice do not make a rule more general
+_PRACTICE_POWER = 0.8
+_MOST_SPECIFICS = 3
+# What is quoted within a sentence is another's.
+_QUOTATION = re.compile(r"[\"“][^\"”]{5,}[\"”]")
+# A capitalised word within a sentence: mostly the name of a product or a part of it.
+_NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]+)\b")
+
+
+def score_of(signs: Mapping[str, float]) -> float:
+    """Return the sum of signs, each with its weight."""
+    score = 0.0
+    for name, value in signs.items():
+        score += WEIGHTS.get(name, 0.0) * value
+    return score
+
+
+def signs_of(wording: str) -> dict[str, float]:
+    """Return the signs for and against a rule that its wording holds."""
+    n_specifics = len(specifics(wording))
+    wording = _QUOTATION.sub(" ", wording)
+    n_words = len(wording.split())
+    n_names = len(_NAME.findall(wording))
+    every_time = _has(cues.EVERY_TIME, wording)
+    task = 0.0
+    if not every_time:
+        task = _has(cues.TASK, wording)
+    wish = 0.0
+    if not task and _begins_as_wish(wording):
+        wish = 1.0
+    return {
+        "wish": wish,
+        "every_time": every_time,
+        "negative": _has(cues.NEGATION, wording),
+        "ought": _has(cues.OUGHT, wording),
+        "practice": _generality(wording),
+        "specific": float(min(n_specifics, _MOST_SPECIFICS)),
+        "name": float(min(n_names, _MOST_SPECIFICS)),
+        "role": _has(cues.ROLE, wording),
+        "task": task,
+        "deictic": _has(cues.DEICTIC, wording),
+        "long": float(n_words > _MANY_WORDS),
+        "short": float(n_words < _FEW_WORDS),
+        "pronoun": _has(cues.BEGINS_WITH_PRONOUN, wording),
+        "objection": float(is_objection(wording)),
+    }
+
+
+def _has(pattern: re.Pattern[str], wording: str) -> float:
+    """Return 1 where a wording holds a cue, otherwise 0."""
+    if pattern.search(wording):
+        return 1.0
+    return 0.0
+
+
+def _generality(wording: str) -> float:
+    """Return how much a wording speaks of how any work is done."""
+    practices = set()
+    for practice in cues.PRACTICE.findall(wording):
+        practices.add(practice.lower())
+    n_practices = min(len(practices), _MOST_PRACTICES)
+    return math.pow(n_practices, _PRACTICE_POWER)
+
+
+def _begins_as_wish(wording: str) -> bool:
+    """Return whether a sentence begins with a verb that says how to work."""
+    if cues.WISH.search(wording):
+        return True
+    is_either = cues.WISH_OR_TASK.search(wording) is not None
+    return is_either and cues.MANNER.search(wording) is not None
+
+
+def states_a_wish(wording: str, signs: Mapping[str, float], sentence: str) -> bool:
+    """Return whether a sentence says how work is to be done.
+
+    Args:
+        wording: The sentence as a rule.
+        signs: The signs of that.
+        sentence: The sentence as it was said.
+    """
+    if len(wording) < _SHORTEST_WORDING or not _is_of_work(signs):
+        return False
+    if _is_beside_the_point(wording, signs):
+        return False
+    if signs["objection"]:
+        return not signs["deictic"]
+    if sentence.rstrip().endswith("?"):
+        return bool(signs["wish"])
+    if signs["wish"] or signs["ought"] or signs["role"]:
+        return True
+    # "Run the linter after every change", but not "The root is always set".
+    return bool(signs["every_time"] and cues.TASK.search(wording))
+
+
+def _is_of_work(signs: Mapping[str, float]) -> bool:
+    """Return whether a sentence speaks of how work is done, or holds for ever."""
+    if signs["task"]:
+        return False
+    if signs["practice"]:
+        return True
+    return bool(signs["every_time"] and signs["wish"])
+
+
+def _is_beside_the_point(wording: str, signs: Mapping[str, float]) -> bool:
+    """Return whether a sentence is small talk, or does not stand alone."""
+    if cues.SMALL_TALK.search(wording) or cues.WITHOUT_REFERENT.search(wording):
+        return True
+    if signs["pronoun"] and not signs["every_time"]:
+        return True
+    is_request = cues.RECORD_REQUEST.search(wording) is not None
+    return is_request and cues.TASK.search(wording) is not None
