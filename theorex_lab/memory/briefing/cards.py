@@ -124,7 +124,8 @@ _INTERJECTION = re.compile(
 )
 # Goes on with a wish instead of being one.
 _CONTINUATION = re.compile(
-    r"^(?:for (?:example|instance)|e\.g|i\.e|because|see|re:|that way|otherwise)\b", re.I
+    r"^(?:for (?:example|instance)|e\.g|i\.e|because|see|re:|that way|otherwise)\b",
+    re.I,
 )
 # Words that point to what a reader of the line does not see.
 _POINTING = re.compile(
@@ -426,9 +427,7 @@ def _request_lines(session: Session) -> Iterator[CardLine]:
             )
 
 
-def _title_line(
-    session: Session, title: str, prompt: Prompt, label: str
-) -> CardLine:
+def _title_line(session: Session, title: str, prompt: Prompt, label: str) -> CardLine:
     """Return the line of what a session was asked first, with its branch and number."""
     prompts = [step for step in session.prompts if step.kind not in _NOT_A_REQUEST]
     back = len(prompts) - 1 - prompts.index(prompt)

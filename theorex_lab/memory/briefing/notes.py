@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
 from theorex_lab.journal.event import Event
@@ -14,14 +15,13 @@ from theorex_lab.memory.briefing.candidates import (
     fits_a_line,
 )
 from theorex_lab.memory.contract import Home
-from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.observation import AVOID_TYPE, DEFAULT_TYPE, TRUST
 from theorex_lab.text.line import folded
 from theorex_lab.text.wording import content_words
 
-# How likely a note of each type is worth reading on the day it was written; notes of
-# other types have the last value.
-_WORTH = {"decision": 0.5, "correction": 0.5, "insight": 0.35, "learning": 0.35}
-_OTHER_WORTH = 0.25
+# How likely a note of each type is worth reading on the day it was written. Notes of
+# other types are shown by the parts that make them.
+_WORTH = {"decision": 0.5, AVOID_TYPE: 0.45, DEFAULT_TYPE: 0.3, "change": 0.25}
 _HALF_LIFE_DAYS = 60.0
 _MOST_NOTES = 500  # the newest, that are looked at
 _PINNED_WORTH = 1.0
@@ -59,11 +59,10 @@ def _notes(home: Home, now: int) -> Iterator[Event]:
     projects = None
     if home.projects is not None:
         projects = [*home.projects, ""]
-    events: Sequence[Event] = list(
-        home.journal.tail(0, kinds=["observation"], projects=projects)
-    )
-    for event in events[-_MOST_NOTES:]:
-        if event.at <= now and TRUST[event.body["source"]] >= TRUST["agent"]:
+    events = home.journal.tail(0, kinds=["observation"], projects=projects)
+    for event in deque(events, maxlen=_MOST_NOTES):
+        is_trusted = TRUST[event.body["source"]] >= TRUST["agent"]
+        if event.at <= now and is_trusted and event.body["type"] in _WORTH:
             yield event
 
 
@@ -72,7 +71,7 @@ def _line(event: Event, text: str, now: int, *, is_pinned: bool) -> Candidate:
     age_days = (now - event.at) / MICROSECONDS_PER_DAY
     kind = event.body["type"]
     recency = 0.5 ** (age_days / _HALF_LIFE_DAYS)
-    weight = _WORTH.get(kind, _OTHER_WORTH) * recency
+    weight = _WORTH[kind] * recency
     why = f"{event.agent} wrote it down as a {kind}"
     if is_pinned:
         weight = _PINNED_WORTH

@@ -599,9 +599,7 @@ def _length_norm(passages: Sequence[Passage]) -> Floats:
     if len(lengths) == 0:
         return lengths
     relative = lengths / max(1.0, float(lengths.mean()))
-    return np.asarray(
-        1 / (1 - LENGTH_NORMALIZATION + LENGTH_NORMALIZATION * relative)
-    )
+    return np.asarray(1 / (1 - LENGTH_NORMALIZATION + LENGTH_NORMALIZATION * relative))
 
 
 def _continuation(query: _Query, profile: _Profile) -> str:
