@@ -40,7 +40,7 @@ WISH = re.compile(
       | treat | limit | wait | make[ ]sure | ensure | be[ ]sure
       | be[ ](?:careful|concise|brief|terse|short|explicit) | answer | reply | respond
       | no[ ](?! need | problem | idea | worries | way | longer | changes? | errors?
-          | tests?[ ](?:found|run|needed) ) \w{(3,)}
+          | tests?[ ](?:found|run|needed) ) \w{{3,}}
       | single | one
       | when(?:ever)? \b [^.?!]{{3,80}} \b
         (?: never | always | first | use | do[ ]not | don'?t )
