@@ -138,6 +138,29 @@ def test_a_general_imperative_of_the_user_is_a_rule_at_once():
     assert "in general" in rule.why
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "use tabs, not spaces",
+        "Use pnpm instead of npm.",
+        "Keep functions under forty lines.",
+        "All public functions should have docstrings.",
+        "no emojis in commit messages",
+        "Be concise, answer in English.",
+        "never use any in the types",
+        "Prefer composition over inheritance.",
+        "Don't mock the database in tests.",
+        "from now on, run the linter before every commit",
+        "please always add type hints",
+    ],
+)
+def test_wishes_of_many_kinds_are_rules(text):
+    log = Log()
+    log.prompt("a", text)
+    (rule,) = log.rules()
+    assert rule.text[0].isupper()
+
+
 def test_a_wish_of_two_sessions_is_one_rule_that_counts_both():
     log = Log()
     log.corrected("a", "no, don't edit files in the main workspace")

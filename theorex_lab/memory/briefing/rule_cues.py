@@ -37,8 +37,11 @@ WISH = re.compile(
     ^ {_OPENERS} (?: for[ ][^,]{{3,40}},[ ] )?
     (?: always | never | avoid | prefer | keep | stop | only | ask | follow | lint
       | format | verify[ ](?:that[ ])?the[ ]code[ ] | stay | respect | stick[ ]to
-      | treat | limit | wait | make[ ]sure | ensure | be[ ]sure | be[ ]careful
-      | no[ ]more | single | one
+      | treat | limit | wait | make[ ]sure | ensure | be[ ]sure
+      | be[ ](?:careful|concise|brief|terse|short|explicit) | answer | reply | respond
+      | no[ ](?! need | problem | idea | worries | way | longer | changes? | errors?
+          | tests?[ ](?:found|run|needed) ) \w{{3,}}
+      | single | one
       | when(?:ever)? \b [^.?!]{{3,80}} \b
         (?: never | always | first | use | do[ ]not | don'?t )
       | after[ ](?:each|every) | before[ ](?:each|every|any)
@@ -58,6 +61,10 @@ WISH_OR_TASK = re.compile(
     ) \b
     """,
     re.I | re.VERBOSE,
+)
+# "Use pnpm instead of npm": one way to work is named, and the one that it replaces.
+CONTRAST = re.compile(
+    r"\b(?:instead of|rather than|never|, ?not|and not|but not|over)\b", re.I
 )
 MANNER = re.compile(
     r"""
@@ -85,7 +92,9 @@ TASK = re.compile(
       | put[ ](?:the|this|that|it) | keep[ ](?:going|trying|in[ ]mind)
       | (?:include|place|document)[ ](?:the|this|that|it|those|these)
       | leave[ ](?:it|this|that) | ask[ ]me[ ]any | focus[ ]on[ ](?:the|this|that)
-      | redo | address | consider | design | plan | propose | organi[sz]e | clean
+      | gather | collect | analy[sz]e | study | search | list | open | install | deploy
+      | upgrade | discuss | redo | address | consider | design | plan | propose
+      | organi[sz]e | clean
       | i[ ](?:need|want)[ ](?:you[ ]to|to) | we[ ](?:also[ ])?need[ ]to | need[ ]to
       | you[ ](?:need[ ]to|should|must)[ ](?:look|check|fix|try|update|switch|add|go)
     ) \b
@@ -154,7 +163,10 @@ PRACTICE = re.compile(
       | pull[ ]requests? | coverage | tautolog\w+ | concise | workflow | helpers?
       | repo(?:sitory)? | worktrees? | refactor\w* | bugs? | confirmation
       | explanations? | explain | estimates? | sprawl | exit[ ]points? | many[ ]returns
-      | backward[- ]compatib\w+ | [\w-]+\.mdc
+      | functions? | class(?:es)? | modules? | imports? | type[ ]hints? | types
+      | docstrings? | indentation | tabs | spaces | mocks? | mocking | fixtures?
+      | warnings | abbreviations? | emojis? | brief
+      | english | todos? | backward[- ]compatib\w+ | [\w-]+\.mdc
     )\b
     """,
     re.I | re.VERBOSE,
@@ -166,6 +178,7 @@ DEICTIC = re.compile(
     \b(?: (?:this|that|these|those)
         (?! [ ](?:project|repo|repository|code[ ]?base|workspace) )
       | here | above | below | now | again | latest | current | such
+      | other
     )\b
     """,
     re.I | re.VERBOSE,

@@ -195,11 +195,12 @@ def _sentences(prompt: Prompt) -> Iterator[tuple[str, Source]]:
 
 
 def _announces(text: str) -> bool:
-    """Return whether a sentence hands over another text: "Summarise this: …"."""
+    """Return whether a sentence hands over another text: "Summarise this: …".
+
+    Where the text begins on another line, `session_log` has marked it as quoted.
+    """
     head, colon, _ = text.partition(": ")
-    if not colon and text.endswith(":"):
-        head = text
-    elif not colon or len(head.split()) > _MOST_ANNOUNCING_WORDS:
+    if not colon or len(head.split()) > _MOST_ANNOUNCING_WORDS:
         return False
     if cues.EVERY_TIME.search(head) or re.search(cues.RULE_FILE, head, re.I | re.X):
         return False

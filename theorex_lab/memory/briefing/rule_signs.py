@@ -78,6 +78,8 @@ def signs_of(wording: str) -> dict[str, float]:
         "wish": wish,
         "every_time": every_time,
         "negative": _has(cues.NEGATION, wording),
+        "contrast": _has(cues.CONTRAST, wording),
+        "universal": _has(cues.MANNER, wording),
         "ought": _has(cues.OUGHT, wording),
         "practice": _generality(wording),
         "specific": float(min(n_specifics, _MOST_SPECIFICS)),
@@ -144,7 +146,7 @@ def _is_of_work(signs: Mapping[str, float]) -> bool:
         return False
     if signs["practice"]:
         return True
-    return bool(signs["every_time"] and signs["wish"])
+    return bool(signs["wish"]) and bool(signs["every_time"] or signs["contrast"])
 
 
 def _is_beside_the_point(wording: str, signs: Mapping[str, float]) -> bool:

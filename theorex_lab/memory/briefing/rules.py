@@ -331,7 +331,9 @@ def _is_general(saying: Saying) -> bool:
         return False
     if signs["deictic"] or signs["pronoun"] or signs["specific"] > 2:
         return False
-    return bool(signs["wish"] or signs["every_time"] or signs["role"])
+    if signs["wish"] or signs["every_time"] or signs["role"]:
+        return True
+    return bool(signs["ought"] and signs["universal"])
 
 
 def _group_score(group: _Group, sayings: Sequence[Saying], now: int) -> float:
