@@ -400,8 +400,13 @@ def _failed_command(
     candidates = [command for command in commands if not is_everyday(command.words)]
     if not candidates:
         candidates = [command for command in commands if not command.reads_pipe]
-    programs = {program_of(command.words) for command in candidates}
-    return candidates[0] if len(programs) == 1 else None
+    return _only_program(candidates)
+
+
+def _only_program(commands: Sequence[SimpleCommand]) -> SimpleCommand | None:
+    """Return the first command where all are of one program."""
+    programs = {program_of(command.words) for command in commands}
+    return commands[0] if len(programs) == 1 else None
 
 
 def _only_one(
