@@ -397,19 +397,26 @@ def _singles(
     uses: Sequence[CommandUse], checks: Mapping[str, CommandUse], now: int
 ) -> list[Candidate]:
     """Return at most three lines, each on one command or on one and what fails."""
-    checked = {program_of(use.words) for use in checks.values()}
+    checked = [program_of(use.words) for use in checks.values()]
     failing = [use for use in uses if _always_fails(use)]
+    working = [use for use in uses if use.n_ok >= _FEWEST_OK]
     singles: list[_Single] = []
-    for use in uses:
-        if use.n_ok < _FEWEST_OK:
-            continue
+    for use in working:
         variant = _failing_variant(use, failing)
         is_shown = program_of(use.words) in checked
-        if variant is not None or (_is_worth(use) and not is_shown):
+        is_news = _is_worth(use) and not is_shown
+        if is_news or variant is not None:
             score = _single_score(use, variant, now)
-            singles.append(_Single(score, use, variant))
-    singles.sort(key=lambda single: (-single.score, single.use.text))
-    return list(_single_candidates(singles, now))
+            single = _Single(score, use, variant)
+            singles.append(single)
+    singles.sort(key=_rank_key)
+    candidates = _single_candidates(singles, now)
+    return list(candidates)
+
+
+def _rank_key(single: _Single) -> tuple[float, str]:
+    """Return what sorts lines from the best on, equals by their command."""
+    return -single.score, single.use.text
 
 
 def _single_score(use: CommandUse, variant: CommandUse | None, now: int) -> float:
