@@ -32,8 +32,9 @@ _FUNCTION_SIGN = "()"
 _PIPES = frozenset(("|", "|&"))
 # Blanks, and the end of a line that a backslash hides with the next one's indentation.
 _BLANKS_OF_LINE = re.compile(r"(?:[ \t]|\\\n)+")
-# A path that was left out leaves two blanks, or one before the end.
-_GAP = re.compile(r" (?: (?! *\\\n)| ?\Z)")
+# A path that was left out leaves two blanks, or one before the end. Blanks before a
+# comment and before the end of a line are no gap.
+_GAP = re.compile(r" (?: (?! *(?:\\\n|#))| ?\Z)")
 _CUT = "…"  # ends a command of which the journal keeps the start only
 # Runs of characters that mean themselves, outside of quotes and in double quotes.
 _PLAIN = re.compile(r"[^\s;&|()<>'\"`$\\]+")

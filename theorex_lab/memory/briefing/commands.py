@@ -147,7 +147,9 @@ class CommandUse:
     @property
     def success(self) -> float:
         """The share of its uses that succeeded, drawn to the middle."""
-        return (self.n_ok + _PRIOR_OK) / (self.n_uses + _PRIOR_USES)
+        n_ok = self.n_ok + _PRIOR_OK
+        n_uses = self.n_uses + _PRIOR_USES
+        return n_ok / n_uses
 
     def score(self, now: int) -> float:
         """Return how much it is worth to know the command at a time (µs UTC)."""
@@ -178,8 +180,10 @@ def command_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]
     checks = _checks(working, len(sessions), now)
     candidates: list[Candidate] = []
     if checks:
-        candidates.append(_check_candidate(checks, now))
-    return candidates + _singles(uses, checks, now)
+        check = _check_candidate(checks, now)
+        candidates.append(check)
+    candidates += _singles(uses, checks, now)
+    return candidates
 
 
 def command_uses(sessions: Iterable[Session]) -> list[CommandUse]:
@@ -310,10 +314,12 @@ def _checks(
 def _best(uses: Sequence[CommandUse], now: int) -> CommandUse | None:
     """Return the command that stands for a role: a general one, the newest of equals."""
     general = [use for use in uses if is_general(use.words)]
-    least_score = _GENERAL_SHARE * _best_score(uses, now)
-    if general and _best_score(general, now) >= least_score:
+    best_score = _best_score(uses, now)
+    general_score = _best_score(general, now)
+    if general and general_score >= _GENERAL_SHARE * best_score:
         uses = general
-    least_score = _EQUAL_SHARE * _best_score(uses, now)
+        best_score = general_score
+    least_score = _EQUAL_SHARE * best_score
     equals = [use for use in uses if use.score(now) >= least_score]
     return max(equals, key=_recency_key, default=None)
 
@@ -485,10 +491,13 @@ def _single_text(single: _Single) -> str:
     """Return the line on a command."""
     use = single.use
     note = times_text(use.n_sessions, use.last)
-    line = f"{_TITLES[use.role]} `{use.text}`"
-    if single.variant is not None:
-        complaint = single.variant.failures[-1].shown_complaint(_LONGEST_REASON)
-        line += f"; `{single.variant.text}` fails: {complaint}"
+    title = _TITLES[use.role]
+    line = f"{title} `{use.text}`"
+    variant = single.variant
+    if variant is not None:
+        failure = variant.failures[-1]
+        complaint = failure.shown_complaint(_LONGEST_REASON)
+        line += f"; `{variant.text}` fails: {complaint}"
     return f"{line} ({note})."
 
 
