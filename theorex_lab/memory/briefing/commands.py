@@ -76,7 +76,6 @@ _FOLDER_SESSIONS = 2
 # Singles, in which order they are worth a line.
 _MOST_SINGLES = 3
 _WITHOUT_ROLE = 0.7
-_SAME_PROGRAM = 0.5
 _PAIR_BONUS = 2.0
 _CHECK_WEIGHT = 0.75
 _SINGLE_WEIGHT = 0.22

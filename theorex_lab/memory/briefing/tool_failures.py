@@ -31,7 +31,6 @@ _LONGEST_LINE = 400
 _LONGEST_HIDDEN = 200  # characters of a complaint that no status confirms
 _FEWEST_WORDS = 3
 _SIGNATURE_CHARACTERS = 90
-_SEARCHED_CHARACTERS = 600
 
 # Members of a response in which the output stands, those of errors first.
 _OUTPUT_MEMBER = re.compile(
