@@ -99,7 +99,8 @@ def test_a_command_that_the_shell_fills_in_is_not_whole() -> None:
     lines += ["tool --path  --all", "tool --path "]
     for line in lines:
         assert not simple_commands(line)[0].is_whole, line
-    assert simple_commands("ls '$X'")[0].is_whole
+    for line in ("ls '$X'", "ls a   # why", "ls a \\\n  b", "ls a && ls b"):
+        assert simple_commands(line)[0].is_whole, line
 
 
 @given(st.text(alphabet="ab '\"$(){}`\\|&;<>#\n=cd-E", max_size=60))

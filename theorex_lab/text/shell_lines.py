@@ -16,17 +16,25 @@ from theorex_lab.text.file_moves import joined_path
 _LONGEST_CHARACTERS = 4_000
 _MOST_COMMANDS = 60
 
-_BLANKS = " \t"
+_WORD_ENDS = " \t\n;&|()"
 _SIGN = re.compile(r"&&|\|\||\|&|;;&?|;&|[|&;()\n]")
-_REDIRECTION = re.compile(r"(?:\d+|&)?(?:<<<|<<-?|<>|>>|>\||>&|<&|>|<)(?!\()")
+_REDIRECTION = re.compile(
+    r"(?:\d+|&)?"  # the stream
+    r"(?P<sign><<<|<<-?|<>|>>|>\||>&|<&|>|<)"
+    r"(?!\()"  # which would be a substitution
+)
+# Redirections after which the input stands in the line itself.
+_DOCUMENTS_OF_LINES = frozenset(("<<", "<<-"))
+_DOCUMENTS = frozenset(("<<", "<<-", "<<<"))
 _PROCESS_SUBSTITUTION = re.compile(r"[<>]\(")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _FUNCTION_SIGN = "()"
 _PIPES = frozenset(("|", "|&"))
 # Blanks, and the end of a line that a backslash hides with the next one's indentation.
 _BLANKS_OF_LINE = re.compile(r"(?:[ \t]|\\\n)+")
-# A path that was left out leaves two blanks, or one before the end.
-_GAP = re.compile(r" (?: (?! *\\\n)| ?\Z)")
+# A path that was left out leaves two blanks, or one before the end. Blanks before a
+# comment and before the end of a line are no gap.
+_GAP = re.compile(r" (?: (?! *(?:\\\n|#))| ?\Z)")
 _CUT = "…"  # ends a command of which the journal keeps the start only
 # Runs of characters that mean themselves, outside of quotes and in double quotes.
 _PLAIN = re.compile(r"[^\s;&|()<>'\"`$\\]+")
@@ -154,17 +162,24 @@ class _LineReading:
         """Follow a change of folder, unless it is one of a pipe."""
         if part.sign in _PIPES or part.sign_after in _PIPES:
             return
+        outer_folder = self.folder
+        self.folder = ""
         targets = [word for word in words[1:] if not word.value.startswith("-")]
-        is_known = len(targets) == 1 and not targets[0].is_filled_in
-        if not is_known:
-            self.folder = ""
+        if len(targets) != 1:
             return
-        self.folder = joined_path(self.folder, targets[0].value) or ""
+        target = targets[0]
+        if target.is_filled_in:
+            return
+        folder = joined_path(outer_folder, target.value)
+        if folder is not None:
+            self.folder = folder
 
 
 def _is_condition(words: list[_Word]) -> bool:
     """Return whether the words are a condition in double brackets, or its end."""
-    return words[0].raw == "[[" or words[-1].raw == "]]"
+    first = words[0]
+    last = words[-1]
+    return first.raw == "[[" or last.raw == "]]"
 
 
 def _without_assignments(words: list[_Word]) -> list[_Word]:
@@ -183,13 +198,16 @@ def _command(
 ) -> SimpleCommand:
     """Return the command of a part."""
     raw_text = " ".join(word.raw for word in words)
+    one_line = " ".join(raw_text.split())
+    values = [word.value for word in plain_words]
     is_filled_in = any(word.is_filled_in for word in words)
+    has_other_input = part.has_document or part.has_gap
     return SimpleCommand(
-        text=" ".join(raw_text.split()),
-        words=tuple(word.value for word in plain_words),
+        text=one_line,
+        words=tuple(values),
         folder=folder,
         sign=part.sign,
-        is_whole=not (is_filled_in or part.has_document or part.has_gap),
+        is_whole=not is_filled_in and not has_other_input,
         is_piped=part.sign_after in _PIPES,
     )
 
@@ -252,6 +270,11 @@ class _PartReader:
                 return True
         return False
 
+    def _next_char(self) -> str:
+        """Return the character after the present one; '' at the end."""
+        start = self._index + 1
+        return self._line[start : start + 1]
+
     def _line_end(self) -> int:
         """Return the index of the end of the line that is read."""
         end = self._line.find("\n", self._index)
@@ -289,33 +312,38 @@ class _PartReader:
         if match is None:
             return False
         self._index = match.end()
-        while self._line[self._index : self._index + 1] in (" ", "\t"):
-            self._index += 1
-        is_document = match[0].endswith(("<<", "<<-", "<<<"))
-        part.has_document = part.has_document or is_document
-        has_target = self._index < len(self._line)
-        if has_target and not _SIGN.match(self._line, self._index):
-            target = self._word()
-            if match[0].endswith(("<<", "<<-")):
-                self._end_words.append(target.value)
+        blanks = _BLANKS_OF_LINE.match(self._line, self._index)
+        if blanks is not None:
+            self._index = blanks.end()
+        target = ""
+        if not _SIGN.match(self._line, self._index):
+            target = self._word().value
+        sign = match["sign"]
+        if sign in _DOCUMENTS:
+            part.has_document = True
+        if sign in _DOCUMENTS_OF_LINES:
+            self._end_words.append(target)
         return True
 
     def _word(self) -> _Word:
         """Read a word."""
         start = self._index
-        pieces: list[str] = []
+        value = ""
         is_filled_in = False
-        while self._index < len(self._line) and not self._is_word_end():
+        while not self._is_word_end():
             piece, is_variable = self._piece()
-            pieces.append(piece)
-            is_filled_in = is_filled_in or is_variable
+            value += piece
+            if is_variable:
+                is_filled_in = True
         raw = self._line[start : self._index]
-        return _Word(raw, "".join(pieces), is_filled_in)
+        return _Word(raw, value, is_filled_in)
 
     def _is_word_end(self) -> bool:
         """Return whether the word ends before the next character."""
+        if self._index >= len(self._line):
+            return True
         char = self._line[self._index]
-        if char in _BLANKS or char in "\n;&|()":
+        if char in _WORD_ENDS:
             return True
         if _PROCESS_SUBSTITUTION.match(self._line, self._index):
             return False
@@ -329,7 +357,7 @@ class _PartReader:
             return plain[0], False
         char = self._line[self._index]
         if char == "\\":
-            value = self._line[self._index + 1 : self._index + 2]
+            value = self._next_char()
             self._index += 2
             return value, False
         if char == "'":
@@ -373,8 +401,9 @@ class _PartReader:
         if plain is not None:
             self._index = plain.end()
             return plain[0]
-        next_char = self._line[self._index + 1 : self._index + 2]
-        if char == "\\" and next_char and next_char in _ESCAPED_IN_QUOTES:
+        next_char = self._next_char()
+        is_escaped = next_char != "" and next_char in _ESCAPED_IN_QUOTES
+        if char == "\\" and is_escaped:
             self._index += 2
             return next_char
         self._index += 1
@@ -388,7 +417,7 @@ class _PartReader:
             if end < 0:
                 raise _UnclosedError
             self._index = end + 1
-        elif self._line[start + 1 : start + 2] in ("(", "{"):
+        elif self._next_char() in ("(", "{"):
             self._index += 1
             self._skip_brackets()
         else:

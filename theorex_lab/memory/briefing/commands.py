@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -77,7 +76,6 @@ _FOLDER_SESSIONS = 2
 # Singles, in which order they are worth a line.
 _MOST_SINGLES = 3
 _WITHOUT_ROLE = 0.7
-_SAME_PROGRAM = 0.5
 _PAIR_BONUS = 2.0
 _CHECK_WEIGHT = 0.75
 _SINGLE_WEIGHT = 0.22
@@ -148,7 +146,9 @@ class CommandUse:
     @property
     def success(self) -> float:
         """The share of its uses that succeeded, drawn to the middle."""
-        return (self.n_ok + _PRIOR_OK) / (self.n_uses + _PRIOR_USES)
+        n_ok = self.n_ok + _PRIOR_OK
+        n_uses = self.n_uses + _PRIOR_USES
+        return n_ok / n_uses
 
     def score(self, now: int) -> float:
         """Return how much it is worth to know the command at a time (µs UTC)."""
@@ -179,8 +179,10 @@ def command_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]
     checks = _checks(working, len(sessions), now)
     candidates: list[Candidate] = []
     if checks:
-        candidates.append(_check_candidate(checks, now))
-    return candidates + _singles(uses, checks, now)
+        check = _check_candidate(checks, now)
+        candidates.append(check)
+    candidates += _singles(uses, checks, now)
+    return candidates
 
 
 def command_uses(sessions: Iterable[Session]) -> list[CommandUse]:
@@ -217,12 +219,12 @@ def _note_run(uses: dict[str, CommandUse], tool: ToolUse) -> None:
 
 def _ok_of(tool: ToolUse, failure: Failure | None, use: CommandUse) -> float:
     """Return how surely a command of a call succeeded; note how it failed."""
-    if failure is not None and failure.command is not None:
-        failed_words = general_words(failure.command.words)
-        if failed_words == use.words:
+    if failure is not None:
+        command = failure.command
+        if command is not None and general_words(command.words) == use.words:
             use.failures.append(failure)
-            return 0.0
-    if tool.ok is False or failure is not None:
+        return 0.0
+    if tool.ok is False:
         return 0.0
     use.last_ok = max(use.last_ok, tool.at)
     return _OPEN_OK if tool.ok is None else 1.0
@@ -262,11 +264,12 @@ def _use_of(uses: dict[str, CommandUse], command: SimpleCommand) -> CommandUse:
 
 def _is_of_project(command: SimpleCommand) -> bool:
     """Return whether a command can be run again and is no everyday one."""
+    words = command.words
     if not command.is_whole or len(command.text) > _LONGEST_COMMAND:
         return False
-    if not _PROGRAM.fullmatch(command.words[0]):
+    if is_everyday(words) or asks_for_help(words):
         return False
-    return not is_everyday(command.words) and not asks_for_help(command.words)
+    return _PROGRAM.fullmatch(words[0]) is not None
 
 
 def told_commands(text: str) -> Iterator[SimpleCommand]:
@@ -309,55 +312,69 @@ def _checks(
 
 def _best(uses: Sequence[CommandUse], now: int) -> CommandUse | None:
     """Return the command that stands for a role: a general one, the newest of equals."""
-    if not uses:
-        return None
-    best_score = max(use.score(now) for use in uses)
-    general = [
-        use
-        for use in uses
-        if is_general(use.words)
-        if use.score(now) >= _GENERAL_SHARE * best_score
-    ]
-    candidates = general or list(uses)
-    best_score = max(use.score(now) for use in candidates)
-    equals = [use for use in candidates if use.score(now) >= _EQUAL_SHARE * best_score]
-    return max(equals, key=lambda use: (use.last_ok, use.last, use.score(now)))
+    general = [use for use in uses if is_general(use.words)]
+    best_score = _best_score(uses, now)
+    general_score = _best_score(general, now)
+    if general and general_score >= _GENERAL_SHARE * best_score:
+        uses = general
+        best_score = general_score
+    least_score = _EQUAL_SHARE * best_score
+    equals = [use for use in uses if use.score(now) >= least_score]
+    return max(equals, key=_recency_key, default=None)
+
+
+def _best_score(uses: Iterable[CommandUse], now: int) -> float:
+    """Return the best score of some commands; 0 for none."""
+    scores = [use.score(now) for use in uses]
+    return max(scores, default=0.0)
+
+
+def _recency_key(use: CommandUse) -> tuple[int, int]:
+    """Return what sorts commands by when they last succeeded, then were used."""
+    return use.last_ok, use.last
 
 
 def _is_established(use: CommandUse, n_sessions: int) -> bool:
     """Return whether a command was used more than by chance."""
-    return use.n_sessions > 1 or use.n_uses >= 2 or n_sessions < _FEW_SESSIONS
+    if n_sessions < _FEW_SESSIONS:
+        return True
+    return use.n_sessions > 1 or use.n_uses >= 2
 
 
 def _check_candidate(checks: Mapping[str, CommandUse], now: int) -> Candidate:
     """Return the line that says how to check a change."""
-    parts = [f"{role} `{use.text}`" for role, use in checks.items()]
-    folder = _folder_of(checks.values())
-    where = f", in {folder}/" if folder else ""
-    n_sessions = max(use.n_sessions for use in checks.values())
-    newest = max(checks.values(), key=lambda use: use.last)
-    note = times_text(n_sessions, newest.last)
-    text = f"Check a change with {', '.join(parts)}{where} ({note})."
-    if not fits_a_line(text):
-        text = f"Check a change with {', '.join(parts)} ({note})."
-    return _candidate("check", text, _CHECK_WEIGHT, list(checks.values()), now)
+    uses = list(checks.values())
+    parts: list[str] = []
+    for role, use in checks.items():
+        parts.append(f"{role} `{use.text}`")
+    commands = ", ".join(parts)
+    n_sessions = max(use.n_sessions for use in uses)
+    last = max(use.last for use in uses)
+    note = times_text(n_sessions, last)
+    text = f"Check a change with {commands} ({note})."
+    folder = _folder_of(uses)
+    if folder:
+        placed_text = f"Check a change with {commands}, in {folder}/ ({note})."
+        if fits_a_line(placed_text):
+            text = placed_text
+    return _candidate("check", text, _CHECK_WEIGHT, uses, now)
 
 
 def _folder_of(uses: Iterable[CommandUse]) -> str:
     """Return the folder in which the commands are mostly run; '' for none."""
     sessions_by_folder: dict[str, set[str]] = {}
+    all_sessions: set[str] = set()
     for use in uses:
         for folder, sessions in use.folders.items():
-            sessions_by_folder.setdefault(folder, set()).update(sessions)
-    if not sessions_by_folder:
-        return ""
-    sizes = Counter(
-        {folder: len(sessions) for folder, sessions in sessions_by_folder.items()}
-    )
-    folder, n_sessions = sizes.most_common(1)[0]
-    all_sessions: set[str] = set().union(*sessions_by_folder.values())
-    is_common = n_sessions >= _FOLDER_SHARE * len(all_sessions)
-    return folder if is_common and n_sessions >= _FOLDER_SESSIONS else ""
+            of_folder = sessions_by_folder.setdefault(folder, set())
+            of_folder |= sessions
+            all_sessions |= sessions
+    for folder, sessions in sessions_by_folder.items():
+        n_sessions = len(sessions)
+        is_common = n_sessions > _FOLDER_SHARE * len(all_sessions)
+        if is_common and n_sessions >= _FOLDER_SESSIONS:
+            return folder
+    return ""
 
 
 def times_text(n_sessions: int, last: int) -> str:
@@ -385,19 +402,26 @@ def _singles(
     uses: Sequence[CommandUse], checks: Mapping[str, CommandUse], now: int
 ) -> list[Candidate]:
     """Return at most three lines, each on one command or on one and what fails."""
-    checked = {program_of(use.words) for use in checks.values()}
+    checked = [program_of(use.words) for use in checks.values()]
     failing = [use for use in uses if _always_fails(use)]
+    working = [use for use in uses if use.n_ok >= _FEWEST_OK]
     singles: list[_Single] = []
-    for use in uses:
-        if use.n_ok < _FEWEST_OK:
-            continue
+    for use in working:
         variant = _failing_variant(use, failing)
         is_shown = program_of(use.words) in checked
-        if variant is not None or (_is_worth(use) and not is_shown):
+        is_news = _is_worth(use) and not is_shown
+        if is_news or variant is not None:
             score = _single_score(use, variant, now)
-            singles.append(_Single(score, use, variant))
-    singles.sort(key=lambda single: (-single.score, single.use.text))
-    return list(_single_candidates(singles, now))
+            single = _Single(score, use, variant)
+            singles.append(single)
+    singles.sort(key=_rank_key)
+    candidates = _single_candidates(singles, now)
+    return list(candidates)
+
+
+def _rank_key(single: _Single) -> tuple[float, str]:
+    """Return what sorts lines from the best on, equals by their command."""
+    return -single.score, single.use.text
 
 
 def _single_score(use: CommandUse, variant: CommandUse | None, now: int) -> float:
@@ -466,10 +490,13 @@ def _single_text(single: _Single) -> str:
     """Return the line on a command."""
     use = single.use
     note = times_text(use.n_sessions, use.last)
-    line = f"{_TITLES[use.role]} `{use.text}`"
-    if single.variant is not None:
-        complaint = single.variant.failures[-1].shown_complaint(_LONGEST_REASON)
-        line += f"; `{single.variant.text}` fails: {complaint}"
+    title = _TITLES[use.role]
+    line = f"{title} `{use.text}`"
+    variant = single.variant
+    if variant is not None:
+        failure = variant.failures[-1]
+        complaint = failure.shown_complaint(_LONGEST_REASON)
+        line += f"; `{variant.text}` fails: {complaint}"
     return f"{line} ({note})."
 
 

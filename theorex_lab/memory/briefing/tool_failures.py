@@ -31,7 +31,6 @@ _LONGEST_LINE = 400
 _LONGEST_HIDDEN = 200  # characters of a complaint that no status confirms
 _FEWEST_WORDS = 3
 _SIGNATURE_CHARACTERS = 90
-_SEARCHED_CHARACTERS = 600
 
 # Members of a response in which the output stands, those of errors first.
 _OUTPUT_MEMBER = re.compile(
@@ -400,8 +399,13 @@ def _failed_command(
     candidates = [command for command in commands if not is_everyday(command.words)]
     if not candidates:
         candidates = [command for command in commands if not command.reads_pipe]
-    programs = {program_of(command.words) for command in candidates}
-    return candidates[0] if len(programs) == 1 else None
+    return _only_program(candidates)
+
+
+def _only_program(commands: Sequence[SimpleCommand]) -> SimpleCommand | None:
+    """Return the first command where all are of one program."""
+    programs = {program_of(command.words) for command in commands}
+    return commands[0] if len(programs) == 1 else None
 
 
 def _only_one(
