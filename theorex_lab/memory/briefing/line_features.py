@@ -268,6 +268,8 @@ def is_subject(heading: str) -> bool:
         return False
     if _PART_OF_AN_ANSWER.match(heading) or _THOUGHT.match(heading):
         return False
+    if is_process(heading):
+        return False
     return not heading.endswith("?")
 
 
