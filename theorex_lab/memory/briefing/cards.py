@@ -126,12 +126,11 @@ _INTERJECTION = re.compile(
 )
 # Goes on with a wish instead of being one.
 _CONTINUATION = re.compile(
-    r"^(?:for (?:example|instance)|e\.g|i\.e|because|see|re:|that way|otherwise)\b", re.I
+    r"^(?:for (?:example|instance)|e\.g|i\.e|because|see|re:|that way|otherwise)\b",
+    re.I,
 )
 # Words that point to what a reader of the line does not see.
-_POINTING = re.compile(
-    r"\b(?:this|thats?|these|those|it|same|above|below|here|there)\b", re.I
-)
+_POINTING = re.compile(r"\b(?:this|thats?|these|those|same|above|below|here)\b", re.I)
 _FEWEST_WORDS_OF_A_WISH = 3
 _FEWEST_WORDS_IF_POINTING = 5
 # A question, also one without its mark.
@@ -435,9 +434,7 @@ def _request_lines(session: Session) -> Iterator[CardLine]:
             )
 
 
-def _title_line(
-    session: Session, title: str, prompt: Prompt, label: str
-) -> CardLine:
+def _title_line(session: Session, title: str, prompt: Prompt, label: str) -> CardLine:
     """Return the line of what a session was asked first, with its branch and number."""
     prompts = [step for step in session.prompts if step.kind not in _NOT_A_REQUEST]
     back = len(prompts) - 1 - prompts.index(prompt)

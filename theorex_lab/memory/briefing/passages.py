@@ -70,6 +70,7 @@ _WIDENING_WORD_OF_SHORT = 0.4
 _SHORT_PROMPT_WORDS = 4
 # A prompt of so few own words says nothing by itself; it means the last session.
 _BARE_PROMPT_WORDS = 3
+_FEWEST_WORDS_OF_A_SUBJECT = 2
 _NEAREST_SESSIONS = 3
 # What makes a session like a prompt: shared words, the same number, the same files, and
 # being the last one.
@@ -205,8 +206,13 @@ class _Query:
 
     @property
     def is_bare(self) -> bool:
-        """Whether the prompt says nothing by itself."""
+        """Whether the prompt says little by itself."""
         return self.n_own_words <= _BARE_PROMPT_WORDS
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the prompt has no subject but the last session."""
+        return self.n_own_words < _FEWEST_WORDS_OF_A_SUBJECT
 
 
 class PassageIndex:
@@ -312,17 +318,23 @@ class PassageIndex:
         shares = likeness / (likeness.max() or 1.0)
         like = 0.6 + 0.6 * shares[self._session_of]
         fits = information >= _LEAST_INFORMATION * self._top_rarity
-        fits |= self._of_the_subject(query, nearest)
+        takes_last = query.says_nothing or (query.is_bare and not fits.any())
+        fits |= self._of_the_subject(query, nearest, takes_last=takes_last)
         return matches * recency * like * self._qualities * fits, information
 
-    def _of_the_subject(self, query: _Query, nearest: Integers) -> NDArray[np.bool_]:
+    def _of_the_subject(
+        self, query: _Query, nearest: Integers, *, takes_last: bool
+    ) -> NDArray[np.bool_]:
         """Return which passages need no word of the prompt, since their session fits.
 
-        That is the last session of a prompt that says nothing, and one that is about
-        the same number.
+        Args:
+            query: What is searched.
+            nearest: The sessions that are most like the prompt.
+            takes_last: Whether the prompt means the last session; one that is about
+                the same number fits as well.
         """
         numbers: list[int] = []
-        if query.is_bare:
+        if takes_last:
             numbers.append(int(nearest[0]))
         for number in nearest:
             if query.numbers & self._profiles[number].numbers:
@@ -393,6 +405,9 @@ class PassageIndex:
         if len(order) == 0:
             return
         best = float(scores[order[0]])
+        shared = float(information[order].max()) / self._top_rarity
+        # How sure it is that the best line is about what the prompt is about.
+        fit = min(1.0, max(_LEAST_INFORMATION, shared) / _STRONG_INFORMATION)
         for number in order:
             passage = self._passages[number]
             text = dated(passage.text, passage.at)
@@ -400,8 +415,6 @@ class PassageIndex:
             if not fits_a_line(text) or _repeats(words, shown):
                 continue
             shown.append(words)
-            fit = information[number] / (_STRONG_INFORMATION * self._top_rarity)
-            fit = max(min(1.0, float(fit)), _LEAST_INFORMATION / _STRONG_INFORMATION)
             yield Candidate(
                 section=ASKED,
                 kind="passage",
@@ -423,7 +436,9 @@ class PassageIndex:
         shared.sort(key=lambda word: -self._rarity[word] * query.weights[word])
         if not shared:
             return f"{source}, which is about the same"
-        spelt = [query.spellings.get(word, word) for word in shared[:_WORDS_IN_A_REASON]]
+        spelt = [
+            query.spellings.get(word, word) for word in shared[:_WORDS_IN_A_REASON]
+        ]
         named = ", ".join(f'"{word}"' for word in spelt)
         return f"{source}; like the prompt, it speaks of {named}"
 
@@ -616,9 +631,7 @@ def _length_norm(passages: Sequence[Passage]) -> Floats:
     if len(lengths) == 0:
         return lengths
     relative = lengths / max(1.0, float(lengths.mean()))
-    return np.asarray(
-        1 / (1 - LENGTH_NORMALIZATION + LENGTH_NORMALIZATION * relative)
-    )
+    return np.asarray(1 / (1 - LENGTH_NORMALIZATION + LENGTH_NORMALIZATION * relative))
 
 
 def _continuation(query: _Query, profile: _Profile) -> str:
