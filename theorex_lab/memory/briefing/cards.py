@@ -7,7 +7,7 @@ a later session did it.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from theorex_lab.core.clock import MICROSECONDS_PER_DAY
@@ -68,6 +68,8 @@ UNANSWERED = "Asked last, not answered"
 # A line that repeats so much of a better one is left out.
 _SAME_LINE = 0.62
 _FEWEST_SAME_WORDS = 3
+# Kinds of lines that disappear once they are done.
+_UNDONE = ("open", "interrupted")
 # An open item is done by a later statement that shares so many of its words.
 _SAME_MATTER = 0.6
 
@@ -128,9 +130,7 @@ _CONTINUATION = re.compile(
     re.I,
 )
 # Words that point to what a reader of the line does not see.
-_POINTING = re.compile(
-    r"\b(?:this|thats?|these|those|it|same|above|below|here|there)\b", re.I
-)
+_POINTING = re.compile(r"\b(?:this|thats?|these|those|same|above|below|here)\b", re.I)
 _FEWEST_WORDS_OF_A_WISH = 3
 _FEWEST_WORDS_IF_POINTING = 5
 # A question, also one without its mark.
@@ -245,7 +245,9 @@ def card_of(
     lines.extend(_failing_tests(session))
     weighted = [_placed(line, now, rank) for line in lines if _is_whole(line)]
     weighted.sort(key=lambda line: -line.weight)
-    later = _statements_after(session, sessions)
+    later: list[_LaterStatement] = []
+    if any(line.kind in _UNDONE for line in weighted):
+        later = _statements_after(session, sessions)
     card: list[CardLine] = []
     for line in weighted:
         if len(card) == MOST_LINES_OF_A_CARD:
@@ -319,7 +321,12 @@ def session_numbers(session: Session) -> frozenset[str]:
         numbers |= numbers_of(prompt.text[:_LONGEST_READ])
         if prompt.kind == "slash":
             numbers |= _numbers_after_a_slash_command(prompt.text)
-    return frozenset(numbers)
+    return telling_numbers(numbers)
+
+
+def telling_numbers(numbers: Iterable[str]) -> frozenset[str]:
+    """Return the numbers that name one thing; a single digit often counts steps."""
+    return frozenset(number for number in numbers if len(number) > 1)
 
 
 def _numbers_after_a_slash_command(text: str) -> frozenset[str]:
@@ -695,7 +702,7 @@ def _reports_a_change(text: str) -> bool:
 
 def _was_done(line: CardLine, later: Sequence[_LaterStatement]) -> bool:
     """Return whether a line is of something open that was done afterwards."""
-    if line.kind not in ("open", "interrupted"):
+    if line.kind not in _UNDONE:
         return False
     for statement in later:
         if statement.at <= line.at:

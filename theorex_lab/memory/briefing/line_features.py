@@ -29,7 +29,8 @@ CUES = {
     # The agent announces what it does next.
     "process": re.compile(
         r"^(?:let me|let['’]s|i['’]?ll|i will|i['’]?m (?:(?:also|now|just) )?\w+ing"
-        r"|i (?:also |now )?(?:need|want|plan|have|intend) to|i should|i can|now i|next,? i|here['’]?s|here is|here are|perfect|great"
+        r"|i (?:also |now )?(?:need|want|plan|have|intend) to|i should"
+        r"|i can|now i|next,? i|here['’]?s|here is|here are|perfect|great"
         r"|excellent|good|sure|okay|ok|now let|looking at|based on|first,? (?:let|i)"
         r"|to (?:fix|do|implement) this|i see|i understand|you['’]?re right"
         r"|understood|absolutely|of course|i (?:now )?have (?:a|the)"
@@ -267,6 +268,8 @@ def is_subject(heading: str) -> bool:
     if not heading or len(heading) >= _LONGEST_SUBJECT:
         return False
     if _PART_OF_AN_ANSWER.match(heading) or _THOUGHT.match(heading):
+        return False
+    if is_process(heading):
         return False
     return not heading.endswith("?")
 

@@ -28,6 +28,7 @@ from theorex_lab.memory.briefing.cards import (
     card_candidates,
     latest_first,
     session_numbers,
+    telling_numbers,
     weighed,
 )
 from theorex_lab.memory.briefing.line_features import (
@@ -69,6 +70,7 @@ _WIDENING_WORD_OF_SHORT = 0.4
 _SHORT_PROMPT_WORDS = 4
 # A prompt of so few own words says nothing by itself; it means the last session.
 _BARE_PROMPT_WORDS = 3
+_FEWEST_WORDS_OF_A_SUBJECT = 2
 _NEAREST_SESSIONS = 3
 # What makes a session like a prompt: shared words, the same number, the same files, and
 # being the last one.
@@ -89,6 +91,7 @@ _MOST_LOOKED_AT = 400
 # many words that nothing else has.
 _LEAST_INFORMATION = 0.6
 _STRONG_INFORMATION = 2.0
+_WORDS_IN_A_REASON = 3
 _SAME_LINE = 0.62
 _FEWEST_SAME_WORDS = 3
 _LINES_OF_THE_NEAREST_CARD = 2
@@ -134,6 +137,7 @@ _CONTINUING = re.compile(
 )
 _NOT_SEARCHED = ("noise", "interrupt")
 _NOT_OF_A_SUBJECT = ("noise", "interrupt", "standing")
+_USERS_WORDS = ("own", "repeated")
 _NOBODYS_WORDS = ("template", "standing")
 # How a line begins that holds another's words than an agent's.
 _SPEAKER = {"own": "Asked: ", "repeated": "Asked: ", "quoted": "Pasted: "}
@@ -150,7 +154,6 @@ class Passage:
         session: The session.
         event: The event that it is of.
         terms: What it is searched by: its content words and parts of its names.
-        words: Its content words.
         features: By name what speaks for it and against it.
         is_users: Whether the user said it.
     """
@@ -160,7 +163,6 @@ class Passage:
     session: str
     event: str
     terms: frozenset[str]
-    words: frozenset[str]
     features: Mapping[str, float]
     is_users: bool
 
@@ -192,6 +194,7 @@ class _Query:
         numbers: The issues and pull requests that it names.
         files: The names of the files that it names, in lower case.
         text: The prompt.
+        spellings: Its words as they are spelt in it.
     """
 
     weights: Mapping[str, float]
@@ -199,11 +202,17 @@ class _Query:
     numbers: frozenset[str]
     files: frozenset[str]
     text: str
+    spellings: Mapping[str, str]
 
     @property
     def is_bare(self) -> bool:
-        """Whether the prompt says nothing by itself."""
+        """Whether the prompt says little by itself."""
         return self.n_own_words <= _BARE_PROMPT_WORDS
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the prompt has no subject but the last session."""
+        return self.n_own_words < _FEWEST_WORDS_OF_A_SUBJECT
 
 
 class PassageIndex:
@@ -309,17 +318,23 @@ class PassageIndex:
         shares = likeness / (likeness.max() or 1.0)
         like = 0.6 + 0.6 * shares[self._session_of]
         fits = information >= _LEAST_INFORMATION * self._top_rarity
-        fits |= self._of_the_subject(query, nearest)
+        takes_last = query.says_nothing or (query.is_bare and not fits.any())
+        fits |= self._of_the_subject(query, nearest, takes_last=takes_last)
         return matches * recency * like * self._qualities * fits, information
 
-    def _of_the_subject(self, query: _Query, nearest: Integers) -> NDArray[np.bool_]:
+    def _of_the_subject(
+        self, query: _Query, nearest: Integers, *, takes_last: bool
+    ) -> NDArray[np.bool_]:
         """Return which passages need no word of the prompt, since their session fits.
 
-        That is the last session of a prompt that says nothing, and one that is about
-        the same number.
+        Args:
+            query: What is searched.
+            nearest: The sessions that are most like the prompt.
+            takes_last: Whether the prompt means the last session; one that is about
+                the same number fits as well.
         """
         numbers: list[int] = []
-        if query.is_bare:
+        if takes_last:
             numbers.append(int(nearest[0]))
         for number in nearest:
             if query.numbers & self._profiles[number].numbers:
@@ -390,14 +405,16 @@ class PassageIndex:
         if len(order) == 0:
             return
         best = float(scores[order[0]])
+        shared = float(information[order].max()) / self._top_rarity
+        # How sure it is that the best line is about what the prompt is about.
+        fit = min(1.0, max(_LEAST_INFORMATION, shared) / _STRONG_INFORMATION)
         for number in order:
             passage = self._passages[number]
             text = dated(passage.text, passage.at)
-            if not fits_a_line(text) or _repeats(passage.words, shown):
+            words = content_words(passage.text)
+            if not fits_a_line(text) or _repeats(words, shown):
                 continue
-            shown.append(passage.words)
-            fit = information[number] / (_STRONG_INFORMATION * self._top_rarity)
-            fit = max(min(1.0, float(fit)), _LEAST_INFORMATION / _STRONG_INFORMATION)
+            shown.append(words)
             yield Candidate(
                 section=ASKED,
                 kind="passage",
@@ -405,7 +422,7 @@ class PassageIndex:
                 weight=float(scores[number]) / best * fit,
                 at=passage.at,
                 session=passage.session,
-                words=passage.words,
+                words=words,
                 events=(passage.event,),
                 why=self._why(query, passage),
                 features={**passage.features, "score": float(scores[number])},
@@ -419,7 +436,10 @@ class PassageIndex:
         shared.sort(key=lambda word: -self._rarity[word] * query.weights[word])
         if not shared:
             return f"{source}, which is about the same"
-        named = ", ".join(f'"{word}"' for word in shared[:3])
+        spelt = [
+            query.spellings.get(word, word) for word in shared[:_WORDS_IN_A_REASON]
+        ]
+        named = ", ".join(f'"{word}"' for word in spelt)
         return f"{source}; like the prompt, it speaks of {named}"
 
 
@@ -476,10 +496,22 @@ def _query(prompt: str) -> _Query:
     return _Query(
         weights=weights,
         n_own_words=len(own_terms),
-        numbers=numbers_of(prompt[:_LONGEST_READ]),
+        numbers=telling_numbers(numbers_of(prompt[:_LONGEST_READ])),
         files=_file_names(_FILE.findall(prompt)),
         text=prompt,
+        spellings=_spellings(prompt),
     )
+
+
+def _spellings(prompt: str) -> dict[str, str]:
+    """Return the words of a prompt as they are spelt in it, by their stems."""
+    spellings: dict[str, str] = {}
+    for run in _RUN.findall(prompt):
+        word = run.strip("./-")
+        spellings.setdefault(stem(word), word)
+        for part in _PART.findall(word):
+            spellings.setdefault(stem(part), part)
+    return spellings
 
 
 def _own_statements(prompt: str) -> list[str]:
@@ -550,6 +582,8 @@ def _prompt_passages(prompt: Prompt) -> Iterator[Passage]:
     for statement, words_of in prompt.statements:
         if words_of in _NOBODYS_WORDS or not is_usable(statement.text):
             continue
+        if words_of not in _USERS_WORDS and is_process(statement.text):
+            continue
         features = features_of(statement, is_users=True)
         text = _SPEAKER.get(words_of, "") + standing_alone(statement)
         yield _passage(prompt, statement, text, features)
@@ -562,14 +596,12 @@ def _passage(
     features: Mapping[str, float],
 ) -> Passage:
     """Return a passage of a prompt or a message."""
-    terms = search_terms(f"{text} {statement.heading}")
     return Passage(
         text=text,
         at=step.at,
         session=step.session,
         event=step.event,
-        terms=terms,
-        words=terms,
+        terms=search_terms(f"{text} {statement.heading}"),
         features=features,
         is_users=isinstance(step, Prompt),
     )

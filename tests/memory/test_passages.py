@@ -1,0 +1,208 @@
+"""Passages: lines of earlier sessions that fit a prompt."""
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.briefing.candidates import ASKED, fits_a_line
+from theorex_lab.memory.briefing.passages import (
+    PassageIndex,
+    passage_candidates,
+    search_terms,
+)
+from theorex_lab.memory.briefing.session_log import Session, sessions_of
+
+START = 1_740_400_000_000_000  # 24 February 2025
+HOUR = 3_600_000_000
+SUBJECTS = (
+    ("exporter", "The exporter writes archives in chunks because memory is short."),
+    ("parser", "The parser rejects tabs since the grammar has only spaces."),
+    ("scheduler", "The scheduler sleeps until the next job instead of polling."),
+    ("mailer", "The mailer retries three times because the relay is slow."),
+)
+
+
+def _event(number: int, session: str, kind: str, body: dict) -> Event:
+    at = START + number * HOUR
+    return Event(number, f"event-{number}", at, "agent", session, kind, (), body)
+
+
+def _log(turns: Sequence[tuple[str, str, str]]) -> list[Session]:
+    """Return sessions of turns: session, prompt, message."""
+    events: list[Event] = []
+    for session, prompt, message in turns:
+        body = {"text": prompt, "source": "user"}
+        events.append(_event(len(events), session, "prompt", body))
+        body = {"message": message, "source": "agent"}
+        events.append(_event(len(events), session, "turn_ended", body))
+    return sessions_of(events)
+
+
+@pytest.fixture
+def sessions() -> list[Session]:
+    turns: list[tuple[str, str, str]] = []
+    for subject, message in SUBJECTS:
+        turns.append((subject, f"Improve the {subject} of the tool", message))
+    return _log(turns)
+
+
+NOW = START + 1_000 * HOUR
+
+
+def test_a_prompt_finds_what_was_said_about_its_subject(
+    sessions: list[Session],
+) -> None:
+    lines = passage_candidates(sessions, "why does the parser not accept tabs", NOW)
+
+    assert lines[0].text == (
+        "The parser rejects tabs since the grammar has only spaces (24 Feb)."
+    )
+    assert lines[0].section == ASKED
+    assert lines[0].session == "parser"
+    assert '"parser"' in lines[0].why
+    assert not any("mailer" in line.text for line in lines)
+
+
+def test_nothing_is_returned_where_nothing_fits(sessions: list[Session]) -> None:
+    prompt = "Translate the welcome page into Portuguese for visitors"
+
+    assert passage_candidates(sessions, prompt, NOW) == []
+
+
+def test_an_empty_log_has_nothing_for_a_prompt() -> None:
+    assert passage_candidates([], "continue with the parser", NOW) == []
+
+
+def test_a_bare_slash_command_takes_the_last_session(sessions: list[Session]) -> None:
+    lines = passage_candidates(sessions, "/review", NOW)
+
+    assert lines
+    assert {line.session for line in lines} == {"mailer"}
+
+
+def test_a_prompt_that_goes_on_with_a_number_gets_its_state_first() -> None:
+    sessions = _log(
+        [
+            (
+                "first",
+                "Work on issue #183, the watcher of the folder",
+                "The watcher is replaced, but the manual test is not done yet.",
+            ),
+            (
+                "second",
+                "Improve the mailer of the tool",
+                "The mailer retries three times because the relay is slow.",
+            ),
+        ]
+    )
+
+    lines = passage_candidates(sessions, "Let's look at issue #183 again", NOW)
+
+    assert lines[0].weight == 1.0
+    assert {line.session for line in lines[:2]} == {"first"}
+    assert "#183" in lines[0].why
+
+
+def test_what_means_the_same_moves_up(sessions: list[Session]) -> None:
+    prompt = "the tool should improve its parser, exporter, scheduler and mailer"
+
+    def likes_the_scheduler(texts: Sequence[str]) -> np.ndarray:
+        return np.array([float("scheduler sleeps" in text) for text in texts])
+
+    without = passage_candidates(sessions, prompt, NOW)
+    lines = passage_candidates(sessions, prompt, NOW, similarity=likes_the_scheduler)
+
+    assert {line.text for line in lines} == {line.text for line in without}
+    assert "scheduler sleeps" in lines[0].text
+
+
+def test_neighbouring_sentences_of_a_paragraph_come_together() -> None:
+    sessions = _log(
+        [
+            (
+                "only",
+                "Explain the locking of the archive writer",
+                "The archive writer takes a lock. Readers wait for it.\n\n"
+                "Unrelated things follow in another paragraph here.",
+            )
+        ]
+    )
+
+    texts = [
+        line.text
+        for line in passage_candidates(sessions, "archive writer and its lock", NOW)
+    ]
+
+    assert "The archive writer takes a lock. Readers wait for it (24 Feb)." in texts
+
+
+def test_what_the_user_asked_is_marked_as_such(sessions: list[Session]) -> None:
+    lines = passage_candidates(sessions, "improve the exporter of archives", NOW)
+
+    prompts = [line for line in lines if "Improve" in line.text]
+    assert all(line.text.startswith("Asked: ") for line in prompts)
+
+
+def test_announcements_of_agents_are_no_passages() -> None:
+    sessions = _log(
+        [
+            (
+                "only",
+                "Improve the parser of the tool",
+                "Let me look at the parser of the grammar files.\n\n"
+                "After that, I'll fix the parser of the grammar files.",
+            )
+        ]
+    )
+
+    lines = passage_candidates(sessions, "fix the parser of grammar files", NOW)
+
+    assert not any("grammar" in line.text for line in lines)
+
+
+def test_names_are_searched_by_their_parts_and_contractions_are_not() -> None:
+    assert {"max", "retry"} <= search_terms("`maxRetries`")
+    assert "doesn" not in search_terms("The loader doesn't wait")
+
+
+def test_weights_are_fractions_in_falling_order(sessions: list[Session]) -> None:
+    lines = passage_candidates(sessions, "parser, exporter and mailer of the tool", NOW)
+
+    weights = [line.weight for line in lines]
+    assert weights == sorted(weights, reverse=True)
+    assert all(0 < weight <= 1 for weight in weights)
+
+
+def test_an_index_answers_fast_over_many_statements() -> None:
+    turns: list[tuple[str, str, str]] = []
+    for number in range(150):
+        sentences = [
+            f"Part {number * 80 + n} of module{n} uses `helper_{number}` because of"
+            f" rule{n}."
+            for n in range(80)
+        ]
+        message = "\n\n".join(sentences)
+        turns.append((f"s{number}", f"Describe module{number} of the tool", message))
+    index = PassageIndex(_log(turns))
+    assert len(index) >= 12_000
+
+    start = time.process_time()
+    lines = index.candidates("Which rule7 does module7 with helper_7 have?", NOW)
+
+    assert lines
+    assert time.process_time() - start < 0.5
+
+
+@given(st.text(max_size=400))
+def test_every_line_is_one_short_line_whatever_the_prompt_is(prompt: str) -> None:
+    sessions = _log([(name, f"Improve the {name}", text) for name, text in SUBJECTS])
+
+    for line in passage_candidates(sessions, prompt, NOW):
+        assert fits_a_line(line.text)
+        assert line.text.splitlines() == [line.text]
+        assert line.why
