@@ -123,7 +123,13 @@ def own_lines(text: str) -> frozenset[int]:
     if _is_foreign_message(text):
         return frozenset()
     ends = [len(text)]
-    reader = _LineReader(text, hidden=_hidden_spans(text), by="user", ends=ends)
+    hidden = _hidden_spans(text)
+    reader = _LineReader(
+        text,
+        hidden=hidden,
+        by="user",
+        ends=ends,
+    )
     spoken: list[_Interval] = []
     for interval in reader.read():
         if interval is not None:
