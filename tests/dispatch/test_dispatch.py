@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from theorex_lab import Event, InvalidInput, Lab, Settings, StorageError
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.core.settings import ModelSettings
-from theorex_lab.dispatch.bus import CallStart, ToolUse, check_trace_id, preview
+from theorex_lab.dispatch.bus import CallStart, ToolCall, check_trace_id, preview
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import (
     LARGEST_TASK_BYTES,
@@ -123,7 +123,7 @@ def test_an_id_outside_the_rule_is_refused(
 def test_tools_of_a_call_are_written_with_its_trace(journal: SqliteJournal) -> None:
     begun = start("a", session="s1")
     journal.append(
-        [begun.event(), ToolUse("a", NOW, "Bash", "x" * 400, "y\0\ud800").event(begun)]
+        [begun.event(), ToolCall("a", NOW, "Bash", "x" * 400, "y\0\ud800").event(begun)]
     )
     found = [event for event in journal.tail(0) if event.kind == "tool_used"]
     assert [(event.agent, event.session, event.lineage) for event in found] == [

@@ -11,7 +11,7 @@ from drawing import own_axes
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.core.settings import check_settings
-from theorex_lab.dispatch.bus import CallStart, ToolUse
+from theorex_lab.dispatch.bus import CallStart, ToolCall
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.eval.datasets.recorded_runs import (
@@ -50,7 +50,7 @@ def lab(tmp_path: Path, clock: FixedClock) -> Iterator[Lab]:
 
 def _run(lab: Lab, outcome_id: str) -> None:
     def ask(names: Any, *_: Any) -> ChainAnswer:
-        tool = ToolUse(
+        tool = ToolCall(
             "run",
             lab.clock.now(),
             "Bash",

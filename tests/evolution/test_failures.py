@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import Event, Lab, new_event
 from theorex_lab.app.cli.learn import _review_lines
-from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolUse
+from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolCall
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import alive
 from theorex_lab.evolution.audit import audit
@@ -89,7 +89,7 @@ def traced(
     )
     events = [start.event()]
     events += [
-        ToolUse(trace_id, NOW, name, given, answer).event(start)
+        ToolCall(trace_id, NOW, name, given, answer).event(start)
         for name, given, answer in tools
     ]
     ended = {

@@ -14,7 +14,7 @@ from test_exchange import contents, export, heard, home, runs, state, take
 from theorex_lab import Design, Event, FixedClock, InvalidInput, Lab, new_event
 from theorex_lab.core.clock import to_iso
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolUse
+from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolCall
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
@@ -81,8 +81,8 @@ def call(
         **more,
     )
     used = (
-        ToolUse(trace_id, NOW - 2, "Bash", "ls", "cache.py"),
-        ToolUse(trace_id, NOW - 1, "Edit", "cache.py", "done"),
+        ToolCall(trace_id, NOW - 2, "Bash", "ls", "cache.py"),
+        ToolCall(trace_id, NOW - 1, "Edit", "cache.py", "done"),
     )
     lab.journal.append([start.event(), *(tool.event(start) for tool in used)])
     attempts = (

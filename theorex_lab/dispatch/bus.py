@@ -80,7 +80,7 @@ class CallStart:
 
 
 @dataclass(frozen=True)
-class ToolUse:
+class ToolCall:
     """A tool was used during a call.
 
     `input` and `response` are stored as previews of 300 and 500 characters.

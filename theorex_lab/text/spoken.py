@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from theorex_lab.text import spoken_patterns as patterns
@@ -122,26 +123,35 @@ def own_lines(text: str) -> frozenset[int]:
     if _is_foreign_message(text):
         return frozenset()
     ends = [len(text)]
-    reader = _LineReader(text, hidden=_hidden_spans(text), by="user", ends=ends)
-    spoken = [line for line in reader.read() if line is not None]
-    line_starts = [start for start, _ in spoken]
+    hidden = _hidden_spans(text)
+    reader = _LineReader(
+        text,
+        hidden=hidden,
+        by="user",
+        ends=ends,
+    )
+    spoken: list[_Interval] = []
+    for interval in reader.read():
+        if interval is not None:
+            spoken.append(interval)
     own_end = min(ends)
     numbers: set[int] = set()
     start = 0
     for number, line in enumerate(text.splitlines(keepends=True)):
-        position = bisect_right(line_starts, start) - 1
-        is_spoken = position >= 0 and start <= spoken[position][1]
-        is_own = start < own_end or (start == own_end and _introduces_more(line))
-        if is_spoken and is_own:
+        is_before_end = start < own_end or _introduces(line.strip())
+        if start <= own_end and is_before_end and _is_in(spoken, start):
             numbers.add(number)
         start += len(line)
     return frozenset(numbers)
 
 
-def _introduces_more(line: str) -> bool:
-    """Return whether a line that ends the own words is one of them."""
-    bare = line.strip()
-    return bool(bare) and _introduces(bare)
+def _is_in(intervals: list[_Interval], index: int) -> bool:
+    """Return whether an index lies in one of some intervals, which are in order."""
+    position = bisect_right(intervals, index, key=itemgetter(0)) - 1
+    if position < 0:
+        return False
+    _, end = intervals[position]
+    return index <= end
 
 
 def _is_foreign_message(text: str) -> bool:
@@ -438,7 +448,7 @@ def _is_machine_line(line: str, bare: str) -> bool:
 
 def _introduces(bare: str) -> bool:
     """Return whether a line says that something pasted follows."""
-    if bare[-1] != ":":
+    if not bare.endswith(":"):
         return False
     end = bare[-LONGEST // 2 : -1]
     return _pattern(patterns.INTRODUCTION).search(end) is not None

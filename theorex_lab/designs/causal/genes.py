@@ -282,14 +282,14 @@ def marks_in(gene: Gene) -> list[Mapping[str, Any]]:
     return [mark for mark in marks if isinstance(mark, Mapping)]
 
 
-def overlap(signals: Iterable[str], others: Iterable[str]) -> float:
+def signal_overlap(signals: Iterable[str], others: Iterable[str]) -> float:
     """Return the share of signals that are among others, 0..1; 0 without signals.
 
     Args:
         signals: The signals.
         others: The signals among which they may be.
 
-    >>> overlap(["log_error", "slow"], ["slow"])
+    >>> signal_overlap(["log_error", "slow"], ["slow"])
     0.5
     """
     parts = set(normalized_signals(signals))
@@ -316,7 +316,7 @@ def failed_genes(
         if not isinstance(outcome, Mapping) or outcome.get("status") != FAILED:
             continue
         trigger = texts_in(capsule, "trigger")
-        if overlap(signals, trigger) >= _OVERLAP:
+        if signal_overlap(signals, trigger) >= _OVERLAP:
             gene = str(capsule.get("gene"))
             n_failures[gene] += 1
     return frozenset(gene for gene, n in n_failures.items() if n >= _FAILURES)

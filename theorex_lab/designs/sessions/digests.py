@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from theorex_lab.core.ids import derived_event_id
 from theorex_lab.designs.sessions.renamed import followed
 from theorex_lab.designs.sessions.said import MessageStore, edited, read, shortest_ends
-from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_in
+from theorex_lab.designs.sessions.sentences import NumberedSentence, sentences_of_event
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.checks import error_of, family_of, has_failed
@@ -249,7 +249,7 @@ def _left_open(
     """
     left = []
     for event in messages:
-        for sentence in sentences_in(event):
+        for sentence in sentences_of_event(event):
             if not _LEFT_OPEN.search(sentence.text):
                 continue
             pair = (sentence.text, event.id)
@@ -281,7 +281,7 @@ def _first_sentences(events: Iterable[Event], most: int) -> list[tuple[str, str]
     """
     pairs: list[tuple[str, str]] = []
     for event in events:
-        for sentence in sentences_in(event):
+        for sentence in sentences_of_event(event):
             if sentence.own:
                 pairs.append((sentence.text, event.id))
     return pairs[:most]
@@ -512,7 +512,7 @@ def _explanation(
     pairs: list[tuple[NumberedSentence, Event]] = []
     for event in events:
         if event.seq > green.seq and event.kind in MESSAGES:
-            pairs += [(sentence, event) for sentence in sentences_in(event)]
+            pairs += [(sentence, event) for sentence in sentences_of_event(event)]
     about_fix = [
         pair for pair in pairs[:_MOST_SENTENCES] if _ABOUT_FIX.search(pair[0].text)
     ]

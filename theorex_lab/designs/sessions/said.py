@@ -29,7 +29,7 @@ from theorex_lab.designs.sessions.sentences import (
     holder_of,
     item_id,
     said_in,
-    sentences_in,
+    sentences_of_event,
     words,
 )
 from theorex_lab.designs.sessions.settings import SessionSettings
@@ -182,7 +182,7 @@ class MessageStore(View):
         project = self._project(body)
         source = body.get("source", "")
         trust = TRUST.get(source, 0)
-        for sentence in sentences_in(event):
+        for sentence in sentences_of_event(event):
             self.sentences.add(
                 seq=event.seq,
                 number=sentence.number,

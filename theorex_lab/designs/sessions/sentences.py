@@ -82,7 +82,7 @@ def said_in(event: Event) -> str:
     return str(event.body.get(TEXT_OF[event.kind], ""))
 
 
-def sentences_in(event: Event) -> tuple[NumberedSentence, ...]:
+def sentences_of_event(event: Event) -> tuple[NumberedSentence, ...]:
     """Return the sentences that an event holds.
 
     A helper's message has none, nor has a fix or what to avoid: these fade and are

@@ -309,7 +309,7 @@ def sentence_lines(home: Home, request: ContextRequest) -> list[ContextLine]:
     newest: dict[Hashable, tuple[str, ContextLine]] = {}
     for event, line in sorted(pairs, key=lambda pair: not pair[1].trusted):
         key = dedup_key(event, is_unverified=not line.trusted)
-        text = plain(one_line(event.body["text"]))
+        text = without_type(one_line(event.body["text"]))
         newest.setdefault(key, (text, line))
     lines: dict[str, ContextLine] = {}
     for text, line in newest.values():
@@ -374,16 +374,16 @@ def dedup_key(event: Event, *, is_unverified: bool) -> Hashable:
     """
     tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
     if not tags:
-        return plain(event.body["text"])
+        return without_type(event.body["text"])
     return (is_unverified, event.agent, *tags)
 
 
-def plain(text: str) -> str:
+def without_type(text: str) -> str:
     """Return a sentence without its type in front.
 
     By this form two sentences are told to say the same.
 
-    >>> plain("trace_fix:  shorten the TTL") == plain("shorten the TTL")
+    >>> without_type("trace_fix:  shorten the TTL") == without_type("shorten the TTL")
     True
     """
     return " ".join(text.removeprefix(f"{FIX_TYPE}:").split())

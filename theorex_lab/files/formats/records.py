@@ -12,7 +12,7 @@ from theorex_lab.core.clock import to_iso
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import concept_id
 from theorex_lab.core.project import check_project
-from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolUse, check_trace_id, clean
+from theorex_lab.dispatch.bus import CallEnd, CallStart, ToolCall, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.evolution.outcomes import check_score, outcome_event
 from theorex_lab.files.formats import schema
@@ -441,7 +441,7 @@ def _tool(
     texts = [_tool_text(record, key) for key in ("input", "response")]
     at = stated.given("at", start.at)
     name = stated.given("tool", stated.tool_name)
-    use = ToolUse(start.trace_id, at, name, *texts)
+    use = ToolCall(start.trace_id, at, name, *texts)
     source = {"source": options.source(record, "source")}
     event = with_members(use.event(start), source)
     id_parts = ("tool used", start.trace_id, position)

@@ -258,9 +258,9 @@ def recorded_sessions(home: Home, now: int) -> list[Session]:
     journal = home.journal
     last_seq = journal.last_seq()
     by_project = _kept_logs.setdefault(journal, {})
-    kept = by_project.get(home.project)
-    if kept is not None and kept.last_seq == last_seq and kept.newest_at <= now:
-        return list(kept.sessions)
+    log = by_project.get(home.project)
+    if log is not None and log.last_seq == last_seq and log.newest_at <= now:
+        return list(log.sessions)
     projects = None
     if home.projects is not None:
         projects = (*home.projects, "")
