@@ -373,7 +373,7 @@ def _concept_body(attributes: FlatRecord, importing: ImportOptions) -> Body:
 
 
 def _speakers(record: Any, count: int) -> Body:
-    """Return who said a concept, of which there are `count` mentions in all.
+    """Return who said a concept that has `count` mentions in all.
 
     It is the levels of trust, and the numbers of the owner's own mentions.
     """

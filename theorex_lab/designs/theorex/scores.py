@@ -85,7 +85,7 @@ def items_of(axon: Axon, now: int, settings: Settings) -> Items:
 
     Args:
         axon: The concepts of all agents.
-        now: The moment (µs) of which it is.
+        now: The time for which they are read (µs UTC).
         settings: The half-lives.
     """
     links = axon.link_counts
