@@ -22,7 +22,13 @@ from theorex_lab.memory.briefing.candidates import (
     short_date,
 )
 from theorex_lab.memory.briefing.session_log import Message, Prompt, Session
-from theorex_lab.memory.claims import POINTING_BACK, SPEAKERS, is_bound
+from theorex_lab.memory.claims import (
+    PLACE,
+    POINTING_BACK,
+    SPEAKERS,
+    is_bound,
+    read_claim,
+)
 from theorex_lab.memory.superseding import DatedStatement, superseded
 from theorex_lab.text.file_moves import (
     ELSEWHERE,
@@ -45,6 +51,9 @@ _MOST_SYMBOLS = 2  # that a line names
 _MOST_PARTNERS = 2  # files that change together, in a line
 _MOST_FILES = 3  # in the line of a folder
 _LEAST_TOGETHER = 0.5  # share of the sessions in which a partner changes too
+# How much more often than usual a partner changes with a file, so that a file which
+# changes in every session is nobody's partner.
+_LEAST_LIFT = 1.5
 _MOST_EVENTS = 5  # that a line names
 
 # What a statement weighs, by who made it, and what an edited file weighs at most.
@@ -75,11 +84,15 @@ _WHERE = re.compile(
 _WHAT = re.compile(
     rf"(?P<path>{_PATH})\s+(?:is|contains|holds)\s+(?:the|a|an|our|my|all)\b"
 )
+_MOST_WORDS_BEFORE = 8  # of the thing whose place is told
+# First words of an answer, not of a statement.
+_ANSWERING = frozenset("ok okay yes no so well hmm oh and but also then".split())
 _OUTSIDE = re.compile(r"`?(?:~/|\.\./)")
 # Names in code: with a capital inside, with an underscore, or called.
 _SYMBOL = re.compile(
     r"(?<![\w/.-])(?:\w*[a-z]\w*[A-Z]\w*|[a-z]+_\w+|\w+(?=\(\)))(?![\w/]|\.\w)"
 )
+_TEST_PART = re.compile(r"(?i)^test_|[._-](?:tests?|spec)(?=\.|$)")
 _NAME_OF_FILE = re.compile(r"[\w@.+-]+\.\w+")
 _FIRST_WORD = re.compile(r"[\w'’]+")
 _SHORTEST_SYMBOL = 5
@@ -285,6 +298,8 @@ def _edited_places(
     named: set[str] = set()  # as partners of others
     rest: dict[str, list[str]] = defaultdict(list)
     for path in best_first:
+        if _is_test(path):
+            continue
         partners = _partners(path, files.edits)
         if not partners and not symbols.get(path):
             rest[posixpath.dirname(path)].append(path)
@@ -305,14 +320,42 @@ def _edited_places(
 def _partners(path: str, edits: dict[str, _Edits]) -> list[tuple[str, int]]:
     """Return the files that change in most sessions of a file, with how many these are."""
     own_sessions = edits[path].sessions.keys()
+    all_sessions: set[str] = set()
+    for file_edits in edits.values():
+        all_sessions |= file_edits.sessions.keys()
     partners: list[tuple[str, int]] = []
     for other, other_edits in edits.items():
+        if other == path or _are_file_and_test(path, other):
+            continue
         n_shared = len(own_sessions & other_edits.sessions.keys())
         share = n_shared / len(own_sessions)
-        if other != path and n_shared >= _FEWEST_SESSIONS and share >= _LEAST_TOGETHER:
+        usual_share = len(other_edits.sessions) / len(all_sessions)
+        is_more = share >= max(_LEAST_TOGETHER, _LEAST_LIFT * usual_share)
+        if n_shared >= _FEWEST_SESSIONS and is_more:
             partners.append((other, n_shared))
     partners.sort(key=lambda partner: (-partner[1], partner[0]))
     return partners
+
+
+def _are_file_and_test(path: str, other: str) -> bool:
+    """Return whether one of two files is the test of the other, as everybody expects.
+
+    >>> _are_file_and_test("a/store.go", "a/store_test.go")
+    True
+    """
+    return _without_test(path) == _without_test(other)
+
+
+def _is_test(path: str) -> bool:
+    """Return whether a file's name says that it holds tests."""
+    return _TEST_PART.search(posixpath.basename(path)) is not None
+
+
+def _without_test(path: str) -> str:
+    """Return a file's name without its ending and the part that says it is a test."""
+    name = posixpath.basename(path)
+    stem, _ = posixpath.splitext(name)
+    return _TEST_PART.sub("", stem)
 
 
 def _place_of_file(
@@ -435,7 +478,7 @@ def _symbols_by_file(
 def _symbols_in(text: str) -> Iterator[str]:
     """Yield the names in code of a statement."""
     for symbol in _SYMBOL.findall(text):
-        if len(symbol) >= _SHORTEST_SYMBOL:
+        if len(symbol) >= _SHORTEST_SYMBOL and not symbol.endswith("_"):
             yield symbol
 
 
@@ -469,7 +512,10 @@ def _stated_places(
     statements: list[DatedStatement] = []
     for step in steps:
         for text in _statements_of(step):
-            if not _says_where(text) or not files.may_be_named(text):
+            is_users = isinstance(step, Prompt)
+            if not _says_where(text, is_users=is_users):
+                continue
+            if not files.may_be_named(text):
                 continue
             line = dated(text, step.at)
             if fits_a_line(line):
@@ -484,21 +530,39 @@ def _stated_places(
     return standing
 
 
-def _says_where(text: str) -> bool:
+def _says_where(text: str, *, is_users: bool = False) -> bool:
     """Return whether a statement by itself says where something is.
+
+    The user's word on a path out of the project is taken wherever it stands in the
+    sentence.
 
     >>> _says_where("The Intent repo is at ../../intent."), _says_where("It is in a/b.")
     (True, False)
     """
-    first = _FIRST_WORD.match(text.lstrip("`*_"))
-    if text.endswith(("?", ":")) or is_bound(text):
-        return False
-    if first and first[0].lower() in POINTING_BACK | SPEAKERS:
+    if not _stands_alone(text):
         return False
     match = _WHERE.search(text)
-    if match is not None:
-        return match.start() > 0
-    return _WHAT.match(text) is not None
+    if match is None:
+        return _WHAT.match(text) is not None
+    is_outside = _OUTSIDE.match(match["path"]) is not None
+    if is_users and is_outside:
+        return True
+    n_words_before = len(text[: match.start()].split())
+    if not 0 < n_words_before <= _MOST_WORDS_BEFORE:
+        return False
+    claim = read_claim(text)
+    if claim is None or claim.is_event or claim.is_negative:
+        return False
+    return claim.attribute == PLACE
+
+
+def _stands_alone(text: str) -> bool:
+    """Return whether a statement begins with its subject, and asks nothing."""
+    first = _FIRST_WORD.match(text.lstrip("`"))
+    if first is None or text.endswith(("?", ":")) or is_bound(text):
+        return False
+    word = first[0].lower()
+    return word not in POINTING_BACK | SPEAKERS | _ANSWERING
 
 
 def _stated_place(
