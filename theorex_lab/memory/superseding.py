@@ -236,7 +236,7 @@ def _says_the_same(newer: _Reading, older: _Reading) -> bool:
         return True
     if newer.details != older.details:
         return False
-    if newer.claim and older.claim and newer.claim.subject != older.claim.subject:
+    if _claim_of_another(newer.claim, older.claim):
         return False
     if not (newer.words <= older.words or older.words <= newer.words):
         return False
@@ -244,6 +244,13 @@ def _says_the_same(newer: _Reading, older: _Reading) -> bool:
     n_words = len(newer.words | older.words)
     is_short = n_shared < _FEWEST_WORDS and newer.words != older.words
     return not is_short and n_shared >= _SAME_WORDS * n_words
+
+
+def _claim_of_another(newer: Claim | None, older: Claim | None) -> bool:
+    """Return whether two claims are known to be about different subjects."""
+    if newer is None or older is None:
+        return False
+    return newer.subject != older.subject
 
 
 def _has_new_value(newer: Claim | None, older: Claim | None) -> bool:

@@ -39,9 +39,9 @@ from theorex_lab.memory.briefing.session_log import Message, Session, ToolUse
 from theorex_lab.memory.briefing.tool_failures import (
     NEAR,
     Failure,
-    commands_of,
+    cut_commands,
     failure_of,
-    likeness,
+    command_likeness,
 )
 from theorex_lab.text.shell_lines import SimpleCommand
 from theorex_lab.text.wording import content_words
@@ -205,7 +205,7 @@ def _note_run(uses: dict[str, CommandUse], tool: ToolUse) -> None:
     if not tool.command:
         return
     failure = failure_of(tool)
-    for command in commands_of(tool.command):
+    for command in cut_commands(tool.command):
         if command.reads_pipe or not _is_of_project(command):
             continue
         use = _use_of(uses, command)
@@ -287,7 +287,7 @@ def told_commands(text: str) -> Iterator[SimpleCommand]:
 
 def _with_role(line: str, fewest_words: int) -> Iterator[SimpleCommand]:
     """Yield the commands of a line that have a role and enough words."""
-    for command in commands_of(line):
+    for command in cut_commands(line):
         is_long_enough = len(command.words) >= fewest_words
         if is_long_enough and _is_of_project(command) and role_of(command.words):
             yield command
@@ -459,7 +459,7 @@ def _failing_variant(
         other
         for other in failing
         if program_of(other.words) == program
-        if likeness(other.words, use.words) >= NEAR
+        if command_likeness(other.words, use.words) >= NEAR
     ]
     return max(variants, key=lambda variant: variant.n_uses, default=None)
 

@@ -47,7 +47,7 @@ def note_candidates(home: Home, now: int) -> list[Candidate]:
     for event in _notes(home, now):
         if event.id in dismissed:
             continue
-        text = corrected.get(event.id, event.body["text"])
+        text: str = corrected.get(event.id) or event.body["text"]
         line = _line(event, text, now, is_pinned=event.id in pinned)
         if fits_a_line(line.text):
             lines.append(line)

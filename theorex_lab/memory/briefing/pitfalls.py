@@ -38,9 +38,9 @@ from theorex_lab.memory.briefing.tool_failures import (
     LONGEST_COMPLAINT,
     NEAR,
     Failure,
-    commands_of,
+    cut_commands,
     failure_of,
-    likeness,
+    command_likeness,
 )
 from theorex_lab.text.shell_lines import SimpleCommand
 from theorex_lab.text.wording import content_words
@@ -253,7 +253,7 @@ def _general_formatters(sessions: Iterable[Session]) -> dict[str, str]:
     for tool in _trusted_calls(sessions):
         if tool.ok is False:
             continue
-        for command in commands_of(tool.command):
+        for command in cut_commands(tool.command):
             is_formatter = role_of(command.words) == FORMAT and command.is_whole
             if is_formatter and is_general(command.words):
                 formatters[program_of(command.words)] = command.text
@@ -355,7 +355,7 @@ def _succeeded_commands(tool: ToolUse) -> tuple[SimpleCommand, ...]:
     has_failed = tool.ok is False or failure_of(tool) is not None
     if has_failed or not tool.command:
         return ()
-    return commands_of(tool.command)
+    return cut_commands(tool.command)
 
 
 def _is_retry(command: SimpleCommand, failure: Failure) -> bool:
@@ -390,7 +390,9 @@ def _cure_by(
 ) -> _Cure | None:
     """Return what made the program succeed; None where that cannot be told."""
     failed_words = failed_command.words
-    nearest = max(retries, key=lambda retry: likeness(retry.words, failed_words))
+    nearest = max(
+        retries, key=lambda retry: command_likeness(retry.words, failed_words)
+    )
     text = general_text(nearest)
     is_same = text == general_text(failed_command)
     if helpers and (is_same or failure.is_of_format):
@@ -399,7 +401,7 @@ def _cure_by(
         return _Cure(general or general_text(helper), is_instead=False)
     if is_same or failure.is_of_format:
         return None
-    is_near = likeness(nearest.words, failed_words) >= NEAR
+    is_near = command_likeness(nearest.words, failed_words) >= NEAR
     if not is_near or not _has_same_aim(nearest.words, failed_words):
         return None
     if _names_unknown(nearest.words, failure.complaint):

@@ -21,7 +21,7 @@ from theorex_lab.memory.briefing.candidates import (
     fits_a_line,
     short_date,
 )
-from theorex_lab.memory.briefing.session_log import Message, Prompt, Session
+from theorex_lab.memory.briefing.session_log import Message, Prompt, Session, ToolUse
 from theorex_lab.memory.claims import (
     PLACE,
     POINTING_BACK,
@@ -57,8 +57,8 @@ _LEAST_LIFT = 1.5
 _MOST_EVENTS = 5  # that a line names
 
 # What a statement weighs, by who made it, and what an edited file weighs at most.
-_WEIGHT_OF_USER = 0.42
-_WEIGHT_OF_AGENT = 0.24
+_WEIGHT_OF_USER = 0.25
+_WEIGHT_OF_AGENT = 0.12
 _WEIGHT_OF_FILE = 0.22
 _WEIGHT_OF_FOLDER = 0.14
 _MANY_SESSIONS = 4.0  # recent sessions from which on a file weighs most of it
@@ -114,8 +114,16 @@ def place_candidates(
     """
     history = _history(sessions)
     files = _Files(history, exists)
-    stated = _stated_places(sessions, files, now)
-    edited = _edited_places(sessions, files, now)
+    stated = _stated_places(
+        sessions,
+        files,
+        now,
+    )
+    edited = _edited_places(
+        sessions,
+        files,
+        now,
+    )
     places = [*stated[:_MOST_STATED], *edited]
     places.sort(key=lambda candidate: (-candidate.weight, candidate.text))
     return places[:_MOST_PLACES]
@@ -156,7 +164,13 @@ class _History:
     edits: dict[str, _Edits] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)  # files and folders
 
-    def edit(self, path: str, session: str, at: int, event: str) -> None:
+    def edit(
+        self,
+        path: str,
+        session: str,
+        at: int,
+        event: str,
+    ) -> None:
         """Note an edit; a file that is edited is there."""
         self.restore(path)
         edits = self.edits.setdefault(path, _Edits())
@@ -167,7 +181,11 @@ class _History:
         """Note that a file is there, and with it its folders."""
         self.gone = {old for old in self.gone if not _is_within(path, old)}
 
-    def move(self, old: str, new: str) -> None:
+    def move(
+        self,
+        old: str,
+        new: str,
+    ) -> None:
         """Give all that is known of a file or folder to its new name."""
         inner_paths = [path for path in self.edits if _is_within(path, old)]
         for path in inner_paths:
@@ -193,13 +211,20 @@ def _is_within(path: str, folder: str) -> bool:
 def _history(sessions: Sequence[Session]) -> _History:
     """Return what sessions did to files, in time order."""
     history = _History()
-    uses = [use for session in sessions for use in session.tools]
+    uses: list[ToolUse] = []
+    for session in sessions:
+        uses += session.tools
     uses.sort(key=lambda use: use.at)
     for use in uses:
         if use.ok is False:
             continue
         for path in use.edits:
-            history.edit(path, use.session, use.at, use.event)
+            history.edit(
+                path,
+                use.session,
+                use.at,
+                use.event,
+            )
         for step in steps_of(use.command):
             _take_step(history, step)
     return history
@@ -217,10 +242,18 @@ def _take_step(history: _History, step: FileStep) -> None:
         elif step.verb == RESTORE:
             history.restore(whole_path)
         elif step.verb == MOVE:
-            _take_move(history, step, whole_path)
+            _take_move(
+                history,
+                step,
+                whole_path,
+            )
 
 
-def _take_move(history: _History, step: FileStep, path: str) -> None:
+def _take_move(
+    history: _History,
+    step: FileStep,
+    path: str,
+) -> None:
     """Note the move of one path."""
     folder = step.folders[0] if step.folders else ""
     target = _whole_path(folder, step.target)
@@ -254,7 +287,11 @@ def _whole_path(folder: str, path: str) -> str | None:
 class _Files:
     """The files that were edited in several sessions and are there."""
 
-    def __init__(self, history: _History, exists: Callable[[str], bool] | None) -> None:
+    def __init__(
+        self,
+        history: _History,
+        exists: Callable[[str], bool] | None,
+    ) -> None:
         self._history = history
         self._exists = exists
         self.edits: dict[str, _Edits] = {}
@@ -301,20 +338,34 @@ def _edited_places(
         if _is_test(path):
             continue
         partners = _partners(path, files.edits)
-        if not partners and not symbols.get(path):
+        own_symbols = symbols.get(path, ())
+        if not own_symbols and not partners:
             rest[posixpath.dirname(path)].append(path)
-            continue
-        if path in named and not symbols.get(path):
-            continue
-        candidate = _place_of_file(path, files.edits, symbols.get(path, ()), now)
-        if candidate is not None:
-            candidates.append(candidate)
-            named.update(partner for partner, _ in partners)
+        elif own_symbols or path not in named:
+            candidate = _place_of_file(
+                path,
+                files.edits,
+                own_symbols,
+                now,
+            )
+            candidates += _of_one(candidate)
+            if candidate is not None:
+                named.update(partner for partner, _ in partners)
     for folder, paths in rest.items():
-        candidate = _place_of_folder(folder, paths, files.edits, now)
-        if candidate is not None:
-            candidates.append(candidate)
+        candidates += _of_one(
+            _place_of_folder(
+                folder,
+                paths,
+                files.edits,
+                now,
+            )
+        )
     return candidates
+
+
+def _of_one(candidate: Candidate | None) -> list[Candidate]:
+    """Return a list of a line, an empty one where there is none."""
+    return [] if candidate is None else [candidate]
 
 
 def _partners(path: str, edits: dict[str, _Edits]) -> list[tuple[str, int]]:
@@ -374,7 +425,12 @@ def _place_of_file(
     if not fits_a_line(text):
         return None
     worth = min(1.0, own_edits.worth(now) / _MANY_SESSIONS)
-    return _candidate(text, "file", _WEIGHT_OF_FILE * (0.4 + 0.6 * worth), own_edits)
+    return _candidate(
+        text,
+        "file",
+        _WEIGHT_OF_FILE * (0.4 + 0.6 * worth),
+        own_edits,
+    )
 
 
 def _together(partners: Sequence[tuple[str, int]], n_sessions: int) -> str:
@@ -407,7 +463,13 @@ def _patterns(paths: Sequence[str]) -> list[str]:
         if len(group) == 1:
             patterns += group
         else:
-            patterns.append(posixpath.join(parent, "*", name))
+            patterns.append(
+                posixpath.join(
+                    parent,
+                    "*",
+                    name,
+                )
+            )
     return patterns
 
 
@@ -420,18 +482,28 @@ def _place_of_folder(
         all_edits.sessions |= edits[path].sessions
         all_edits.events += edits[path].events
     names = [f"`{posixpath.basename(path)}`" for path in paths[:_MOST_FILES]]
-    place = f"`{folder}/`" if folder else "The project's root"
+    folder_name = f"`{folder}/`" if folder else "The project's root"
     n_sessions = len(all_edits.sessions)
     last = short_date(all_edits.last)
-    text = f"{place}: {', '.join(names)} edited in {n_sessions} sessions, last {last}."
+    text = f"{folder_name}: {', '.join(names)} edited in {n_sessions} sessions, last {last}."
     if not fits_a_line(text):
         return None
     worth = min(1.0, all_edits.worth(now) / _MANY_SESSIONS)
     weight = _WEIGHT_OF_FOLDER * (0.4 + 0.6 * worth)
-    return _candidate(text, "folder", weight, all_edits)
+    return _candidate(
+        text,
+        "folder",
+        weight,
+        all_edits,
+    )
 
 
-def _candidate(text: str, kind: str, weight: float, edits: _Edits) -> Candidate:
+def _candidate(
+    text: str,
+    kind: str,
+    weight: float,
+    edits: _Edits,
+) -> Candidate:
     """Return the candidate of a line that edits are the reason of."""
     n_sessions = len(edits.sessions)
     return Candidate(
@@ -507,27 +579,44 @@ def _stated_places(
 
     Of two places of one thing the newer is given.
     """
-    steps = [step for session in sessions for step in session.steps]
     candidates: list[Candidate] = []
     statements: list[DatedStatement] = []
-    for step in steps:
-        for text in _statements_of(step):
-            is_users = isinstance(step, Prompt)
-            if not _says_where(text, is_users=is_users):
-                continue
-            if not files.may_be_named(text):
-                continue
-            line = dated(text, step.at)
-            if fits_a_line(line):
-                candidates.append(_stated_place(line, text, step, now))
-                statements.append(DatedStatement(text, step.at))
+    for step, text in _statements_of_place(sessions, files):
+        line = dated(text, step.at)
+        if fits_a_line(line):
+            candidates.append(
+                _stated_place(
+                    line,
+                    text,
+                    step,
+                    now,
+                )
+            )
+            statements.append(DatedStatement(text, step.at))
     replaced_by = superseded(statements)
     standing: list[Candidate] = []
-    for candidate, newer in zip(candidates, replaced_by, strict=True):
+    for candidate, newer in zip(
+        candidates,
+        replaced_by,
+        strict=True,
+    ):
         if newer is None:
             standing.append(candidate)
     standing.sort(key=lambda candidate: (-candidate.weight, candidate.text))
     return standing
+
+
+def _statements_of_place(
+    sessions: Sequence[Session], files: _Files
+) -> Iterator[tuple[_Step, str]]:
+    """Yield the statements that say where something is that is there."""
+    for session in sessions:
+        for step in session.steps:
+            is_users = isinstance(step, Prompt)
+            for text in _statements_of(step):
+                says_where = _says_where(text, is_users=is_users)
+                if says_where and files.may_be_named(text):
+                    yield step, text
 
 
 def _says_where(text: str, *, is_users: bool = False) -> bool:

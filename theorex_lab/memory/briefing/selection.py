@@ -48,7 +48,11 @@ class _Room:
             return line
         return line + len(candidate.section.encode()) + len(":\n")
 
-    def holds(self, candidate: Candidate, budget: int) -> bool:
+    def holds(
+        self,
+        candidate: Candidate,
+        budget: int,
+    ) -> bool:
         """Return whether a line fits into a budget (tokens), and into its section's."""
         limit = BYTES_PER_TOKEN * budget
         if self.size + self.cost(candidate) > limit:
@@ -92,7 +96,14 @@ def choose(
     room = _Room()
     steps = [step for step in BUDGET_STEPS if step < tokens]
     for budget in [*steps, tokens]:
-        waiting = _fill(room, chosen, waiting, budget, shown, whole_budget)
+        waiting = _fill(
+            room,
+            chosen,
+            waiting,
+            budget,
+            shown,
+            whole_budget,
+        )
     order = {section: number for number, section in enumerate(SECTIONS)}
     return sorted(chosen, key=lambda line: order.get(line.section, len(order)))
 
@@ -121,7 +132,8 @@ def _fill(
 
 def _worth(candidate: Candidate) -> float:
     """Return what a line is worth for the room that it takes."""
-    return candidate.weight / float(_line_bytes(candidate)) ** _LENGTH_POWER
+    length_cost: float = _line_bytes(candidate) ** _LENGTH_POWER
+    return candidate.weight / length_cost
 
 
 def _is_said(candidate: Candidate, lines: Iterable[Candidate]) -> bool:

@@ -26,7 +26,7 @@ from theorex_lab.memory.briefing.session_log import ToolUse
 from theorex_lab.text.shell_lines import SimpleCommand, simple_commands
 
 LONGEST_COMPLAINT = 110  # characters of a complaint that is shown
-NEAR = 0.5  # likeness from which on one command may stand for another
+NEAR = 0.5  # command_likeness from which on one command may stand for another
 _LONGEST_LINE = 400
 _LONGEST_HIDDEN = 200  # characters of a complaint that no status confirms
 _FEWEST_WORDS = 3
@@ -167,7 +167,7 @@ class Failure:
 
 
 @lru_cache(1 << 14)
-def commands_of(line: str) -> tuple[SimpleCommand, ...]:
+def cut_commands(line: str) -> tuple[SimpleCommand, ...]:
     """Return the simple commands of a call's command."""
     return tuple(simple_commands(line))
 
@@ -185,21 +185,21 @@ def failure_of(tool: ToolUse) -> Failure | None:
     shell_failure = _failure_of_shell(tool, complaint, is_hidden)
     if shell_failure is not None:
         return shell_failure
-    command = _failed_command(commands_of(tool.command), complaint)
+    command = _failed_command(cut_commands(tool.command), complaint)
     if command is None:
         return None
     program = program_of(command.words)
     return _failure(command, command.text, program, complaint, is_hidden)
 
 
-def likeness(words: tuple[str, ...], other_words: tuple[str, ...]) -> float:
+def command_likeness(words: tuple[str, ...], other_words: tuple[str, ...]) -> float:
     """Return which share of the shorter command's arguments the other has too.
 
     The program does not count, nor does its subcommand where both have the same.
 
-    >>> likeness(("go", "build", "-o", "x", "./..."), ("go", "build", "-o", "x"))
+    >>> command_likeness(("go", "build", "-o", "x", "./..."), ("go", "build", "-o", "x"))
     1.0
-    >>> likeness(("bun", "run", "lint"), ("bun", "test"))
+    >>> command_likeness(("bun", "run", "lint"), ("bun", "test"))
     0.0
     """
     if program_of(words) == program_of(other_words):
@@ -318,7 +318,7 @@ def _hidden_complaint(tool: ToolUse, lines: Sequence[str]) -> str:
     line = lines[0]
     if len(line) >= _LONGEST_HIDDEN or not _is_complaint(line):
         return ""
-    commands = commands_of(tool.command)
+    commands = cut_commands(tool.command)
     is_surely_one = _is_of_shell(line) or _is_of_program(line, commands)
     return line if is_surely_one and not _WARNING.search(line) else ""
 
@@ -376,7 +376,7 @@ def _failure_of_shell(tool: ToolUse, complaint: str, is_hidden: bool) -> Failure
 
 def _unmatched(tool: ToolUse, pattern: str, is_hidden: bool) -> Failure | None:
     """Return the failure of a pattern that the shell could not expand."""
-    for command in commands_of(tool.command):
+    for command in cut_commands(tool.command):
         if pattern in command.words:
             program = launched(command.words)[0]
             complaint = f"no matches found: {pattern}"
