@@ -15,8 +15,8 @@ from typing import Literal
 from theorex_lab.memory.briefing import rule_cues as cues
 from theorex_lab.memory.briefing.rule_signs import (
     score_of,
-    signs_of,
     states_a_wish,
+    wish_signs,
 )
 from theorex_lab.memory.briefing.rule_wording import (
     obedience_wording,
@@ -241,7 +241,7 @@ def _user_saying(
     if not _SHORTEST <= len(sentence) <= _LONGEST:
         return None
     wording = standing_wording(sentence)
-    signs = signs_of(wording)
+    signs = wish_signs(wording)
     if signs["role"] and _NOT_YOU.search(prompt.text) and " not " not in wording:
         wording = f"{wording}, not the agent"
     if not states_a_wish(wording, signs, sentence):
@@ -277,7 +277,7 @@ def _reminders(prompt: Prompt) -> Iterator[Saying]:
         event=prompt.event,
         session=prompt.session,
         source="reminder",
-        features={**signs_of("Follow the rule"), "reminder": 1.0},
+        features={**wish_signs("Follow the rule"), "reminder": 1.0},
         words=content_words(match[1]),
         key=match[1].lower(),
     )
@@ -339,7 +339,7 @@ def _standing_saying(prompt: Prompt, text: str) -> Saying:
         event=prompt.event,
         session=prompt.session,
         source="standing",
-        features={**signs_of(wording), "task": 0.0, "standing": 1.0},
+        features={**wish_signs(wording), "task": 0.0, "standing": 1.0},
         words=_rule_words(wording),
     )
 
@@ -374,7 +374,7 @@ def _agent_saying(
         event=message.event,
         session=message.session,
         source=source,
-        features={**signs_of(wording), "task": 0.0, feature: 1.0},
+        features={**wish_signs(wording), "task": 0.0, feature: 1.0},
         words=_rule_words(wording),
         request=request,
     )

@@ -61,7 +61,7 @@ def score_of(signs: Mapping[str, float]) -> float:
     return score
 
 
-def signs_of(wording: str) -> dict[str, float]:
+def wish_signs(wording: str) -> dict[str, float]:
     """Return the signs for and against a rule that its wording holds."""
     n_specifics = len(specifics(wording))
     wording = _QUOTATION.sub(" ", wording)

@@ -31,6 +31,7 @@ _MOST_TRIED = 200  # wordings of a rule, until one fits a line
 MICROSECONDS_PER_DAY = 86_400_000_000
 _SESSIONS_OF_TEMPLATE = 3
 _IF_ONLY = re.compile(r"\b(?:would|could|might)\b", re.I)
+_MOST_SPECIFICS = 2  # names in a rule that its user may state once
 _SHORT_RULE = 25  # words of a rule that its user may state once, in general
 _PER_DOUBLING = 1.1  # of the sessions in which it was said
 _MOST_OF_TEMPLATE = 1.2  # a template says the same each time it is used
@@ -46,6 +47,21 @@ _SAID_ALREADY = 1.0  # off a rule on the subject of a better one
 _EVEN_SCORE = 4.6
 _STEEPNESS = 0.8
 _MOST_WEIGHT = 0.6
+# How readable a rule is in the words of a source, of an objection, of few words, and
+# what each word adds that tells what it is about.
+_READABILITY: Mapping[Source, float] = {
+    "own": 0.2,
+    "repeated": 0.2,
+    "template": 0.2,
+    "summary": 0.2,
+    "obeyed": -1.5,
+    "reminder": -2.8,
+}
+_AS_OBJECTION = 0.8
+_AS_SHORT = 1.0
+_PER_WORD = 0.1
+_MOST_WORDS_THAT_TELL = 8
+
 _SAME_WISH = 0.6  # share of the smaller set of words
 _SAME_SUBJECT = 0.5
 _FEWEST_SHARED = 2
@@ -73,17 +89,19 @@ class _Group:
 
     def sessions(self, *sources: Source) -> set[str]:
         """Return the sessions of its sayings, of all or of some sources."""
-        return {
-            saying.session
-            for saying in self.sayings
-            if not sources or saying.source in sources
-        }
+        sessions = set()
+        for saying in self.sayings:
+            if not sources or saying.source in sources:
+                sessions.add(saying.session)
+        return sessions
 
     def sessions_with(self, feature: str) -> set[str]:
         """Return the sessions of its sayings that have a feature."""
-        return {
-            saying.session for saying in self.sayings if saying.features.get(feature)
-        }
+        sessions = set()
+        for saying in self.sayings:
+            if saying.features.get(feature):
+                sessions.add(saying.session)
+        return sessions
 
 
 _Scored = tuple[float, _Group]
@@ -156,11 +174,11 @@ def _likeness(saying: Saying, group: _Group) -> float:
 
 def _answers(report: Saying, group: _Group) -> bool:
     """Return whether a report tells of a wish that its user asked to record."""
+    telling = report.words - _PRACTICE_STEMS
     for saying in group.sayings:
-        is_asked = saying.request == report.request and saying.source == "own"
-        if is_asked and any(
-            word not in _PRACTICE_STEMS for word in saying.words & report.words
-        ):
+        if saying.source != "own" or saying.request != report.request:
+            continue
+        if saying.words & telling:
             return True
     return False
 
@@ -185,29 +203,28 @@ def _with_reminders(
 
 def _rule_naming(name: str, groups: Sequence[_Group]) -> _Group | None:
     """Return the best group whose rule names a rule file in general."""
-    naming = [
-        group
-        for group in groups
-        if name in group.best.text.lower() and group.best.features["every_time"]
-    ]
-    if not naming:
-        return None
-    return max(naming, key=lambda group: group.best.score)
+    naming = None
+    highest = -math.inf
+    for group in groups:
+        best = group.best
+        if name not in best.text.lower() or not best.features["every_time"]:
+            continue
+        if best.score > highest:
+            naming = group
+            highest = best.score
+    return naming
 
 
 def _readability(saying: Saying) -> tuple[float, int]:
     """Return how well a saying reads as a rule, and when it was said."""
-    worth = saying.score
-    if saying.source in _USERS_SOURCES:
-        worth += 0.2
-    if saying.source == "obeyed":
-        worth -= 1.5
-    if saying.source == "reminder":
-        worth -= 3.0
-    worth -= 0.8 * saying.features["objection"]
-    worth -= 1.0 * saying.features["short"]
-    worth += 0.1 * min(len(saying.words), 8)
-    return worth, saying.at
+    readability = saying.score + _READABILITY.get(saying.source, 0.0)
+    if saying.features["objection"]:
+        readability -= _AS_OBJECTION
+    if saying.features["short"]:
+        readability -= _AS_SHORT
+    n_words = min(len(saying.words), _MOST_WORDS_THAT_TELL)
+    readability += _PER_WORD * n_words
+    return readability, saying.at
 
 
 def _reasons(group: _Group) -> list[str]:
@@ -311,11 +328,12 @@ def _is_named_as_obeyed(group: _Group) -> bool:
 def _template_sessions(group: _Group) -> set[str]:
     """Return the sessions in which a template holds a rule word for word."""
     words = group.best.words
-    return {
-        saying.session
-        for saying in group.sayings
-        if saying.source in ("template", "repeated") and saying.words == words
-    }
+    sessions = set()
+    for saying in group.sayings:
+        is_of_template = saying.source in ("template", "repeated")
+        if is_of_template and saying.words == words:
+            sessions.add(saying.session)
+    return sessions
 
 
 def _times(n: int) -> str:
@@ -329,7 +347,7 @@ def _is_general(saying: Saying) -> bool:
     signs = saying.features
     if saying.source != "own" or len(saying.text.split()) > _SHORT_RULE:
         return False
-    if signs["deictic"] or signs["pronoun"] or signs["specific"] > 2:
+    if signs["deictic"] or signs["pronoun"] or signs["specific"] > _MOST_SPECIFICS:
         return False
     if signs["wish"] or signs["every_time"] or signs["role"]:
         return True
@@ -423,7 +441,8 @@ def _candidate(group: _Group, score: float, now: int) -> Candidate | None:
         "recency": _recency(group, now),
         "score": score,
     }
-    events = dict.fromkeys(saying.event for saying in reversed(group.sayings))
+    newest_first = sorted(group.sayings, key=_time, reverse=True)
+    events = dict.fromkeys(saying.event for saying in newest_first)
     odds = math.exp(_STEEPNESS * (score - _EVEN_SCORE))
     why = "; ".join(_reasons(group))
     return Candidate(
@@ -438,6 +457,10 @@ def _candidate(group: _Group, score: float, now: int) -> Candidate | None:
         why=f"{why[:1].upper()}{why[1:]}.",
         features=features,
     )
+
+
+def _time(saying: Saying) -> int:
+    return saying.at
 
 
 def _shown(group: _Group) -> tuple[Saying, str]:
