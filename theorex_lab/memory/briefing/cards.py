@@ -410,27 +410,26 @@ def _slash_command(text: str) -> str:
 
 def _request_lines(session: Session) -> Iterator[CardLine]:
     """Yield what was asked: the title, the last wishes, and what was interrupted."""
-    prompts = [step for step in session.prompts if step.kind not in _NOT_A_REQUEST]
     title, titled = title_of(session)
     unfinished, how = _unfinished_prompt(session)
     if titled is not None and title:
         label = how if titled is unfinished else REQUESTED
         yield _title_line(session, title, titled, label)
-    last = len(prompts) - 1
-    for number, prompt in enumerate(prompts):
-        back = last - number
-        if back >= _PROMPTS_OF_A_SESSION:
-            continue
-        for position, text in enumerate(requests_in(prompt)[:_STATEMENTS_OF_A_PROMPT]):
+    prompts = [step for step in session.prompts if step.kind not in _NOT_A_REQUEST]
+    last_prompts = prompts[-_PROMPTS_OF_A_SESSION:]
+    for number, prompt in enumerate(reversed(last_prompts)):
+        label = how if prompt is unfinished else REQUESTED
+        wishes = requests_in(prompt)[:_STATEMENTS_OF_A_PROMPT]
+        for position, text in enumerate(wishes):
             if text == title:
                 continue
             yield _request_line(
                 prompt,
                 text,
-                back=back,
+                back=number,
                 position=position,
-                is_first=number == 0,
-                label=how if prompt is unfinished else REQUESTED,
+                is_first=prompt is prompts[0],
+                label=label,
             )
 
 
