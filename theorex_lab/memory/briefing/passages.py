@@ -35,6 +35,7 @@ from theorex_lab.memory.briefing.line_features import (
     features_of,
     has_open_subject,
     is_process,
+    is_question,
     is_usable,
     standing_alone,
     windows,
@@ -584,6 +585,8 @@ def _prompt_passages(prompt: Prompt) -> Iterator[Passage]:
     """Yield what the user said, and the summaries and plans that were handed on."""
     for statement, words_of in prompt.statements:
         if words_of in _NOBODYS_WORDS or not is_usable(statement.text):
+            continue
+        if is_question(statement.text):
             continue
         if words_of not in _USERS_WORDS and is_process(statement.text):
             continue
