@@ -24,6 +24,7 @@ from theorex_lab.memory.briefing.line_features import (
     features_of,
     has_open_subject,
     is_process,
+    is_question,
     is_usable,
     is_worded,
     standing_alone,
@@ -133,12 +134,6 @@ _CONTINUATION = re.compile(
 _POINTING = re.compile(r"\b(?:this|thats?|these|those|same|above|below|here)\b", re.I)
 _FEWEST_WORDS_OF_A_WISH = 3
 _FEWEST_WORDS_IF_POINTING = 5
-# A question, also one without its mark.
-_QUESTION = re.compile(
-    r"^(?:why|what|how|who|where|when|which|is|are|does|did|has|should|shall)\b"
-    r"[^.!:]*$|\?$|\?\s*[)\"']$",
-    re.I,
-)
 # Git says on which branch one is, or is told to change it.
 _ON_A_BRANCH = re.compile(
     r"^On branch ([\w#./-]{3,60})$|^\* ([\w#./-]{3,60})$"
@@ -363,7 +358,7 @@ def wish_in(text: str) -> str:
     if polite:
         wish = with_capital(wish[polite.end() :].rstrip(" ?"))
     wish = wish.rstrip(" ,;")
-    if _QUESTION.search(wish) or _CONTINUATION.match(wish) or wish.endswith(":"):
+    if is_question(wish) or _CONTINUATION.match(wish) or wish.endswith(":"):
         return ""
     if len(wish) > _LONGEST_REQUEST or not is_worded(wish):
         return ""
@@ -410,27 +405,26 @@ def _slash_command(text: str) -> str:
 
 def _request_lines(session: Session) -> Iterator[CardLine]:
     """Yield what was asked: the title, the last wishes, and what was interrupted."""
-    prompts = [step for step in session.prompts if step.kind not in _NOT_A_REQUEST]
     title, titled = title_of(session)
     unfinished, how = _unfinished_prompt(session)
     if titled is not None and title:
         label = how if titled is unfinished else REQUESTED
         yield _title_line(session, title, titled, label)
-    last = len(prompts) - 1
-    for number, prompt in enumerate(prompts):
-        back = last - number
-        if back >= _PROMPTS_OF_A_SESSION:
-            continue
-        for position, text in enumerate(requests_in(prompt)[:_STATEMENTS_OF_A_PROMPT]):
+    prompts = [step for step in session.prompts if step.kind not in _NOT_A_REQUEST]
+    last_prompts = prompts[-_PROMPTS_OF_A_SESSION:]
+    for number, prompt in enumerate(reversed(last_prompts)):
+        label = how if prompt is unfinished else REQUESTED
+        wishes = requests_in(prompt)[:_STATEMENTS_OF_A_PROMPT]
+        for position, text in enumerate(wishes):
             if text == title:
                 continue
             yield _request_line(
                 prompt,
                 text,
-                back=back,
+                back=number,
                 position=position,
-                is_first=number == 0,
-                label=how if prompt is unfinished else REQUESTED,
+                is_first=prompt is prompts[0],
+                label=label,
             )
 
 

@@ -110,7 +110,16 @@ CUES = {
 
 # The same as "process", within a sentence.
 _ANNOUNCEMENT = re.compile(
-    r"\b(?:i['’]?ll|let me|i will|i['’]?m going to|i should|i['’]?m about to)\b", re.I
+    r"\b(?:i['’]?ll|let me|i will|i['’]?m going to|i should|i['’]?m about to"
+    r"|the user (?:has requested|has asked|is asking))\b",
+    re.I,
+)
+
+_QUESTION = re.compile(
+    r"^(?:why|what|how|who|where|when|which|is|are|does|did|has|should|shall)\b"
+    r"[^.!:]*$|\?$|\?\s*[)\"']$"
+    r"|[,–—-] (?:will|does|is|are|can|should|would) (?:it|this|that|they|we|you)\b[^.]*$",
+    re.I,
 )
 
 # A heading that begins so names a part of an answer and not a subject.
@@ -118,7 +127,7 @@ _PART_OF_AN_ANSWER = re.compile(
     r"(?:summary|changes?|what|key|files?|notes?|example|usage|result|overview|here"
     r"|details?|the|now|this|before|after|steps?|implementation|done|solution|phase"
     r"|option|todo|fix|features?|benefits?|improvements?|tests?|lines?|we|i|you|in"
-    r"|updated?|conclusion|next|how|why|observations?)\b",
+    r"|updates?|updated|conclusion|next|how|why|observations?)\b",
     re.I,
 )
 # What an agent calls a stretch of its own thought: "Checking the main file".
@@ -304,6 +313,17 @@ def is_process(text: str) -> bool:
     (True, False)
     """
     return bool(CUES["process"].search(text) or _ANNOUNCEMENT.search(text))
+
+
+def is_question(text: str) -> bool:
+    """Return whether a text asks something, also without a question mark.
+
+    >>> is_question("if the job fails, will it be logged")
+    True
+    >>> is_question("Is is a keyword. Keep it.")
+    False
+    """
+    return bool(_QUESTION.search(text))
 
 
 def has_open_subject(text: str) -> bool:

@@ -33,7 +33,9 @@ from theorex_lab.memory.briefing.cards import (
 )
 from theorex_lab.memory.briefing.line_features import (
     features_of,
+    has_open_subject,
     is_process,
+    is_question,
     is_usable,
     standing_alone,
     windows,
@@ -225,7 +227,7 @@ class PassageIndex:
         self._postings = _postings(self._passages)
         self._rarity = _rarity(self._postings, len(self._passages))
         # How informative a word is that nothing else has.
-        self._top_rarity = math.log(1 + len(self._passages))
+        self._top_rarity = _rarity_of_a_word(1, max(1, len(self._passages)))
         self._length_norm = _length_norm(self._passages)
         numbers = {session.id: n for n, session in enumerate(self._sessions)}
         self._session_of = np.array(
@@ -571,6 +573,8 @@ def _passages(sessions: Iterable[Session]) -> Iterator[Passage]:
 def _message_passages(message: Message) -> Iterator[Passage]:
     """Yield what an agent said, each statement with its neighbours."""
     for statement, text in windows(message.statements):
+        if has_open_subject(text):
+            continue
         if is_usable(statement.text) and not is_process(statement.text):
             features = features_of(statement, is_users=False)
             features["automatic"] = float(message.is_automatic)
@@ -581,6 +585,8 @@ def _prompt_passages(prompt: Prompt) -> Iterator[Passage]:
     """Yield what the user said, and the summaries and plans that were handed on."""
     for statement, words_of in prompt.statements:
         if words_of in _NOBODYS_WORDS or not is_usable(statement.text):
+            continue
+        if is_question(statement.text):
             continue
         if words_of not in _USERS_WORDS and is_process(statement.text):
             continue
@@ -620,9 +626,13 @@ def _rarity(postings: Mapping[str, Integers], n_passages: int) -> dict[str, floa
     """Return how informative each word is: BM25's inverse document frequency."""
     rarity: dict[str, float] = {}
     for word, holders in postings.items():
-        n_holders = len(holders)
-        rarity[word] = math.log(1 + (n_passages - n_holders + 0.5) / (n_holders + 0.5))
+        rarity[word] = _rarity_of_a_word(len(holders), n_passages)
     return rarity
+
+
+def _rarity_of_a_word(n_holders: int, n_passages: int) -> float:
+    """Return how informative a word is that so many of the passages have."""
+    return math.log(1 + (n_passages - n_holders + 0.5) / (n_holders + 0.5))
 
 
 def _length_norm(passages: Sequence[Passage]) -> Floats:
