@@ -210,7 +210,7 @@ def is_told(line: str, need: Need) -> bool:
 
 def holds_match(text: str, need: Need) -> bool:
     """Return whether a comparable text holds all strings of one alternative."""
-    for parts in _comparable_match(need.match):
+    for parts in comparable_match(need.match):
         if all(part in text for part in parts):
             return True
     return False
@@ -236,7 +236,7 @@ def _readable_beginning(line: str) -> str:
 
 
 @lru_cache(1 << 12)
-def _comparable_match(match: Match) -> Match:
+def comparable_match(match: Match) -> Match:
     """Return the alternatives of a need, to be compared."""
     alternatives = []
     for parts in match:
