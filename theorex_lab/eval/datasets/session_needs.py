@@ -343,9 +343,7 @@ def _log_file(name: str, needs_file: Path) -> Path:
         if candidate.is_file():
             return candidate
     places = ", ".join(str(candidate) for candidate in candidates)
-    raise StorageError(
-        f"{needs_file} has no log; it is expected to be one of {places}"
-    )
+    raise StorageError(f"{needs_file} has no log; it is expected to be one of {places}")
 
 
 def _is_published(file: Path) -> bool:

@@ -163,9 +163,9 @@ def score_context(
 
 
 def statement_lines(text: str, tokens: int) -> list[str]:
-    """Return the lines of a text that are read, as far as the budget reaches.
+    r"""Return the lines of a text that are read, as far as the budget reaches.
 
-    >>> statement_lines("# Rules\\n\\nNever commit.\\nRecent work:\\n", 500)
+    >>> statement_lines("# Rules\n\nNever commit.\nRecent work:\n", 500)
     ['Never commit.']
     """
     content = text.encode("utf-8", "replace")
@@ -210,18 +210,21 @@ def is_told(line: str, need: Need) -> bool:
 
 def holds_match(text: str, need: Need) -> bool:
     """Return whether a comparable text holds all strings of one alternative."""
-    for parts in comparable_match(need.match):
-        if all(part in text for part in parts):
-            return True
-    return False
+    alternatives = comparable_match(need.match)
+    return any(_holds_all(text, parts) for parts in alternatives)
+
+
+def _holds_all(text: str, parts: Iterable[str]) -> bool:
+    """Return whether a text holds all of these strings."""
+    return all(part in text for part in parts)
 
 
 def comparable(text: str) -> str:
-    """Return a text without what makes no difference.
+    r"""Return a text without what makes no difference.
 
     That is white space, case, and Markdown's escapes.
 
-    >>> comparable("  Use\\t`go_test` \\\\*always\\\\* ")
+    >>> comparable("  Use\t`go_test` \\*always\\* ")
     'use `go_test` *always*'
     """
     plain_text = _ESCAPE.sub(r"\1", text)

@@ -199,9 +199,7 @@ class NeedsScore:
             by_budget[str(budget)] = self._figures_result(system, budget, project)
         return systems
 
-    def _figures_result(
-        self, system: str, budget: int, project: str
-    ) -> dict[str, Any]:
+    def _figures_result(self, system: str, budget: int, project: str) -> dict[str, Any]:
         """Return the figures of a system within a budget."""
         figures: dict[str, Any] = {}
         for name in FIGURES:

@@ -148,7 +148,8 @@ class CurrentContext:
     """Gives what a home gives that lived through the log: `Lab.context`.
 
     The home remembers what the hooks captured. At the end of each session the designs
-    take it in; no maintenance is run.
+    take it in, as `store.lifecycle.end_session` lets them; the files of briefings, which
+    nobody reads here, are not written. No maintenance is run.
     """
 
     def __init__(self) -> None:
@@ -171,6 +172,7 @@ class CurrentContext:
         self._observe(events[self._n_observed :])
         self._n_observed = len(events)
         self._clock.microseconds = now
+        self._lab.searcher.vectors.embed_pending()
         return self._lab.context(prompt, tokens=tokens).text
 
     def _observe(self, events: Sequence[Event]) -> None:
@@ -180,7 +182,7 @@ class CurrentContext:
             pending.append(event)
             if event.kind == "session_ended":
                 self._append(pending)
-                self._lab.end_session(event.session, agent=event.agent)
+                self._lab.home.flush(event.agent, [event.session])
                 pending = []
         self._append(pending)
 
@@ -358,12 +360,12 @@ def _history_texts(event: Event) -> Iterator[str]:
 
 
 def statements(text: str) -> Iterator[str]:
-    """Yield the statements of a text, each of at most 240 bytes on one line.
+    r"""Yield the statements of a text, each of at most 240 bytes on one line.
 
     They are its lines; of a longer line runs of sentences, from each sentence on as
     many as fit; and of a longer sentence overlapping runs of words.
 
-    >>> list(statements("# Title of it\\n- Never commit anything."))
+    >>> list(statements("# Title of it\n- Never commit anything."))
     ['Title of it', 'Never commit anything.']
     """
     for line in text.splitlines():
