@@ -142,10 +142,11 @@ def score_context(
     known_at_start = [need for need in needs if need.when == START]
     start_needs = match_lines(start_lines, known_at_start)
     all_needs = match_lines(all_lines, needs)
-    n_bytes = sum(_byte_size(line) for line in all_lines)
-    n_useful_bytes = sum(
-        _useful_bytes(line, needs, touched_files) for line in all_lines
-    )
+    n_bytes = 0
+    n_useful_bytes = 0
+    for line in all_lines:
+        n_bytes += _byte_size(line)
+        n_useful_bytes += _useful_bytes(line, needs, touched_files)
     figures = {
         START_COVERED: _covered_share(start_needs),
         ALL_COVERED: _covered_share(all_needs),
@@ -154,11 +155,11 @@ def score_context(
         WALL: float(longest_wall(all_lines)),
     }
     return ContextScore(
-        figures,
-        _covered_by_kind(start_needs),
-        _covered_by_kind(all_needs),
-        tuple(start_needs),
-        tuple(all_needs),
+        figures=figures,
+        start_kinds=_covered_by_kind(start_needs),
+        all_kinds=_covered_by_kind(all_needs),
+        start_needs=tuple(start_needs),
+        all_needs=tuple(all_needs),
     )
 
 
@@ -168,9 +169,19 @@ def statement_lines(text: str, tokens: int) -> list[str]:
     >>> statement_lines("# Rules\n\nNever commit.\nRecent work:\n", 500)
     ['Never commit.']
     """
+    beginning = _first_bytes(text, BYTES_PER_TOKEN * tokens)
+    lines = []
+    for line in beginning.splitlines():
+        if _is_statement(line):
+            lines.append(line)
+    return lines
+
+
+def _first_bytes(text: str, n_bytes: int) -> str:
+    """Return the beginning of a text, without the rest of a cut character."""
     content = text.encode("utf-8", "replace")
-    within_budget = content[: BYTES_PER_TOKEN * tokens].decode("utf-8", "ignore")
-    return [line for line in within_budget.splitlines() if _is_statement(line)]
+    beginning = content[:n_bytes]
+    return beginning.decode("utf-8", "ignore")
 
 
 def _is_statement(line: str) -> bool:
@@ -191,13 +202,19 @@ def match_lines(lines: Iterable[str], needs: Sequence[Need]) -> list[ToldNeed]:
     """
     line_by_need: dict[str, str] = {}
     for line in lines:
-        untold = [need for need in needs if need.id not in line_by_need]
-        fitting = [need for need in untold if is_told(line, need)]
+        fitting = []
+        for need in needs:
+            if need.id not in line_by_need and is_told(line, need):
+                fitting.append(need)
         # The sort is stable: of equal grades those written first come first.
         fitting.sort(key=lambda need: -need.grade)
         for need in fitting[:NEEDS_A_LINE]:
             line_by_need[need.id] = line
-    return [ToldNeed(need, line_by_need.get(need.id, "")) for need in needs]
+    told_needs = []
+    for need in needs:
+        line = line_by_need.get(need.id, "")
+        told_needs.append(ToldNeed(need, line))
+    return told_needs
 
 
 def is_told(line: str, need: Need) -> bool:
@@ -234,8 +251,8 @@ def comparable(text: str) -> str:
 @lru_cache(1 << 14)
 def _readable_beginning(line: str) -> str:
     """Return the beginning of a line that is read, to be compared."""
-    beginning = line.encode("utf-8", "replace")[:LINE_BYTES]
-    return comparable(beginning.decode("utf-8", "ignore"))
+    beginning = _first_bytes(line, LINE_BYTES)
+    return comparable(beginning)
 
 
 @lru_cache(1 << 12)
@@ -243,7 +260,8 @@ def comparable_match(match: Match) -> Match:
     """Return the alternatives of a need, to be compared."""
     alternatives = []
     for parts in match:
-        alternatives.append(tuple(comparable(part) for part in parts))
+        comparable_parts = [comparable(part) for part in parts]
+        alternatives.append(tuple(comparable_parts))
     return tuple(alternatives)
 
 
@@ -265,7 +283,11 @@ def is_wall(line: str) -> bool:
 
 def longest_wall(lines: Iterable[str]) -> int:
     """Return the most names of files that stand in one line."""
-    return max((len(_FILE_NAME.findall(line)) for line in lines), default=0)
+    longest = 0
+    for line in lines:
+        n_names = len(_FILE_NAME.findall(line))
+        longest = max(longest, n_names)
+    return longest
 
 
 def _useful_bytes(
@@ -295,8 +317,12 @@ def _byte_size(text: str) -> int:
 
 def _covered_share(told_needs: Sequence[ToldNeed]) -> float:
     """Return the share by grade of needs that a line tells; NaN without needs."""
-    covered = sum(row.need.grade for row in told_needs if row.line)
-    total = sum(row.need.grade for row in told_needs)
+    covered = 0
+    total = 0
+    for row in told_needs:
+        total += row.need.grade
+        if row.line:
+            covered += row.need.grade
     return _share(covered, total)
 
 
@@ -337,18 +363,30 @@ def mean_of_groups(groups: Iterable[Iterable[float]], *, seed: int = 0) -> Sessi
     """
     samples = []
     for values in groups:
-        sample = np.asarray([value for value in values if not math.isnan(value)])
-        if len(sample):
-            samples.append(sample)
+        present = [value for value in values if not math.isnan(value)]
+        if present:
+            samples.append(np.asarray(present))
     if not samples:
-        return SessionMean(math.nan, math.nan, math.nan, 0)
+        return SessionMean(
+            value=math.nan,
+            low=math.nan,
+            high=math.nan,
+            n=0,
+        )
     generator = np.random.default_rng(seed)
     resampled_means = []
     for sample in samples:
-        draws = generator.integers(0, len(sample), (RESAMPLES, len(sample)))
-        resampled_means.append(sample[draws].mean(axis=1))
+        n_values = len(sample)
+        draws = generator.integers(0, n_values, (RESAMPLES, n_values))
+        resamples = sample[draws]
+        resampled_means.append(resamples.mean(axis=1))
     means = np.mean(resampled_means, axis=0)
     low, high = np.percentile(means, [2.5, 97.5])
     value = np.mean([sample.mean() for sample in samples])
     n_sessions = sum(len(sample) for sample in samples)
-    return SessionMean(float(value), float(low), float(high), n_sessions)
+    return SessionMean(
+        value=float(value),
+        low=float(low),
+        high=float(high),
+        n=n_sessions,
+    )

@@ -290,20 +290,20 @@ class BestLines:
                 candidates.setdefault(text, []).append(need)
         return candidates
 
-    def _lines_telling(self, need: Need) -> Iterator[str]:
-        """Yield the statements that tell a need, each once."""
-        texts: set[str] = set()
+    def _lines_telling(self, need: Need) -> list[str]:
+        """Return the statements that tell a need, each once."""
+        texts: dict[str, None] = {}
         for parts in comparable_match(need.match):
-            longest = max(parts, key=len)
-            for block in self._blocks:
-                for statement in block.holding(longest):
-                    if statement.text in texts:
-                        continue
-                    if not holds_match(statement.comparable, need):
-                        continue
-                    texts.add(statement.text)
-                    if _tells(statement.text, need):
-                        yield statement.text
+            for statement in self._holding(parts):
+                if holds_match(statement.comparable, need):
+                    texts[statement.text] = None
+        return [text for text in texts if _tells(text, need)]
+
+    def _holding(self, parts: Sequence[str]) -> Iterator[Statement]:
+        """Yield the statements that hold the longest of these strings."""
+        longest = max(parts, key=len)
+        for block in self._blocks:
+            yield from block.holding(longest)
 
     def _choose(self, needs: Sequence[Need], tokens: int) -> str:
         """Return the lines that tell most of these needs within the budget.
@@ -314,23 +314,31 @@ class BestLines:
         untold = {need.id: need for need in needs}
         lines: list[str] = []
         while untold:
-            best = ""
-            best_value = 0.0
-            for text, text_needs in self._candidates.items():
-                n_bytes = len(text.encode()) + 1
-                if n_bytes > bytes_left:
-                    continue
-                value = _grade_sum(text_needs, untold) / n_bytes
-                if value > best_value:
-                    best = text
-                    best_value = value
-            if not best:
+            line = self._best_line(untold, bytes_left)
+            if not line:
                 break
-            lines.append(best)
-            bytes_left -= len(best.encode()) + 1
-            for need in _gravest(self._candidates[best], untold):
+            lines.append(line)
+            bytes_left -= _line_size(line)
+            for need in _gravest(self._candidates[line], untold):
                 del untold[need.id]
         return "\n".join(lines)
+
+    def _best_line(self, untold: Mapping[str, Need], bytes_left: int) -> str:
+        """Return the line that tells most for its length; '' where none fits."""
+        best_line = ""
+        best_value = 0.0
+        for line, needs in self._candidates.items():
+            n_bytes = _line_size(line)
+            value = _grade_sum(needs, untold) / n_bytes
+            if n_bytes <= bytes_left and value > best_value:
+                best_line = line
+                best_value = value
+        return best_line
+
+
+def _line_size(line: str) -> int:
+    """Return the bytes of a line with its line break."""
+    return len(line.encode("utf-8", "replace")) + 1
 
 
 def _gravest(needs: Iterable[Need], untold: Mapping[str, Need]) -> list[Need]:
