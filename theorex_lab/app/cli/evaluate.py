@@ -86,7 +86,7 @@ class EvalRequest(NamedTuple):
         project: The project whose needs are scored, '' for all.
         systems: The systems that are scored by needs, none for all.
         budgets: Their budgets in tokens with commas, '' for the usual ones.
-        lines: The session of which the lines are printed that cover needs, '' for none.
+        lines: The session whose covering lines are printed, '' for none.
     """
 
     dataset: str | None

@@ -164,7 +164,11 @@ class ProjectNeeds:
     is_published: bool = False
 
     def first_prompt(self, session: str) -> str:
-        """Return the first prompt of a session, '' where it has none."""
+        """Return the first prompt of a session, '' where it has none.
+
+        Args:
+            session: The id of the session.
+        """
         name = session_of(session)
         for line in self.log.lines:
             if line.session == name and line.prompt.strip():

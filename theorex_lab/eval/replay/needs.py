@@ -96,7 +96,11 @@ class NeedsScore:
         return sorted(kinds)
 
     def sessions_of(self, project: str) -> list[str]:
-        """Return the sessions of a project that were scored."""
+        """Return the sessions of a project that were scored.
+
+        Args:
+            project: The name of the project.
+        """
         sessions = [row.session for row in self.results if row.project == project]
         return list(dict.fromkeys(sessions))
 

@@ -198,8 +198,8 @@ class CurrentContext:
         self._folder.cleanup()
 
 
-class Statement(NamedTuple):
-    """A statement of the history.
+class HistoryLine(NamedTuple):
+    """A statement of the history, on one line.
 
     Attributes:
         text: As it was said.
@@ -213,7 +213,7 @@ class Statement(NamedTuple):
 class _StatementBlock:
     """Statements that can be searched for a string at once."""
 
-    def __init__(self, block_statements: Sequence[Statement]) -> None:
+    def __init__(self, block_statements: Sequence[HistoryLine]) -> None:
         self._statements = block_statements
         self._text = "\n".join(row.comparable for row in block_statements)
         self._starts: list[int] = []
@@ -222,7 +222,7 @@ class _StatementBlock:
             self._starts.append(start)
             start += len(row.comparable) + 1
 
-    def holding(self, part: str) -> Iterator[Statement]:
+    def holding(self, part: str) -> Iterator[HistoryLine]:
         """Yield the statements that hold a string without line breaks."""
         position = self._text.find(part)
         while position >= 0:
@@ -278,7 +278,7 @@ class BestLines:
                     key = comparable(statement)
                     if key not in self._seen_texts:
                         self._seen_texts.add(key)
-                        block_statements.append(Statement(statement, key))
+                        block_statements.append(HistoryLine(statement, key))
         if block_statements:
             self._blocks.append(_StatementBlock(block_statements))
 
@@ -299,7 +299,7 @@ class BestLines:
                     texts[statement.text] = None
         return [text for text in texts if _tells(text, need)]
 
-    def _holding(self, parts: Sequence[str]) -> Iterator[Statement]:
+    def _holding(self, parts: Sequence[str]) -> Iterator[HistoryLine]:
         """Yield the statements that hold the longest of these strings."""
         longest = max(parts, key=len)
         for block in self._blocks:
