@@ -42,7 +42,6 @@ needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE),
     reason=f"{sources.DATA_VARIABLE} names no folder with the public sets",
 )
-DAY_SECONDS = 86_400
 ALL_SYSTEMS = ("nothing", "last_message", "recent_files", "bm25", "context")
 
 

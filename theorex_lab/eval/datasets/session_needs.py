@@ -34,7 +34,6 @@ from theorex_lab.files.transcripts.folders import lines_of, opened, rows_of
 
 LOGS_FOLDER = "coding_sessions"
 START: Literal["start"] = "start"
-ASKED: Literal["asked"] = "asked"
 _LAYOUT = (
     f"{SESSION_NEEDS.name}/NAME.jsonl and its log {LOGS_FOLDER}/NAME.jsonl.gz (or"
     " NAME.jsonl.gz beside the needs)"
@@ -202,26 +201,6 @@ def load_session_needs(project: str = "", *, path: str = "") -> list[ProjectNeed
         if project in ("", name):
             projects.append(_project(name, file))
     return projects
-
-
-def needs_of(project: str) -> Sequence[SessionNeeds]:
-    """Return the needs of a project's sessions without its log.
-
-    There are none where the data is not there.
-
-    Args:
-        project: The name of the project.
-
-    Raises:
-        InvalidInput: Rows are damaged.
-    """
-    folder = data_folder()
-    if folder is None:
-        return ()
-    file = folder / SESSION_NEEDS.name / f"{project}.jsonl"
-    if not file.is_file():
-        return ()
-    return read_needs(file)
 
 
 def read_needs(file: Path) -> list[SessionNeeds]:
