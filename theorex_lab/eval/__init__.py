@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from theorex_lab.eval.datasets.logs import load_logs
     from theorex_lab.eval.datasets.recorded_runs import load_local_runs
     from theorex_lab.eval.datasets.routing_sets import RoutingSet, load_routing_set
+    from theorex_lab.eval.datasets.session_needs import (
+        ProjectNeeds,
+        load_session_needs,
+    )
     from theorex_lab.eval.datasets.sources import data_folder, packaged
     from theorex_lab.eval.metrics.access import tune
     from theorex_lab.eval.metrics.access_log import AccessLog, shares_in_context
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from theorex_lab.eval.plots.routing import plot_costs, plot_matrix
     from theorex_lab.eval.replay.decay_replay import replay, replay_all
     from theorex_lab.eval.replay.event_log import EventLog
+    from theorex_lab.eval.replay.needs import NeedsScore, score_needs
     from theorex_lab.eval.replay.sessions import SessionReplay, replay_sessions
     from theorex_lab.eval.widgets.decay import decay_explorer
 
@@ -48,6 +53,8 @@ _MODULES = {
     "EvalQuery": "adapters.protocol",
     "RoutingSet": "datasets.routing_sets",
     "ModelRuns": "metrics.costs",
+    "NeedsScore": "replay.needs",
+    "ProjectNeeds": "datasets.session_needs",
     "SessionLine": "adapters.protocol",
     "SessionReplay": "replay.sessions",
     "compare": "metrics.compare",
@@ -56,6 +63,7 @@ _MODULES = {
     "load_local_runs": "datasets.recorded_runs",
     "load_logs": "datasets.logs",
     "load_routing_set": "datasets.routing_sets",
+    "load_session_needs": "datasets.session_needs",
     "local_routing_set": "metrics.costs",
     "packaged": "datasets.sources",
     "plot_comparison": "plots.comparison",
@@ -71,6 +79,7 @@ _MODULES = {
     "score_advice": "metrics.causal",
     "score_costs": "metrics.costs",
     "score_failures": "metrics.failures",
+    "score_needs": "replay.needs",
     "score_retrieval": "metrics.retrieval",
     "score_routing": "metrics.routing",
     "shares_in_context": "metrics.access_log",
@@ -85,6 +94,8 @@ __all__ = [
     "EventLog",
     "MemoryDesign",
     "ModelRuns",
+    "NeedsScore",
+    "ProjectNeeds",
     "RoutingSet",
     "SessionLine",
     "SessionReplay",
@@ -94,6 +105,7 @@ __all__ = [
     "load_local_runs",
     "load_logs",
     "load_routing_set",
+    "load_session_needs",
     "local_routing_set",
     "packaged",
     "plot_comparison",
@@ -109,6 +121,7 @@ __all__ = [
     "score_advice",
     "score_costs",
     "score_failures",
+    "score_needs",
     "score_retrieval",
     "score_routing",
     "shares_in_context",

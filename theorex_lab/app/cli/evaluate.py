@@ -11,12 +11,15 @@ import click
 from theorex_lab.app.cli.context import write_picture
 from theorex_lab.core.errors import InvalidInput
 from theorex_lab.files.command_line import command, emit
-from theorex_lab.files.command_line.options import PICTURE, SEED
+from theorex_lab.files.command_line.options import PICTURE, SEED, parse_budgets
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from theorex_lab.eval.datasets.session_needs import ProjectNeeds
+    from theorex_lab.eval.metrics.needs import SessionMean
     from theorex_lab.eval.metrics.routing import PolicyScore, RoutingScore
+    from theorex_lab.eval.replay.needs import NeedsScore
 
 Report = tuple[dict[str, Any], str]
 # What two options of `eval` take, by its part.
@@ -29,11 +32,20 @@ _DATASET_HELP = (
     " taubench_airline (the default), or\na log of coding sessions. costs: llmrouter"
     " (the default), routellm, local_runs. research:\nmetamath_ql (the default),"
     " equational_theories, pfr_blueprint, precisionmembench, reflexion_alfworld."
+    " needs: session_needs."
 )
 _PATH_HELP = (
     "failures: your runs in the format of whoandwhen, a JSON file or a folder;"
     " supersede: 1k, 8k, or a log with questions;\ndefault both files of the set."
+    " needs: a file of needs, or a folder of such."
 )
+_PROJECT_HELP = "needs: one project alone."
+_SYSTEM_HELP = "needs: a system; again for more; default all."
+_BUDGETS_HELP = "needs: tokens, with commas; default 150,500,2000."
+_LINES_HELP = "needs: print which line covers which need of this session."
+# The budget at which coverage by kind of need is printed.
+_KINDS_BUDGET = 500
+_NEED_CHARACTERS = 110
 # Notes on the failures that are scored.
 _WHOANDWHEN_NOTES = (
     (
@@ -59,7 +71,7 @@ _REFLEXION_NOTES = (
 )
 _NAMES = (
     "routing failures retrieval signals supersede duplicates contradictions strategies"
-    " costs causal research"
+    " costs causal research needs"
 )
 
 
@@ -71,12 +83,20 @@ class EvalRequest(NamedTuple):
         seed: The seed of what is drawn.
         path: Another file than the set's own, '' for none.
         picture: The file of a picture, None for none.
+        project: The project whose needs are scored, '' for all.
+        systems: The systems that are scored by needs, none for all.
+        budgets: Their budgets in tokens with commas, '' for the usual ones.
+        lines: The session whose covering lines are printed, '' for none.
     """
 
     dataset: str | None
     seed: int
     path: str
     picture: str | None
+    project: str = ""
+    systems: tuple[str, ...] = ()
+    budgets: str = ""
+    lines: str = ""
 
 
 @command("eval")
@@ -85,8 +105,20 @@ class EvalRequest(NamedTuple):
 @click.option("--path", "--file", "path", default="", help=_PATH_HELP)
 @SEED
 @PICTURE
+@click.option("--project", metavar="NAME", default="", help=_PROJECT_HELP)
+@click.option("--system", "systems", metavar="NAME", multiple=True, help=_SYSTEM_HELP)
+@click.option("--budgets", default="", help=_BUDGETS_HELP)
+@click.option("--lines", metavar="SESSION", default="", help=_LINES_HELP)
 def eval(
-    part: str, dataset: str | None, path: str, seed: int, picture: str | None
+    part: str,
+    dataset: str | None,
+    path: str,
+    seed: int,
+    picture: str | None,
+    project: str,
+    systems: tuple[str, ...],
+    budgets: str,
+    lines: str,
 ) -> None:
     """Every score stands beside trivial baselines and its 95 % interval.
 
@@ -128,18 +160,41 @@ def eval(
     research: graphs of theorems as they were published, the premises that a theorem's
     likes foretell, and which insights a query is given, by each way to rank them.
 
+    needs: how much of what an agent would have wanted to be told at the starts of real
+    sessions the contexts of systems cover, at the start and with the first prompt, by
+    project and kind of need; --lines prints which line covers which need. The needs
+    are not packaged: THEOREX_DATA names the folder that holds them.
+
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too;
     failures: notes too; retrieval: methods instead of metrics; strategies: {dataset,
     scores, cycles}; causal: {dataset, n, figures, verdict}; costs: {dataset, policies,
-    …}; signals: make too; duplicates and contradictions: thresholds too
+    …}; signals: make too; duplicates and contradictions: thresholds too; needs:
+    {dataset, n, budgets, projects, mean, lines}
     """
     if picture and part not in ("retrieval", "costs"):
         raise InvalidInput(
             f"got --picture with {part}; allowed is it with retrieval or costs"
         )
-    request = EvalRequest(dataset, seed, path, picture)
+    needs_options = {
+        "--project": project,
+        "--system": systems,
+        "--budgets": budgets,
+        "--lines": lines,
+    }
+    if part != "needs":
+        _refuse_options(part, needs_options)
+    request = EvalRequest(
+        dataset, seed, path, picture, project, systems, budgets, lines
+    )
     result, text = _PARTS[part](request)
     emit(result, text)
+
+
+def _refuse_options(part: str, options: Mapping[str, object]) -> None:
+    """Raise InvalidInput where options of another part have a value."""
+    for name, value in options.items():
+        if value:
+            raise InvalidInput(f"got {name} with {part}; allowed is it with needs")
 
 
 def _routing(request: EvalRequest) -> Report:
@@ -279,6 +334,172 @@ def _research(request: EvalRequest) -> Report:
     return result, "\n".join([text, *published])
 
 
+def _needs(request: EvalRequest) -> Report:
+    """See `load_session_needs` and `score_needs`, which raise what this does.
+
+    Raises:
+        InvalidInput: The set is another, or the budgets are no numbers.
+    """
+    from theorex_lab.eval.datasets.session_needs import load_session_needs
+    from theorex_lab.eval.replay.needs import BUDGETS, score_needs
+
+    if request.dataset not in (None, "session_needs"):
+        raise InvalidInput(
+            f"got data set {request.dataset!r}; allowed is session_needs, with --path"
+            " another folder"
+        )
+    budgets: Sequence[int] = BUDGETS
+    if request.budgets:
+        budgets = parse_budgets(request.budgets)
+    projects = load_session_needs(request.project, path=request.path)
+    score = score_needs(
+        projects,
+        request.systems,
+        budgets=budgets,
+        sessions=[request.lines] if request.lines else (),
+        seed=request.seed,
+    )
+    result = {"dataset": "session_needs", **score.result()}
+    text = _needs_text(score, projects)
+    if request.lines:
+        result["lines"] = _lines_result(score)
+        text = f"{_lines_text(score)}\n\n{text}"
+    return result, text
+
+
+def _needs_text(score: NeedsScore, projects: Iterable[ProjectNeeds]) -> str:
+    """Return a table for each project, and one of the projects' mean.
+
+    Args:
+        score: The scores.
+        projects: The projects that were scored.
+    """
+    parts = []
+    for project in projects:
+        n_sessions = len(score.sessions_of(project.name))
+        if not n_sessions:
+            continue
+        title = f"{project.name}, n = {n_sessions} sessions"
+        if not project.is_published:
+            title += ", needs that the data set's table does not list"
+        parts.append(f"{title}\n{_needs_tables(score, project.name)}")
+    if len(parts) > 1:
+        title = f"mean of the {len(parts)} projects, each counting the same"
+        parts.append(f"{title}\n{_needs_tables(score, '')}")
+    parts.append(
+        "start: share by grade of the needs known at the start; all: of all needs, with"
+        " the prompt's text;\nuseful: share of the bytes; wall: names of files in one"
+        " line, mean and longest; 95 % intervals over sessions"
+    )
+    return "\n\n".join(parts)
+
+
+def _needs_tables(score: NeedsScore, project: str) -> str:
+    """Return the coverage of each system, and that of kinds of needs."""
+    import pandas as pd
+
+    coverage: dict[str, dict[str, str]] = {}
+    kinds: dict[str, dict[str, str]] = {}
+    kinds_budget = score.budgets[0]
+    if _KINDS_BUDGET in score.budgets:
+        kinds_budget = _KINDS_BUDGET
+    for system in score.systems:
+        coverage[system] = _coverage_row(score, system, project)
+        kinds[system] = _kinds_row(score, system, kinds_budget, project)
+    title = f"start needs covered at {kinds_budget:,} tokens, by kind"
+    return "\n".join(
+        [
+            pd.DataFrame.from_dict(coverage, orient="index").to_string(),
+            title,
+            pd.DataFrame.from_dict(kinds, orient="index").to_string(),
+        ]
+    )
+
+
+def _coverage_row(score: NeedsScore, system: str, project: str) -> dict[str, str]:
+    """Return the figures of a system by their columns."""
+    row = {}
+    for budget in score.budgets:
+        mean = score.value(system, budget, "start", project=project)
+        row[f"start {budget:,}"] = _mean_text(mean)
+    for budget in score.budgets:
+        mean = score.value(system, budget, "all", project=project)
+        row[f"all {budget:,}+{budget:,}"] = _mean_text(mean)
+    for budget in score.budgets:
+        mean = score.value(system, budget, "useful", project=project)
+        row[f"useful {budget:,}"] = _mean_text(mean, with_interval=False)
+    for budget in score.budgets:
+        mean = score.value(system, budget, "wall", project=project)
+        longest = score.longest_wall(system, budget, project=project)
+        row[f"wall {budget:,}"] = f"{mean.value:.1f}, {longest}"
+    return row
+
+
+def _kinds_row(
+    score: NeedsScore, system: str, budget: int, project: str
+) -> dict[str, str]:
+    """Return the coverage of each kind of start needs by its column."""
+    row = {}
+    for kind in score.kinds:
+        mean = score.value(system, budget, f"start_kind:{kind}", project=project)
+        if mean.n:
+            row[f"{kind} (n = {mean.n})"] = _mean_text(mean)
+    return row
+
+
+def _mean_text(mean: SessionMean, *, with_interval: bool = True) -> str:
+    """Return a mean as a table shows it, – for none."""
+    if not mean.n:
+        return "–"
+    value = f"{mean.value:.3f}"
+    if with_interval:
+        value += f" [{mean.low:.2f}, {mean.high:.2f}]"
+    return value
+
+
+def _lines_result(score: NeedsScore) -> list[dict[str, Any]]:
+    """Return which line covers which need, a row for each context and need."""
+    rows = []
+    for result in score.results:
+        for told_need in result.score.all_needs:
+            need = told_need.need
+            rows.append(
+                {
+                    "session": result.session,
+                    "system": result.system,
+                    "budget": result.budget,
+                    "need": need.need,
+                    "kind": need.kind,
+                    "grade": need.grade,
+                    "when": need.when,
+                    "line": told_need.line or None,
+                }
+            )
+    return rows
+
+
+def _lines_text(score: NeedsScore) -> str:
+    """Return the needs of a session, each with the line that covers it."""
+    from theorex_lab.text.line import one_line
+
+    lines = []
+    for result in score.results:
+        gist = one_line(result.gist, _NEED_CHARACTERS)
+        lines.append(
+            f"{result.session} of {result.project}, {result.system} at"
+            f" {result.budget:,}: {gist}"
+        )
+        for told_need in result.score.all_needs:
+            need = told_need.need
+            text = one_line(need.need, _NEED_CHARACTERS)
+            sign = "+" if told_need.line else "-"
+            row = f"  {sign} {need.grade} {need.when:5} {need.kind:8} {text}"
+            if told_need.line:
+                row += f"  <- {one_line(told_need.line, _NEED_CHARACTERS)}"
+            lines.append(row)
+    return "\n".join(lines)
+
+
 def _failures(request: EvalRequest) -> Report:
     """See `report`."""
     return report(request.dataset or "whoandwhen", request.path)
@@ -305,6 +526,7 @@ _PARTS: dict[str, Callable[[EvalRequest], Report]] = {
     "costs": _costs,
     "causal": _causal,
     "research": _research,
+    "needs": _needs,
 }
 
 

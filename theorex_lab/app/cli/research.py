@@ -18,7 +18,7 @@ from theorex_lab.files.command_line import (
     one_row,
     write_whole,
 )
-from theorex_lab.files.command_line.options import PICTURE, SEED
+from theorex_lab.files.command_line.options import PICTURE, SEED, parse_budgets
 
 if TYPE_CHECKING:
     from theorex_lab.eval.metrics.compare import Comparison
@@ -340,7 +340,7 @@ def compare(
         compared = run(
             eval_logs,
             designs,
-            budgets=_numbers(budgets),
+            budgets=parse_budgets(budgets),
             every_days=every_days,
             seed=seed,
             timeout=timeout,
@@ -369,16 +369,6 @@ def _check_out(out: str) -> None:
         raise InvalidInput(
             f"got --out {out}; allowed is a file in a folder that is there"
         )
-
-
-def _numbers(budgets: str) -> list[int]:
-    try:
-        return [int(part) for part in budgets.split(",")]
-    except ValueError as error:
-        raise InvalidInput(
-            f"got the budgets {budgets!r}; allowed are whole numbers with commas, as"
-            " 500,2000"
-        ) from error
 
 
 def _scores(compared: Comparison, against: str) -> str:

@@ -274,6 +274,43 @@ CODING_SESSIONS = DatasetInfo(
     counts={"logs": 1, "lines": 12734, "sessions": 127},
 )
 
+SESSION_NEEDS = DatasetInfo(
+    name="session_needs",
+    repository="-",
+    commit="-",
+    licence=(
+        "made by reading recorded sessions; its quotes stand under their licences"
+        " (Apache-2.0, CC BY-SA 4.0, MIT)"
+    ),
+    files=(
+        DataFile(
+            name="calibrate_backend.jsonl",
+            path="-",
+            sha256="1d0e2967ed67606ebc56cf67eb859c904b99e1ad127f4c2f89a1da8eae18f8b5",
+        ),
+        DataFile(
+            name="getspecstory.jsonl",
+            path="-",
+            sha256="b509c8b133031ce378285e41ad03cf83072bfd8413e5e6be2d9f5aa3368dae73",
+        ),
+        DataFile(
+            name="gryag.jsonl",
+            path="-",
+            sha256="ba8d92586292f46bcd17e22f81d77552a05ae08398395f28480582c7a4f00e3c",
+        ),
+        DataFile(
+            name="minsky.jsonl",
+            path="-",
+            sha256="b90a3ded88b3eeaa41e7bedf274be02ab2f66f6ceeab76da70b1df3272a62eab",
+        ),
+    ),
+    counts={
+        "projects": 4,
+        "sessions": 66,
+        "needs": 462,
+    },
+)
+
 FACT_UPDATES = DatasetInfo(
     name="fact_updates",
     repository="-",
@@ -359,6 +396,7 @@ ALL = (
     QMSUM,
     PRECISIONMEMBENCH,
     CODING_SESSIONS,
+    SESSION_NEEDS,
     FACT_UPDATES,
     STSB,
     SICK,

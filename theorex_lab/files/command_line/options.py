@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from theorex_lab.core.errors import InvalidInput
 from theorex_lab.core.ids import check_agent
 
 # As memory.retrieve.MAX_RESULTS, whose module imports numpy.
@@ -83,6 +84,24 @@ def own_agent(agent: str | None) -> str:
     if agent is None:
         agent = os.environ.get("THEOREX_AGENT") or "main"
     return check_agent(agent)
+
+
+def parse_budgets(text: str) -> list[int]:
+    """Return budgets that are written with commas.
+
+    Raises:
+        InvalidInput: One is no whole number.
+
+    >>> parse_budgets("500,2000")
+    [500, 2000]
+    """
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InvalidInput(
+            f"got the budgets {text!r}; allowed are whole numbers with commas, as"
+            " 500,2000"
+        ) from error
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

@@ -1,0 +1,403 @@
+"""Replay the starts of recorded sessions, and score what systems give there.
+
+It says how much of what each session needed to know a system's contexts cover, project
+by project, as `eval.metrics.needs` counts it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from theorex_lab.core.errors import InvalidInput
+from theorex_lab.core.progress import bar
+from theorex_lab.eval.datasets.session_needs import ProjectNeeds, SessionNeeds
+from theorex_lab.eval.metrics.needs import (
+    FIGURES,
+    WALL,
+    ContextScore,
+    ContextTexts,
+    SessionMean,
+    mean_interval,
+    mean_of_groups,
+    score_context,
+)
+from theorex_lab.eval.replay.needs_systems import NeedsSystem, needs_systems
+
+BUDGETS = (150, 500, 2_000)
+# Names of figures for a kind of need.
+START_KIND = "start_kind"
+ALL_KIND = "all_kind"
+
+SystemMaker = Callable[[], NeedsSystem]
+
+
+class NeedsResult(NamedTuple):
+    """How one context did.
+
+    Attributes:
+        project: The name of the project.
+        session: The session that begins.
+        gist: What it was about.
+        system: The name of the system.
+        budget: The budget, in tokens.
+        context: What was given.
+        score: How much of the session's needs it covers.
+    """
+
+    project: str
+    session: str
+    gist: str
+    system: str
+    budget: int
+    context: ContextTexts
+    score: ContextScore
+
+
+@dataclass(frozen=True, eq=False)
+class NeedsScore:
+    """How much of what sessions needed to know the contexts of systems cover.
+
+    Attributes:
+        results: How each context did.
+        seed: Draws the intervals.
+    """
+
+    results: tuple[NeedsResult, ...]
+    seed: int = 0
+
+    @property
+    def projects(self) -> list[str]:
+        """Return the names of the projects."""
+        return list(dict.fromkeys(row.project for row in self.results))
+
+    @property
+    def systems(self) -> list[str]:
+        """Return the names of the systems."""
+        return list(dict.fromkeys(row.system for row in self.results))
+
+    @property
+    def budgets(self) -> list[int]:
+        """Return the budgets."""
+        return list(dict.fromkeys(row.budget for row in self.results))
+
+    @property
+    def kinds(self) -> list[str]:
+        """Return the kinds of needs."""
+        kinds: set[str] = set()
+        for row in self.results:
+            kinds.update(row.score.all_kinds)
+        return sorted(kinds)
+
+    def sessions_of(self, project: str) -> list[str]:
+        """Return the sessions of a project that were scored.
+
+        Args:
+            project: The name of the project.
+        """
+        sessions = [row.session for row in self.results if row.project == project]
+        return list(dict.fromkeys(sessions))
+
+    def value(
+        self, system: str, budget: int, figure: str, *, project: str = ""
+    ) -> SessionMean:
+        """Return the mean of a figure over sessions, with its interval.
+
+        Args:
+            system: The name of the system.
+            budget: The budget, in tokens.
+            figure: start, all, useful, tokens or wall; or `start_kind:KIND` and
+                `all_kind:KIND` for the coverage of a kind of need.
+            project: The project; '' for the mean of the projects' means.
+        """
+        names = [project] if project else self.projects
+        groups = [self._values(system, budget, figure, name) for name in names]
+        if project:
+            return mean_interval(groups[0], seed=self.seed)
+        return mean_of_groups(groups, seed=self.seed)
+
+    def longest_wall(self, system: str, budget: int, *, project: str = "") -> int:
+        """Return the most names of files in one line of any context.
+
+        Args:
+            system: The name of the system.
+            budget: The budget, in tokens.
+            project: The project; '' for all.
+        """
+        walls = [0.0]
+        for name in [project] if project else self.projects:
+            walls += self._values(system, budget, WALL, name)
+        return int(max(walls))
+
+    def _values(
+        self, system: str, budget: int, figure: str, project: str
+    ) -> list[float]:
+        """Return the values of a figure, one a session."""
+        values = []
+        for row in self.results:
+            cell = (row.system, row.budget, row.project)
+            if cell == (system, budget, project):
+                values.append(_figure(row.score, figure))
+        return values
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each project, system, budget and figure.
+
+        The columns are project, system, budget, figure, value, ci_low, ci_high and n.
+        The project '' is the mean of the projects.
+        """
+        figures = [*FIGURES]
+        for kind in self.kinds:
+            figures += [f"{START_KIND}:{kind}", f"{ALL_KIND}:{kind}"]
+        rows = []
+        for project in [*self.projects, ""]:
+            for system, budget in self._cells():
+                for figure in figures:
+                    mean = self.value(system, budget, figure, project=project)
+                    rows.append((project, system, budget, figure, *mean))
+        columns = ["project", "system", "budget", "figure"]
+        columns += ["value", "ci_low", "ci_high", "n"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _cells(self) -> Iterator[tuple[str, int]]:
+        """Yield each system with each budget."""
+        for system in self.systems:
+            for budget in self.budgets:
+                yield system, budget
+
+    def result(self) -> dict[str, Any]:
+        """Return the figures as values for JSON.
+
+        They are n (sessions), budgets, projects (name → n, systems) and mean, that of
+        the projects. Systems are name → budget → figure → value, ci_low, ci_high and n,
+        with longest_wall, and start_kinds and all_kinds by kind.
+        """
+        projects = {}
+        n_sessions = 0
+        for project in self.projects:
+            n_project_sessions = len(self.sessions_of(project))
+            n_sessions += n_project_sessions
+            projects[project] = {
+                "n": n_project_sessions,
+                "systems": self._systems_result(project),
+            }
+        return {
+            "n": n_sessions,
+            "budgets": self.budgets,
+            "projects": projects,
+            "mean": self._systems_result(""),
+        }
+
+    def _systems_result(self, project: str) -> dict[str, Any]:
+        """Return the figures of each system: system → budget → figure."""
+        systems: dict[str, Any] = {}
+        for system, budget in self._cells():
+            by_budget = systems.setdefault(system, {})
+            by_budget[str(budget)] = self._figures_result(system, budget, project)
+        return systems
+
+    def _figures_result(self, system: str, budget: int, project: str) -> dict[str, Any]:
+        """Return the figures of a system within a budget."""
+        figures: dict[str, Any] = {}
+        for name in FIGURES:
+            figures[name] = _for_json(self.value(system, budget, name, project=project))
+        figures["longest_wall"] = self.longest_wall(system, budget, project=project)
+        for name in (START_KIND, ALL_KIND):
+            by_kind = {}
+            for kind in self.kinds:
+                mean = self.value(system, budget, f"{name}:{kind}", project=project)
+                if mean.n:
+                    by_kind[kind] = _for_json(mean)
+            figures[f"{name}s"] = by_kind
+        return figures
+
+
+def _figure(score: ContextScore, name: str) -> float:
+    """Return a figure of a context by its name; NaN where there is none."""
+    prefix, _, kind = name.partition(":")
+    if prefix == START_KIND:
+        return score.start_kinds.get(kind, math.nan)
+    if prefix == ALL_KIND:
+        return score.all_kinds.get(kind, math.nan)
+    return score.figures[name]
+
+
+def _for_json(mean: SessionMean) -> dict[str, float | int | None]:
+    """Return a mean as JSON holds it: null for NaN."""
+    if not mean.n:
+        return {"value": None, "ci_low": None, "ci_high": None, "n": 0}
+    return {
+        "value": mean.value,
+        "ci_low": mean.low,
+        "ci_high": mean.high,
+        "n": mean.n,
+    }
+
+
+def score_needs(
+    projects: Sequence[ProjectNeeds],
+    systems: Sequence[str] | Mapping[str, SystemMaker] = (),
+    *,
+    budgets: Sequence[int] = BUDGETS,
+    sessions: Sequence[str] = (),
+    seed: int = 0,
+    progress: bool | None = None,
+) -> NeedsScore:
+    """Score the contexts of systems by what sessions needed to know.
+
+    Args:
+        projects: The projects, as `load_session_needs` gives them.
+        systems: Names of systems, none for all; or functions that make systems of one's
+            own (see `eval.replay.needs_systems.NeedsSystem`), by name.
+        budgets: The budgets of a context, in tokens from 1.
+        sessions: Ids of the sessions that are scored; none for all.
+        seed: Draws the intervals.
+        progress: Whether there is a bar (None: in a terminal or notebook).
+
+    Returns:
+        The scores.
+
+    Raises:
+        InvalidInput: A budget is below 1, a system or session is unknown, or a system
+            gives something else than a text.
+    """
+    makers = _makers(systems)
+    _check_budgets(budgets)
+    n_rows = sum(len(_chosen(project, sessions)) for project in projects)
+    if not n_rows:
+        raise InvalidInput(
+            f"got the sessions {', '.join(sessions) or 'none'}; allowed are"
+            f" {', '.join(_session_names(projects))}"
+        )
+    results: list[NeedsResult] = []
+    progress_bar = bar(
+        n_rows * len(makers), unit="sessions", what="needs", progress=progress
+    )
+    with closing(progress_bar):
+        for project in projects:
+            rows = _chosen(project, sessions)
+            for name, make in makers.items():
+                for row, contexts in _contexts(project, rows, make, budgets):
+                    results += _scored(project, row, name, contexts)
+                    progress_bar.update(1)
+    return NeedsScore(tuple(_in_file_order(results, projects)), seed)
+
+
+def _makers(
+    systems: Sequence[str] | Mapping[str, SystemMaker],
+) -> Mapping[str, SystemMaker]:
+    """Return what makes the systems, by name.
+
+    Raises:
+        InvalidInput: There is no system of a name.
+    """
+    if isinstance(systems, Mapping):
+        return systems
+    available = needs_systems()
+    unknown = [name for name in systems if name not in available]
+    if unknown:
+        raise InvalidInput(
+            f"got the system {unknown[0]!r}; allowed are {', '.join(available)}"
+        )
+    return {name: available[name] for name in systems or available}
+
+
+def _check_budgets(budgets: Sequence[int]) -> None:
+    """Raise InvalidInput unless there are budgets, whole numbers from 1."""
+    are_valid = all(type(tokens) is int and tokens >= 1 for tokens in budgets)
+    if not budgets or not are_valid:
+        raise InvalidInput(
+            f"got the budgets {budgets!r}; allowed are whole numbers of tokens from 1"
+        )
+
+
+def _chosen(project: ProjectNeeds, sessions: Sequence[str]) -> list[SessionNeeds]:
+    """Return the rows of a project that are scored, in the order of their starts."""
+    rows = [row for row in project.sessions if not sessions or row.session in sessions]
+    return sorted(rows, key=lambda row: row.start)
+
+
+def _session_names(projects: Sequence[ProjectNeeds]) -> list[str]:
+    """Return the ids of all sessions."""
+    names = []
+    for project in projects:
+        names += [row.session for row in project.sessions]
+    return names
+
+
+def _contexts(
+    project: ProjectNeeds,
+    rows: Sequence[SessionNeeds],
+    make: SystemMaker,
+    budgets: Sequence[int],
+) -> Iterator[tuple[SessionNeeds, dict[int, ContextTexts]]]:
+    """Yield what a system gives for each session, by budget."""
+    events = project.log.events
+    times = [event.at for event in events]
+    system: Any = make()
+    try:
+        for row in rows:
+            earlier = events[: bisect_left(times, row.start)]
+            prompt = project.first_prompt(row.session)
+            if hasattr(system, "reveal"):
+                system.reveal(row)
+            contexts = {}
+            for tokens in dict.fromkeys(budgets):
+                start = _checked_text(system(earlier, row.start, "", tokens))
+                asked = ""
+                if prompt:
+                    asked = _checked_text(system(earlier, row.start, prompt, tokens))
+                contexts[tokens] = ContextTexts(start, asked)
+            yield row, contexts
+    finally:
+        if hasattr(system, "close"):
+            system.close()
+
+
+def _checked_text(answer: object) -> str:
+    """Return what a system gave, if it is a text.
+
+    Raises:
+        InvalidInput: It is something else.
+    """
+    if not isinstance(answer, str):
+        raise InvalidInput(
+            f"got a {type(answer).__name__} as context; allowed is a str, '' for nothing"
+        )
+    return answer
+
+
+def _scored(
+    project: ProjectNeeds,
+    row: SessionNeeds,
+    system: str,
+    contexts: Mapping[int, ContextTexts],
+) -> Iterator[NeedsResult]:
+    """Yield how the contexts for a session did."""
+    touched_files = project.touched_files.get(row.session, frozenset())
+    for tokens, context in contexts.items():
+        score = score_context(context, row.needs, tokens, touched_files=touched_files)
+        yield NeedsResult(
+            project.name, row.session, row.gist, system, tokens, context, score
+        )
+
+
+def _in_file_order(
+    results: Sequence[NeedsResult], projects: Sequence[ProjectNeeds]
+) -> list[NeedsResult]:
+    """Return results in the order in which the files list their sessions.
+
+    Intervals are drawn in that order.
+    """
+    positions: dict[tuple[str, str], int] = {}
+    for project in projects:
+        for row in project.sessions:
+            positions[(project.name, row.session)] = len(positions)
+    return sorted(results, key=lambda row: positions[(row.project, row.session)])
