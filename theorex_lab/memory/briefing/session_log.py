@@ -1,0 +1,584 @@
+"""The sessions of a journal, with every prompt marked for whose words it holds.
+
+A prompt may hold more than its user's own words: pages and logs that were pasted,
+templates that a program sends, summaries of an earlier context. What a briefing learns
+of its user comes from the own words alone. Standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+from weakref import WeakKeyDictionary
+
+from theorex_lab.core.clock import to_iso
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.contract import Home
+from theorex_lab.text.statements import Statement, statements_in
+
+PromptKind = Literal[
+    "own",
+    "interrupt",
+    "noise",
+    "summary",
+    "plan",
+    "slash",
+    "standing",
+    "template",
+]
+WordsOf = Literal[
+    "own", "repeated", "quoted", "template", "summary", "plan", "standing"
+]
+StepBefore = Literal["start", "agent", "tool", "prompt", "slash", "interrupt"]
+
+KINDS = ("prompt", "tool_used", "turn_ended", "turn_message", "session_ended")
+
+# The prompt by which an agent's program says that its user stopped it.
+_INTERRUPT = re.compile(r"\[Request interrupted|Cancelled$", re.I)
+# What an agent's program sends as a prompt of its own.
+_NOISE = re.compile(
+    r"""
+      <local-command
+    | <command-(?:name|message)>
+    | <bash-
+    | <task-notification
+    | <system-reminder
+    | Caveat:[ ]The[ ]messages[ ]below
+    | \[Image
+    | \[object[ ]Object\]
+    | undefined$
+    """,
+    re.I | re.VERBOSE,
+)
+# How a context begins that was summarized.
+_SUMMARY = re.compile(r"This session is being continued", re.I)
+# How a plan is handed on that the agent itself wrote.
+_PLAN = re.compile(r"Implement the following plan", re.I)
+_SLASH = re.compile(r"/[A-Za-z][\w:-]*(?:\s|$)")
+# Kinds of prompts by how they begin, in the order in which they are tried.
+_BEGINNINGS: tuple[tuple[re.Pattern[str], PromptKind], ...] = (
+    (_INTERRUPT, "interrupt"),
+    (_NOISE, "noise"),
+    (_SUMMARY, "summary"),
+    (_PLAN, "plan"),
+    (_SLASH, "slash"),
+)
+# How the text begins into which many programs expand a slash command.
+_EXPANDED_COMMAND = "## Context"
+_LONG_AFTER_SLASH = 500  # characters of a prompt that a slash command became
+
+# Prompts are the same where these many first characters are; a shorter one than the
+# other number, such as "continue", is repeated by anybody.
+_HEAD_CHARACTERS = 400
+_SHORTEST_HEAD = 60
+# Sessions in which the same prompt is no user's typing any more.
+_SESSIONS_OF_TEMPLATE = 3
+# Characters of a line, but for signs, from which on its return is no chance.
+_SHORTEST_REPEATED_LINE = 30
+
+# A line that announces another's words, which follow it.
+_ANNOUNCEMENT = re.compile(
+    r"""
+    \b(?:
+          here(?:'s|[ ]is|[ ]are)
+        | this[ ]is[ ](?:the|what|an?)
+        | (?:
+              issue | ticket | page | doc(?:s|ument)? | readme | spec | article | error
+            | output | log | message | email | review | comment | template | example
+            | it | they | he | she | agent | terminal | result | response | file
+          )s?
+          (?:[ ]\w+){0,3}
+          [ ](?:says?|said|is|are|reads?|shows?|returned|prints?|wrote|found)
+        | summari[sz]e
+        | translate
+        | review[ ](?:this|the[ ]following)
+        | (?:the[ ])?following
+        | got[ ](?:this|an?|the)
+        | (?:see|read)(?:[ ]this|[ ]below)?
+        | below
+        | reviewed
+        | pasted?
+        | quot\w+
+    )\b
+    [^.\n]*:\s*$
+    """,
+    re.I | re.VERBOSE,
+)
+_ANNOUNCEMENT_CHARACTERS = 200  # at the end of a line, among which one is sought
+# A line of a log, a diff, a terminal or code.
+_PRINTED = re.compile(
+    r"""
+    ^\s*(?:
+          \d{2,4}[-/:]\d{2}
+        | \[?(?:INFO|WARN|ERROR|DEBUG)\b
+        | at[ ]\S+\(
+        | File[ ]"
+        | Traceback
+        | [$❯>%\#]\s
+        | [+-]{1,3}[ \t\S]
+        | @@
+        | diff[ ]--git
+        | \|
+        | //
+        | (?:
+              import | func | def | class | const | let | var | return | public
+            | private
+          )\b
+    )
+    | [{};]\s*$
+    | =>
+    | :=
+    """,
+    re.VERBOSE,
+)
+# Of a longer prompt all but the first lines are taken for pasted.
+_LONG_PROMPT = 1_500
+_OWN_LINES_OF_LONG = 4
+
+# How the response of a call begins that failed.
+_FAILURE_START = re.compile(
+    r"""
+    \s*(?:
+          Exit[ ]code[ ][1-9]\d*
+        | Error
+        | fatal:
+        | Traceback
+        | <tool_use_error>
+        | Command[ ]failed
+        | The[ ]user[ ]doesn't[ ]want
+        | \(eval\)
+    )
+    """,
+    re.I | re.VERBOSE,
+)
+_FAILURE_CODE = re.compile(r"exit code:? [1-9]|exited with code [1-9]", re.I)
+_CODE_CHARACTERS = 400  # of a response, among which its exit code is sought
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What was sent to the agent.
+
+    Attributes:
+        at: When (µs UTC).
+        event: The id of its event.
+        session: The session.
+        text: Its text.
+        kind: What it is as a whole.
+        after: What came before it in its session.
+        statements: Its statements, each with whose words it holds.
+        trusted: Whether its user surely sent it: it was captured, not imported.
+    """
+
+    at: int
+    event: str
+    session: str
+    text: str
+    kind: PromptKind
+    after: StepBefore
+    statements: tuple[tuple[Statement, WordsOf], ...]
+    trusted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What the agent said at the end of an answer.
+
+    Attributes:
+        at: When (µs UTC).
+        event: The id of its event.
+        session: The session.
+        text: Its text.
+        statements: Its statements.
+        is_automatic: Whether it answers a standing prompt, which no person asked.
+        trusted: Whether it was captured, not imported.
+    """
+
+    at: int
+    event: str
+    session: str
+    text: str
+    statements: tuple[Statement, ...]
+    is_automatic: bool
+    trusted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A tool call of the agent.
+
+    Attributes:
+        at: When (µs UTC).
+        event: The id of its event.
+        session: The session.
+        tool: The tool's name.
+        command: Its command, '' for a tool that runs none.
+        response: The beginning of what it returned.
+        ok: Whether it did its work, None where that is open.
+        reads: The paths that it read.
+        edits: The paths that it edited.
+        trusted: Whether it was captured, not imported.
+    """
+
+    at: int
+    event: str
+    session: str
+    tool: str
+    command: str
+    response: str
+    ok: bool | None
+    reads: tuple[str, ...]
+    edits: tuple[str, ...]
+    trusted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session, with what happened in it.
+
+    Attributes:
+        id: The session's name; the day for what is of no session.
+        start: When its first event was (µs UTC).
+        end: When its last event was (µs UTC).
+        steps: What happened, in order.
+    """
+
+    id: str
+    start: int
+    end: int
+    steps: tuple[Prompt | Message | ToolUse, ...]
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """Its prompts, in order."""
+        return [step for step in self.steps if isinstance(step, Prompt)]
+
+    @property
+    def messages(self) -> list[Message]:
+        """The agent's messages, in order."""
+        return [step for step in self.steps if isinstance(step, Message)]
+
+    @property
+    def tools(self) -> list[ToolUse]:
+        """The agent's tool calls, in order."""
+        return [step for step in self.steps if isinstance(step, ToolUse)]
+
+
+_SessionKey = tuple[str, str]  # agent, session
+
+
+class _SentPrompt(NamedTuple):
+    """A prompt before its kind is known, which rests on those of all sessions."""
+
+    event: Event
+    text: str
+    head: str
+    kind: PromptKind
+    after: StepBefore
+
+
+def sessions_of(events: Iterable[Event]) -> list[Session]:
+    """Return the sessions of events that come in time order, by their start.
+
+    Erased events, those that were set aside, and what helpers of an agent did are left
+    out.
+    """
+    log = _Log()
+    for event in events:
+        if event.kind in KINDS and not event.erased and not event.body.get("subagent"):
+            log.note(event)
+    return log.sessions()
+
+
+def recorded_sessions(home: Home, now: int) -> list[Session]:
+    """Return the sessions up to a time that are of the home's project or of none.
+
+    They are kept in memory until the journal grows.
+
+    Args:
+        home: The home.
+        now: The time (µs UTC).
+    """
+    journal = home.journal
+    last_seq = journal.last_seq()
+    by_project = _kept_logs.setdefault(journal, {})
+    kept = by_project.get(home.project)
+    if kept is not None and kept.last_seq == last_seq and kept.newest_at <= now:
+        return list(kept.sessions)
+    projects = None
+    if home.projects is not None:
+        projects = (*home.projects, "")
+    tail = journal.tail(0, kinds=KINDS, upto=last_seq, projects=projects)
+    events = sorted(tail, key=lambda event: (event.at, event.seq))
+    past_events = [event for event in events if event.at <= now]
+    sessions = sessions_of(past_events)
+    if len(past_events) == len(events):
+        newest_at = events[-1].at if events else 0
+        by_project[home.project] = _KeptLog(last_seq, newest_at, sessions)
+    return list(sessions)
+
+
+class _KeptLog(NamedTuple):
+    """The sessions of a project as of a seq of the journal."""
+
+    last_seq: int
+    newest_at: int
+    sessions: list[Session]
+
+
+_kept_logs: WeakKeyDictionary[Journal, dict[str, _KeptLog]] = WeakKeyDictionary()
+
+
+class _Log:
+    """Sorts events into sessions, then tells of each prompt what it is."""
+
+    def __init__(self) -> None:
+        self._steps: dict[_SessionKey, list[_SentPrompt | Event]] = {}
+        self._bounds: dict[_SessionKey, list[int]] = {}  # first and last time
+        self._last: dict[_SessionKey, StepBefore] = {}
+        self._sent: list[tuple[_SessionKey, _SentPrompt]] = []
+        # Head of a prompt -> the sessions that have it, and those that have it after an
+        # answer.
+        self._sessions_with: dict[str, set[_SessionKey]] = defaultdict(set)
+        self._answered_with: dict[str, set[_SessionKey]] = defaultdict(set)
+
+    def note(self, event: Event) -> None:
+        """Take in the next event."""
+        key = _key_of(event)
+        bounds = self._bounds.setdefault(key, [event.at, event.at])
+        bounds[1] = max(bounds[1], event.at)
+        steps = self._steps.setdefault(key, [])
+        if event.kind == "prompt":
+            steps.append(self._sent_prompt(event, key))
+        elif event.kind == "tool_used":
+            steps.append(event)
+            self._last[key] = "tool"
+        elif _message_text(event):
+            steps.append(event)
+            self._last[key] = "agent"
+
+    def _sent_prompt(self, event: Event, key: _SessionKey) -> _SentPrompt:
+        text = event.body["text"].strip()
+        after = self._last.get(key, "start")
+        kind = _kind_by_form(text, after)
+        head = " ".join(text[:_HEAD_CHARACTERS].lower().split())
+        if kind in ("own", "template") and len(head) > _SHORTEST_HEAD:
+            self._sessions_with[head].add(key)
+            if after in ("agent", "tool"):
+                self._answered_with[head].add(key)
+        if kind in ("interrupt", "slash"):
+            self._last[key] = kind  # type: ignore[assignment]
+        elif kind != "noise":
+            self._last[key] = "prompt"
+        prompt = _SentPrompt(event, text, head, kind, after)
+        self._sent.append((key, prompt))
+        return prompt
+
+    def sessions(self) -> list[Session]:
+        """Return the sessions of all events that were noted, by their start."""
+        prompts = dict(self._prompts())
+        sessions: list[Session] = []
+        for key, raw_steps in self._steps.items():
+            start, end = self._bounds[key]
+            steps = tuple(_steps_of(raw_steps, key[1], prompts))
+            sessions.append(Session(key[1], start, end, steps))
+        sessions.sort(key=lambda session: session.start)
+        return sessions
+
+    def _prompts(self) -> Iterator[tuple[str, Prompt]]:
+        """Yield each prompt with the id of its event, in time order."""
+        sessions_with_line: dict[str, set[_SessionKey]] = defaultdict(set)
+        for key, sent in self._sent:
+            kind = self._kind(sent)
+            statements: tuple[tuple[Statement, WordsOf], ...] = ()
+            if kind not in ("noise", "interrupt"):
+                earlier = _lines_of_others(sent.text, key, sessions_with_line)
+                statements = tuple(_marked(sent.text, kind, earlier))
+                for line in _repeatable_lines(sent.text):
+                    sessions_with_line[line].add(key)
+            event = sent.event
+            yield (
+                event.id,
+                Prompt(
+                    at=event.at,
+                    event=event.id,
+                    session=key[1],
+                    text=sent.text,
+                    kind=kind,
+                    after=sent.after,
+                    statements=statements,
+                    trusted=event.body.get("source") == "user",
+                ),
+            )
+
+    def _kind(self, sent: _SentPrompt) -> PromptKind:
+        """Return what a prompt is, now that those of all sessions are known."""
+        if sent.kind not in ("own", "template"):
+            return sent.kind
+        is_answer = sent.after in ("agent", "tool")
+        answered_sessions = self._answered_with.get(sent.head, ())
+        if is_answer and len(answered_sessions) >= _SESSIONS_OF_TEMPLATE:
+            return "standing"
+        if len(self._sessions_with.get(sent.head, ())) >= _SESSIONS_OF_TEMPLATE:
+            return "template"
+        return sent.kind
+
+
+def _key_of(event: Event) -> _SessionKey:
+    """Return the agent and session of an event; the day stands for no session."""
+    return event.agent, event.session or to_iso(event.at)[:10]
+
+
+def _kind_by_form(text: str, after: StepBefore) -> PromptKind:
+    """Return what a prompt is by its own text and what came before it."""
+    for pattern, kind in _BEGINNINGS:
+        if pattern.match(text):
+            return kind
+    if text.startswith(_EXPANDED_COMMAND):
+        return "template"
+    if after == "slash" and len(text) > _LONG_AFTER_SLASH:
+        return "template"
+    return "own"
+
+
+def _message_text(event: Event) -> str:
+    """Return what the agent said; '' for what its program says in its place."""
+    member = "message" if event.kind == "turn_ended" else "text"
+    text: str = event.body.get(member, "").strip()
+    if _INTERRUPT.match(text) or _NOISE.match(text):
+        return ""
+    return text
+
+
+def _steps_of(
+    raw_steps: Sequence[_SentPrompt | Event],
+    session: str,
+    prompts: dict[str, Prompt],
+) -> Iterator[Prompt | Message | ToolUse]:
+    """Yield the steps of a session."""
+    is_automatic = False
+    for raw_step in raw_steps:
+        if isinstance(raw_step, _SentPrompt):
+            prompt = prompts[raw_step.event.id]
+            is_automatic = prompt.kind == "standing"
+            yield prompt
+        elif raw_step.kind == "tool_used":
+            yield _tool_use(raw_step, session)
+        else:
+            text = _message_text(raw_step)
+            yield Message(
+                at=raw_step.at,
+                event=raw_step.id,
+                session=session,
+                text=text,
+                statements=_statements(text),
+                is_automatic=is_automatic,
+                trusted=raw_step.body.get("source") in ("agent", "user"),
+            )
+
+
+def _tool_use(event: Event, session: str) -> ToolUse:
+    body = event.body
+    paths = body.get("paths") or {}
+    command = body.get("command", "")
+    response = body.get("response", "")
+    ok = body.get("ok")
+    if ok is not False and _has_failed(command, response):
+        ok = False
+    return ToolUse(
+        at=event.at,
+        event=event.id,
+        session=session,
+        tool=body.get("tool", ""),
+        command=command,
+        response=response,
+        ok=ok,
+        reads=tuple(paths.get("read", ())),
+        edits=tuple(paths.get("edited", ())),
+        trusted=body.get("source") in ("tool", "agent", "user"),
+    )
+
+
+def _has_failed(command: str, response: str) -> bool:
+    """Return whether what a call returned says that it failed."""
+    output = response
+    if command:
+        output = response.removeprefix(command).lstrip()
+    if _FAILURE_START.match(output):
+        return True
+    beginning = output[:_CODE_CHARACTERS]
+    return bool(command) and _FAILURE_CODE.search(beginning) is not None
+
+
+@lru_cache(1 << 14)
+def _statements(text: str) -> tuple[Statement, ...]:
+    return tuple(statements_in(text))
+
+
+@lru_cache(1 << 14)
+def _bare(line: str) -> str:
+    """Return a line in lower case without its signs."""
+    return re.sub(r"\W+", " ", line.lower()).strip()
+
+
+def _repeatable_lines(text: str) -> Iterator[str]:
+    """Yield the lines, without their signs, that nobody types again by chance."""
+    for line in text.splitlines():
+        bare = _bare(line)
+        if len(bare) > _SHORTEST_REPEATED_LINE:
+            yield bare
+
+
+def _lines_of_others(
+    text: str,
+    key: _SessionKey,
+    sessions_with_line: dict[str, set[_SessionKey]],
+) -> set[str]:
+    """Return the lines of a prompt that an earlier one of another session had."""
+    repeated: set[str] = set()
+    for line in _repeatable_lines(text):
+        sessions = sessions_with_line.get(line, ())
+        if any(other != key for other in sessions):
+            repeated.add(line)
+    return repeated
+
+
+def _marked(
+    text: str, kind: PromptKind, repeated: set[str]
+) -> Iterator[tuple[Statement, WordsOf]]:
+    """Yield the statements of a prompt, each with whose words it holds.
+
+    Args:
+        text: The prompt.
+        kind: What the prompt is; none that has no statements.
+        repeated: The lines that an earlier prompt of another session had.
+    """
+    if kind not in ("own", "slash"):
+        for statement in _statements(text):
+            yield statement, kind  # type: ignore[misc]
+        return
+    lines = text.splitlines()
+    announced = _announced_lines(lines)
+    for statement in _statements(text):
+        line = lines[statement.line]
+        words_of: WordsOf = "own"
+        if _bare(line) in repeated:
+            words_of = "repeated"
+        elif statement.quoted or statement.line in announced or _PRINTED.search(line):
+            words_of = "quoted"
+        elif len(text) > _LONG_PROMPT and statement.line >= _OWN_LINES_OF_LONG:
+            words_of = "quoted"
+        yield statement, words_of
+
+
+def _announced_lines(lines: Sequence[str]) -> range:
+    """Return the numbers of the lines that follow one which announces them."""
+    for number, line in enumerate(lines):
+        if _ANNOUNCEMENT.search(line.strip()[-_ANNOUNCEMENT_CHARACTERS:]):
+            return range(number + 1, len(lines))
+    return range(0)
