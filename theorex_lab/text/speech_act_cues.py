@@ -154,10 +154,15 @@ ENGLISH = CueTable(
     ),
     anywhere=_patterns(
         {
-            "always or never": (
-                r"\b(?:always|never|from now on|going forward|every ?time|each time"
-                r"|(?:in|for) (?:the |all )?future|next time|whenever|ever again"
-                r"|any ?more?|in all cases|at all times)\b"
+            "always or never": r"\b(?:always|never|whenever|any ?more|ever)\b",
+            "for the future": (
+                r"\b(?:from now on|going forward|every ?time|each time|next time"
+                r"|(?:in|for) (?:the |all )?future|as a (?:\w+ )?rule|by convention"
+                r"|in (?:all|any) cases?|at all times|(?:never|ever) again)\b"
+            ),
+            "asks for a rule": (
+                r"\b(?:add|make|create|write|update|adjust|record|document|mention|save)\b"
+                r".{0,60}\b(?:rules?|instructions|preferences?|conventions?)\b"
             ),
             "speaks of rules": (
                 r"\b(?:rules?|preferences?|conventions?|guidelines?|principles?"

@@ -153,10 +153,7 @@ def classify(
     features = features_of(
         sentence, speaker=speaker, after=after, position=position, in_quote=in_quote
     )
-    model = packaged_model()
-    probabilities = probabilities_of(features, model)
-    likeliest = max(range(len(probabilities)), key=probabilities.__getitem__)
-    return SpeechAct(model.labels[likeliest], probabilities[likeliest])
+    return likeliest_of(features, packaged_model())
 
 
 def features_of(
@@ -197,6 +194,13 @@ def features_of(
         features[cue] = 1.0
         features[f"{speaker}: {cue}"] = 1.0
     return features
+
+
+def likeliest_of(features: Mapping[str, float], model: Model) -> SpeechAct:
+    """Return the likeliest label of features by a model."""
+    probabilities = probabilities_of(features, model)
+    likeliest = max(range(len(probabilities)), key=probabilities.__getitem__)
+    return SpeechAct(model.labels[likeliest], probabilities[likeliest])
 
 
 def probabilities_of(features: Mapping[str, float], model: Model) -> list[float]:
