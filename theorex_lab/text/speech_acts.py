@@ -77,16 +77,12 @@ _FORMS = {
     "begins with a name and a colon": re.compile(r"^`?[\w./ ()-]{2,40}`?: "),
     "begins with a name and a dash": re.compile(r"^.{2,60}? [—–-] "),
     "is a slash command": re.compile(r"^/[A-Za-z][\w:-]*(?:\s|$)"),
-    "is only a reference": re.compile(
-        r"^(?:ref:)?[@#]\S+(?: \(\d+-\d+\)| [@#]\S+)*$"
-    ),
+    "is only a reference": re.compile(r"^(?:ref:)?[@#]\S+(?: \(\d+-\d+\)| [@#]\S+)*$"),
     "has a reference": re.compile(r"@[\w./-]+"),
     "has cells of a table": re.compile(r"; "),
     "has code": re.compile(r"`"),
     "has a key of JSON": re.compile(r"[\"'][\w -]+[\"']\s*:"),
-    "has a call or an operator": re.compile(
-        r"\w\(\)|:=|=>|==|&&|\|\||\) \{|</?\w+>"
-    ),
+    "has a call or an operator": re.compile(r"\w\(\)|:=|=>|==|&&|\|\||\) \{|</?\w+>"),
     "has a word in capitals": re.compile(r"\b[A-Z]{3,}\b"),
     "has a place in a file": re.compile(r"\b[Ll]ines? \d+|\w+\.\w+:\d+|\bL\d+"),
     "has a link": re.compile(r"https?://"),

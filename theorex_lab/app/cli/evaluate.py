@@ -31,7 +31,8 @@ _DATASET_HELP = (
     " equational_theories, pfr_blueprint, precisionmembench, reflexion_alfworld."
 )
 _PATH_HELP = (
-    "failures: your runs in the format of whoandwhen, a JSON file or a folder;"
+    "speech-acts: the table of labels. failures: your runs in the format of whoandwhen, a"
+    " JSON file or a folder;"
     " supersede: 1k, 8k, or a log with questions;\ndefault both files of the set."
 )
 # Notes on the failures that are scored.
@@ -59,7 +60,7 @@ _REFLEXION_NOTES = (
 )
 _NAMES = (
     "routing failures retrieval signals supersede duplicates contradictions strategies"
-    " costs causal research"
+    " costs causal research speech-acts"
 )
 
 
@@ -71,12 +72,14 @@ class EvalRequest(NamedTuple):
         seed: The seed of what is drawn.
         path: Another file than the set's own, '' for none.
         picture: The file of a picture, None for none.
+        fit: The file that takes what is fitted, None for none.
     """
 
     dataset: str | None
     seed: int
     path: str
     picture: str | None
+    fit: str | None = None
 
 
 @command("eval")
@@ -85,8 +88,14 @@ class EvalRequest(NamedTuple):
 @click.option("--path", "--file", "path", default="", help=_PATH_HELP)
 @SEED
 @PICTURE
+@click.option("--fit", help="speech-acts: write the fitted weights to this file.")
 def eval(
-    part: str, dataset: str | None, path: str, seed: int, picture: str | None
+    part: str,
+    dataset: str | None,
+    path: str,
+    seed: int,
+    picture: str | None,
+    fit: str | None,
 ) -> None:
     """Every score stands beside trivial baselines and its 95 % interval.
 
@@ -128,16 +137,23 @@ def eval(
     research: graphs of theorems as they were published, the premises that a theorem's
     likes foretell, and which insights a query is given, by each way to rank them.
 
+    speech-acts: which sentences of sessions are rules, tasks, questions, reports,
+    decisions, facts, small talk or pasted; each project by a model that was fitted on
+    the others. --path names the table of labels; --fit writes the weights of all.
+
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too;
     failures: notes too; retrieval: methods instead of metrics; strategies: {dataset,
     scores, cycles}; causal: {dataset, n, figures, verdict}; costs: {dataset, policies,
-    …}; signals: make too; duplicates and contradictions: thresholds too
+    …}; signals: make too; duplicates and contradictions: thresholds too; speech-acts:
+    unsure and classes too
     """
     if picture and part not in ("retrieval", "costs"):
         raise InvalidInput(
             f"got --picture with {part}; allowed is it with retrieval or costs"
         )
-    request = EvalRequest(dataset, seed, path, picture)
+    if fit and part != "speech-acts":
+        raise InvalidInput(f"got --fit with {part}; allowed is it with speech-acts")
+    request = EvalRequest(dataset, seed, path, picture, fit)
     result, text = _PARTS[part](request)
     emit(result, text)
 
@@ -147,6 +163,26 @@ def _routing(request: EvalRequest) -> Report:
 
     score = score_routing(request.dataset or "llmrouter", seed=request.seed)
     return score.result(), _routing_text(score)
+
+
+def _speech_acts(request: EvalRequest) -> Report:
+    """See `score_speech_acts`, which raises what this does.
+
+    Raises:
+        InvalidInput: No table of labels is named.
+    """
+    from theorex_lab.eval.metrics import speech_acts
+
+    if not request.path:
+        raise InvalidInput(
+            "got no table of labels; name it with --path, such as"
+            " tests/data/speech_acts.tsv"
+        )
+    sentences = speech_acts.labelled_sentences(request.path)
+    if request.fit:
+        speech_acts.write_model(speech_acts.fit(sentences), request.fit)
+    score = speech_acts.score_speech_acts(sentences)
+    return score.result(), score.text()
 
 
 def _retrieval(request: EvalRequest) -> Report:
@@ -305,6 +341,7 @@ _PARTS: dict[str, Callable[[EvalRequest], Report]] = {
     "costs": _costs,
     "causal": _causal,
     "research": _research,
+    "speech-acts": _speech_acts,
 }
 
 

@@ -24,7 +24,14 @@ from theorex_lab.eval.datasets.logs import hook_form_log
 from theorex_lab.eval.datasets.sources import DATA_VARIABLE, data_folder
 from theorex_lab.memory.briefing.session_log import Message, Prompt, sessions_of
 from theorex_lab.memory.decay import Floats
-from theorex_lab.text.speech_acts import LABELS, Label, Model, Speaker, features_of, likeliest_of
+from theorex_lab.text.speech_acts import (
+    LABELS,
+    Label,
+    Model,
+    Speaker,
+    features_of,
+    likeliest_of,
+)
 
 COLUMNS = (
     "project",
@@ -175,9 +182,7 @@ def fit(sentences: Sequence[LabelledSentence]) -> Model:
     """
     if not sentences:
         raise InvalidInput("got no labelled sentences; allowed is one or more")
-    uses = Counter(
-        feature for sentence in sentences for feature in sentence.features
-    )
+    uses = Counter(feature for sentence in sentences for feature in sentence.features)
     names = sorted(name for name, number in uses.items() if number >= _FEWEST_SENTENCES)
     inputs = _inputs(sentences, names)
     classes = np.array([LABELS.index(sentence.label) for sentence in sentences])
