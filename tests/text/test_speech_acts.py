@@ -42,7 +42,7 @@ def sentence(project: str, label: str, text: str) -> LabelledSentence:
 
 SENTENCES = [
     sentence(project, label, text)
-    for project in ("one", "two")
+    for project in ("one", "one", "two", "two")
     for label, text in (
         ("task", "add a flag for it"),
         ("task", "update the docs"),
@@ -137,10 +137,10 @@ def test_a_fit_is_the_same_each_time_and_tells_what_it_was_fitted_on() -> None:
 
 def test_each_project_is_scored_by_a_model_of_the_others() -> None:
     score = score_speech_acts(SENTENCES)
-    assert (score.n, score.accuracy, score.unsure) == (8, 1.0, 0.0)
+    assert (score.n, score.accuracy, score.unsure) == (16, 1.0, 0.0)
     assert {row.project for row in score.classes} == {"all", "one", "two"}
     with pytest.raises(InvalidInput, match="got sentences of 1 projects"):
-        score_speech_acts(SENTENCES[:4])
+        score_speech_acts(SENTENCES[:8])
 
 
 def test_written_weights_are_read_as_they_were(

@@ -1,8 +1,8 @@
-"""Cues by which a sentence shows what it does: asks, tells, decides, thanks, …
+"""Cues by which a sentence shows what it does, such as asking, telling or deciding.
 
 One table a language; a cue counts where the pattern of any language matches. Another
 language is added as another table with the same names: a cue that it lacks may be left
-out. Patterns are tried on the sentence in lower case, those of `OPENINGS` at its
+out. Patterns are tried on the sentence in lower case, `openings` at its
 beginning, after what leads in ("ok, now please …").
 """
 

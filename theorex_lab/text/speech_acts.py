@@ -1,4 +1,4 @@
-"""Tell what a sentence of a session does: a rule, a task, a report, a decision, …
+"""Tell what a sentence of a session does: whether it asks, tells, decides or thanks.
 
 A multinomial logistic regression over readable cues: how the sentence begins, which
 words it has, how it is written, who speaks and where it stands. The cues are in

@@ -206,40 +206,23 @@ def score_speech_acts(sentences: Sequence[LabelledSentence]) -> SpeechActScore:
             f"got sentences of {len(projects)} projects; allowed are two or more, since"
             " each is scored by a model of the others"
         )
-    ordered: list[LabelledSentence] = []
-    predictions: list[Label] = []
-    baselines: list[Label] = []
+    tested_rows: list[_TestedSentence] = []
     for project in projects:
         others = [sentence for sentence in sentences if sentence.project != project]
         tested = [sentence for sentence in sentences if sentence.project == project]
-        model = fit(others)
-        ordered += tested
-        predictions += [_predicted(sentence, model) for sentence in tested]
-        baselines += _most_frequent(others, tested)
-    labels = [sentence.label for sentence in ordered]
-    sure = [number for number, sentence in enumerate(ordered) if sentence.is_sure]
-    overall = _class_scores("all", labels, predictions)
+        tested_rows += _tested(tested, others)
+    overall = _class_scores("all", tested_rows)
     classes = list(overall)
     for project in projects:
-        of_project = [
-            number
-            for number, sentence in enumerate(ordered)
-            if sentence.project == project
-        ]
-        classes += _class_scores(
-            project,
-            [labels[number] for number in of_project],
-            [predictions[number] for number in of_project],
-        )
+        of_project = [row for row in tested_rows if row.sentence.project == project]
+        classes += _class_scores(project, of_project)
+    sure = [row for row in tested_rows if row.sentence.is_sure]
     return SpeechActScore(
-        n=len(ordered),
-        unsure=1 - len(sure) / len(ordered),
-        accuracy=_share_equal(labels, predictions),
-        accuracy_of_sure=_share_equal(
-            [labels[number] for number in sure],
-            [predictions[number] for number in sure],
-        ),
-        baseline=_share_equal(labels, baselines),
+        n=len(tested_rows),
+        unsure=1 - len(sure) / len(tested_rows),
+        accuracy=_share_right(tested_rows),
+        accuracy_of_sure=_share_right(sure),
+        baseline=_share_right([row.by_baseline() for row in tested_rows]),
         macro_f1=float(np.mean([row.f1 for row in overall])),
         classes=tuple(classes),
     )
@@ -262,6 +245,16 @@ def write_model(model: Model, path: str | Path) -> None:
 def text_hash(text: str) -> str:
     """Return the short hash by which a statement is known again."""
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_CHARACTERS]
+
+
+class _TestedSentence(NamedTuple):
+    sentence: LabelledSentence
+    prediction: Label
+    baseline: Label
+
+    def by_baseline(self) -> "_TestedSentence":
+        """Return the row as if the baseline had made its prediction."""
+        return self._replace(prediction=self.baseline)
 
 
 class _PlacedStatement(NamedTuple):
@@ -401,40 +394,41 @@ def _softmax(scores: Floats) -> Floats:
     return shares
 
 
-def _predicted(sentence: LabelledSentence, model: Model) -> Label:
-    return likeliest_of(sentence.features, model).label
-
-
-def _most_frequent(
-    fitted: Sequence[LabelledSentence], tested: Sequence[LabelledSentence]
-) -> list[Label]:
-    """Return for each sentence the most frequent class of its speaker."""
+def _tested(
+    tested: Sequence[LabelledSentence], others: Sequence[LabelledSentence]
+) -> list[_TestedSentence]:
+    """Return what a model of the others, and the baseline, tell of sentences."""
+    model = fit(others)
     counts = defaultdict[bool, Counter[Label]](Counter)
-    for sentence in fitted:
+    for sentence in others:
         counts[_is_users(sentence)][sentence.label] += 1
-    return [counts[_is_users(sentence)].most_common(1)[0][0] for sentence in tested]
+    rows: list[_TestedSentence] = []
+    for sentence in tested:
+        prediction = likeliest_of(sentence.features, model).label
+        most_frequent = counts[_is_users(sentence)].most_common(1)
+        baseline = most_frequent[0][0] if most_frequent else LABELS[0]
+        rows.append(_TestedSentence(sentence, prediction, baseline))
+    return rows
 
 
 def _is_users(sentence: LabelledSentence) -> bool:
     return "user: always" in sentence.features
 
 
-def _class_scores(
-    project: str, labels: Sequence[Label], predictions: Sequence[Label]
-) -> list[ClassScore]:
+def _class_scores(project: str, rows: Sequence[_TestedSentence]) -> list[ClassScore]:
+    right = Counter(
+        row.prediction for row in rows if row.prediction == row.sentence.label
+    )
+    predicted = Counter(row.prediction for row in rows)
+    actual = Counter(row.sentence.label for row in rows)
     scores: list[ClassScore] = []
-    pairs = list(zip(labels, predictions, strict=True))
     for label in LABELS:
-        right = pairs.count((label, label))
-        predicted = predictions.count(label)
-        actual = labels.count(label)
-        precision = right / predicted if predicted else 0.0
-        recall = right / actual if actual else 0.0
-        scores.append(ClassScore(project, label, precision, recall, actual))
+        precision = right[label] / max(predicted[label], 1)
+        recall = right[label] / max(actual[label], 1)
+        scores.append(ClassScore(project, label, precision, recall, actual[label]))
     return scores
 
 
-def _share_equal(labels: Sequence[Label], predictions: Sequence[Label]) -> float:
-    pairs = zip(labels, predictions, strict=True)
-    right = sum(label == prediction for label, prediction in pairs)
-    return right / max(len(labels), 1)
+def _share_right(rows: Sequence[_TestedSentence]) -> float:
+    right = sum(row.prediction == row.sentence.label for row in rows)
+    return right / max(len(rows), 1)
