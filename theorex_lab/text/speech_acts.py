@@ -225,21 +225,30 @@ def packaged_model() -> Model:
 
 def _cues_of_words(text: str) -> list[str]:
     """Return the cues of a sentence's words, in any of the languages."""
-    cues: dict[str, None] = {}
+    cues: set[str] = set()
     for table in CUES_BY_LANGUAGE.values():
         opening = _without_lead_in(text, table)
-        label = _LABEL.match(opening)
-        for cue, pattern in table.openings.items():
-            if pattern.match(opening):
-                cues[cue] = None
-            if label and pattern.match(opening, label.end()):
-                cues[cue] = None
+        if opening != text:
+            cues.add("has a lead-in")
+        cues.update(_opening_cues(opening, table))
         for cue, pattern in table.anywhere.items():
             if pattern.search(text):
-                cues[cue] = None
-        if opening != text:
-            cues["has a lead-in"] = None
-    return list(cues)
+                cues.add(cue)
+    return sorted(cues)
+
+
+def _opening_cues(opening: str, table: CueTable) -> list[str]:
+    """Return the cues at the beginning, and at that of what follows a name there."""
+    starts = [0]
+    name = _LABEL.match(opening)
+    if name:
+        starts.append(name.end())
+    cues: list[str] = []
+    for start in starts:
+        for cue, pattern in table.openings.items():
+            if pattern.match(opening, start):
+                cues.append(cue)
+    return cues
 
 
 def _without_lead_in(text: str, table: CueTable) -> str:

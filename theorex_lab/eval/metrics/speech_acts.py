@@ -182,15 +182,14 @@ def fit(sentences: Sequence[LabelledSentence]) -> Model:
     """
     if not sentences:
         raise InvalidInput("got no labelled sentences; allowed is one or more")
-    uses = Counter(feature for sentence in sentences for feature in sentence.features)
-    names = sorted(name for name, number in uses.items() if number >= _FEWEST_SENTENCES)
+    names = _frequent_features(sentences)
     inputs = _inputs(sentences, names)
     classes = np.array([LABELS.index(sentence.label) for sentence in sentences])
-    weights = _descend(inputs, np.eye(len(LABELS))[classes], _sentence_weights(classes))
-    by_feature = {
-        name: tuple(round(float(weight), _DIGITS) for weight in row)
-        for name, row in zip(names, weights, strict=True)
-    }
+    targets = np.eye(len(LABELS))[classes]
+    weights = _descend(inputs, targets, _sentence_weights(classes))
+    by_feature: dict[str, tuple[float, ...]] = {}
+    for name, row in zip(names, weights.tolist(), strict=True):
+        by_feature[name] = tuple(round(weight, _DIGITS) for weight in row)
     return Model(LABELS, by_feature)
 
 
@@ -206,26 +205,15 @@ def score_speech_acts(sentences: Sequence[LabelledSentence]) -> SpeechActScore:
             f"got sentences of {len(projects)} projects; allowed are two or more, since"
             " each is scored by a model of the others"
         )
-    tested_rows: list[_TestedSentence] = []
+    rows: list[_TestedSentence] = []
+    classes: list[ClassScore] = []
     for project in projects:
         others = [sentence for sentence in sentences if sentence.project != project]
         tested = [sentence for sentence in sentences if sentence.project == project]
-        tested_rows += _tested(tested, others)
-    overall = _class_scores("all", tested_rows)
-    classes = list(overall)
-    for project in projects:
-        of_project = [row for row in tested_rows if row.sentence.project == project]
-        classes += _class_scores(project, of_project)
-    sure = [row for row in tested_rows if row.sentence.is_sure]
-    return SpeechActScore(
-        n=len(tested_rows),
-        unsure=1 - len(sure) / len(tested_rows),
-        accuracy=_share_right(tested_rows),
-        accuracy_of_sure=_share_right(sure),
-        baseline=_share_right([row.by_baseline() for row in tested_rows]),
-        macro_f1=float(np.mean([row.f1 for row in overall])),
-        classes=tuple(classes),
-    )
+        project_rows = _tested(tested, others)
+        rows += project_rows
+        classes += _class_scores(project, project_rows)
+    return _summary(rows, classes)
 
 
 def write_model(model: Model, path: str | Path) -> None:
@@ -302,21 +290,28 @@ def _statements_of(project: str) -> dict[_Place, list[_PlacedStatement]]:
     log = hook_form_log(project, folder / _PLACE.format(project=project))
     statements = defaultdict[_Place, list[_PlacedStatement]](list)
     for session in sessions_of(log.events):
-        for step in session.steps:
-            if isinstance(step, Prompt):
-                place = (session.id, step.at, "UserPromptSubmit")
-                for offset, (statement, words) in enumerate(step.statements):
-                    in_quote = words not in _OWN_WORDS
-                    statements[place].append(
-                        _PlacedStatement(statement.text, offset, step.after, in_quote)
-                    )
-            elif isinstance(step, Message):
-                place = (session.id, step.at, "Stop")
-                for offset, statement in enumerate(step.statements):
-                    statements[place].append(
-                        _PlacedStatement(statement.text, offset, "", False)
-                    )
+        for prompt in session.prompts:
+            place = (session.id, prompt.at, "UserPromptSubmit")
+            statements[place] += _of_prompt(prompt)
+        for message in session.messages:
+            place = (session.id, message.at, "Stop")
+            statements[place] += _of_message(message)
     return statements
+
+
+def _of_prompt(prompt: Prompt) -> list[_PlacedStatement]:
+    placed: list[_PlacedStatement] = []
+    for offset, (statement, words) in enumerate(prompt.statements):
+        in_quote = words not in _OWN_WORDS
+        placed.append(_PlacedStatement(statement.text, offset, prompt.after, in_quote))
+    return placed
+
+
+def _of_message(message: Message) -> list[_PlacedStatement]:
+    return [
+        _PlacedStatement(statement.text, offset, "", False)
+        for offset, statement in enumerate(message.statements)
+    ]
 
 
 def _sentence(
@@ -347,6 +342,14 @@ def _sentence(
         f" {row['time']} in session {row['session']} of {row['project']}, which is not"
         " in the log; label it again where sentences are cut another way"
     )
+
+
+def _frequent_features(sentences: Sequence[LabelledSentence]) -> list[str]:
+    """Return the features that stand in enough sentences, sorted."""
+    uses = Counter[str]()
+    for sentence in sentences:
+        uses.update(list(sentence.features))
+    return sorted(name for name, number in uses.items() if number >= _FEWEST_SENTENCES)
 
 
 def _inputs(sentences: Sequence[LabelledSentence], names: Sequence[str]) -> Floats:
@@ -392,6 +395,24 @@ def _softmax(scores: Floats) -> Floats:
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares: Floats = odds / odds.sum(axis=1, keepdims=True)
     return shares
+
+
+def _summary(
+    rows: Sequence[_TestedSentence], classes: Sequence[ClassScore]
+) -> SpeechActScore:
+    """Return the score of all projects, with that of each."""
+    overall = _class_scores("all", rows)
+    sure = [row for row in rows if row.sentence.is_sure]
+    by_baseline = [row.by_baseline() for row in rows]
+    return SpeechActScore(
+        n=len(rows),
+        unsure=1 - len(sure) / len(rows),
+        accuracy=_share_right(rows),
+        accuracy_of_sure=_share_right(sure),
+        baseline=_share_right(by_baseline),
+        macro_f1=float(np.mean([row.f1 for row in overall])),
+        classes=(*overall, *classes),
+    )
 
 
 def _tested(
