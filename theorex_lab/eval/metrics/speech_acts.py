@@ -218,10 +218,11 @@ def score_speech_acts(sentences: Sequence[LabelledSentence]) -> SpeechActScore:
 
 def write_model(model: Model, path: str | Path) -> None:
     """Write a model as the file of weights that the classifier reads."""
-    lines = [
-        f"  {json.dumps(feature, ensure_ascii=False)}: {json.dumps(weights)}"
-        for feature, weights in sorted(model.weights.items())
-    ]
+    lines: list[str] = []
+    for feature, weights in sorted(model.weights.items()):
+        name = json.dumps(feature, ensure_ascii=False)
+        numbers = json.dumps(weights)
+        lines.append(f"  {name}: {numbers}")
     content = (
         f'{{"labels": {json.dumps(model.labels)},\n "weights": {{\n'
         + ",\n".join(lines)
@@ -252,7 +253,7 @@ class _PlacedStatement(NamedTuple):
     in_quote: bool
 
 
-_Place = tuple[str, int, str]  # session, time (µs UTC), kind of the hook
+_StepKey = tuple[str, int, str]  # session, time (µs UTC), kind of the hook
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -279,7 +280,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
     return rows
 
 
-def _statements_of(project: str) -> dict[_Place, list[_PlacedStatement]]:
+def _statements_of(project: str) -> dict[_StepKey, list[_PlacedStatement]]:
     """Return the statements of a project's log by where they stand."""
     folder = data_folder()
     if folder is None:
@@ -288,14 +289,14 @@ def _statements_of(project: str) -> dict[_Place, list[_PlacedStatement]]:
             f" to a folder that holds {_PLACE.format(project=project)}"
         )
     log = hook_form_log(project, folder / _PLACE.format(project=project))
-    statements = defaultdict[_Place, list[_PlacedStatement]](list)
+    statements = defaultdict[_StepKey, list[_PlacedStatement]](list)
     for session in sessions_of(log.events):
         for prompt in session.prompts:
-            place = (session.id, prompt.at, "UserPromptSubmit")
-            statements[place] += _of_prompt(prompt)
+            key = (session.id, prompt.at, "UserPromptSubmit")
+            statements[key] += _of_prompt(prompt)
         for message in session.messages:
-            place = (session.id, message.at, "Stop")
-            statements[place] += _of_message(message)
+            key = (session.id, message.at, "Stop")
+            statements[key] += _of_message(message)
     return statements
 
 
@@ -315,11 +316,11 @@ def _of_message(message: Message) -> list[_PlacedStatement]:
 
 
 def _sentence(
-    row: Mapping[str, str], statements: Mapping[_Place, Sequence[_PlacedStatement]]
+    row: Mapping[str, str], statements: Mapping[_StepKey, Sequence[_PlacedStatement]]
 ) -> LabelledSentence:
-    place = (row["session"], to_microseconds(row["time"]), row["kind"])
+    key = (row["session"], to_microseconds(row["time"]), row["kind"])
     speaker: Speaker = "user" if row["kind"] == "UserPromptSubmit" else "agent"
-    for statement in statements.get(place, ()):
+    for statement in statements.get(key, ()):
         if (
             statement.offset == int(row["offset"])
             and text_hash(statement.text) == row["hash"]
@@ -374,26 +375,38 @@ def _sentence_weights(classes: np.ndarray[Any, Any]) -> Floats:
 def _descend(inputs: Floats, targets: Floats, sentence_weights: Floats) -> Floats:
     """Return the weights (feature, class) with the least penalized loss."""
     size = len(inputs)
-    weighted = inputs * np.sqrt(sentence_weights)[:, None]
+    roots = np.sqrt(sentence_weights)
+    weighted = inputs * roots[:, None]
+    largest = float(np.linalg.norm(weighted, 2))
     # The curvature of a softmax is at most one half in any direction.
-    steepest = 0.5 * float(np.linalg.norm(weighted, 2)) ** 2 / size + _PENALTY
+    steepest = 0.5 * largest**2
+    steepest /= size
+    steepest += _PENALTY
     weights = np.zeros((inputs.shape[1], targets.shape[1]))
     ahead = weights
     momentum = 1.0
     for _ in range(_ITERATIONS):
-        errors = (_softmax(inputs @ ahead) - targets) * sentence_weights[:, None]
-        gradient = inputs.T @ errors / size + _PENALTY * ahead
+        probabilities = _softmax(inputs @ ahead)
+        errors = probabilities - targets
+        errors *= sentence_weights[:, None]
+        gradient = inputs.T @ errors
+        gradient /= size
+        gradient += _PENALTY * ahead
         moved = ahead - gradient / steepest
-        next_momentum = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
-        ahead = moved + (momentum - 1) / next_momentum * (moved - weights)
+        root = (1 + 4 * momentum**2) ** 0.5
+        next_momentum = (1 + root) / 2
+        speed = (momentum - 1) / next_momentum
+        ahead = moved + speed * (moved - weights)
         weights = moved
         momentum = next_momentum
     return weights
 
 
 def _softmax(scores: Floats) -> Floats:
-    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: Floats = odds / odds.sum(axis=1, keepdims=True)
+    highest = scores.max(axis=1, keepdims=True)
+    odds = np.exp(scores - highest)
+    totals = odds.sum(axis=1, keepdims=True)
+    shares: Floats = odds / totals
     return shares
 
 
@@ -437,11 +450,15 @@ def _is_users(sentence: LabelledSentence) -> bool:
 
 
 def _class_scores(project: str, rows: Sequence[_TestedSentence]) -> list[ClassScore]:
-    right = Counter(
-        row.prediction for row in rows if row.prediction == row.sentence.label
-    )
-    predicted = Counter(row.prediction for row in rows)
-    actual = Counter(row.sentence.label for row in rows)
+    right = Counter[Label]()
+    predicted = Counter[Label]()
+    actual = Counter[Label]()
+    for row in rows:
+        label = row.sentence.label
+        actual[label] += 1
+        predicted[row.prediction] += 1
+        if row.prediction == label:
+            right[label] += 1
     scores: list[ClassScore] = []
     for label in LABELS:
         precision = right[label] / max(predicted[label], 1)
