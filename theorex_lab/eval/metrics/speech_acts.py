@@ -124,6 +124,11 @@ class SpeechActScore:
 
     def result(self) -> dict[str, Any]:
         """Return the score for JSON."""
+        classes: list[dict[str, Any]] = []
+        for row in self.classes:
+            figures = row._asdict()
+            figures["f1"] = row.f1
+            classes.append(figures)
         return {
             "dataset": "speech_acts",
             "n": self.n,
@@ -133,8 +138,12 @@ class SpeechActScore:
                 "accuracy_of_sure": self.accuracy_of_sure,
                 "macro_f1": self.macro_f1,
             },
-            "baselines": {"most_frequent_of_speaker": {"accuracy": self.baseline}},
-            "classes": [{**row._asdict(), "f1": row.f1} for row in self.classes],
+            "baselines": {
+                "most_frequent_of_speaker": {
+                    "accuracy": self.baseline,
+                },
+            },
+            "classes": classes,
         }
 
     def text(self) -> str:
@@ -208,8 +217,13 @@ def score_speech_acts(sentences: Sequence[LabelledSentence]) -> SpeechActScore:
     rows: list[_TestedSentence] = []
     classes: list[ClassScore] = []
     for project in projects:
-        others = [sentence for sentence in sentences if sentence.project != project]
-        tested = [sentence for sentence in sentences if sentence.project == project]
+        others: list[LabelledSentence] = []
+        tested: list[LabelledSentence] = []
+        for sentence in sentences:
+            if sentence.project == project:
+                tested.append(sentence)
+            else:
+                others.append(sentence)
         project_rows = _tested(tested, others)
         rows += project_rows
         classes += _class_scores(project, project_rows)
@@ -367,9 +381,11 @@ def _inputs(sentences: Sequence[LabelledSentence], names: Sequence[str]) -> Floa
 def _sentence_weights(classes: np.ndarray[Any, Any]) -> Floats:
     """Return the weight of each sentence, by how rare its class is; mean 1."""
     sizes = np.bincount(classes, minlength=len(LABELS))
-    weights = (1.0 / sizes[classes]) ** _BALANCE
-    normal: Floats = weights / weights.mean()
-    return normal
+    own_sizes = sizes[classes]
+    rarities = 1.0 / own_sizes
+    weights: Floats = rarities**_BALANCE
+    weights /= weights.mean()
+    return weights
 
 
 def _descend(inputs: Floats, targets: Floats, sentence_weights: Floats) -> Floats:
