@@ -35,7 +35,8 @@ _DATASET_HELP = (
     " needs: session_needs."
 )
 _PATH_HELP = (
-    "failures: your runs in the format of whoandwhen, a JSON file or a folder;"
+    "speech-acts: the table of labels. failures: your runs in the format of whoandwhen, a"
+    " JSON file or a folder;"
     " supersede: 1k, 8k, or a log with questions;\ndefault both files of the set."
     " needs: a file of needs, or a folder of such."
 )
@@ -71,7 +72,7 @@ _REFLEXION_NOTES = (
 )
 _NAMES = (
     "routing failures retrieval signals supersede duplicates contradictions strategies"
-    " costs causal research needs"
+    " costs causal research needs speech-acts"
 )
 
 
@@ -87,6 +88,7 @@ class EvalRequest(NamedTuple):
         systems: The systems that are scored by needs, none for all.
         budgets: Their budgets in tokens with commas, '' for the usual ones.
         lines: The session whose covering lines are printed, '' for none.
+        fit: The file that takes what is fitted, None for none.
     """
 
     dataset: str | None
@@ -97,6 +99,7 @@ class EvalRequest(NamedTuple):
     systems: tuple[str, ...] = ()
     budgets: str = ""
     lines: str = ""
+    fit: str | None = None
 
 
 @command("eval")
@@ -109,6 +112,7 @@ class EvalRequest(NamedTuple):
 @click.option("--system", "systems", metavar="NAME", multiple=True, help=_SYSTEM_HELP)
 @click.option("--budgets", default="", help=_BUDGETS_HELP)
 @click.option("--lines", metavar="SESSION", default="", help=_LINES_HELP)
+@click.option("--fit", help="speech-acts: write the fitted weights to this file.")
 def eval(
     part: str,
     dataset: str | None,
@@ -119,6 +123,7 @@ def eval(
     systems: tuple[str, ...],
     budgets: str,
     lines: str,
+    fit: str | None,
 ) -> None:
     """Every score stands beside trivial baselines and its 95 % interval.
 
@@ -165,11 +170,15 @@ def eval(
     project and kind of need; --lines prints which line covers which need. The needs
     are not packaged: THEOREX_DATA names the folder that holds them.
 
+    speech-acts: which sentences of sessions are rules, tasks, questions, reports,
+    decisions, facts, small talk or pasted; each project by a model that was fitted on
+    the others. --path names the table of labels; --fit writes the weights of all.
+
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too;
     failures: notes too; retrieval: methods instead of metrics; strategies: {dataset,
     scores, cycles}; causal: {dataset, n, figures, verdict}; costs: {dataset, policies,
     …}; signals: make too; duplicates and contradictions: thresholds too; needs:
-    {dataset, n, budgets, projects, mean, lines}
+    {dataset, n, budgets, projects, mean, lines}; speech-acts: unsure and classes too
     """
     if picture and part not in ("retrieval", "costs"):
         raise InvalidInput(
@@ -183,8 +192,10 @@ def eval(
     }
     if part != "needs":
         _refuse_options(part, needs_options)
+    if fit and part != "speech-acts":
+        raise InvalidInput(f"got --fit with {part}; allowed is it with speech-acts")
     request = EvalRequest(
-        dataset, seed, path, picture, project, systems, budgets, lines
+        dataset, seed, path, picture, project, systems, budgets, lines, fit
     )
     result, text = _PARTS[part](request)
     emit(result, text)
@@ -202,6 +213,26 @@ def _routing(request: EvalRequest) -> Report:
 
     score = score_routing(request.dataset or "llmrouter", seed=request.seed)
     return score.result(), _routing_text(score)
+
+
+def _speech_acts(request: EvalRequest) -> Report:
+    """See `score_speech_acts`, which raises what this does.
+
+    Raises:
+        InvalidInput: No table of labels is named.
+    """
+    from theorex_lab.eval.metrics import speech_acts
+
+    if not request.path:
+        raise InvalidInput(
+            "got no table of labels; name it with --path, such as"
+            " tests/data/speech_acts.tsv"
+        )
+    sentences = speech_acts.labelled_sentences(request.path)
+    if request.fit:
+        speech_acts.write_model(speech_acts.fit(sentences), request.fit)
+    score = speech_acts.score_speech_acts(sentences)
+    return score.result(), score.text()
 
 
 def _retrieval(request: EvalRequest) -> Report:
@@ -527,6 +558,7 @@ _PARTS: dict[str, Callable[[EvalRequest], Report]] = {
     "causal": _causal,
     "research": _research,
     "needs": _needs,
+    "speech-acts": _speech_acts,
 }
 
 

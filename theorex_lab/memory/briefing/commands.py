@@ -39,9 +39,9 @@ from theorex_lab.memory.briefing.session_log import Message, Session, ToolUse
 from theorex_lab.memory.briefing.tool_failures import (
     NEAR,
     Failure,
+    command_likeness,
     cut_commands,
     failure_of,
-    command_likeness,
 )
 from theorex_lab.text.shell_lines import SimpleCommand
 from theorex_lab.text.wording import content_words

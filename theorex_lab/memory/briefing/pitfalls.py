@@ -38,9 +38,9 @@ from theorex_lab.memory.briefing.tool_failures import (
     LONGEST_COMPLAINT,
     NEAR,
     Failure,
+    command_likeness,
     cut_commands,
     failure_of,
-    command_likeness,
 )
 from theorex_lab.text.shell_lines import SimpleCommand
 from theorex_lab.text.wording import content_words

@@ -608,7 +608,7 @@ def _stated_places(
 
 def _statements_of_place(
     sessions: Sequence[Session], files: _Files
-) -> Iterator[tuple[_Step, str]]:
+) -> Iterator[tuple[Prompt | Message | ToolUse, str]]:
     """Yield the statements that say where something is that is there."""
     for session in sessions:
         for step in session.steps:
