@@ -24,8 +24,8 @@ from theorex_lab.text.speech_act_cues import CUES_BY_LANGUAGE
 from theorex_lab.text.speech_acts import (
     LABELS,
     SPEAKERS,
-    classify,
-    features_of,
+    classify_sentence,
+    cue_features,
     packaged_model,
     probabilities_of,
 )
@@ -37,7 +37,7 @@ LEAST_ACCURACY = 0.66
 
 
 def sentence(project: str, label: str, text: str) -> LabelledSentence:
-    return LabelledSentence(project, label, True, features_of(text, speaker="user"))
+    return LabelledSentence(project, label, True, cue_features(text, speaker="user"))
 
 
 SENTENCES = [
@@ -67,7 +67,7 @@ SENTENCES = [
 def test_a_clear_sentence_of_each_class_is_told(
     text: str, speaker: str, label: str
 ) -> None:
-    assert classify(text, speaker=speaker).label == label
+    assert classify_sentence(text, speaker=speaker).label == label
 
 
 @given(
@@ -80,7 +80,7 @@ def test_a_clear_sentence_of_each_class_is_told(
 def test_any_text_has_a_label_with_its_probability(
     text: str, speaker: str, after: str, position: int, in_quote: bool
 ) -> None:
-    act = classify(
+    act = classify_sentence(
         text, speaker=speaker, after=after, position=position, in_quote=in_quote
     )
     assert act.label in LABELS
@@ -88,12 +88,12 @@ def test_any_text_has_a_label_with_its_probability(
 
 
 def test_probabilities_of_all_labels_add_up_to_one() -> None:
-    features = features_of("Use jq, never grep.", speaker="user")
+    features = cue_features("Use jq, never grep.", speaker="user")
     assert sum(probabilities_of(features, packaged_model())) == pytest.approx(1)
 
 
 def test_a_cue_counts_for_all_speakers_and_for_the_one_who_speaks() -> None:
-    features = features_of("ok, now add a flag", speaker="agent")
+    features = cue_features("ok, now add a flag", speaker="agent")
     assert "begins with a command" in features
     assert "agent: begins with a command" in features
     assert "user: begins with a command" not in features
@@ -113,15 +113,15 @@ def test_every_weight_belongs_to_a_label_and_a_cue_of_the_tables() -> None:
 
 def test_another_speaker_or_a_position_below_zero_is_refused() -> None:
     with pytest.raises(InvalidInput, match="allowed are user, agent"):
-        classify("Hello there.", speaker="tool")
+        classify_sentence("Hello there.", speaker="tool")
     with pytest.raises(InvalidInput, match="allowed is 0 or more"):
-        classify("Hello there.", speaker="user", position=-1)
+        classify_sentence("Hello there.", speaker="user", position=-1)
 
 
 def test_telling_a_label_imports_the_standard_library_only() -> None:
     code = (
-        "import sys; from theorex_lab.text.speech_acts import classify;"
-        "classify('Never do it.', speaker='user');"
+        "import sys; from theorex_lab.text.speech_acts import classify_sentence;"
+        "classify_sentence('Never do it.', speaker='user');"
         "sys.exit(any(name in sys.modules for name in ('numpy', 'pydantic', 'click')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

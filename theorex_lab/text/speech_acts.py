@@ -120,7 +120,7 @@ class Model(NamedTuple):
     weights: Mapping[str, tuple[float, ...]]
 
 
-def classify(
+def classify_sentence(
     sentence: str,
     *,
     speaker: Speaker,
@@ -130,9 +130,9 @@ def classify(
 ) -> SpeechAct:
     """Tell what a sentence does.
 
-    >>> classify("From now on, never push to main.", speaker="user").label
+    >>> classify_sentence("From now on, never push to main.", speaker="user").label
     'rule'
-    >>> classify("All tests pass.", speaker="agent").label
+    >>> classify_sentence("All tests pass.", speaker="agent").label
     'report'
 
     Args:
@@ -146,13 +146,13 @@ def classify(
     Raises:
         InvalidInput: The speaker is another, or the position is below 0.
     """
-    features = features_of(
+    features = cue_features(
         sentence, speaker=speaker, after=after, position=position, in_quote=in_quote
     )
     return likeliest_of(features, packaged_model())
 
 
-def features_of(
+def cue_features(
     sentence: str,
     *,
     speaker: Speaker,
@@ -162,7 +162,7 @@ def features_of(
 ) -> dict[str, float]:
     """Return the features of a sentence, each with its value.
 
-    The arguments are those of `classify`. Features that do not hold are left out. A cue
+    The arguments are those of `classify_sentence`. Features that do not hold are left out. A cue
     counts for every speaker, and once more for this one: "Add …" asks for work where a
     user says it, and often tells of a plan where an agent does.
 

@@ -29,7 +29,7 @@ from theorex_lab.text.speech_acts import (
     Label,
     Model,
     Speaker,
-    features_of,
+    cue_features,
     likeliest_of,
 )
 
@@ -339,7 +339,7 @@ def _sentence(
             statement.offset == int(row["offset"])
             and text_hash(statement.text) == row["hash"]
         ):
-            features = features_of(
+            features = cue_features(
                 statement.text,
                 speaker=speaker,
                 after=statement.after,
