@@ -671,11 +671,15 @@ def _statements_after(
         if other is not session:
             statements.extend(_wishes_of(other))
         for message in other.messages:
-            for statement in message.statements:
-                if _reports_a_change(statement.text):
-                    words = content_words(statement.text)
-                    statements.append(_LaterStatement(message.at, words))
+            statements.extend(_changes_in(message))
     return statements
+
+
+def _changes_in(message: Message) -> Iterator[_LaterStatement]:
+    """Yield what a message reports as done, by its words."""
+    for statement in message.statements:
+        if _reports_a_change(statement.text):
+            yield _LaterStatement(message.at, content_words(statement.text))
 
 
 def _wishes_of(session: Session) -> Iterator[_LaterStatement]:
