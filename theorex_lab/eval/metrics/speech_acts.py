@@ -66,7 +66,7 @@ class LabelledSentence:
     Attributes:
         project: The project of the log.
         label: The class.
-        is_sure: Whether whoever labelled it was sure.
+        is_sure: Whether no other class could be defended.
         features: Its features, as the classifier has them.
     """
 
@@ -106,7 +106,7 @@ class SpeechActScore:
 
     Attributes:
         n: Sentences.
-        unsure: Share of them whose class was not sure to a person.
+        unsure: Share of them for which another class could be defended.
         accuracy: Share that was told right.
         accuracy_of_sure: The same of those that were sure.
         baseline: Share of the most frequent class by speaker, which is the baseline.
