@@ -63,7 +63,10 @@ _TELLING_APART = (
     frozenset("first second third last".split()),
     frozenset("input output client server frontend backend".split()),
 )
-_ALL_TELLING_APART = frozenset[str]().union(*_TELLING_APART, *STATES)
+_ALL_TELLING_APART = frozenset[str]().union(
+    *_TELLING_APART,
+    *STATES,
+)
 # Known relations of one value: what a person has, and whom a thing has.
 _OF_PERSONS = frozenset(
     "=residence =birthplace =employer =spouse =citizen =age =birthday =preference".split()
@@ -77,7 +80,10 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _CAPITALIZED = re.compile(r"[^\W\d_a-z][^\W\d_A-Z]+(?:['’]s)?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(
+    frozen=True,
+    slots=True,
+)
 class DatedStatement:
     """A statement, and when it was made.
 
@@ -93,7 +99,10 @@ class DatedStatement:
     subject: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(
+    frozen=True,
+    slots=True,
+)
 class _Reading:
     """What is compared of a statement."""
 
@@ -140,10 +149,21 @@ def superseded(statements: Sequence[DatedStatement]) -> list[int | None]:
     replaced_by: list[int | None] = [None] * len(statements)
     for rank, index in enumerate(newest_first):
         reading = readings[index]
-        keys = list(_keys(reading, frequency))
-        for newer_rank in _candidates(ranks_by_key, keys):
+        keys = list(
+            _keys(
+                reading,
+                frequency,
+            )
+        )
+        for newer_rank in _candidates(
+            ranks_by_key,
+            keys,
+        ):
             newer_index = newest_first[newer_rank]
-            if _replaces(readings[newer_index], reading):
+            if _replaces(
+                readings[newer_index],
+                reading,
+            ):
                 replaced_by[index] = newer_index
                 break
         for key in keys:
@@ -165,7 +185,10 @@ def _reading(statement: DatedStatement) -> _Reading:
     return _Reading(
         text=text,
         subject=statement.subject,
-        claim=read_claim(text, statement.subject),
+        claim=read_claim(
+            text,
+            statement.subject,
+        ),
         assertion=read_assertion(text),
         words=content_words(text),
         telling_apart=telling_apart,
@@ -189,7 +212,10 @@ def _frequency(readings: Sequence[_Reading]) -> Counter[str]:
     return frequency
 
 
-def _keys(reading: _Reading, frequency: Counter[str]) -> Iterator[Hashable]:
+def _keys(
+    reading: _Reading,
+    frequency: Counter[str],
+) -> Iterator[Hashable]:
     """Yield keys of which two statements share one where one may replace the other."""
     yield "text", reading.folded_text
     claim = reading.claim
@@ -199,7 +225,10 @@ def _keys(reading: _Reading, frequency: Counter[str]) -> Iterator[Hashable]:
     if assertion.holds or assertion.cue == "ends":
         yield "relation", assertion.subject, relation_group(assertion.relation)
     # Sets of words with such a share in common share one of their rarest words.
-    rarest_first = sorted(reading.words, key=lambda word: (frequency[word], word))
+    rarest_first = sorted(
+        reading.words,
+        key=lambda word: (frequency[word], word),
+    )
     n_rarest = len(rarest_first) - int(_SAME_WORDS * len(rarest_first)) + 1
     for word in rarest_first[:n_rarest]:
         yield "word", word
@@ -211,20 +240,40 @@ def _candidates(
     """Return the ranks of the newer statements that share a key, the newest first."""
     ranks: set[int] = set()
     for key in keys:
-        ranks.update(ranks_by_key.get(key, ()))
+        ranks.update(
+            ranks_by_key.get(
+                key,
+                (),
+            )
+        )
     return sorted(ranks)
 
 
-def _replaces(newer: _Reading, older: _Reading) -> bool:
+def _replaces(
+    newer: _Reading,
+    older: _Reading,
+) -> bool:
     """Return whether a statement stands in the place of an older one."""
-    if _says_the_same(newer, older):
+    if _says_the_same(
+        newer,
+        older,
+    ):
         return True
-    if _has_new_value(newer.claim, older.claim):
+    if _has_new_value(
+        newer.claim,
+        older.claim,
+    ):
         return True
-    return _has_new_known_value(newer, older)
+    return _has_new_known_value(
+        newer,
+        older,
+    )
 
 
-def _says_the_same(newer: _Reading, older: _Reading) -> bool:
+def _says_the_same(
+    newer: _Reading,
+    older: _Reading,
+) -> bool:
     """Return whether two statements say the same in other words.
 
     The words of one are all in the other. A statement with other names or numbers, or
@@ -236,7 +285,10 @@ def _says_the_same(newer: _Reading, older: _Reading) -> bool:
         return True
     if newer.details != older.details:
         return False
-    if _claim_of_another(newer.claim, older.claim):
+    if _claim_of_another(
+        newer.claim,
+        older.claim,
+    ):
         return False
     if not (newer.words <= older.words or older.words <= newer.words):
         return False
@@ -246,44 +298,71 @@ def _says_the_same(newer: _Reading, older: _Reading) -> bool:
     return not is_short and n_shared >= _SAME_WORDS * n_words
 
 
-def _claim_of_another(newer: Claim | None, older: Claim | None) -> bool:
+def _claim_of_another(
+    newer: Claim | None,
+    older: Claim | None,
+) -> bool:
     """Return whether two claims are known to be about different subjects."""
     if newer is None or older is None:
         return False
     return newer.subject != older.subject
 
 
-def _has_new_value(newer: Claim | None, older: Claim | None) -> bool:
+def _has_new_value(
+    newer: Claim | None,
+    older: Claim | None,
+) -> bool:
     """Return whether a claim gives another value to the same attribute."""
     if newer is None or older is None:
         return False
-    if not _are_of_one_attribute(newer, older):
+    if not _are_of_one_attribute(
+        newer,
+        older,
+    ):
         return False
     if newer.is_negative != older.is_negative:
         return set(newer.value) == set(older.value)
     if newer.value == older.value:
         return False
-    if newer.given_up and _gives_up(newer, older):
+    if newer.given_up and _gives_up(
+        newer,
+        older,
+    ):
         return True
     if newer.is_negative:
         return False
-    return _has_other_amount(newer, older) or _is_one_valued(newer, older)
+    return _has_other_amount(
+        newer,
+        older,
+    ) or _is_one_valued(
+        newer,
+        older,
+    )
 
 
-def _are_of_one_attribute(newer: Claim, older: Claim) -> bool:
+def _are_of_one_attribute(
+    newer: Claim,
+    older: Claim,
+) -> bool:
     """Return whether two claims tell the state of the same attribute of one subject."""
     if newer.is_event or older.is_event:
         return False
     return newer.subject == older.subject and newer.attribute == older.attribute
 
 
-def _gives_up(newer: Claim, older: Claim) -> bool:
+def _gives_up(
+    newer: Claim,
+    older: Claim,
+) -> bool:
     """Return whether a claim names the value of an older one as given up."""
     n_words = len(newer.given_up)
     return older.value[:n_words] == newer.given_up
 
 
-def _has_other_amount(newer: Claim, older: Claim) -> bool:
+def _has_other_amount(
+    newer: Claim,
+    older: Claim,
+) -> bool:
     """Return whether two values are the same but for an amount, a day or a state.
 
     A newer one that says so itself may add a condition.
@@ -305,11 +384,20 @@ def _kinds(claim: Claim) -> list[str]:
     return [word for word in claim.form if word.startswith("<")]
 
 
-def _is_one_valued(newer: Claim, older: Claim) -> bool:
+def _is_one_valued(
+    newer: Claim,
+    older: Claim,
+) -> bool:
     """Return whether the attribute of two claims has one value at a time."""
     if not newer.value or not older.value:
         return False
-    is_short = max(len(newer.value), len(older.value)) <= _LONGEST_PLACE
+    is_short = (
+        max(
+            len(newer.value),
+            len(older.value),
+        )
+        <= _LONGEST_PLACE
+    )
     if newer.attribute == PLACE:
         return newer.is_news or is_short
     if not is_short:
@@ -319,11 +407,17 @@ def _is_one_valued(newer: Claim, older: Claim) -> bool:
     return newer.attribute == BE and not _ONE_OF.isdisjoint(newer.subject)
 
 
-def _has_new_known_value(newer: _Reading, older: _Reading) -> bool:
+def _has_new_known_value(
+    newer: _Reading,
+    older: _Reading,
+) -> bool:
     """Return whether two statements give a known relation different values."""
     new = newer.assertion
     old = older.assertion
-    if not _are_of_one_relation(newer, older):
+    if not _are_of_one_relation(
+        newer,
+        older,
+    ):
         return False
     if "ends" in (new.cue, old.cue):
         return new.cue != old.cue and new.value == old.value and bool(new.value)
@@ -336,7 +430,10 @@ def _has_new_known_value(newer: _Reading, older: _Reading) -> bool:
     return _is_of_known_kind(newer) and _is_of_known_kind(older)
 
 
-def _are_of_one_relation(newer: _Reading, older: _Reading) -> bool:
+def _are_of_one_relation(
+    newer: _Reading,
+    older: _Reading,
+) -> bool:
     """Return whether two statements are about the same relation of one subject."""
     new = newer.assertion
     old = older.assertion
@@ -346,10 +443,16 @@ def _are_of_one_relation(newer: _Reading, older: _Reading) -> bool:
         return False
     if relation_group(new.relation) != relation_group(old.relation):
         return False
-    return not _are_told_apart(newer, older)
+    return not _are_told_apart(
+        newer,
+        older,
+    )
 
 
-def _are_told_apart(newer: _Reading, older: _Reading) -> bool:
+def _are_told_apart(
+    newer: _Reading,
+    older: _Reading,
+) -> bool:
     """Return whether words tell the things of two statements apart: left and right."""
     for group in _TELLING_APART:
         newer_words = newer.telling_apart & group
@@ -370,20 +473,38 @@ def _is_of_known_kind(reading: _Reading) -> bool:
         return False
     group = relation_group(assertion.relation)
     if not group.isdisjoint(_OF_PERSONS):
-        return _is_full_name(text, assertion.subject)
+        return _is_full_name(
+            text,
+            assertion.subject,
+        )
     if not group.isdisjoint(_BY_PERSONS):
-        return _is_full_name(text, assertion.value)
+        return _is_full_name(
+            text,
+            assertion.value,
+        )
     if "=headquarters" in group or "=capital" in group:
-        return _is_name(text, assertion.subject)
+        return _is_name(
+            text,
+            assertion.subject,
+        )
     return assertion.value[:1].isdigit()
 
 
-def _is_full_name(text: str, phrase: str) -> bool:
+def _is_full_name(
+    text: str,
+    phrase: str,
+) -> bool:
     """Return whether a phrase of a text is a name of two words or more."""
-    return " " in phrase and _is_name(text, phrase)
+    return " " in phrase and _is_name(
+        text,
+        phrase,
+    )
 
 
-def _is_name(text: str, phrase: str) -> bool:
+def _is_name(
+    text: str,
+    phrase: str,
+) -> bool:
     """Return whether a phrase, found in a text in lower case, is a name in it."""
     start = text.lower().find(phrase)
     if start < 0:

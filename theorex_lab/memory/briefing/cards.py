@@ -21,12 +21,12 @@ from theorex_lab.memory.briefing.candidates import (
 from theorex_lab.memory.briefing.line_features import (
     CUES,
     cleaned,
-    features_of,
     has_open_subject,
+    has_words,
     is_process,
     is_question,
     is_usable,
-    is_worded,
+    line_features_of,
     standing_alone,
     with_capital,
 )
@@ -188,11 +188,11 @@ class CardLine:
     @property
     def weight(self) -> float:
         """Return how much the line is worth, 0..1."""
-        score = weighed(self.features, WEIGHTS)
+        score = weighted_sum(self.features, WEIGHTS)
         return _HIGHEST_WEIGHT / (1 + math.exp(_EVEN_SCORE - score))
 
 
-def weighed(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def weighted_sum(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """Return the sum of the features, each times its weight; 0 for one without."""
     score = 0.0
     for name, value in features.items():
@@ -360,7 +360,7 @@ def wish_in(text: str) -> str:
     wish = wish.rstrip(" ,;")
     if is_question(wish) or _CONTINUATION.match(wish) or wish.endswith(":"):
         return ""
-    if len(wish) > _LONGEST_REQUEST or not is_worded(wish):
+    if len(wish) > _LONGEST_REQUEST or not has_words(wish):
         return ""
     if not _says_enough(wish):
         return ""
@@ -476,7 +476,7 @@ def _request_line(
         label: How the line begins.
     """
     statement = Statement(text, "", False, 0, 0, False, False)
-    features = features_of(statement, is_users=True)
+    features = line_features_of(statement, is_users=True)
     # These cues are of agents' reports; a wish has such words for other reasons.
     features["process"] = 0.0
     features["asked"] = 1.0
@@ -575,7 +575,7 @@ def _conclusion(
     """
     n_statements = len(message.statements)
     words = content_words(statement.text)
-    features = features_of(statement, is_users=False)
+    features = line_features_of(statement, is_users=False)
     features["back"] = float(min(_FURTHEST_BACK, back))
     features["position"] = min(_LAST_POSITION, position) / _LAST_POSITION
     features["among_first"] = float(position < _FIRST_STATEMENTS)

@@ -176,12 +176,20 @@ def command_candidates(sessions: Sequence[Session], now: int) -> list[Candidate]
     """
     uses = command_uses(sessions)
     working = [use for use in uses if use.n_ok >= _FEWEST_OK]
-    checks = _checks(working, len(sessions), now)
+    checks = _checks(
+        working,
+        len(sessions),
+        now,
+    )
     candidates: list[Candidate] = []
     if checks:
         check = _check_candidate(checks, now)
         candidates.append(check)
-    candidates += _singles(uses, checks, now)
+    candidates += _singles(
+        uses,
+        checks,
+        now,
+    )
     return candidates
 
 
@@ -212,12 +220,20 @@ def _note_run(uses: dict[str, CommandUse], tool: ToolUse) -> None:
         use.n_uses += 1
         use.sessions.add(tool.session)
         _note_time(use, tool)
-        use.n_ok += _ok_of(tool, failure, use)
+        use.n_ok += _ok_of(
+            tool,
+            failure,
+            use,
+        )
         if command.folder:
             use.folders.setdefault(command.folder, set()).add(tool.session)
 
 
-def _ok_of(tool: ToolUse, failure: Failure | None, use: CommandUse) -> float:
+def _ok_of(
+    tool: ToolUse,
+    failure: Failure | None,
+    use: CommandUse,
+) -> float:
     """Return how surely a command of a call succeeded; note how it failed."""
     if failure is not None:
         command = failure.command
@@ -320,7 +336,11 @@ def _best(uses: Sequence[CommandUse], now: int) -> CommandUse | None:
         best_score = general_score
     least_score = _EQUAL_SHARE * best_score
     equals = [use for use in uses if use.score(now) >= least_score]
-    return max(equals, key=_recency_key, default=None)
+    return max(
+        equals,
+        key=_recency_key,
+        default=None,
+    )
 
 
 def _best_score(uses: Iterable[CommandUse], now: int) -> float:
@@ -357,7 +377,13 @@ def _check_candidate(checks: Mapping[str, CommandUse], now: int) -> Candidate:
         placed_text = f"Check a change with {commands}, in {folder}/ ({note})."
         if fits_a_line(placed_text):
             text = placed_text
-    return _candidate("check", text, _CHECK_WEIGHT, uses, now)
+    return _candidate(
+        "check",
+        text,
+        _CHECK_WEIGHT,
+        uses,
+        now,
+    )
 
 
 def _folder_of(uses: Iterable[CommandUse]) -> str:
@@ -411,8 +437,16 @@ def _singles(
         is_shown = program_of(use.words) in checked
         is_news = _is_worth(use) and not is_shown
         if is_news or variant is not None:
-            score = _single_score(use, variant, now)
-            single = _Single(score, use, variant)
+            score = _single_score(
+                use,
+                variant,
+                now,
+            )
+            single = _Single(
+                score,
+                use,
+                variant,
+            )
             singles.append(single)
     singles.sort(key=_rank_key)
     candidates = _single_candidates(singles, now)
@@ -424,7 +458,11 @@ def _rank_key(single: _Single) -> tuple[float, str]:
     return -single.score, single.use.text
 
 
-def _single_score(use: CommandUse, variant: CommandUse | None, now: int) -> float:
+def _single_score(
+    use: CommandUse,
+    variant: CommandUse | None,
+    now: int,
+) -> float:
     """Return how much a line of its own is worth to a command."""
     score = use.score(now)
     if variant is not None:
@@ -461,7 +499,11 @@ def _failing_variant(
         if program_of(other.words) == program
         if command_likeness(other.words, use.words) >= NEAR
     ]
-    return max(variants, key=lambda variant: variant.n_uses, default=None)
+    return max(
+        variants,
+        key=lambda variant: variant.n_uses,
+        default=None,
+    )
 
 
 def _single_candidates(singles: Iterable[_Single], now: int) -> Iterator[Candidate]:
@@ -480,7 +522,13 @@ def _single_candidates(singles: Iterable[_Single], now: int) -> Iterator[Candida
         if single.variant is not None:
             uses.append(single.variant)
         weight = _SINGLE_WEIGHT * _SINGLE_DECAY**n_lines
-        yield _candidate(role or "often", text, weight, uses, now)
+        yield _candidate(
+            role or "often",
+            text,
+            weight,
+            uses,
+            now,
+        )
         n_lines += 1
         if n_lines == _MOST_SINGLES:
             return

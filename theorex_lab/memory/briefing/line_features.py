@@ -163,7 +163,7 @@ _FEWEST_NAMES_OF_A_WALL = 3
 _SENTENCE_ENDS = (".", "!", "?")
 
 
-def features_of(statement: Statement, *, is_users: bool) -> dict[str, float]:
+def line_features_of(statement: Statement, *, is_users: bool) -> dict[str, float]:
     """Return what a statement is like, as numbers that weights can be given to.
 
     Args:
@@ -199,10 +199,10 @@ def is_usable(text: str) -> bool:
         return False
     if text.rstrip().endswith((":", "?")) or is_title_of_thought(text):
         return False
-    return is_worded(text) and not is_wall_of_names(text)
+    return has_words(text) and not is_wall_of_names(text)
 
 
-def is_worded(text: str) -> bool:
+def has_words(text: str) -> bool:
     """Return whether a text is mostly letters, as no log and no code is."""
     n_letters = len(text) - len(_NO_LETTER.findall(text))
     return n_letters > LEAST_LETTERS * max(1, len(text))

@@ -29,14 +29,14 @@ from theorex_lab.memory.briefing.cards import (
     latest_first,
     session_numbers,
     telling_numbers,
-    weighed,
+    weighted_sum,
 )
 from theorex_lab.memory.briefing.line_features import (
-    features_of,
     has_open_subject,
     is_process,
     is_question,
     is_usable,
+    line_features_of,
     standing_alone,
     windows,
 )
@@ -236,7 +236,7 @@ class PassageIndex:
         self._times = np.array(
             [passage.at for passage in self._passages], dtype=np.float64
         )
-        qualities = [weighed(item.features, WEIGHTS) for item in self._passages]
+        qualities = [weighted_sum(item.features, WEIGHTS) for item in self._passages]
         self._qualities = np.exp(np.array(qualities, dtype=np.float64))
 
     def __len__(self) -> int:
@@ -358,7 +358,7 @@ class PassageIndex:
         }
 
     def _sums(self, weights: Mapping[str, float]) -> Floats:
-        """Return for every passage the rarity of the words that it shares, weighed."""
+        """Return for every passage the rarity of the words that it shares, weighted_sum."""
         sums = np.zeros(len(self._passages))
         for word, weight in weights.items():
             holders = self._postings.get(word)
@@ -576,7 +576,7 @@ def _message_passages(message: Message) -> Iterator[Passage]:
         if has_open_subject(text):
             continue
         if is_usable(statement.text) and not is_process(statement.text):
-            features = features_of(statement, is_users=False)
+            features = line_features_of(statement, is_users=False)
             features["automatic"] = float(message.is_automatic)
             yield _passage(message, statement, text, features)
 
@@ -590,7 +590,7 @@ def _prompt_passages(prompt: Prompt) -> Iterator[Passage]:
             continue
         if words_of not in _USERS_WORDS and is_process(statement.text):
             continue
-        features = features_of(statement, is_users=True)
+        features = line_features_of(statement, is_users=True)
         text = _SPEAKER.get(words_of, "") + standing_alone(statement)
         yield _passage(prompt, statement, text, features)
 
