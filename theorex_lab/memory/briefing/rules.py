@@ -252,7 +252,9 @@ def _of_a_summary(group: _Group) -> str:
 
 
 def _of_repetition(group: _Group) -> str:
-    n_sessions = len(group.sessions("own"))
+    if not group.sessions("own"):
+        return ""
+    n_sessions = len(group.sessions("own", "repeated"))
     if n_sessions > 1:
         return f"the user said it in {n_sessions} sessions"
     return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from theorex_lab.memory.briefing.candidates import LINE_MARK, SECTIONS, Candidate
 from theorex_lab.text.line import BYTES_PER_TOKEN
@@ -19,8 +20,10 @@ BUDGET_STEPS = (150, 500, 2_000)
 _SHARE_OF_SMALL = 0.6
 _SHARE = 0.5
 _SHARE_FROM = 500
-# A line that is twice as long must be worth 2 ** .7 as much.
+# A line that is twice as long must be worth 2 ** .7 as much at a session's start, and
+# 2 ** .4 as much at a prompt, where the best lines say most.
 _LENGTH_POWER = 0.7
+_LENGTH_POWER_AT_PROMPT = 0.4
 # A candidate of less weight is not shown, even where there is room.
 LEAST_WEIGHT = 0.05
 # Two lines with three common words that share more than this of the shorter one's words
@@ -91,7 +94,8 @@ def choose(
         The lines in the order of `SECTIONS`, within a section those chosen first.
     """
     waiting = [line for line in candidates if line.weight >= LEAST_WEIGHT]
-    waiting.sort(key=_worth, reverse=True)
+    length_power = _LENGTH_POWER_AT_PROMPT if whole_budget else _LENGTH_POWER
+    waiting.sort(key=partial(_worth, length_power=length_power), reverse=True)
     chosen: list[Candidate] = []
     room = _Room()
     steps = [step for step in BUDGET_STEPS if step < tokens]
@@ -130,9 +134,9 @@ def _fill(
     return too_long
 
 
-def _worth(candidate: Candidate) -> float:
+def _worth(candidate: Candidate, *, length_power: float) -> float:
     """Return what a line is worth for the room that it takes."""
-    length_cost: float = _line_bytes(candidate) ** _LENGTH_POWER
+    length_cost: float = _line_bytes(candidate) ** length_power
     return candidate.weight / length_cost
 
 
