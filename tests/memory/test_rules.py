@@ -58,6 +58,7 @@ def test_a_lead_in_is_stripped_and_the_rule_begins_with_its_verb():
         "no, never push to the main branch": "Never push to the main branch",
         "also, always run the linter first.": "Always run the linter first",
         "you missed this part: never use grep": "Never use grep",
+        "You forgot: the tests come first, always": "The tests come first, always",
         "go ahead. also, never squash commits": "Never squash commits",
         "mention that rules MUST be short": "Rules MUST be short",
         "hmmm, always ask first": "Always ask first",

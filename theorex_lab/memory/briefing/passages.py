@@ -140,9 +140,10 @@ _CONTINUING = re.compile(
 _NOT_SEARCHED = ("noise", "interrupt")
 _NOT_OF_A_SUBJECT = ("noise", "interrupt", "standing")
 _USERS_WORDS = ("own", "repeated")
-_NOBODYS_WORDS = ("template", "standing")
-# How a line begins that holds another's words than an agent's.
-_SPEAKER = {"own": "Asked: ", "repeated": "Asked: ", "quoted": "Pasted: "}
+# What was pasted into a prompt is said by nobody in the project.
+_NOBODYS_WORDS = ("template", "standing", "quoted")
+# How a line begins that holds the user's words.
+_SPEAKER = {"own": "Asked: ", "repeated": "Asked: "}
 _SUBJECT_WORDS = ("own", "repeated", "plan", "slash")
 
 

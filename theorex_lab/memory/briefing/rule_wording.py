@@ -26,7 +26,7 @@ _LEAD_INS = (
     ),
     re.compile(r"go ahead[.,;]\s+|stop,\s+|just\s+", re.I),
     re.compile(r"(?:and|also|please|but|so|now|lets|let's) +", re.I),
-    re.compile(r"you (?:missed|forgot) this(?: part)?:\s*>?\s*", re.I),
+    re.compile(r"you (?:missed|forgot)(?: this(?: part)?)?:\s*>?\s*", re.I),
     re.compile(r"\(?\d{1,2}[.)]\s+|[>*•–-]\s+"),
     re.compile(r"(?:be sure|make sure|remember|you (?:have|need)) to +", re.I),
     re.compile(r"(?:mention|note|state|specify|remember) that +", re.I),
