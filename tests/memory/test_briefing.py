@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from click.testing import CliRunner
 
-from theorex_lab import InvalidInput, Lab
+from theorex_lab import InvalidInput, Lab, ModelUnavailable
 from theorex_lab.app.cli import theorex
 from theorex_lab.core.clock import FixedClock
 from theorex_lab.journal.event import new_event
@@ -158,3 +160,47 @@ def test_the_command_says_the_same_and_why(lab: Lab, tmp_path: Path) -> None:
     assert len(answer["lines"]) == len(expected.lines)
     explained = run(theorex, [*words, *asked, "--why"]).output
     assert expected.lines[0].why in explained
+
+
+class Meaning:
+    """An embedder to which a till and a cash desk are one thing."""
+
+    id = "meaning-1"
+    dimensions = 2
+    kind = "semantic"
+
+    def __init__(self, *, answers: bool = True) -> None:
+        self.answers = answers
+        self.n_calls = 0
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        self.n_calls += 1
+        if not self.answers:
+            raise ModelUnavailable("it is asleep", "silent")
+        rows = [
+            [1.0, 0.0] if "till" in text or "desk" in text else [0.0, 1.0]
+            for text in texts
+        ]
+        return np.array(rows, dtype=np.float32)
+
+
+def shop(lab: Lab) -> Lab:
+    """Record two things of a shop that share as many words with a prompt."""
+    week = Week(lab)
+    week.prompt("one", "Change how the shop opens in the morning")
+    week.answer("one", "The shop opens its gate by a timer in `gate.go` since today.")
+    week.answer("one", "The shop opens each till by a number in `till.go` since today.")
+    return lab.in_project("till")
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_an_embedder_that_is_silent_leaves_the_words(
+    tmp_path: Path, clock: FixedClock, answers: bool
+) -> None:
+    embedder = Meaning(answers=answers)
+    with Lab(tmp_path / "home", clock=clock, embedder=embedder) as lab:
+        here = shop(lab)
+        asked = here.briefing("Which timer opens the gate of the shop?", tokens=60)
+        texts = "".join(line.text for line in asked.lines)
+        assert "gate.go" in texts + here.briefing(tokens=60).text
+    assert embedder.n_calls > 0

@@ -8,7 +8,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
 from theorex_lab.memory.briefing.cards import work_candidates
 from theorex_lab.memory.briefing.commands import command_candidates
-from theorex_lab.memory.briefing.passages import passage_candidates
+from theorex_lab.memory.briefing.passages import Similarity, passage_candidates
 from theorex_lab.memory.briefing.pitfalls import pitfall_candidates
 from theorex_lab.memory.briefing.places import place_candidates
 from theorex_lab.memory.briefing.rules import rule_candidates
@@ -46,6 +46,7 @@ def prompt_lines(
     *,
     tokens: int,
     shown: Sequence[Candidate] = (),
+    similarity: Similarity | None = None,
 ) -> list[Candidate]:
     """Return what a prompt brings beside what the session started with.
 
@@ -55,8 +56,15 @@ def prompt_lines(
         now: The time of the prompt (µs UTC).
         tokens: The budget.
         shown: What the session started with.
+        similarity: Tells how like texts are to the prompt in meaning; None counts words
+            alone.
     """
-    candidates = passage_candidates(sessions, prompt, now)
+    candidates = passage_candidates(
+        sessions,
+        prompt,
+        now,
+        similarity=similarity,
+    )
     return choose(candidates, tokens, shown=shown, whole_budget=True)
 
 

@@ -86,7 +86,7 @@ _LIKENESS_HALF_LIFE_DAYS = 30
 _LONG_HALF_LIFE_DAYS = 45
 _SHORT_HALF_LIFE_DAYS = 7
 _SIMILARITY_STRENGTH = 2.0
-_MOST_COMPARED = 500  # passages that `similarity` is asked for
+_MOST_COMPARED = 150  # passages that `similarity` is asked for
 _MOST_CANDIDATES = 120
 _MOST_LOOKED_AT = 400
 # A prompt's words that a passage shares have to be informative: in all as much as this
