@@ -204,3 +204,17 @@ def test_an_embedder_that_is_silent_leaves_the_words(
         texts = "".join(line.text for line in asked.lines)
         assert "gate.go" in texts + here.briefing(tokens=60).text
     assert embedder.n_calls > 0
+
+
+def test_of_two_statements_about_one_thing_the_newer_is_told(lab: Lab) -> None:
+    week = Week(lab)
+    for session, day in (("one", "on Tuesdays"), ("two", "on Thursdays now")):
+        week.prompt(session, "Look through the calendar of releases")
+        week.answer(session, f"The billing service deploys {day}.")
+    for number in range(12):
+        week.prompt(f"later-{number}", f"Mend the drawer number {number} of the till")
+        week.answer(f"later-{number}", f"Mended the drawer {number}, its lock holds.")
+    asked = lab.in_project("till").briefing("When does the billing service deploy?")
+    text = " ".join(line.text for line in asked.lines)
+    assert "Thursdays" in text
+    assert "Tuesdays" not in text

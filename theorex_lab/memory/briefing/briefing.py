@@ -133,7 +133,8 @@ def _similarity_to(home: Home, query: str) -> Similarity | None:
             vectors = embedder.embed(texts)
         except ModelUnavailable:
             return np.zeros(len(texts))
-        return (vectors @ prompt_vector).astype(np.float64)
+        cosines: Vector = (vectors @ prompt_vector).astype(np.float64)
+        return cosines
 
     return similarity
 

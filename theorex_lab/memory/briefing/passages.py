@@ -46,6 +46,7 @@ from theorex_lab.memory.briefing.session_log import (
     Session,
     sessions_of,
 )
+from theorex_lab.memory.superseding import DatedStatement, superseded
 from theorex_lab.text.statements import Statement
 from theorex_lab.text.wording import (
     STOP_WORDS,
@@ -86,6 +87,7 @@ _LIKENESS_HALF_LIFE_DAYS = 30
 _LONG_HALF_LIFE_DAYS = 45
 _SHORT_HALF_LIFE_DAYS = 7
 _SIMILARITY_STRENGTH = 2.0
+_MOST_REPLACED = 120  # best passages, of which a newer one may replace an older
 _MOST_COMPARED = 150  # passages that `similarity` is asked for
 _MOST_CANDIDATES = 120
 _MOST_LOOKED_AT = 400
@@ -265,14 +267,27 @@ class PassageIndex:
         likeness = self._likeness(query, now)
         nearest = np.argsort(-likeness, kind="stable")[:_NEAREST_SESSIONS]
         lines = self._nearest_card(query, int(nearest[0]), now)
-        scores, information = self._scores(query, likeness, nearest, now)
+        scores, information = self._scores(
+            query,
+            likeness,
+            nearest,
+            now,
+        )
         order = np.argsort(-scores, kind="stable")[:_MOST_COMPARED]
         order = order[scores[order] > 0]
         if similarity is not None and len(order):
             scores[order] *= self._boost(order, similarity)
             order = order[np.argsort(-scores[order], kind="stable")]
         order = order[:_MOST_LOOKED_AT]
-        passages = list(self._lines(query, order, scores, information, lines))
+        passages = list(
+            self._lines(
+                query,
+                order,
+                scores,
+                information,
+                lines,
+            )
+        )
         passages.sort(key=lambda line: -line.weight)
         return [*lines, *passages][:_MOST_CANDIDATES]
 
@@ -373,14 +388,24 @@ class PassageIndex:
         cosines = np.asarray(similarity(texts), dtype=np.float64)
         return np.exp(_SIMILARITY_STRENGTH * cosines)
 
-    def _nearest_card(self, query: _Query, nearest: int, now: int) -> list[Candidate]:
+    def _nearest_card(
+        self,
+        query: _Query,
+        nearest: int,
+        now: int,
+    ) -> list[Candidate]:
         """Return the first lines on the session that a prompt goes on with, if any."""
         profile = self._profiles[nearest]
         reason = _continuation(query, profile)
         if not reason:
             return []
         session = self._sessions[nearest]
-        card = card_candidates(session, self._sessions, now, ASKED)
+        card = card_candidates(
+            session,
+            self._sessions,
+            now,
+            ASKED,
+        )
         lines: list[Candidate] = []
         for line in card[:_LINES_OF_THE_NEAREST_CARD]:
             weight = 1.0 - 0.02 * len(lines)
@@ -411,7 +436,7 @@ class PassageIndex:
         shared = float(information[order].max()) / self._top_rarity
         # How sure it is that the best line is about what the prompt is about.
         fit = min(1.0, max(_LEAST_INFORMATION, shared) / _STRONG_INFORMATION)
-        for number in order:
+        for number in self._still_standing(order):
             passage = self._passages[number]
             text = dated(passage.text, passage.at)
             words = content_words(passage.text)
@@ -430,6 +455,20 @@ class PassageIndex:
                 why=self._why(query, passage),
                 features={**passage.features, "score": float(scores[number])},
             )
+
+    def _still_standing(self, order: Integers) -> list[int]:
+        """Return the numbers of passages that no newer one of the best replaces."""
+        numbers: list[int] = order.tolist()
+        compared = numbers[:_MOST_REPLACED]
+        statements: list[DatedStatement] = []
+        for number in compared:
+            passage = self._passages[number]
+            statements.append(DatedStatement(passage.text, passage.at))
+        standing: list[int] = []
+        for number, newer in zip(compared, superseded(statements), strict=True):
+            if newer is None:
+                standing.append(number)
+        return standing + numbers[_MOST_REPLACED:]
 
     def _why(self, query: _Query, passage: Passage) -> str:
         """Return in plain words why a passage fits a prompt."""
@@ -520,7 +559,16 @@ def _spellings(prompt: str) -> dict[str, str]:
 def _own_statements(prompt: str) -> list[str]:
     """Return the statements of a prompt that are the user's own words."""
     body = {"text": prompt, "source": "user"}
-    event = Event(0, "", 0, "", "", "prompt", (), body)
+    event = Event(
+        0,
+        "",
+        0,
+        "",
+        "",
+        "prompt",
+        (),
+        body,
+    )
     statements: list[str] = []
     for session in sessions_of([event]):
         for sent in session.prompts:
@@ -579,7 +627,12 @@ def _message_passages(message: Message) -> Iterator[Passage]:
         if is_usable(statement.text) and not is_process(statement.text):
             features = line_features_of(statement, is_users=False)
             features["automatic"] = float(message.is_automatic)
-            yield _passage(message, statement, text, features)
+            yield _passage(
+                message,
+                statement,
+                text,
+                features,
+            )
 
 
 def _prompt_passages(prompt: Prompt) -> Iterator[Passage]:
@@ -593,7 +646,12 @@ def _prompt_passages(prompt: Prompt) -> Iterator[Passage]:
             continue
         features = line_features_of(statement, is_users=True)
         text = _SPEAKER.get(words_of, "") + standing_alone(statement)
-        yield _passage(prompt, statement, text, features)
+        yield _passage(
+            prompt,
+            statement,
+            text,
+            features,
+        )
 
 
 def _passage(
