@@ -61,7 +61,7 @@ _SHORTEST_TITLE = 15
 _LONGEST_REQUEST = 220
 # Cues of what is no conclusion, and those of which a conclusion has at least one.
 _NOT_ABOUT_THE_WORK = ("praise", "meta")
-_ABOUT_THE_WORK = ("done", "tests", "open", "why", "fact", "decide")
+_ABOUT_THE_WORK = ("done", "tests", "open", "why", "factual", "decide")
 # How the line of a wish begins.
 REQUESTED = "Asked"
 INTERRUPTED = "Interrupted, not done"
@@ -82,7 +82,7 @@ WEIGHTS: Mapping[str, float] = {
     "tests": 0.3,
     "open": 0.5,
     "why": 0.5,
-    "fact": 0.1,
+    "factual": 0.1,
     "decide": 0.4,
     "praise": -0.8,
     "pronoun": -0.5,

@@ -79,7 +79,7 @@ CUES = {
         re.I,
     ),
     # It says how something is.
-    "fact": re.compile(
+    "factual": re.compile(
         r"\b(?:is|are|has|have|lives?|uses?|returns?|contains?|requires?|expects?"
         r"|supports?|stores?|located|means|default(?:s)?|only|always|never)\b",
         re.I,

@@ -108,7 +108,7 @@ WEIGHTS: Mapping[str, float] = {
     "meta": -1.0,
     "praise": -0.9,
     "why": 0.3,
-    "fact": 0.15,
+    "factual": 0.15,
     "decide": 0.25,
     "done": 0.1,
     "code": 0.1,
