@@ -204,6 +204,8 @@ def test_an_embedder_that_is_silent_leaves_the_words(
         texts = "".join(line.text for line in asked.lines)
         assert "gate.go" in texts + here.briefing(tokens=60).text
     assert embedder.n_calls > 0
+    reason = "" if answers else "the prompt was compared by words alone: it is asleep"
+    assert asked.problem == reason
 
 
 def test_of_two_statements_about_one_thing_the_newer_is_told(lab: Lab) -> None:

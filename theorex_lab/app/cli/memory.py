@@ -348,12 +348,20 @@ _TOKENS = click.option(
 def briefing(query: str, tokens: int, why: bool) -> None:
     """Nothing is written, and no maintenance has to have run.
 
-    JSON: {text, tokens, lines: [{section, text, why, at, events}]}
+    JSON: {text, tokens, problem, lines: [{section, text, why, at, events}]}
     """
     made = open_lab().briefing(query, tokens=tokens)
+    if made.problem:
+        note(made.problem)
     rows = [{**asdict(line), "at": to_iso(line.at)} for line in made.lines]
     text = _explained(rows) if why else made.text.rstrip("\n")
-    emit({"text": made.text, "tokens": made.tokens, "lines": rows}, text)
+    result = {
+        "text": made.text,
+        "tokens": made.tokens,
+        "problem": made.problem,
+        "lines": rows,
+    }
+    emit(result, text)
 
 
 def _explained(rows: Sequence[dict[str, Any]]) -> str:

@@ -297,8 +297,8 @@ class Shuffled(Baseline):
     ) -> Iterable[Item]:
         """Return the files and texts of the other log, the newest first."""
         tokens_of_texts = tokens // 3
-        said = self.said("prompt", "observation", "turn_ended")
-        texts = items_within(said, tokens_of_texts, 0)
+        messages = self.said("prompt", "observation", "turn_ended")
+        texts = items_within(messages, tokens_of_texts, 0)
         files = Files(short=True)
         files.observe(self.events)
         newest_files = files.items(now, "", tokens)

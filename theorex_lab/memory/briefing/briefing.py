@@ -13,7 +13,6 @@ from theorex_lab.core.errors import InvalidInput, ModelUnavailable
 from theorex_lab.memory.briefing.candidates import LINE_MARK, Candidate
 from theorex_lab.memory.briefing.compose import prompt_lines, start_candidates
 from theorex_lab.memory.briefing.notes import note_candidates
-from theorex_lab.memory.briefing.passages import Similarity
 from theorex_lab.memory.briefing.selection import choose
 from theorex_lab.memory.briefing.session_log import recorded_sessions
 from theorex_lab.memory.contract import Home
@@ -63,11 +62,14 @@ class Briefing:
         text: The Markdown text; the recalled lines stand in a fence.
         lines: Its lines, in their order.
         tokens: How many tokens the text has.
+        problem: Why a prompt was compared by words alone where the home's embedder
+            knows meaning; '' where nothing was wrong.
     """
 
     text: str
     lines: tuple[BriefingLine, ...]
     tokens: int
+    problem: str = ""
 
     def __str__(self) -> str:
         return self.text
@@ -99,52 +101,59 @@ def make_briefing(
         [*start_candidates(sessions, now), *note_candidates(home, now)], left
     )
     chosen = at_start
+    problem = ""
     if query:
+        meaning = _Meaning(home, query)
         chosen = prompt_lines(
             sessions,
             query,
             now,
             tokens=left,
             shown=at_start,
-            similarity=_similarity_to(home, query),
+            similarity=meaning.similarity if meaning.is_known else None,
         )
+        problem = meaning.problem
     if not chosen:
-        return _empty(home, has_query=bool(query))
+        return _empty(home, problem, has_query=bool(query))
     text = "\n".join([*heading, *fence(_shown(chosen))]) + "\n"
     lines = tuple(_line(candidate) for candidate in chosen)
-    return Briefing(text, lines, count_tokens(text))
+    return Briefing(text, lines, count_tokens(text), problem)
 
 
-def _similarity_to(home: Home, query: str) -> Similarity | None:
-    """Return what compares texts with a prompt by meaning.
+class _Meaning:
+    """Compares texts with a prompt by the vectors of the home's embedder.
 
-    It is None where the home's embedder knows spelling alone, or does not answer.
+    Attributes:
+        problem: Why the embedder did not answer, '' as long as it does.
     """
-    embedder, _ = home.chosen_embedder
-    if embedder.kind != "semantic":
-        return None
-    try:
-        prompt_vector = embedder.embed([query[:_QUERY_CHARACTERS]])[0]
-    except ModelUnavailable:
-        return None
 
-    def similarity(texts: Sequence[str]) -> Vector:
+    def __init__(self, home: Home, query: str) -> None:
+        self._embedder, _ = home.chosen_embedder
+        self._query = query[:_QUERY_CHARACTERS]
+        self.problem = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the embedder knows meaning, and not spelling alone."""
+        return self._embedder.kind == "semantic"
+
+    def similarity(self, texts: Sequence[str]) -> Vector:
+        """Return the cosine of each text to the prompt; zeros without an answer."""
         try:
-            vectors = embedder.embed(texts)
-        except ModelUnavailable:
+            vectors = self._embedder.embed([self._query, *texts])
+        except ModelUnavailable as error:
+            self.problem = f"the prompt was compared by words alone: {error}"
             return np.zeros(len(texts))
-        cosines: Vector = (vectors @ prompt_vector).astype(np.float64)
+        cosines: Vector = (vectors[1:] @ vectors[0]).astype(np.float64)
         return cosines
 
-    return similarity
 
-
-def _empty(home: Home, *, has_query: bool) -> Briefing:
+def _empty(home: Home, problem: str, *, has_query: bool) -> Briefing:
     """Return a briefing without lines: one hint, and nothing at a prompt."""
     if has_query and home.journal.last_seq():
-        return Briefing("", (), 0)
+        return Briefing("", (), 0, problem)
     text = f"{_TITLE}\n\n{_HINT}\n"
-    return Briefing(text, (), count_tokens(text))
+    return Briefing(text, (), count_tokens(text), problem)
 
 
 def _heading(tokens: int, now: int) -> list[str]:

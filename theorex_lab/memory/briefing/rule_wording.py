@@ -160,7 +160,6 @@ _BASES = {
 }
 _THIRD_PERSON = {"do": "does", "have": "has", "go": "goes", "fix": "fixes"}
 _SHOUTED = 0.6  # share of capitals from which a sentence is shouted
-_SHORTEST_ACRONYM = 2
 
 
 def standing_wording(text: str) -> str:

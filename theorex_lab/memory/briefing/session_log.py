@@ -107,6 +107,8 @@ _FAILURE_START = re.compile(
     """,
     re.I | re.VERBOSE,
 )
+# How a file may begin that a tool read, which is about errors and none itself.
+_ABOUT_ERRORS = re.compile(r"\s*error\b(?!\s*(?::|$))", re.I)
 _FAILURE_CODE = re.compile(r"exit code:? [1-9]|exited with code [1-9]", re.I)
 _CODE_CHARACTERS = 400  # of a response, among which its exit code is sought
 
@@ -460,6 +462,8 @@ def _has_failed(command: str, response: str) -> bool:
     output = response
     if command:
         output = response.removeprefix(command).lstrip()
+    elif _ABOUT_ERRORS.match(output):
+        return False
     if _FAILURE_START.match(output):
         return True
     beginning = output[:_CODE_CHARACTERS]
